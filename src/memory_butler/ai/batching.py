@@ -1,0 +1,209 @@
+"""One worker thread that owns a model and shares it between all callers.
+
+It takes what is waiting, puts texts of similar length together, and works in small slices, so that a query never waits
+behind a bulk load and no bulk load starves another.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, OverloadRejected, TargetUnavailable
+
+Vectors = npt.NDArray[np.float32]
+
+# Already the full rate, and about 45 ms of work on two cores: the longest that a query waits for its turn.
+SLICE_TOKENS = 256
+WINDOW_TEXTS = 64
+SHARE_TEXTS = 8
+MAX_WAITING_TEXTS = 100_000
+
+
+class Model(Protocol):
+    """What the thread works with; used by that thread only."""
+
+    dimensions: int
+    failures: tuple[type[BaseException], ...]
+
+    def tokenize(self, text: str) -> list[int]: ...
+
+    def run(self, rows: Sequence[list[int]]) -> Vectors: ...
+
+
+@dataclass(eq=False)
+class _Request:
+    texts: Sequence[str]
+    future: "Future[Vectors]" = field(default_factory=Future)
+    rows: dict[int, Vectors] = field(default_factory=dict)
+    taken: int = 0
+
+    @property
+    def settled(self) -> bool:
+        """Answered, failed, or given up by its caller."""
+        return self.future.done()
+
+    def answer(self, vectors: Vectors) -> None:
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_result(vectors)
+
+    def fail(self, error: MemoryButlerError) -> None:
+        if not self.settled and self.future.set_running_or_notify_cancel():
+            self.future.set_exception(error)
+
+
+@dataclass(eq=False)
+class _Item:
+    request: _Request
+    index: int
+    tokens: list[int]
+
+
+class BatchingThread:
+    """The queue and its thread. The thread starts with the first request and loads the model itself."""
+
+    def __init__(self, load: Callable[[], Model]) -> None:
+        self._load = load
+        self._changed = threading.Condition()
+        self._urgent: deque[_Request] = deque()
+        self._bulk: deque[_Request] = deque()
+        self._slices: deque[list[_Item]] = deque()
+        self._waiting_texts = 0
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    async def vectors(self, texts: Sequence[str], *, urgent: bool) -> Vectors:
+        """The vectors of `texts`. Giving up waiting takes the request out of the queue and harms no other."""
+        request = _Request(texts)
+        with self._changed:
+            if self._closed:
+                raise _closed()
+            if self._waiting_texts + len(texts) > MAX_WAITING_TEXTS:
+                raise OverloadRejected(f"{self._waiting_texts} texts already wait for their vectors.")
+            self._waiting_texts += len(texts)
+            request.future.add_done_callback(lambda _: self._leave(len(texts)))
+            (self._urgent if urgent else self._bulk).append(request)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._live, name="memory-butler-embedding", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return await asyncio.wrap_future(request.future)
+
+    async def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            thread = self._thread
+            self._changed.notify_all()
+        if thread is not None:
+            await asyncio.to_thread(thread.join)
+
+    def _leave(self, count: int) -> None:
+        with self._changed:
+            self._waiting_texts -= count
+
+    def _live(self) -> None:
+        """The thread's whole life. Whatever ends it, nobody is left waiting, and the next request starts another."""
+        error: MemoryButlerError = InternalError("The embedding thread stopped unexpectedly.")
+        try:
+            model = self._load()
+            while self._step(model):
+                pass
+            error = _closed()
+        except MemoryButlerError as failure:
+            error = failure
+        except OSError as failure:
+            error = TargetUnavailable(f"The embedding model could not be loaded: {failure}")
+        finally:
+            with self._changed:
+                self._thread = None
+                left = [*self._urgent, *self._bulk, *(item.request for part in self._slices for item in part)]
+                for queue in (self._urgent, self._bulk, self._slices):
+                    queue.clear()
+            for request in left:
+                request.fail(error)
+
+    def _step(self, model: Model) -> bool:
+        """Everything urgent, or else one slice of the bulk; False once closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._urgent or self._slices or self._bulk)
+            if self._closed:
+                return False
+            urgent = list(self._urgent)
+            self._urgent.clear()
+            chosen = [(request, index) for request in urgent for index in range(len(request.texts))]
+            if not urgent and not self._slices:
+                chosen = self._window()
+        for request in urgent:
+            if not request.texts and not request.settled:
+                request.answer(np.empty((0, model.dimensions), np.float32))
+        slices = _slices(_tokenized(model, chosen))
+        if urgent:
+            for part in slices:
+                _run(model, part)
+        else:
+            self._slices.extend(slices)
+            if self._slices:
+                _run(model, self._slices.popleft())
+        return True
+
+    def _window(self) -> list[tuple[_Request, int]]:
+        """The next texts of the bulk, a share from each request in turn."""
+        chosen: list[tuple[_Request, int]] = []
+        while self._bulk and len(chosen) < WINDOW_TEXTS:
+            request = self._bulk.popleft()
+            if request.settled:
+                continue
+            share = range(request.taken, min(request.taken + SHARE_TEXTS, len(request.texts)))
+            chosen.extend((request, index) for index in share)
+            request.taken = share.stop
+            if request.taken < len(request.texts):
+                self._bulk.append(request)
+        return chosen
+
+
+def _closed() -> MemoryButlerError:
+    return TargetUnavailable("The embedder is closed.")
+
+
+def _tokenized(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator[_Item]:
+    for request, index in chosen:
+        if request.settled:
+            continue
+        try:
+            yield _Item(request, index, model.tokenize(request.texts[index]))
+        except (TypeError, UnicodeError):
+            request.fail(InvalidInput(f"Text {index} is not valid Unicode text, so it has no vector."))
+
+
+def _slices(items: Iterable[_Item]) -> list[list[_Item]]:
+    """Items of similar length together, each slice with at most SLICE_TOKENS tokens after padding, or one item."""
+    slices: list[list[_Item]] = []
+    for item in sorted(items, key=lambda item: len(item.tokens)):
+        if slices and len(item.tokens) * (len(slices[-1]) + 1) <= SLICE_TOKENS:
+            slices[-1].append(item)
+        else:
+            slices.append([item])
+    return slices
+
+
+def _run(model: Model, part: list[_Item]) -> None:
+    part = [item for item in part if not item.request.settled]
+    if not part:
+        return
+    try:
+        vectors = model.run([item.tokens for item in part])
+    except model.failures as failure:
+        for item in part:
+            item.request.fail(InternalError(f"The embedding model failed: {failure}"))
+        return
+    for item, vector in zip(part, vectors, strict=True):
+        request = item.request
+        request.rows[item.index] = vector
+        if len(request.rows) == len(request.texts) and not request.settled:
+            request.answer(np.stack([request.rows[index] for index in range(len(request.texts))]))

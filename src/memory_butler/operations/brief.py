@@ -1,0 +1,45 @@
+"""Brief: build the block of memory an agent starts its session with. A pure read."""
+
+from memory_butler.butler import Butler
+from memory_butler.models import BriefRequest, Briefing, Caller, MemoryType, Mode, Question, Ranked
+from memory_butler.operations.recall import probe_for, ranking_rules
+from memory_butler.policy.admission import admit_brief, admit_lineage
+from memory_butler.policy.briefing import Frame, compose
+from memory_butler.policy.ranking import rank
+from memory_butler.store import search_index, stats
+
+
+async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = None) -> Briefing:
+    """What matters now, within the token budget; the same state, clock and request give the same bytes."""
+    caller = caller or butler.local_caller()
+    request = admit_brief(request)
+    settings = butler.settings.briefing
+    question = Question(query=request.trigger_prompt, butler=request.butler, types=tuple(MemoryType))
+    probe, degraded = await probe_for(butler, caller, question)
+    async with butler.database.read(caller.principal.tenant) as session:
+        counted = await stats.count_hidden(session, probe)
+        hits = await search_index.search(session, probe)
+        hidden = await stats.hidden(counted)
+    ranked = rank(hits, Mode.HYBRID, ranking_rules(butler.settings.retrieval), probe.now)
+    frame = Frame(
+        token_budget=settings.token_budget if request.token_budget is None else request.token_budget,
+        quotas={
+            MemoryType.FACT: settings.quotas.facts,
+            MemoryType.RULE: settings.quotas.rules,
+            MemoryType.EPISODE: settings.quotas.episodes,
+        },
+        count=butler.tokens.count,
+        tokenizer=butler.tokens.name,
+        degraded=degraded,
+        hidden=hidden,
+        request_id=admit_lineage(caller.lineage).request_id,
+    )
+    return compose([entry for entry in ranked if _bears_on(entry, settings.min_similarity, bool(degraded))], frame)
+
+
+def _bears_on(entry: Ranked, min_similarity: float, words_only: bool) -> bool:
+    """Near enough in meaning; a shared word makes up for half of the distance, and for all of it without a model."""
+    by_words = entry.parts.keyword_rank is not None
+    if words_only:
+        return by_words
+    return (entry.parts.semantic_score or 0.0) >= (min_similarity / 2 if by_words else min_similarity)

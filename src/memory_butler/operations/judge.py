@@ -1,0 +1,96 @@
+"""Judge: confirm a memory, or report how a rule did."""
+
+from datetime import datetime, timedelta
+
+from memory_butler.butler import Butler
+from memory_butler.errors import Conflict, InvalidInput
+from memory_butler.models import LIVE, Caller, Episode, Fact, MemoryType, Outcome, Rule, Stored
+from memory_butler.operations.look import require
+from memory_butler.operations.once import fingerprint, trail, write_once
+from memory_butler.policy import maturity
+from memory_butler.policy.admission import REASON_CHARACTERS, clean_text, optional_label, parse_handle
+from memory_butler.store import events, facts, rules
+from memory_butler.store.database import Session
+from memory_butler.store.events import Change
+
+
+async def confirm(
+    butler: Butler, memory_type: str, handle: str, caller: Caller | None = None, *, idempotency_key: str | None = None
+) -> Stored:
+    """Say that a fact or rule still holds: its decay starts again, and a fading one is active again."""
+    caller = caller or butler.local_caller()
+    wanted = parse_handle(memory_type, handle)
+    if wanted.type is MemoryType.EPISODE:
+        raise InvalidInput("An episode is what happened and cannot be confirmed; facts and rules can.")
+
+    async def work(session: Session, now: datetime) -> Stored:
+        memory = await require(session, caller, wanted)
+        assert not isinstance(memory, Episode)
+        if memory.validity not in LIVE:
+            raise Conflict(f"{wanted} is {memory.validity} and cannot be confirmed.")
+        await (facts if isinstance(memory, Fact) else rules).confirm(session, memory.id, now)
+        await events.record(session, trail(butler, caller, now), [Change(memory.type, memory.id, "confirmed")])
+        return Stored(type=memory.type, id=memory.id, ref=memory.ref, outcome="confirmed")
+
+    digest = fingerprint("confirm", {"type": wanted.type, "id": str(wanted)})
+    return await write_once(butler, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+
+
+async def mark(
+    butler: Butler,
+    handle: str,
+    outcome: Outcome,
+    caller: Caller | None = None,
+    *,
+    reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Report that a rule helped or harmed: one application, and everything that follows from the evidence."""
+    caller = caller or butler.local_caller()
+    wanted = parse_handle(MemoryType.RULE, handle)
+    why = None if reason is None else clean_text(reason, "reason", REASON_CHARACTERS)
+
+    async def work(session: Session, now: datetime) -> Stored:
+        rule = await require(session, caller, wanted)
+        assert isinstance(rule, Rule)
+        if rule.validity not in LIVE:
+            raise Conflict(f"{wanted} is {rule.validity}; feedback on it would change nothing.")
+        extra = await _apply(butler, session, caller, now, rule, outcome, why)
+        await events.record(session, trail(butler, caller, now), [Change(MemoryType.RULE, rule.id, outcome, extra)])
+        return Stored(type=MemoryType.RULE, id=rule.id, ref=rule.ref, outcome=f"marked_{outcome}")
+
+    digest = fingerprint("mark", {"id": str(wanted), "outcome": outcome, "reason": why})
+    return await write_once(butler, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+
+
+async def _apply(
+    butler: Butler, session: Session, caller: Caller, now: datetime, rule: Rule, outcome: Outcome, why: str | None
+) -> dict[str, object]:
+    """Write the application and derive counters, effectiveness and maturity from all of them."""
+    application = {
+        "id": butler.make_id(now),
+        "rule_id": rule.id,
+        "outcome": outcome,
+        "butler": caller.principal.butler,
+        "session_id": caller.lineage.session_id,
+        "request_id": caller.lineage.request_id,
+    }
+    await rules.insert_application(session, reason=why, now=now, **application)
+    evidence = await rules.evidence(session, rule.id)
+    age = (now - rule.created_at) / timedelta(days=1)
+    await rules.apply_evidence(
+        session,
+        rule_id=rule.id,
+        successes=evidence["successes"],
+        harmful=evidence["harmful"],
+        reasons=evidence["reasons"],
+        effectiveness=maturity.effectiveness(evidence["successes"], evidence["harmful"]),
+        maturity=maturity.mature(
+            rule.maturity, maturity.Evidence(evidence["successes"], evidence["harmful"], age)
+        ),
+        renews=outcome is Outcome.HELPFUL,
+        now=now,
+    )
+    kept = {key: value if value is None else str(value) for key, value in application.items()}
+    kept["created_at"] = now.isoformat()
+    return {"application": kept | await events.reason_of(session, rule.id, why)}

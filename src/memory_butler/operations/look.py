@@ -1,0 +1,69 @@
+"""Look: one memory with everything that is known of it."""
+
+from memory_butler.butler import Butler
+from memory_butler.errors import NotFound
+from memory_butler.models import Caller, Episode, Fact, Maturity, Memory, MemoryType, Portrait, Rule
+from memory_butler.operations.once import trail
+from memory_butler.policy import confidence, reach
+from memory_butler.policy.admission import Handle, parse_handle
+from memory_butler.policy.tiers import tier_of
+from memory_butler.store import episodes, events, facts, links, rules
+from memory_butler.store.database import Session
+
+
+async def look(butler: Butler, memory_type: str, handle: str, caller: Caller | None = None) -> Portrait:
+    """The memory, its links both ways, its line of supersession and its history. Counts as a reference."""
+    caller = caller or butler.local_caller()
+    wanted = parse_handle(memory_type, handle)
+    now = butler.clock()
+    async with butler.database.write(caller.principal.tenant, now, relaxed=True) as session:
+        memory = await require(session, caller, wanted)
+        around = await links.around(session, memory.id)
+        chain = await facts.chain(session, memory.id) if isinstance(memory, Fact) else []
+        history = await events.of_memory(session, memory.id)
+        await events.bump(session, trail(butler, caller, now), [memory.id], "get")
+    rated = _rated(memory)
+    return Portrait(
+        memory=memory,
+        tier=tier_of(
+            memory.type, permanence=getattr(memory, "permanence", None), maturity=getattr(memory, "maturity", None)
+        ),
+        effective_confidence=(
+            round(confidence.effective_confidence(*rated, now), 6) if rated else 1.0
+        ),
+        fades_at=confidence.falls_below(confidence.FADING_BELOW, *rated) if rated else None,
+        expires_at=(
+            memory.expires_at
+            if isinstance(memory, Episode)
+            else confidence.falls_below(confidence.EXPIRED_BELOW, *rated) if rated else None
+        ),
+        links=tuple(around),
+        chain=tuple(chain) if len(chain) > 1 else (),
+        events=tuple(history),
+    )
+
+
+async def require(session: Session, caller: Caller, handle: Handle) -> Memory:
+    """The memory a handle names, if the caller may see it."""
+    found: Memory | None
+    if handle.type is MemoryType.FACT:
+        found = await facts.get(session, handle.id, handle.ref)
+    elif handle.type is MemoryType.RULE:
+        found = await rules.get(session, handle.id, handle.ref)
+    else:
+        found = await episodes.get(session, handle.id, handle.ref)
+        if found is None and (grave := await episodes.find_tombstone(session, handle.id, handle.ref)):
+            raise NotFound(
+                f"{handle} was deleted on {grave['deleted_at'].date()} ({grave['reason']}); only its trace is kept.",
+                recovery="What was learned from it is linked to it: search for that instead.",
+            )
+    owner = found.butler if isinstance(found, Episode) else found.scope if found else ""
+    if found is None or not reach.may_see(caller.principal, owner, is_episode=isinstance(found, Episode)):
+        raise NotFound(f"There is no {handle}.")
+    return found
+
+
+def _rated(memory: Memory) -> tuple[float, float, object] | None:  # type: ignore[type-arg]
+    if isinstance(memory, Episode) or (isinstance(memory, Rule) and memory.maturity is Maturity.ANTI_PATTERN):
+        return None
+    return memory.confidence, memory.decay_rate, confidence.anchor(memory.created_at, memory.last_confirmed_at)

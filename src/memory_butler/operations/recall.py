@@ -1,0 +1,100 @@
+"""Recall: find memories by meaning and by words, ranked."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memory_butler.butler import Butler
+from memory_butler.errors import TargetUnavailable
+from memory_butler.models import Answer, Caller, MemoryType, Mode, Question
+from memory_butler.operations.once import trail
+from memory_butler.policy import reach
+from memory_butler.policy.admission import admit_question
+from memory_butler.policy.ranking import RankingRules, rank
+from memory_butler.settings import Retrieval
+from memory_butler.store import events, search_index
+from memory_butler.store.search_index import Probe
+
+HEAD_CHARACTERS = 2_000
+TAIL_CHARACTERS = 2_000
+
+
+async def search(butler: Butler, question: Question, caller: Caller | None = None, *, bump: bool = True) -> Answer:
+    """The best memories for a question. What comes back counts as referenced, unless `bump` is off."""
+    caller = caller or butler.local_caller()
+    question = admit_question(question)
+    answer = await find(butler, caller, question)
+    kept = replace(answer, results=answer.results[: question.limit or butler.settings.retrieval.limit])
+    if bump and kept.results:
+        now = butler.clock()
+        async with butler.database.write(caller.principal.tenant, now, relaxed=True) as session:
+            ids = [entry.hit.id for entry in kept.results]
+            await events.bump(session, trail(butler, caller, now), ids, "search")
+    return kept
+
+
+async def recall(butler: Butler, question: Question, caller: Caller | None = None) -> Answer:
+    """The facts and rules that matter most for a topic."""
+    return await search(butler, replace(question, types=(MemoryType.FACT, MemoryType.RULE)), caller)
+
+
+async def find(butler: Butler, caller: Caller, question: Question) -> Answer:
+    """Everything that comes into question, ranked; a pure read. One embedding, one round trip to the database."""
+    probe, degraded = await probe_for(butler, caller, question)
+    async with butler.database.read(caller.principal.tenant) as session:
+        hits = await search_index.search(session, probe)
+    ranked = rank(hits, Mode(question.mode), ranking_rules(butler.settings.retrieval), probe.now)
+    return Answer(results=tuple(ranked), degraded=degraded)
+
+
+async def probe_for(butler: Butler, caller: Caller, question: Question) -> tuple[Probe, tuple[str, ...]]:
+    """The question as the database sees it, and what it had to do without."""
+    retrieval = butler.settings.retrieval
+    mode = Mode(question.mode)
+    reached = reach.readable(caller.principal, question.scope, question.butler)
+    words = essence(question.query)
+    vector, degraded = await _vector(butler, words, mode)
+    probe = Probe(
+        words=words if mode is not Mode.SEMANTIC else "",
+        embedding=vector,
+        types=[MemoryType(kind) for kind in question.types],
+        reach=reached,
+        min_confidence=retrieval.min_confidence if question.min_confidence is None else question.min_confidence,
+        text_search=retrieval.text_search,
+        k1=retrieval.bm25_k1,
+        b=retrieval.bm25_b,
+        candidates=retrieval.candidates,
+        now=butler.clock(),
+    )
+    return probe, degraded
+
+
+def essence(prompt: str) -> str:
+    """The part of a long prompt that is searched with: how it begins and how it ends."""
+    if len(prompt) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
+        return prompt
+    return f"{prompt[:HEAD_CHARACTERS]} {prompt[-TAIL_CHARACTERS:]}"
+
+
+def ranking_rules(retrieval: Retrieval) -> RankingRules:
+    weights = retrieval.weights
+    return RankingRules(
+        relevance=weights.relevance,
+        importance=weights.importance,
+        recency=weights.recency,
+        confidence=weights.confidence,
+        semantic_weight=retrieval.semantic_weight,
+        keyword_weight=retrieval.keyword_weight,
+        recency_half_life_days=retrieval.recency_half_life_days,
+    )
+
+
+async def _vector(butler: Butler, words: str, mode: Mode) -> tuple[Sequence[float] | None, tuple[str, ...]]:
+    """The query's vector; without the model a hybrid search goes on by words alone and says so."""
+    if mode is Mode.KEYWORD:
+        return None, ()
+    try:
+        return (await butler.embedder.embed_query(words)).tolist(), ()
+    except TargetUnavailable as problem:
+        if mode is Mode.SEMANTIC:
+            raise
+        return None, (f"searched by words only: {problem.message}",)

@@ -1,0 +1,247 @@
+"""What may come in, and in which form: every limit on input, and the one normal form of names."""
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+from uuid import UUID
+
+from memory_butler.errors import InvalidInput
+from memory_butler.models import (
+    BriefRequest,
+    Lineage,
+    MemoryType,
+    Mode,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    Permanence,
+    Question,
+)
+from memory_butler.policy.references import is_reference
+
+EPISODE_CHARACTERS = 20_000
+FACT_CHARACTERS = 4_000
+RULE_CHARACTERS = 4_000
+NAME_CHARACTERS = 200
+REASON_CHARACTERS = 1_000
+QUERY_CHARACTERS = 100_000
+LABEL_CHARACTERS = 200
+TAGS = 20
+TAG_CHARACTERS = 64
+METADATA_BYTES = 16_384
+SEARCH_LIMIT = 100
+BUDGET_TOKENS = 200_000
+
+_GAPS = re.compile(r"[\s_\-‐-―]+")
+_SLUG = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """How a caller names a memory: by id or by short reference."""
+
+    type: MemoryType
+    id: UUID | None
+    ref: str | None
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.ref}" if self.ref else f"{self.type} {self.id}"
+
+
+def clean_text(value: object, name: str, limit: int) -> str:
+    """Text that can be stored and found: not empty, not too long, valid Unicode without NUL, in composed form."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
+    if "\x00" in value:
+        raise InvalidInput(f"{name} contains a NUL character, which cannot be stored.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name} contains an invalid Unicode character (a lone surrogate).") from None
+    text = unicodedata.normalize("NFC", value).strip()
+    if not text:
+        raise InvalidInput(f"{name} is empty.")
+    if len(text) > limit:
+        raise InvalidInput(f"{name} has {len(text)} characters; the limit is {limit}.")
+    return text
+
+
+def optional_label(value: object, name: str) -> str | None:
+    return None if value is None else clean_text(value, name, LABEL_CHARACTERS)
+
+
+def normal_name(label: str) -> str:
+    """One form for 'Favorite Color', 'favorite-color' and 'favorite_color'."""
+    folded = unicodedata.normalize("NFC", label.casefold())
+    return _GAPS.sub("_", folded).strip("_") or folded
+
+
+def slug(value: object, name: str) -> str:
+    """A butler's name or a scope."""
+    text = clean_text(value, name, LABEL_CHARACTERS)
+    found = re.sub(r"\s+", "-", text.casefold())
+    if not _SLUG.match(found):
+        raise InvalidInput(
+            f"{name} {text!r} is not of the form a-z, 0-9, '.', '_' or '-', starting with a letter or digit, "
+            "at most 63 characters."
+        )
+    return found
+
+
+def whole_number(value: object, name: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"{name} must be a whole number from {low} to {high}.")
+    if not low <= value <= high:
+        raise InvalidInput(f"{name} is {value}; it must be from {low} to {high}.")
+    return value
+
+
+def share(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        raise InvalidInput(f"{name} must be a number from 0 to 1.")
+    return float(value)
+
+
+def choose(kind: type[Choice], value: object, name: str) -> Choice:
+    """A value of a closed set; case, spaces and a plural are forgiven."""
+    text = str(value).strip().casefold().replace("-", "_").replace(" ", "_")
+    for candidate in (text, text.removesuffix("s")):
+        if candidate in kind._value2member_map_:
+            return kind(candidate)
+    raise InvalidInput(f"{name} {value!r} is not known; it is one of: {', '.join(kind)}.")
+
+
+def moment(value: object, name: str) -> datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{name} must be a date and time.")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InvalidInput(f"{name} has no time zone; write it like 2026-03-01T09:30:00+01:00 or with a Z for UTC.")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"{name} is out of range.") from None
+
+
+def clean_tags(values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str) or len(values) > TAGS:
+        raise InvalidInput(f"tags must be a list of at most {TAGS} words.")
+    return tuple(dict.fromkeys(clean_text(tag, "a tag", TAG_CHARACTERS).casefold() for tag in values))
+
+
+def clean_metadata(value: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput("metadata must be an object.")
+    try:
+        encoded = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        size = len(encoded.encode())
+    except (TypeError, ValueError):
+        raise InvalidInput("metadata must be plain JSON.") from None
+    if size > METADATA_BYTES or "\\u0000" in encoded:
+        raise InvalidInput(f"metadata is {size} bytes of JSON; the limit is {METADATA_BYTES}, and no NUL characters.")
+    return value
+
+
+def parse_handle(memory_type: object, given: object) -> Handle:
+    """An id, a short reference, or either with its type in front, as an agent may copy it from a briefing."""
+    kind = choose(MemoryType, memory_type, "type")
+    text = clean_text(given, "id", LABEL_CHARACTERS).strip("[]() ").casefold()
+    if ":" in text:
+        prefix, text = (part.strip() for part in text.split(":", 1))
+        if choose(MemoryType, prefix, "type") is not kind:
+            raise InvalidInput(f"{given!r} names a {prefix}, but the type asked for is {kind}.")
+    if is_reference(text):
+        return Handle(kind, None, text)
+    try:
+        return Handle(kind, UUID(text), None)
+    except ValueError:
+        raise InvalidInput(
+            f"{given!r} is neither an id nor a short reference.",
+            recovery=f"Pass the reference shown with the memory, for example {kind}:k3f7, or its id.",
+        ) from None
+
+
+def admit_lineage(lineage: Lineage) -> Lineage:
+    return Lineage(
+        request_id=optional_label(lineage.request_id, "request_context.request_id"),
+        subrequest_id=optional_label(lineage.subrequest_id, "request_context.subrequest_id"),
+        segment_id=optional_label(lineage.segment_id, "request_context.segment_id"),
+        session_id=optional_label(lineage.session_id, "request_context.session_id"),
+    )
+
+
+def admit_episode(new: NewEpisode) -> NewEpisode:
+    return replace(
+        new,
+        content=clean_text(new.content, "content", EPISODE_CHARACTERS),
+        butler=slug(new.butler, "butler"),
+        session_id=optional_label(new.session_id, "session_id"),
+        importance=whole_number(new.importance, "importance", 1, 10),
+        observed_at=moment(new.observed_at, "observed_at"),
+        tags=clean_tags(new.tags),
+        metadata=clean_metadata(new.metadata),
+        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+    )
+
+
+def admit_fact(new: NewFact) -> NewFact:
+    fact = replace(
+        new,
+        subject=clean_text(new.subject, "subject", NAME_CHARACTERS),
+        predicate=clean_text(new.predicate, "predicate", NAME_CHARACTERS),
+        content=clean_text(new.content, "content", FACT_CHARACTERS),
+        importance=whole_number(new.importance, "importance", 1, 10),
+        permanence=choose(Permanence, new.permanence, "permanence"),
+        scope=slug(new.scope, "scope"),
+        tags=clean_tags(new.tags),
+        valid_at=moment(new.valid_at, "valid_at"),
+        metadata=clean_metadata(new.metadata),
+        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+    )
+    for name, label in (("subject", fact.subject), ("predicate", fact.predicate)):
+        if len(normal_name(label)) > NAME_CHARACTERS * 2:
+            raise InvalidInput(f"{name} is too long.")
+    return fact
+
+
+def admit_rule(new: NewRule) -> NewRule:
+    return replace(
+        new,
+        content=clean_text(new.content, "content", RULE_CHARACTERS),
+        scope=slug(new.scope, "scope"),
+        tags=clean_tags(new.tags),
+        metadata=clean_metadata(new.metadata),
+        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+    )
+
+
+def admit_question(question: Question) -> Question:
+    types = tuple(dict.fromkeys(choose(MemoryType, kind, "types") for kind in question.types))
+    return replace(
+        question,
+        query=clean_text(question.query, "query", QUERY_CHARACTERS),
+        types=types or tuple(MemoryType),
+        scope=None if question.scope is None else slug(question.scope, "scope"),
+        butler=None if question.butler is None else slug(question.butler, "butler"),
+        mode=choose(Mode, question.mode, "mode"),
+        limit=None if question.limit is None else whole_number(question.limit, "limit", 1, SEARCH_LIMIT),
+        min_confidence=None if question.min_confidence is None else share(question.min_confidence, "min_confidence"),
+    )
+
+
+def admit_brief(request: BriefRequest) -> BriefRequest:
+    budget = request.token_budget
+    return replace(
+        request,
+        trigger_prompt=clean_text(request.trigger_prompt, "trigger_prompt", QUERY_CHARACTERS),
+        butler=slug(request.butler, "butler"),
+        token_budget=None if budget is None else whole_number(budget, "token_budget", 0, BUDGET_TOKENS),
+    )

@@ -1,0 +1,113 @@
+"""How a score is computed.
+
+1. The two lists, by meaning and by words, are ranked on their raw scores.
+2. They are fused by weighted reciprocal ranks (k = 60): a list a memory is not on contributes nothing.
+3. The fused value becomes *relevance* between 0 and 1: first on every list is 1, last on one list is near 0. The
+   stretch matters: raw reciprocal ranks of neighbours differ by a percent, and importance would decide everything.
+4. score = 0.4 relevance + 0.3 importance + 0.2 recency + 0.1 effective confidence, rounded before it orders anything.
+5. Order: score, then newest, then id.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory_butler.models import Hit, Maturity, MemoryType, Mode, Ranked, ScoreParts
+from memory_butler.policy.confidence import anchor, effective_confidence
+from memory_butler.policy.maturity import IMPORTANCE_OF_MATURITY
+
+RRF_K = 60
+DIGITS = 6
+SECONDS_PER_DAY = 86400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingRules:
+    """The numbers of the ranking, as configured."""
+
+    relevance: float
+    importance: float
+    recency: float
+    confidence: float
+    semantic_weight: float
+    keyword_weight: float
+    recency_half_life_days: float
+
+
+def rank(hits: Sequence[Hit], mode: Mode, rules: RankingRules, now: datetime) -> list[Ranked]:
+    """Every candidate with its score and the parts of it, best first."""
+    semantic = _ranks(hits, "semantic_score") if mode is not Mode.KEYWORD else {}
+    keyword = _ranks(hits, "keyword_score") if mode is not Mode.SEMANTIC else {}
+    legs = [(semantic, rules.semantic_weight), (keyword, rules.keyword_weight)]
+    ranked = [
+        Ranked(hit=hit, parts=_parts(hit, (semantic.get(hit.id), keyword.get(hit.id)), _relevance(hit.id, legs), rules, now))
+        for hit in hits
+        if hit.id in semantic or hit.id in keyword
+    ]
+    return sorted(ranked, key=lambda r: (-r.parts.score, -r.hit.created_at.timestamp(), r.hit.id))
+
+
+def importance_of(hit: Hit) -> float:
+    """Importance on a scale of 1; a rule's comes from its maturity."""
+    if hit.type is MemoryType.RULE:
+        return IMPORTANCE_OF_MATURITY[Maturity(hit.maturity or Maturity.CANDIDATE)] / 10
+    return (hit.importance or 0) / 10
+
+
+def recency_of(hit: Hit, half_life_days: float, now: datetime) -> float:
+    """Halves every half-life since the memory was last referenced, or stored."""
+    days = max(0.0, (now - (hit.last_referenced_at or hit.created_at)).total_seconds() / SECONDS_PER_DAY)
+    return math.exp2(-days / half_life_days)
+
+
+def confidence_of(hit: Hit, now: datetime) -> float:
+    return effective_confidence(hit.confidence, hit.decay_rate, anchor(hit.created_at, hit.last_confirmed_at), now)
+
+
+def _ranks(hits: Sequence[Hit], score: str) -> dict[UUID, int]:
+    listed = [hit for hit in hits if getattr(hit, score) is not None]
+    listed.sort(key=lambda hit: (-getattr(hit, score), hit.id))
+    return {hit.id: position for position, hit in enumerate(listed, start=1)}
+
+
+def _relevance(memory_id: UUID, legs: Sequence[tuple[dict[UUID, int], float]]) -> float:
+    counted = [(ranks, weight) for ranks, weight in legs if ranks]
+    total = sum(weight for _, weight in counted)
+    if not total:
+        return 0.0
+    return sum(weight * _share(ranks.get(memory_id), len(ranks)) for ranks, weight in counted) / total
+
+
+def _share(position: int | None, length: int) -> float:
+    """A reciprocal rank stretched so that the first is 1 and the one after the last is 0."""
+    if position is None:
+        return 0.0
+    last = 1 / (RRF_K + length + 1)
+    return (1 / (RRF_K + position) - last) / (1 / (RRF_K + 1) - last)
+
+
+def _parts(
+    hit: Hit, ranks: tuple[int | None, int | None], relevance: float, rules: RankingRules, now: datetime
+) -> ScoreParts:
+    importance = importance_of(hit)
+    recency = recency_of(hit, rules.recency_half_life_days, now)
+    confidence = confidence_of(hit, now)
+    score = (
+        rules.relevance * relevance
+        + rules.importance * importance
+        + rules.recency * recency
+        + rules.confidence * confidence
+    )
+    return ScoreParts(
+        score=round(score, DIGITS),
+        relevance=round(relevance, DIGITS),
+        importance=importance,
+        recency=round(recency, DIGITS),
+        effective_confidence=round(confidence, DIGITS),
+        semantic_rank=ranks[0],
+        keyword_rank=ranks[1],
+        semantic_score=hit.semantic_score,
+        keyword_score=hit.keyword_score,
+    )

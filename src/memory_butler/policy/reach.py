@@ -1,0 +1,41 @@
+"""What a caller may see and write."""
+
+from memory_butler.errors import PermissionDenied
+from memory_butler.models import GLOBAL_SCOPE, Principal, Reach, Role
+
+
+def acting_butler(principal: Principal, butler: str | None) -> str:
+    """The butler a call acts for. Only an administrator may act for another one than its own."""
+    if butler is None or butler == principal.butler:
+        return principal.butler
+    if principal.role is Role.ADMIN:
+        return butler
+    raise PermissionDenied(f"You are the butler {principal.butler!r} and cannot act as {butler!r}.")
+
+
+def readable(principal: Principal, scope: str | None, butler: str | None) -> Reach:
+    """Global and the butler's own scope; a named scope alone if one is named.
+
+    An administrator who names no butler reads every butler's episodes.
+    """
+    acting = acting_butler(principal, butler)
+    if scope is None:
+        scopes = (GLOBAL_SCOPE, acting)
+    elif scope in (GLOBAL_SCOPE, acting) or principal.role is Role.ADMIN:
+        scopes = (scope,)
+    else:
+        raise PermissionDenied(f"The scope {scope!r} belongs to another butler.")
+    every_butler = principal.role is Role.ADMIN and butler is None and scope is None
+    return Reach(scopes=scopes, butlers=None if every_butler else (acting if scope is None else scope,))
+
+
+def check_writable(principal: Principal, scope: str) -> None:
+    if scope not in (GLOBAL_SCOPE, principal.butler) and principal.role is not Role.ADMIN:
+        raise PermissionDenied(f"You may write the scope 'global' or your own, {principal.butler!r}, not {scope!r}.")
+
+
+def may_see(principal: Principal, owner: str, *, is_episode: bool) -> bool:
+    """May this caller see a memory it names? `owner` is the scope of a fact or rule, the butler of an episode."""
+    if principal.role is Role.ADMIN or owner == principal.butler:
+        return True
+    return owner == GLOBAL_SCOPE and not is_episode

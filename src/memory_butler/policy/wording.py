@@ -1,0 +1,58 @@
+"""How memories read: as indexed words, as passages to embed, as one line in a briefing."""
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory_butler.models import Hit, Maturity, MemoryType
+from memory_butler.policy.maturity import warning
+
+LINE_CHARACTERS = 500
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def spoken(name: str) -> str:
+    """A predicate or subject as words: favorite_color → favorite color."""
+    return " ".join(name.replace("_", " ").replace(":", " ").split())
+
+
+def fact_text(subject: str, predicate: str, content: str) -> str:
+    """What is embedded and indexed for a fact: all three parts together."""
+    return f"{spoken(subject)} {spoken(predicate)}: {content}"
+
+
+def indexed_text(memory_type: MemoryType, subject: str | None, predicate: str | None, content: str) -> str:
+    """The text a memory of any type is found by."""
+    if memory_type is MemoryType.FACT:
+        return fact_text(subject or "", predicate or "", content)
+    return content
+
+
+def indexed_words(text: str, tags: Sequence[str]) -> str:
+    """Tags are found as words but have no part in the meaning."""
+    return " ".join([text, *tags])
+
+
+def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
+    """Text that cannot forge a line or a heading: no control or format characters, one line, bounded."""
+    safe = "".join(" " if unicodedata.category(char) in _UNSAFE else char for char in text)
+    line = " ".join(safe.split()).lstrip("#->*•[ ") or "…"
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def briefing_line(hit: Hit, effective_confidence: float) -> str:
+    """One memory as one line: what it says, its short reference, a light annotation."""
+    reference = f"[{hit.type}:{hit.ref}]"
+    if hit.type is MemoryType.FACT:
+        when = f" (on {day(hit.valid_at)})" if hit.valid_at else ""
+        said = one_line(f"{spoken(hit.subject_label or '')} · {spoken(hit.predicate_label or '')}: {hit.content}")
+        return f"- {said}{when} {reference} confidence {effective_confidence:.2f}"
+    if hit.type is MemoryType.EPISODE:
+        return f"- {day(hit.observed_at or hit.created_at)}: {one_line(hit.content)} {reference}"
+    if hit.maturity == Maturity.ANTI_PATTERN:
+        return f"- WARNING {one_line(warning(hit.content, hit.harmful_reasons or []))} {reference}"
+    return f"- {one_line(hit.content)} {reference} {hit.maturity}"

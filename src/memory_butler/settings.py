@@ -1,0 +1,156 @@
+"""One settings object, read once: defaults, then `config.toml` in the home folder, then the environment."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from memory_butler.errors import InvalidInput
+
+ENV_PREFIX = "MEMORY_BUTLER_"
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+SqlName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Group(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScoreWeights(Group):
+    """How much each part counts in the score of a result. They add up to 1."""
+
+    relevance: Share = Field(0.4, description="Share of relevance in the score.")
+    importance: Share = Field(0.3, description="Share of importance in the score.")
+    recency: Share = Field(0.2, description="Share of recency in the score.")
+    confidence: Share = Field(0.1, description="Share of effective confidence in the score.")
+
+    @model_validator(mode="after")
+    def _add_up(self) -> Self:
+        total = self.relevance + self.importance + self.recency + self.confidence
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"score weights add up to {total:g}, not 1")
+        return self
+
+
+class Retrieval(Group):
+    """How memories are found."""
+
+    text_search: SqlName = Field(
+        "english", description="PostgreSQL text search configuration; `simple` for languages that have none."
+    )
+    weights: ScoreWeights = ScoreWeights()
+    semantic_weight: float = Field(1.0, ge=0, description="Vote of the semantic list in the rank fusion.")
+    keyword_weight: float = Field(1.0, ge=0, description="Vote of the keyword list in the rank fusion.")
+    candidates: int = Field(100, ge=10, le=1000, description="Length of each of the two candidate lists.")
+    bm25_k1: float = Field(0.9, ge=0, le=10, description="BM25: how soon repeating a word stops to count.")
+    bm25_b: Share = Field(0.4, description="BM25: how much long texts are marked down.")
+    recency_half_life_days: float = Field(30, gt=0, description="Days after which recency has halved.")
+    limit: int = Field(10, ge=1, le=100, description="Results of a search that names no limit.")
+    min_confidence: Share = Field(0.2, description="Effective confidence below which a memory is not returned.")
+
+
+class Quotas(Group):
+    """Shares of the token budget for the sections of a briefing. They add up to at most 1."""
+
+    facts: Share = Field(0.5, description="Share of the budget for facts.")
+    rules: Share = Field(0.3, description="Share of the budget for rules and warnings.")
+    episodes: Share = Field(0.2, description="Share of the budget for recent episodes.")
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        total = self.facts + self.rules + self.episodes
+        if total > 1 + 1e-9:
+            raise ValueError(f"section quotas add up to {total:g}, more than 1")
+        return self
+
+
+class BriefingSettings(Group):
+    """How a briefing is built."""
+
+    token_budget: int = Field(3000, ge=0, le=200_000, description="Tokens of a briefing that names no budget.")
+    quotas: Quotas = Quotas()
+    min_similarity: Share = Field(
+        0.2, description="A memory whose meaning is further from the prompt than this, and that shares no rare word, stays out."
+    )
+    tokenizer: str = Field(
+        "wordpiece",
+        description="What counts tokens: `wordpiece` (the embedding model's), a path to a tokenizer.json, or `tiktoken:<encoding>`.",
+    )
+
+
+class Embedding(Group):
+    """The embedding model."""
+
+    folder: Path | None = Field(None, description="Folder with model.safetensors and tokenizer.json, looked at first.")
+    threads: int = Field(2, ge=1, le=64, description="Threads used by one embedding run.")
+    query_cache: int = Field(1024, ge=0, le=1_000_000, description="Query vectors kept in memory.")
+
+
+class Settings(BaseSettings):
+    """All settings of Memory Butler."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, nested_model_default_partial_update=True
+    )
+
+    home: Path = Field(Path("~/.memory-butler"), description="Home folder: database, model cache, config file, logs.")
+    database_url: SecretStr | None = Field(
+        None, description="PostgreSQL to use instead of the embedded one (15 or later, pgvector 0.8 or later)."
+    )
+    owner_url: SecretStr | None = Field(
+        None, description="Connection that owns the schema, for migrations; the database URL if not given."
+    )
+    db_schema: SqlName = Field("memory", description="Schema that holds everything.")
+    app_role: SqlName = Field("memory_app", description="Role the program works as; owns nothing.")
+    pool_size: int = Field(10, ge=1, le=200, description="Most database connections of one process.")
+    deadline_seconds: float = Field(5, gt=0, le=300, description="A call that takes longer is given up.")
+    tenant: Name = Field("default", description="Tenant of the local shape.")
+    butler: Name = Field("main", description="Name this process calls itself when a call names no butler.")
+    host: str = Field("127.0.0.1", description="Address `serve` listens on.")
+    port: int = Field(8150, ge=0, le=65535, description="Port `serve` listens on.")
+    episode_ttl_days: float = Field(7, gt=0, description="Days an episode is kept.")
+    idempotency_days: float = Field(7, gt=0, description="Days an idempotency key is remembered.")
+    log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="Least severe log line written.")
+    retrieval: Retrieval = Retrieval()
+    briefing: BriefingSettings = BriefingSettings()
+    embedding: Embedding = Embedding()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        given = init_settings().get("home") or os.environ.get(f"{ENV_PREFIX}HOME") or "~/.memory-butler"
+        config = Path(str(given)).expanduser() / "config.toml"
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config)
+
+    @model_validator(mode="after")
+    def _resolve_home(self) -> Self:
+        object.__setattr__(self, "home", self.home.expanduser().absolute())
+        return self
+
+
+def load_settings(**given: Any) -> Settings:
+    """Read the settings, or say which one is wrong."""
+    try:
+        return Settings(**given)
+    except ValidationError as problem:
+        lines = [f"{'.'.join(str(part) for part in e['loc']) or 'settings'}: {e['msg']}" for e in problem.errors()]
+        raise InvalidInput(
+            "The settings are not valid. " + "; ".join(lines),
+            recovery="Correct config.toml in the home folder or the MEMORY_BUTLER_… variable; docs/settings.md lists them all.",
+        ) from problem
+    except ValueError as problem:  # a config file that is not TOML
+        raise InvalidInput(f"config.toml cannot be read: {problem}") from problem

@@ -1,0 +1,192 @@
+"""The gate: every transaction is opened here, for one tenant, and driver errors are translated here."""
+
+import asyncio
+import select
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from datetime import datetime
+from typing import Any, Self
+
+import psycopg
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from memory_butler.errors import (
+    DeadlinePassed,
+    IntegrityViolation,
+    InternalError,
+    MemoryButlerError,
+    OverloadRejected,
+    TargetUnavailable,
+)
+from memory_butler.settings import Settings
+from memory_butler.store import migrate
+from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.queries import Names, load_queries
+
+Row = dict[str, Any]
+
+INVARIANT_BROKEN = "MB001"
+WRONG_REVISION = "MB002"
+
+
+class StoreUpgraded(TargetUnavailable):
+    """The store was upgraded by a newer version of Memory Butler; this process is too old for it."""
+
+    retryable = False
+    default_recovery = "Restart this process with the newer version; nothing was changed or lost."
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn what the driver raises into one of our own errors."""
+    try:
+        yield
+    except (PoolTimeout, PoolClosed) as problem:
+        raise TargetUnavailable() from problem
+    except TooManyRequests as problem:
+        raise OverloadRejected() from problem
+    except psycopg.errors.QueryCanceled as problem:
+        raise DeadlinePassed() from problem
+    except psycopg.IntegrityError as problem:
+        raise IntegrityViolation(f"The store refused the change: {_first_line(problem)}") from problem
+    except psycopg.errors.InsufficientPrivilege as problem:
+        raise IntegrityViolation(f"The store refused access: {_first_line(problem)}") from problem
+    except psycopg.Error as problem:
+        raise _by_state(problem) from problem
+
+
+def _by_state(problem: psycopg.Error) -> MemoryButlerError:
+    state = problem.sqlstate
+    if state == INVARIANT_BROKEN:
+        return IntegrityViolation(f"The store refused the change: {_first_line(problem)}")
+    if state == WRONG_REVISION:
+        return StoreUpgraded(f"{_first_line(problem)[:1].upper()}{_first_line(problem)[1:]}.")
+    if isinstance(problem, psycopg.OperationalError):
+        return TargetUnavailable()
+    return InternalError(f"The database answered with error {state or type(problem).__name__}.")
+
+
+def _first_line(problem: psycopg.Error) -> str:
+    return (problem.diag.message_primary or str(problem)).splitlines()[0]
+
+
+class Session:
+    """One transaction of one tenant. Statements are sent at once and waited for when their rows are asked for."""
+
+    def __init__(self, connection: AsyncConnection[Row], queries: dict[str, bytes], tenant: str) -> None:
+        self._connection = connection
+        self._queries = queries
+        self.tenant = tenant
+        self.last_ref = 0
+
+    async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
+        params["tenant"] = self.tenant
+        return await self._connection.execute(self._queries[query], params)
+
+    async def one(self, query: str, /, **params: Any) -> Row | None:
+        return await (await self.send(query, **params)).fetchone()
+
+    async def all(self, query: str, /, **params: Any) -> list[Row]:
+        return await (await self.send(query, **params)).fetchall()
+
+
+class Database:
+    """The store's connections. Open it once per process."""
+
+    def __init__(self, settings: Settings, embedded: EmbeddedPostgres | None) -> None:
+        self._settings = settings
+        self.embedded = embedded
+        self.names = Names(schema=settings.db_schema, app_role=settings.app_role)
+        self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
+        self._restarting = asyncio.Lock()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        return cls(settings, None if settings.database_url else EmbeddedPostgres(settings.home))
+
+    def dsn(self) -> str:
+        if self.embedded:
+            return self.embedded.dsn(self._settings.app_role, "memory")
+        assert self._settings.database_url
+        return self._settings.database_url.get_secret_value()
+
+    def owner_dsn(self) -> str:
+        if self.embedded:
+            return self.embedded.dsn("memory_owner", "memory")
+        return self._settings.owner_url.get_secret_value() if self._settings.owner_url else self.dsn()
+
+    async def open(self) -> None:
+        """Start the embedded server if it is ours to start, bring the schema up to date, connect."""
+        if self.embedded:
+            await asyncio.to_thread(self.embedded.ensure_running)
+        with translated():
+            vector = await asyncio.to_thread(migrate.upgrade, self.dsn(), self.owner_dsn(), self.names)
+        self.names = Names(schema=self.names.schema, app_role=self.names.app_role, vector=vector)
+        self._pool = AsyncConnectionPool(
+            self.dsn(),
+            connection_class=AsyncConnection[Row],
+            kwargs={"autocommit": True, "row_factory": dict_row, "connect_timeout": 5},
+            min_size=1,
+            max_size=self._settings.pool_size,
+            timeout=self._settings.deadline_seconds,
+            check=_check_alive,
+            open=False,
+        )
+        await self._pool.open()
+
+    async def close(self) -> None:
+        if self._pool:
+            await self._pool.close()
+
+    @asynccontextmanager
+    async def read(self, tenant: str) -> AsyncIterator[Session]:
+        """A transaction that cannot write."""
+        async with self._transaction(tenant, "database.bind_read") as session:
+            yield session
+
+    @asynccontextmanager
+    async def write(
+        self, tenant: str, now: datetime, *, refs: int = 0, relaxed: bool = False
+    ) -> AsyncIterator[Session]:
+        """A transaction that holds the tenant's write lock and has `refs` short references reserved."""
+        async with self._transaction(tenant, "database.bind_write", relaxed=relaxed) as session:
+            row = await session.one("database.lock_tenant", now=now, refs=refs)
+            assert row
+            session.last_ref = row["last_ref"]
+            yield session
+
+    @asynccontextmanager
+    async def _transaction(self, tenant: str, bind: str, **more: Any) -> AsyncIterator[Session]:
+        settings = self._settings
+        with translated():
+            async with self._connection() as connection, connection.pipeline(), connection.transaction():
+                session = Session(connection, load_queries(self.names), tenant)
+                await session.send(
+                    bind,
+                    role=settings.app_role,
+                    search_path=f'"{self.names.schema}", "{self.names.vector}"',
+                    timeout_ms=str(round(settings.deadline_seconds * 1000)),
+                    revision=migrate.HEAD,
+                    **more,
+                )
+                yield session
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection[Row]]:
+        assert self._pool, "the database is not open"
+        if self.embedded and not self.embedded.is_running():
+            async with self._restarting:
+                await asyncio.to_thread(self.embedded.ensure_running)
+        async with self._pool.connection() as connection:
+            yield connection
+
+
+async def _check_alive(connection: AsyncConnection[Any]) -> None:
+    """A connection the server has closed has something to read while it is idle: found without a round trip."""
+    with suppress(ValueError):
+        readable, _, _ = select.select([connection.fileno()], [], [], 0)
+        if not readable:
+            return
+    raise psycopg.OperationalError("the server closed the connection")

@@ -1,0 +1,86 @@
+"""The log: every change to a memory writes its event here, in the same transaction."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from memory_butler.errors import IntegrityViolation
+from memory_butler.models import Event, Lineage, MemoryType
+from memory_butler.store.database import Session
+from memory_butler.store.ids import MakeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """What every event of one request has in common."""
+
+    now: datetime
+    actor: str
+    lineage: Lineage
+    make_id: MakeId
+    group_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """That a memory changed, and what came with it (links, an application, a tombstone)."""
+
+    type: MemoryType
+    id: UUID
+    event: str
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> None:
+    """One event per change, numbered in the order given."""
+    cursor = await session.send(
+        "events.record",
+        entity_types=[change.type for change in changes],
+        ids=[change.id for change in changes],
+        event_ids=[trail.make_id(trail.now) for _ in changes],
+        event_types=[f"{change.type}.{change.event}" for change in changes],
+        extras=[Jsonb(change.extra) for change in changes],
+        group_id=trail.group_id,
+        **_lineage(trail),
+    )
+    if cursor.rowcount not in (-1, len(changes)):
+        raise IntegrityViolation("A change could not be recorded because its memory does not exist.")
+
+
+async def reason_of(session: Session, memory_id: UUID, reason: str | None) -> dict[str, Any]:
+    """Keep the words of a reason apart from the event that cites them; returns what the event keeps."""
+    if reason is None:
+        return {}
+    body = json.dumps({"reason": reason}, ensure_ascii=False)
+    await session.send("events.keep_text", memory_id=memory_id, body=body)
+    return {"reason_hash": hashlib.sha256(body.encode()).hexdigest()}
+
+
+async def bump(session: Session, trail: Trail, ids: Sequence[UUID], read: str) -> None:
+    """Count a reference to each memory a read returned."""
+    await session.send(
+        "events.bump", ids=list(ids), read=read, event_id=trail.make_id(trail.now), **_lineage(trail)
+    )
+
+
+async def of_memory(session: Session, memory_id: UUID, limit: int = 200) -> list[Event]:
+    rows = await session.all("events.of_memory", id=memory_id, limit=limit)
+    return [Event(**row) for row in rows]
+
+
+def _lineage(trail: Trail) -> dict[str, Any]:
+    lineage = trail.lineage
+    return {
+        "now": trail.now,
+        "actor": trail.actor,
+        "request_id": lineage.request_id,
+        "subrequest_id": lineage.subrequest_id,
+        "segment_id": lineage.segment_id,
+        "session_id": lineage.session_id,
+    }

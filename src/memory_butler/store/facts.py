@@ -1,0 +1,66 @@
+"""Facts, as they are stored."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from memory_butler.models import Fact, NewFact, Permanence, Validity
+from memory_butler.store.database import Row, Session
+
+
+def as_fact(row: Row) -> Fact:
+    row.pop("content_hash")
+    return Fact(**{**row, "validity": Validity(row["validity"]), "permanence": Permanence(row["permanence"])})
+
+
+async def find_known(session: Session, new: NewFact, *, subject: str, predicate: str, digest: bytes) -> Fact | None:
+    """The live fact of the same property or, for an event, the live record of the same occurrence."""
+    if new.valid_at is None:
+        row = await session.one(
+            "facts.find_live_property", scope=new.scope, subject=subject, predicate=predicate
+        )
+    else:
+        row = await session.one(
+            "facts.find_live_occurrence",
+            scope=new.scope,
+            subject=subject,
+            predicate=predicate,
+            valid_at=new.valid_at,
+            content_hash=digest,
+        )
+    return as_fact(row) if row else None
+
+
+async def insert(session: Session, new: NewFact, **given: Any) -> None:
+    await session.send(
+        "facts.insert",
+        subject_label=new.subject,
+        predicate_label=new.predicate,
+        content=new.content,
+        scope=new.scope,
+        importance=new.importance,
+        tags=list(new.tags),
+        permanence=new.permanence,
+        valid_at=new.valid_at,
+        metadata=Jsonb(new.metadata),
+        **given,
+    )
+
+
+async def set_validity(session: Session, fact_id: UUID, validity: Validity) -> None:
+    await session.send("facts.set_validity", id=fact_id, validity=validity)
+
+
+async def confirm(session: Session, fact_id: UUID, now: datetime) -> None:
+    await session.send("facts.confirm", id=fact_id, now=now)
+
+
+async def get(session: Session, memory_id: UUID | None, ref: str | None) -> Fact | None:
+    row = await session.one("facts.get", id=memory_id, ref=ref)
+    return as_fact(row) if row else None
+
+
+async def chain(session: Session, fact_id: UUID) -> list[Fact]:
+    return [as_fact(row) for row in await session.all("facts.chain", id=fact_id)]

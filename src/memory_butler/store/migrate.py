@@ -1,0 +1,103 @@
+"""Bringing a schema up to date: finds where pgvector lives, makes the program's role, runs the Alembic chain."""
+
+from importlib.resources import as_file, files
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from memory_butler.errors import TargetUnavailable
+from memory_butler.store.queries import Names
+
+HEAD = "0001"
+LABEL = "memory"
+OLDEST_POSTGRES = 150000
+OLDEST_VECTOR = (0, 8)
+
+
+def revision(connection: psycopg.Connection[Any], schema: str) -> str | None:
+    """The revision a schema is at, or None if nothing was ever migrated."""
+    table = f"{sql.Identifier(schema).as_string()}.alembic_version"
+    found = connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()
+    if not found or found[0] is None:
+        return None
+    row = connection.execute(
+        sql.SQL("SELECT version_num FROM {}.alembic_version").format(sql.Identifier(schema))
+    ).fetchone()
+    return row[0] if row else None
+
+
+def upgrade(dsn: str, owner_dsn: str, names: Names) -> str:
+    """Bring the schema to the newest revision if it is not there; returns the schema pgvector lives in."""
+    with psycopg.connect(dsn, connect_timeout=5) as connection:
+        vector = _vector_schema(connection)
+        if vector and revision(connection, names.schema) == HEAD:
+            return vector
+    with psycopg.connect(owner_dsn, connect_timeout=5) as owner:
+        _require_versions(owner)
+        vector = vector or _install_vector(owner)
+        _make_role(owner, names.app_role)
+    migrate_to("head", owner_dsn, Names(schema=names.schema, app_role=names.app_role, vector=vector))
+    return vector
+
+
+def migrate_to(target: str, owner_dsn: str, names: Names) -> None:
+    """Run the chain up to a revision. Processes that do so at the same time take turns."""
+    from alembic import command  # noqa: PLC0415  (slow to import, and rarely needed)
+    from alembic.config import Config  # noqa: PLC0415
+
+    with as_file(files("memory_butler.store") / "migrations") as folder:
+        config = Config(attributes={"owner_dsn": owner_dsn, "memory_names": names})
+        config.set_main_option("script_location", str(folder).replace("%", "%%"))
+        config.set_main_option("path_separator", "os")
+        command.upgrade(config, target if target != "head" else f"{LABEL}@head")
+
+
+def _vector_schema(connection: psycopg.Connection[Any]) -> str | None:
+    row = connection.execute(
+        "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _install_vector(owner: psycopg.Connection[Any]) -> str:
+    try:
+        owner.execute("CREATE EXTENSION vector")
+    except psycopg.Error as problem:
+        raise TargetUnavailable(
+            "The database has no pgvector extension.",
+            recovery="Install pgvector 0.8 or later and, as a superuser in this database, run: CREATE EXTENSION vector",
+        ) from problem
+    owner.commit()
+    installed = _vector_schema(owner)
+    assert installed
+    return installed
+
+
+def _require_versions(owner: psycopg.Connection[Any]) -> None:
+    if owner.info.server_version < OLDEST_POSTGRES:
+        raise TargetUnavailable(
+            f"The database is PostgreSQL {owner.info.server_version // 10000}; 15 or later is needed.",
+            recovery="Point MEMORY_BUTLER_DATABASE_URL at a newer server, or leave it out to use the embedded one.",
+        )
+    row = owner.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+    if row and tuple(int(part) for part in row[0].split(".")[:2]) < OLDEST_VECTOR:
+        raise TargetUnavailable(
+            f"The database has pgvector {row[0]}; 0.8 or later is needed.",
+            recovery="Install a newer pgvector, then run in this database: ALTER EXTENSION vector UPDATE",
+        )
+
+
+def _make_role(owner: psycopg.Connection[Any], role: str) -> None:
+    name = sql.Identifier(role)
+    try:
+        if owner.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+            owner.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(name))
+        member = owner.execute("SELECT pg_has_role(current_user, %s, 'MEMBER')", (role,)).fetchone()
+        if not member or not member[0]:
+            owner.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(name))
+    except psycopg.Error as problem:
+        raise TargetUnavailable(
+            f"The role {role}, which Memory Butler works as, cannot be made.",
+            recovery=f"As an administrator run: CREATE ROLE {role} NOLOGIN; GRANT {role} TO <the login role>;",
+        ) from problem

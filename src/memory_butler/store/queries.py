@@ -1,0 +1,51 @@
+"""Named queries: one `.sql` file per noun, each query with a name and a line of purpose."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from psycopg import sql
+
+_HEAD = re.compile(r"^-- name: (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that are configurable and therefore put into the SQL when it is loaded."""
+
+    schema: str = "memory"
+    app_role: str = "memory_app"
+    vector: str = "public"
+
+    def fill(self, text: str) -> str:
+        for name, value in (("schema", self.schema), ("app_role", self.app_role), ("vector", self.vector)):
+            text = text.replace("{" + name + "}", sql.Identifier(value).as_string())
+        return text
+
+
+@cache
+def _sources() -> dict[str, str]:
+    folder = files("memory_butler.store") / "sql"
+    found: dict[str, str] = {}
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if not file.name.endswith(".sql"):
+            continue
+        text = file.read_text(encoding="utf-8")
+        heads = list(_HEAD.finditer(text))
+        for head, following in zip(heads, [*heads[1:], None], strict=True):
+            body = text[head.end() : following.start() if following else len(text)]
+            found[f"{file.name.removesuffix('.sql')}.{head[1]}"] = body.strip().removesuffix(";")
+    return found
+
+
+@cache
+def load_queries(names: Names) -> dict[str, bytes]:
+    """Every query by `noun.name`, ready to run against the schema."""
+    return {name: names.fill(body).encode() for name, body in _sources().items()}
+
+
+def migration_body(revision: str, names: Names) -> str:
+    """The SQL of one migration."""
+    file = files("memory_butler.store") / "migrations" / f"{revision}.sql"
+    return names.fill(file.read_text(encoding="utf-8"))

@@ -1,0 +1,58 @@
+"""Rules and the record of their application, as they are stored."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from memory_butler.models import Maturity, NewRule, Rule, Validity
+from memory_butler.store.database import Row, Session
+
+
+def as_rule(row: Row) -> Rule:
+    row.pop("content_hash")
+    return Rule(**{**row, "validity": Validity(row["validity"]), "maturity": Maturity(row["maturity"])})
+
+
+async def find_live_twin(session: Session, scope: str, digest: bytes) -> Rule | None:
+    row = await session.one("rules.find_live_twin", scope=scope, content_hash=digest)
+    return as_rule(row) if row else None
+
+
+async def insert(session: Session, new: NewRule, **given: Any) -> None:
+    await session.send(
+        "rules.insert",
+        content=new.content,
+        scope=new.scope,
+        tags=list(new.tags),
+        metadata=Jsonb(new.metadata),
+        **given,
+    )
+
+
+async def set_validity(session: Session, rule_id: UUID, validity: Validity) -> None:
+    await session.send("rules.set_validity", id=rule_id, validity=validity)
+
+
+async def confirm(session: Session, rule_id: UUID, now: datetime) -> None:
+    await session.send("rules.confirm", id=rule_id, now=now)
+
+
+async def get(session: Session, memory_id: UUID | None, ref: str | None) -> Rule | None:
+    row = await session.one("rules.get", id=memory_id, ref=ref)
+    return as_rule(row) if row else None
+
+
+async def insert_application(session: Session, **given: Any) -> None:
+    await session.send("rules.insert_application", **given)
+
+
+async def evidence(session: Session, rule_id: UUID) -> Row:
+    row = await session.one("rules.evidence", rule_id=rule_id)
+    assert row
+    return row
+
+
+async def apply_evidence(session: Session, **given: Any) -> None:
+    await session.send("rules.apply_evidence", **given)

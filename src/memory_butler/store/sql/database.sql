@@ -1,0 +1,62 @@
+-- name: bind_read
+-- Bind a read to its tenant: role, tenant for row-level security, names, time limit, and no writing.
+SELECT
+    set_config('role', %(role)s, true),
+    set_config('search_path', %(search_path)s, true),
+    set_config('memory_butler.tenant', %(tenant)s, true),
+    set_config('statement_timeout', %(timeout_ms)s, true),
+    set_config('timezone', 'UTC', true),
+    set_config('transaction_read_only', 'on', true),
+    {schema}.require_revision(%(revision)s);
+
+-- name: bind_write
+-- Bind a write to its tenant. Only a change that loses nothing anybody was promised may commit relaxed.
+SELECT
+    set_config('role', %(role)s, true),
+    set_config('search_path', %(search_path)s, true),
+    set_config('memory_butler.tenant', %(tenant)s, true),
+    set_config('statement_timeout', %(timeout_ms)s, true),
+    set_config('timezone', 'UTC', true),
+    set_config('synchronous_commit', CASE WHEN %(relaxed)s THEN 'off' ELSE 'on' END, true),
+    {schema}.require_revision(%(revision)s);
+
+-- name: lock_tenant
+-- Take the tenant's write lock, making the tenant if it is new, and reserve short references.
+INSERT INTO {schema}.tenants AS t (tenant_id, created_at, last_ref)
+VALUES (%(tenant)s, %(now)s, %(refs)s)
+ON CONFLICT (tenant_id) DO UPDATE SET last_ref = t.last_ref + %(refs)s
+RETURNING last_ref;
+
+-- name: register_butler
+-- Make a butler known the first time it writes.
+INSERT INTO {schema}.butlers (tenant_id, butler, created_at)
+VALUES (%(tenant)s, %(butler)s, %(now)s)
+ON CONFLICT DO NOTHING;
+
+-- name: ping
+-- Is the database there?
+SELECT 1 AS alive;
+
+-- name: find_embedding_version
+-- The id of a model version, if it is known.
+SELECT id FROM {schema}.embedding_versions
+WHERE name = %(name)s AND digest = %(digest)s AND passage_policy = %(passage_policy)s;
+
+-- name: add_embedding_version
+-- Make a model version known.
+INSERT INTO {schema}.embedding_versions (name, dimensions, digest, passage_policy, created_at)
+VALUES (%(name)s, %(dimensions)s, %(digest)s, %(passage_policy)s, %(now)s)
+ON CONFLICT DO NOTHING;
+
+-- name: find_key
+-- What was answered the first time a key was used.
+SELECT request_hash, response FROM {schema}.idempotency_keys
+WHERE tenant_id = %(tenant)s AND butler = %(butler)s AND key = %(key)s AND expires_at > %(now)s;
+
+-- name: keep_key
+-- Keep the answer for a key; a key past its time is taken over.
+INSERT INTO {schema}.idempotency_keys (tenant_id, butler, key, request_hash, response, created_at, expires_at)
+VALUES (%(tenant)s, %(butler)s, %(key)s, %(request_hash)s, %(response)s, %(now)s, %(expires_at)s)
+ON CONFLICT (tenant_id, butler, key) DO UPDATE
+SET request_hash = excluded.request_hash, response = excluded.response,
+    created_at = excluded.created_at, expires_at = excluded.expires_at;

@@ -1,0 +1,56 @@
+-- name: find_live_property
+-- The live fact that holds a property, if there is one.
+SELECT * FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND subject = %(subject)s AND predicate = %(predicate)s
+    AND valid_at IS NULL AND validity IN ('active', 'fading');
+
+-- name: find_live_occurrence
+-- The live fact that records the same occurrence at the same time in the same words.
+SELECT * FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND subject = %(subject)s AND predicate = %(predicate)s
+    AND valid_at = %(valid_at)s AND content_hash = %(content_hash)s AND validity IN ('active', 'fading')
+ORDER BY created_at, id
+LIMIT 1;
+
+-- name: insert
+-- Store a new fact.
+INSERT INTO {schema}.facts (
+    tenant_id, id, ref, subject, subject_label, predicate, predicate_label, content, content_hash, scope,
+    importance, tags, validity, confidence, permanence, decay_rate, valid_at, source_butler, source_episode_id,
+    supersedes_id, created_at, reference_count, metadata, request_id
+) VALUES (
+    %(tenant)s, %(id)s, %(ref)s, %(subject)s, %(subject_label)s, %(predicate)s, %(predicate_label)s, %(content)s,
+    %(content_hash)s, %(scope)s, %(importance)s, %(tags)s, 'active', %(confidence)s, %(permanence)s,
+    %(decay_rate)s, %(valid_at)s, %(source_butler)s, %(source_episode_id)s, %(supersedes_id)s, %(now)s, 0,
+    %(metadata)s, %(request_id)s
+);
+
+-- name: set_validity
+-- Move a fact to another state of validity; the database refuses a move that is not allowed.
+UPDATE {schema}.facts SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: confirm
+-- Renew a live fact: its decay starts again, and a fading one is active again.
+UPDATE {schema}.facts
+SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+WHERE tenant_id = %(tenant)s AND id = %(id)s AND validity IN ('active', 'fading');
+
+-- name: get
+-- One fact by id or by reference.
+SELECT * FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
+
+-- name: chain
+-- The whole line of facts that superseded one another, oldest first.
+WITH RECURSIVE older AS (
+    SELECT f.* FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = %(id)s
+    UNION ALL
+    SELECT f.* FROM {schema}.facts f JOIN older o ON f.tenant_id = %(tenant)s AND f.id = o.supersedes_id
+), newer AS (
+    SELECT f.* FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.supersedes_id = %(id)s
+    UNION ALL
+    SELECT f.* FROM {schema}.facts f JOIN newer n ON f.tenant_id = %(tenant)s AND f.supersedes_id = n.id
+)
+SELECT * FROM (SELECT * FROM older UNION ALL SELECT * FROM newer) line
+ORDER BY created_at, id
+LIMIT 200;

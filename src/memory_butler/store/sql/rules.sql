@@ -1,0 +1,63 @@
+-- name: find_live_twin
+-- A live rule of the same scope that says the same.
+SELECT * FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND content_hash = %(content_hash)s
+    AND validity IN ('active', 'fading')
+ORDER BY created_at, id
+LIMIT 1;
+
+-- name: insert
+-- Store a new rule as a candidate.
+INSERT INTO {schema}.rules (
+    tenant_id, id, ref, content, content_hash, scope, tags, validity, maturity, confidence, decay_rate,
+    applied_count, success_count, harmful_count, harmful_reasons, source_butler, source_episode_id, created_at,
+    reference_count, metadata, request_id
+) VALUES (
+    %(tenant)s, %(id)s, %(ref)s, %(content)s, %(content_hash)s, %(scope)s, %(tags)s, 'active', 'candidate',
+    %(confidence)s, %(decay_rate)s, 0, 0, 0, '{}', %(source_butler)s, %(source_episode_id)s, %(now)s, 0,
+    %(metadata)s, %(request_id)s
+);
+
+-- name: set_validity
+-- Move a rule to another state of validity; the database refuses a move that is not allowed.
+UPDATE {schema}.rules SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: confirm
+-- Renew a live rule: its decay starts again, and a fading one is active again.
+UPDATE {schema}.rules
+SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+WHERE tenant_id = %(tenant)s AND id = %(id)s AND validity IN ('active', 'fading');
+
+-- name: get
+-- One rule by id or by reference.
+SELECT * FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
+
+-- name: insert_application
+-- Record that a rule was applied, and how it went.
+INSERT INTO {schema}.rule_applications (
+    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id
+) VALUES (
+    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(now)s, %(request_id)s
+);
+
+-- name: evidence
+-- All that speaks for and against a rule.
+SELECT
+    count(*) FILTER (WHERE outcome = 'helpful') AS successes,
+    count(*) FILTER (WHERE outcome = 'harmful') AS harmful,
+    coalesce(array_agg(DISTINCT reason ORDER BY reason) FILTER (WHERE outcome = 'harmful' AND reason IS NOT NULL),
+        '{}') AS reasons
+FROM {schema}.rule_applications
+WHERE tenant_id = %(tenant)s AND rule_id = %(rule_id)s;
+
+-- name: apply_evidence
+-- Write what follows from the evidence onto the rule.
+UPDATE {schema}.rules
+SET applied_count = %(successes)s::int + %(harmful)s::int, success_count = %(successes)s, harmful_count = %(harmful)s,
+    effectiveness_score = %(effectiveness)s, harmful_reasons = %(reasons)s, maturity = %(maturity)s,
+    last_applied_at = greatest(%(now)s, last_applied_at), last_evaluated_at = greatest(%(now)s, last_evaluated_at),
+    last_confirmed_at = CASE WHEN %(renews)s THEN greatest(%(now)s, created_at, last_confirmed_at)
+        ELSE last_confirmed_at END,
+    validity = CASE WHEN %(renews)s THEN 'active' ELSE validity END
+WHERE tenant_id = %(tenant)s AND id = %(rule_id)s;

@@ -1,0 +1,63 @@
+-- name: hidden
+-- How many live facts and rules a reader does not get to see, because of their scope or of their confidence.
+WITH live AS (
+    SELECT (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s)) AS in_scope,
+        {schema}.effective_confidence(f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at),
+            %(now)s) >= %(min_confidence)s AS trusted
+    FROM {schema}.facts f
+    WHERE f.tenant_id = %(tenant)s AND f.validity IN ('active', 'fading')
+    UNION ALL
+    SELECT (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s)),
+        r.maturity = 'anti_pattern' OR {schema}.effective_confidence(r.confidence, r.decay_rate,
+            coalesce(r.last_confirmed_at, r.created_at), %(now)s) >= %(min_confidence)s
+    FROM {schema}.rules r
+    WHERE r.tenant_id = %(tenant)s AND r.validity IN ('active', 'fading')
+)
+SELECT count(*) FILTER (WHERE NOT in_scope) AS scope, count(*) FILTER (WHERE in_scope AND NOT trusted) AS confidence
+FROM live;
+
+-- name: counts
+-- Memories by type and state, and what their tier follows from.
+SELECT 'fact' AS type, validity, permanence, NULL AS maturity, NULL AS consolidation, count(*) AS count,
+    min(created_at) AS oldest, sum(reference_count) AS references
+FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND (%(scope)s::text IS NULL OR scope = %(scope)s)
+GROUP BY validity, permanence
+UNION ALL
+SELECT 'rule', validity, NULL, maturity, NULL, count(*), min(created_at), sum(reference_count)
+FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND (%(scope)s::text IS NULL OR scope = %(scope)s)
+GROUP BY validity, maturity
+UNION ALL
+SELECT 'episode', validity, NULL, NULL, consolidation_status, count(*), min(created_at), sum(reference_count)
+FROM {schema}.episodes
+WHERE tenant_id = %(tenant)s AND (%(scope)s::text IS NULL OR butler = %(scope)s)
+GROUP BY validity, consolidation_status
+ORDER BY 1, 2, 3, 4, 5;
+
+-- name: confidence
+-- Effective confidence of live facts in ten steps.
+SELECT least(9, floor(10 * {schema}.effective_confidence(confidence, decay_rate,
+        coalesce(last_confirmed_at, created_at), %(now)s)))::int AS step, count(*) AS count
+FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND validity IN ('active', 'fading') AND (%(scope)s::text IS NULL OR scope = %(scope)s)
+GROUP BY step
+ORDER BY step;
+
+-- name: backlog
+-- Episodes that wait for consolidation, and for how long.
+SELECT count(*) AS pending, min(created_at) AS oldest
+FROM {schema}.episodes
+WHERE tenant_id = %(tenant)s AND validity = 'active' AND consolidation_status = 'pending'
+    AND (%(scope)s::text IS NULL OR butler = %(scope)s);
+
+-- name: effectiveness
+-- How rules did when they were applied.
+SELECT count(*) FILTER (WHERE applied_count > 0) AS applied_rules, coalesce(sum(success_count), 0) AS successes,
+    coalesce(sum(harmful_count), 0) AS harmful, avg(effectiveness_score) AS mean_effectiveness
+FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND validity IN ('active', 'fading') AND (%(scope)s::text IS NULL OR scope = %(scope)s);
+
+-- name: log
+-- How long the log is.
+SELECT last_seq AS events FROM {schema}.tenants WHERE tenant_id = %(tenant)s;

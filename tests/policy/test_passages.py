@@ -1,0 +1,159 @@
+"""Passages cover a text, keep whose words they are, and stay few."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_butler.policy import passages
+from memory_butler.policy.passages import MAX_PASSAGE_BYTES, MAX_PASSAGES, cut_passages, passage_spans
+
+PADDING = "This sentence is only here to make the whole text longer than a short one. It goes on for a while. "
+
+TABLE = {
+    "a blank text has none": ("  \n ", []),
+    "a short text stays whole": ("I like tea. I drink it daily.", ["I like tea. I drink it daily."]),
+    "a longer text becomes its sentences": (
+        "I moved to Lisbon in the spring of last year. My sister helped me carry every single box! Was it worth it? "
+        "I believe that it was.",
+        [
+            "I moved to Lisbon in the spring of last year.",
+            "My sister helped me carry every single box!",
+            "Was it worth it? I believe that it was.",
+        ],
+    ),
+    "every sentence keeps its speaker": (
+        "Melanie: I signed up for a pottery class yesterday. It was like therapy for me, letting me express myself. "
+        'She said "hooray!" to all of us there.',
+        [
+            "Melanie: I signed up for a pottery class yesterday.",
+            "Melanie: It was like therapy for me, letting me express myself.",
+            'Melanie: She said "hooray!" to all of us there.',
+        ],
+    ),
+    "a transcript changes speakers": (
+        "User: How do I renew my passport before the trip? I leave in May.\n"
+        "Support Desk: Send us the old one first. We answer within two weeks of that.",
+        [
+            "User: How do I renew my passport before the trip?",
+            "User: I leave in May.",
+            "Support Desk: Send us the old one first.",
+            "Support Desk: We answer within two weeks of that.",
+        ],
+    ),
+    "list items stand alone": (
+        "- buy oat milk and some bread for the week\n- call the dentist about Thursday's appointment\n"
+        "1. renew the insurance of the car in time",
+        [
+            "- buy oat milk and some bread for the week",
+            "- call the dentist about Thursday's appointment",
+            "1. renew the insurance of the car in time",
+        ],
+    ),
+    "code is not cut at its dots": (
+        "Run this before every release, please:\n```python\nx = load(). \nprint(x)\nassert x.ok! \n```\n"
+        "Then tell everybody that it is done and go home.",
+        [
+            "Run this before every release, please:",
+            "```python\nx = load(). \nprint(x)\nassert x.ok! \n```",
+            "Then tell everybody that it is done and go home.",
+        ],
+    ),
+    "a wrapped line goes on": (
+        "The quarterly review of the storage service was moved from Monday\nto the following Thursday because of the "
+        "holiday. Everybody agreed to that.",
+        [
+            "The quarterly review of the storage service was moved from Monday\nto the following Thursday because of "
+            "the holiday.",
+            "Everybody agreed to that.",
+        ],
+    ),
+    "sentences need no spaces": (
+        "昨日は友達と一緒に新しい美術館へ行って、現代絵画の展覧会を見ました。とても混んでいましたが、それでも本当に楽しかったです！"
+        "来月はもう一度、家族みんなを連れて同じ場所に行くつもりです。その後で近くのレストランで食事をする予定になっています。",
+        [
+            "昨日は友達と一緒に新しい美術館へ行って、現代絵画の展覧会を見ました。",
+            "とても混んでいましたが、それでも本当に楽しかったです！",
+            "来月はもう一度、家族みんなを連れて同じ場所に行くつもりです。",
+            "その後で近くのレストランで食事をする予定になっています。",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TABLE.values(), ids=TABLE.keys())
+def test_table(text: str, expected: list[str]) -> None:
+    assert cut_passages(text) == expected
+
+
+def test_a_head_stands_before_every_passage() -> None:
+    assert cut_passages("tea", head="Ann likes") == ["Ann likes tea"]
+    assert cut_passages(" ", head="Ann likes") == ["Ann likes"]
+    longer = cut_passages(PADDING * 2 + "The end of it all.", head="Ann likes ")
+    assert len(longer) > 1
+    assert all(passage.startswith("Ann likes ") for passage in longer)
+
+
+def test_a_repeated_passage_counts_once() -> None:
+    assert len(cut_passages(PADDING * 10)) == 2
+
+
+def test_no_passage_is_longer_than_the_model_reads() -> None:
+    for text in ("word " * 3000, "語" * 3000, "x" * 3000, "слово " * 2000):
+        assert all(len(passage.encode()) <= MAX_PASSAGE_BYTES for passage in cut_passages(text))
+
+
+def test_a_very_long_text_has_a_bounded_number_of_passages() -> None:
+    text = " ".join(f"This is the sentence with number {n}." for n in range(5000))
+    found = cut_passages(text)
+    assert len(found) == MAX_PASSAGES
+    assert " ".join(found) == text
+
+
+@pytest.mark.parametrize("unit", ["!", ". ", "\n", "a", "。", "```\n", "A: ", "」", '"', " \t", ".\u00a0\n", "a-a.a "])
+def test_cutting_takes_linear_time(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = "x" + unit * (size // len(unit)) + "x"
+        start = time.process_time()
+        cut_passages(text)
+        return time.process_time() - start
+
+    assert seconds(400_000) < 40 * max(seconds(40_000), 0.01)
+
+
+TEXTS = st.text(
+    st.one_of(st.sampled_from(". !?…。！？\n\t\"')`~:-1aB\u3000\u2028"), st.characters()), max_size=400
+) | st.lists(st.sampled_from(["Ann: ", "Hello there. ", "```\n", "word ", "\n\n", "- item\n", "長い文。"]), max_size=600).map(
+    "".join
+)
+
+
+@given(TEXTS)
+def test_spans_cover_the_text_without_gap_or_overlap(text: str) -> None:
+    text = text.strip()
+    spans = passage_spans(text)
+    assert len(spans) <= MAX_PASSAGES
+    assert (spans[0][0], spans[-1][1]) == (0, len(text)) if text else not spans
+    assert all(left[1] == right[0] for left, right in pairwise(spans))
+    assert all(text[start:end].strip() for start, end in spans)
+
+
+@given(TEXTS)
+def test_passages_are_never_empty_and_hold_all_of_the_text(text: str) -> None:
+    found = cut_passages(text)
+    assert all(passage == passage.strip() and passage for passage in found)
+    assert len(set(found)) == len(found) <= MAX_PASSAGES
+    for start, end in passage_spans(text.strip()):
+        piece = text.strip()[start:end].strip()
+        assert any(passage.endswith(piece) for passage in found)
+
+
+@given(TEXTS)
+def test_the_same_text_is_always_cut_the_same_way(text: str) -> None:
+    assert cut_passages(text) == cut_passages(text) == cut_passages(f"\n {text} ")
+
+
+def test_the_policy_has_a_version() -> None:
+    assert passages.PASSAGE_POLICY_VERSION == 1
