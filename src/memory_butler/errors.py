@@ -52,7 +52,9 @@ class Conflict(MemoryButlerError):
     """The request contradicts what is already stored."""
 
     error_class = "conflict"
-    default_recovery = "Read the current state with memory_get, then decide; use a new idempotency key for a new request."
+    default_recovery = (
+        "Read the current state with memory_get, then decide; use a new idempotency key for a new request."
+    )
 
 
 class IntegrityViolation(MemoryButlerError):

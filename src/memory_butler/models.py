@@ -77,9 +77,7 @@ class Role(StrEnum):
 
 
 GLOBAL_SCOPE = "global"
-
-
-# --- who is calling -------------------------------------------------------------------------------
+EVERY_SCOPE = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +111,6 @@ class Reach:
 
     scopes: tuple[str, ...] | None
     butlers: tuple[str, ...] | None
-
-
-# --- requests -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +168,6 @@ class BriefRequest:
     trigger_prompt: str
     butler: str
     token_budget: int | None = None
-
-
-# --- what is stored -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,12 +288,9 @@ class Event:
     payload: dict[str, Any]
 
 
-# --- answers --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What a write did: `created`, `confirmed` (an equal memory was already there) or `superseded` (it replaced one)."""
+    """What a write did: `created`, `confirmed` (an equal one was already there), `superseded` (it replaced one) …"""
 
     type: MemoryType
     id: UUID

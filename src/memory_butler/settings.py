@@ -78,11 +78,12 @@ class BriefingSettings(Group):
     token_budget: int = Field(3000, ge=0, le=200_000, description="Tokens of a briefing that names no budget.")
     quotas: Quotas = Quotas()
     min_similarity: Share = Field(
-        0.2, description="A memory whose meaning is further from the prompt than this, and that shares no rare word, stays out."
+        0.2,
+        description="Cosine below which a memory is left out of a briefing; half of it if they share a word.",
     )
     tokenizer: str = Field(
         "wordpiece",
-        description="What counts tokens: `wordpiece` (the embedding model's), a path to a tokenizer.json, or `tiktoken:<encoding>`.",
+        description="What counts tokens: `wordpiece`, a path to a tokenizer.json, or `tiktoken:<encoding>`.",
     )
 
 
@@ -98,7 +99,11 @@ class Settings(BaseSettings):
     """All settings of Memory Butler."""
 
     model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, nested_model_default_partial_update=True
+        env_prefix=ENV_PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
     )
 
     home: Path = Field(Path("~/.memory-butler"), description="Home folder: database, model cache, config file, logs.")
@@ -150,7 +155,7 @@ def load_settings(**given: Any) -> Settings:
         lines = [f"{'.'.join(str(part) for part in e['loc']) or 'settings'}: {e['msg']}" for e in problem.errors()]
         raise InvalidInput(
             "The settings are not valid. " + "; ".join(lines),
-            recovery="Correct config.toml in the home folder or the MEMORY_BUTLER_… variable; docs/settings.md lists them all.",
+            recovery="Correct config.toml in the home folder or the MEMORY_BUTLER_… variable; see docs/settings.md.",
         ) from problem
     except ValueError as problem:  # a config file that is not TOML
         raise InvalidInput(f"config.toml cannot be read: {problem}") from problem

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +50,7 @@ class SlowModel:
     """A model of one dimension: a text's vector is its length. It waits for leave before it runs."""
 
     dimensions = 1
-    failures = (ZeroDivisionError,)
+    failures: tuple[type[BaseException], ...] = (ZeroDivisionError,)
 
     def __init__(self) -> None:
         self.may_run = threading.Event()
@@ -61,7 +61,7 @@ class SlowModel:
             raise TypeError
         return [1] * len(text)
 
-    def run(self, rows: list[list[int]]) -> Vectors:
+    def run(self, rows: Sequence[list[int]]) -> Vectors:
         assert self.may_run.wait(10)
         self.runs.append([len(row) for row in rows])
         if any(len(row) == 13 for row in rows):

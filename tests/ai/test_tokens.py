@@ -55,7 +55,7 @@ def test_text_that_is_not_unicode_is_refused(counter: TokenCounter) -> None:
 
 def test_a_wrong_tokenizer_in_the_models_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(IntegrityViolation, match="tokenizer.json"):
+    with pytest.raises(IntegrityViolation, match=r"tokenizer\.json"):
         open_token_counter(DEFAULT_SPEC, tmp_path)
 
 

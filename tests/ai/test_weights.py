@@ -23,6 +23,7 @@ class Hub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), HubHandler)
         self.files = dict(CONTENT)
         self.asked: list[str] = []
+        self.missing_bytes = 0
 
     @property
     def url(self) -> str:
@@ -39,7 +40,7 @@ class HubHandler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(len(content) + self.server.missing_bytes))
         self.end_headers()
         self.wfile.write(content)
 
@@ -101,7 +102,7 @@ def test_a_wrong_hash_is_an_error_that_names_the_file(tmp_path: Path, hub: Hub, 
 def test_a_file_changed_after_it_was_found_is_noticed_when_it_is_read(tmp_path: Path) -> None:
     found = resolve_weights(fill(tmp_path / "mine"), tmp_path / "cache", hub_url=None)
     fill(tmp_path / "mine", tokenizer=b"[]")
-    with pytest.raises(IntegrityViolation, match="tokenizer.json"):
+    with pytest.raises(IntegrityViolation, match=r"tokenizer\.json"):
         found.read(weights.MODEL_FILES[0])
 
 
@@ -119,14 +120,16 @@ def test_the_hub_is_asked_once_and_the_files_are_kept(tmp_path: Path, hub: Hub) 
 @pytest.mark.parametrize("served", [b"tampered", CONTENT["model.safetensors"] * 3, b""])
 def test_a_wrong_download_is_refused_and_not_kept(tmp_path: Path, hub: Hub, served: bytes) -> None:
     hub.files["model.safetensors"] = served
-    with pytest.raises(IntegrityViolation, match="model.safetensors"):
+    with pytest.raises(IntegrityViolation, match=r"model\.safetensors"):
         resolve_weights(None, tmp_path, hub_url=hub.url)
     assert [path.name for path in tmp_path.glob("*/*")] == ["tokenizer.json"]
 
 
 @pytest.mark.usefixtures("small_model")
 @pytest.mark.parametrize("hub_url", [None, "http://127.0.0.1:9", "file:///etc", "not an address"])
-def test_without_any_source_the_error_says_what_was_tried_and_both_ways_out(tmp_path: Path, hub_url: str | None) -> None:
+def test_without_any_source_the_error_says_what_was_tried_and_both_ways_out(
+    tmp_path: Path, hub_url: str | None
+) -> None:
     with pytest.raises(TargetUnavailable) as caught:
         resolve_weights(tmp_path / "empty", tmp_path / "cache", hub_url=hub_url)
     for part in ("folder:", "package: not installed", "hub:"):
@@ -140,3 +143,11 @@ def test_a_file_that_the_hub_does_not_have_is_unavailable(tmp_path: Path, hub: H
     del hub.files["model.safetensors"]
     with pytest.raises(TargetUnavailable, match="404"):
         resolve_weights(None, tmp_path, hub_url=hub.url)
+
+
+@pytest.mark.usefixtures("small_model")
+def test_a_download_that_breaks_off_is_unavailable_and_leaves_nothing(tmp_path: Path, hub: Hub) -> None:
+    hub.missing_bytes = 5
+    with pytest.raises(TargetUnavailable, match="ended 5 bytes early"):
+        resolve_weights(None, tmp_path, hub_url=hub.url)
+    assert list(tmp_path.glob("*/*")) == []

@@ -105,6 +105,17 @@ def test_no_passage_is_longer_than_the_model_reads() -> None:
         assert all(len(passage.encode()) <= MAX_PASSAGE_BYTES for passage in cut_passages(text))
 
 
+def test_wide_gaps_make_no_empty_passages() -> None:
+    gap = " " * 5000
+    assert cut_passages(f"one{gap}two.\n{gap}three{gap}\n```\ncode\n```\n{gap}four") == [
+        "one",
+        "two.",
+        "three",
+        "```\ncode\n```",
+        "four",
+    ]
+
+
 def test_a_very_long_text_has_a_bounded_number_of_passages() -> None:
     text = " ".join(f"This is the sentence with number {n}." for n in range(5000))
     found = cut_passages(text)
@@ -125,9 +136,10 @@ def test_cutting_takes_linear_time(unit: str) -> None:
 
 TEXTS = st.text(
     st.one_of(st.sampled_from(". !?…。！？\n\t\"')`~:-1aB\u3000\u2028"), st.characters()), max_size=400
-) | st.lists(st.sampled_from(["Ann: ", "Hello there. ", "```\n", "word ", "\n\n", "- item\n", "長い文。"]), max_size=600).map(
-    "".join
-)
+) | st.lists(
+    st.sampled_from(["Ann: ", "Hello there. ", "```\n", "word ", "\n\n", "- item\n", "長い文。", " " * 1000]),
+    max_size=600,
+).map("".join)
 
 
 @given(TEXTS)

@@ -99,7 +99,12 @@ def portrait(seen: Portrait) -> Shape:
         "expires_at": plain(seen.expires_at),
         "links": [_link(link, seen.memory.id) for link in seen.links],
         "chain": [
-            {"ref": f"fact:{fact.ref}", "content": fact.content, "validity": fact.validity.value, "created_at": plain(fact.created_at)}
+            {
+                "ref": f"fact:{fact.ref}",
+                "content": fact.content,
+                "validity": fact.validity.value,
+                "created_at": plain(fact.created_at),
+            }
             for fact in seen.chain
         ],
         "events": [_event(event) for event in seen.events],

@@ -24,6 +24,8 @@ SLICE_TOKENS = 256
 WINDOW_TEXTS = 64
 SHARE_TEXTS = 8
 MAX_WAITING_TEXTS = 100_000
+# A thread in the middle of a download is left to itself: it is a daemon and ends with the process.
+CLOSE_TIMEOUT_SECONDS = 10.0
 
 
 class Model(Protocol):
@@ -101,7 +103,7 @@ class BatchingThread:
             thread = self._thread
             self._changed.notify_all()
         if thread is not None:
-            await asyncio.to_thread(thread.join)
+            await asyncio.to_thread(thread.join, CLOSE_TIMEOUT_SECONDS)
 
     def _leave(self, count: int) -> None:
         with self._changed:

@@ -5,10 +5,10 @@ a wrong one stops everything, because somebody should know.
 """
 
 import hashlib
+import http.client
 import importlib.util
 import os
 import tempfile
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -86,7 +86,7 @@ def resolve_weights(configured: Path | None, cache: Path, *, hub_url: str | None
     else:
         try:
             _download_all(hub_url, downloaded)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             tried.append(f"hub: {hub_url} failed ({error})")
         else:
             return Weights(downloaded, "hub")
@@ -134,6 +134,8 @@ def _download(url: str, file: ModelFile, folder: Path, advance: Callable[[int], 
             request = urllib.request.Request(url, headers={"User-Agent": "memory-butler"})
             with urllib.request.urlopen(request, timeout=DOWNLOAD_TIMEOUT_SECONDS) as answer:
                 found = _copy(answer, target, file.size_bytes, advance)
+                if answer.length and target.tell() <= file.size_bytes:
+                    raise ConnectionError(f"{file.name} ended {answer.length} bytes early")
         _require(file, found, url)
         temporary.replace(folder / file.name)
     finally:
@@ -141,9 +143,10 @@ def _download(url: str, file: ModelFile, folder: Path, advance: Callable[[int], 
 
 
 def _copy(source: IO[bytes], target: IO[bytes], limit_bytes: int, advance: Callable[[int], None]) -> str:
-    digest, copied = hashlib.sha256(), 0
-    while copied <= limit_bytes and (chunk := source.read(CHUNK_BYTES)):
-        copied += len(chunk)
+    """Copy at most one byte more than the file should have, which is enough to spoil its hash."""
+    digest, left = hashlib.sha256(), limit_bytes + 1
+    while left > 0 and (chunk := source.read(min(left, CHUNK_BYTES))):
+        left -= len(chunk)
         digest.update(chunk)
         target.write(chunk)
         advance(len(chunk))

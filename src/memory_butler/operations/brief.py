@@ -1,7 +1,7 @@
 """Brief: build the block of memory an agent starts its session with. A pure read."""
 
 from memory_butler.butler import Butler
-from memory_butler.models import BriefRequest, Briefing, Caller, MemoryType, Mode, Question, Ranked
+from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Mode, Question, Ranked
 from memory_butler.operations.recall import probe_for, ranking_rules
 from memory_butler.policy.admission import admit_brief, admit_lineage
 from memory_butler.policy.briefing import Frame, compose

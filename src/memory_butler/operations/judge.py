@@ -11,7 +11,7 @@ from memory_butler.policy import maturity
 from memory_butler.policy.admission import REASON_CHARACTERS, clean_text, optional_label, parse_handle
 from memory_butler.store import events, facts, rules
 from memory_butler.store.database import Session
-from memory_butler.store.events import Change
+from memory_butler.store.events import Change, Trail
 
 
 async def confirm(
@@ -55,42 +55,40 @@ async def mark(
         assert isinstance(rule, Rule)
         if rule.validity not in LIVE:
             raise Conflict(f"{wanted} is {rule.validity}; feedback on it would change nothing.")
-        extra = await _apply(butler, session, caller, now, rule, outcome, why)
-        await events.record(session, trail(butler, caller, now), [Change(MemoryType.RULE, rule.id, outcome, extra)])
+        marks = trail(butler, caller, now)
+        extra = await _apply(session, marks, rule, outcome, why)
+        await events.record(session, marks, [Change(MemoryType.RULE, rule.id, outcome, extra)])
         return Stored(type=MemoryType.RULE, id=rule.id, ref=rule.ref, outcome=f"marked_{outcome}")
 
     digest = fingerprint("mark", {"id": str(wanted), "outcome": outcome, "reason": why})
     return await write_once(butler, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
 
 
-async def _apply(
-    butler: Butler, session: Session, caller: Caller, now: datetime, rule: Rule, outcome: Outcome, why: str | None
-) -> dict[str, object]:
+async def _apply(session: Session, marks: Trail, rule: Rule, outcome: Outcome, why: str | None) -> dict[str, object]:
     """Write the application and derive counters, effectiveness and maturity from all of them."""
     application = {
-        "id": butler.make_id(now),
+        "id": marks.make_id(marks.now),
         "rule_id": rule.id,
         "outcome": outcome,
-        "butler": caller.principal.butler,
-        "session_id": caller.lineage.session_id,
-        "request_id": caller.lineage.request_id,
+        "butler": marks.actor,
+        "session_id": marks.lineage.session_id,
+        "request_id": marks.lineage.request_id,
     }
-    await rules.insert_application(session, reason=why, now=now, **application)
+    await rules.insert_application(session, reason=why, now=marks.now, **application)
     evidence = await rules.evidence(session, rule.id)
-    age = (now - rule.created_at) / timedelta(days=1)
+    successes, harmful = evidence["successes"], evidence["harmful"]
+    age_days = (marks.now - rule.created_at) / timedelta(days=1)
     await rules.apply_evidence(
         session,
         rule_id=rule.id,
-        successes=evidence["successes"],
-        harmful=evidence["harmful"],
+        successes=successes,
+        harmful=harmful,
         reasons=evidence["reasons"],
-        effectiveness=maturity.effectiveness(evidence["successes"], evidence["harmful"]),
-        maturity=maturity.mature(
-            rule.maturity, maturity.Evidence(evidence["successes"], evidence["harmful"], age)
-        ),
+        effectiveness=maturity.effectiveness(successes, harmful),
+        maturity=maturity.mature(rule.maturity, maturity.Evidence(successes, harmful, age_days)),
         renews=outcome is Outcome.HELPFUL,
-        now=now,
+        now=marks.now,
     )
     kept = {key: value if value is None else str(value) for key, value in application.items()}
-    kept["created_at"] = now.isoformat()
+    kept["created_at"] = marks.now.isoformat()
     return {"application": kept | await events.reason_of(session, rule.id, why)}

@@ -1,5 +1,7 @@
 """Look: one memory with everything that is known of it."""
 
+from datetime import datetime
+
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
 from memory_butler.models import Caller, Episode, Fact, Maturity, Memory, MemoryType, Portrait, Rule
@@ -28,15 +30,9 @@ async def look(butler: Butler, memory_type: str, handle: str, caller: Caller | N
         tier=tier_of(
             memory.type, permanence=getattr(memory, "permanence", None), maturity=getattr(memory, "maturity", None)
         ),
-        effective_confidence=(
-            round(confidence.effective_confidence(*rated, now), 6) if rated else 1.0
-        ),
-        fades_at=confidence.falls_below(confidence.FADING_BELOW, *rated) if rated else None,
-        expires_at=(
-            memory.expires_at
-            if isinstance(memory, Episode)
-            else confidence.falls_below(confidence.EXPIRED_BELOW, *rated) if rated else None
-        ),
+        effective_confidence=round(confidence.effective_confidence(*rated, now), 6) if rated else 1.0,
+        fades_at=_falls_below(confidence.FADING_BELOW, memory),
+        expires_at=memory.expires_at if isinstance(memory, Episode) else _falls_below(confidence.EXPIRED_BELOW, memory),
         links=tuple(around),
         chain=tuple(chain) if len(chain) > 1 else (),
         events=tuple(history),
@@ -52,7 +48,8 @@ async def require(session: Session, caller: Caller, handle: Handle) -> Memory:
         found = await rules.get(session, handle.id, handle.ref)
     else:
         found = await episodes.get(session, handle.id, handle.ref)
-        if found is None and (grave := await episodes.find_tombstone(session, handle.id, handle.ref)):
+        grave = None if found else await episodes.find_tombstone(session, handle.id, handle.ref)
+        if grave and reach.may_see(caller.principal, grave["butler"], is_episode=True):
             raise NotFound(
                 f"{handle} was deleted on {grave['deleted_at'].date()} ({grave['reason']}); only its trace is kept.",
                 recovery="What was learned from it is linked to it: search for that instead.",
@@ -63,7 +60,16 @@ async def require(session: Session, caller: Caller, handle: Handle) -> Memory:
     return found
 
 
-def _rated(memory: Memory) -> tuple[float, float, object] | None:  # type: ignore[type-arg]
-    if isinstance(memory, Episode) or (isinstance(memory, Rule) and memory.maturity is Maturity.ANTI_PATTERN):
+def _rated(memory: Memory) -> tuple[float, float, datetime] | None:
+    """Confidence, decay rate and anchor of a memory that has them."""
+    if isinstance(memory, Episode):
         return None
     return memory.confidence, memory.decay_rate, confidence.anchor(memory.created_at, memory.last_confirmed_at)
+
+
+def _falls_below(threshold: float, memory: Memory) -> datetime | None:
+    """When a memory passes a threshold; a warning is shown whatever its confidence."""
+    if isinstance(memory, Rule) and memory.maturity is Maturity.ANTI_PATTERN:
+        return None
+    rated = _rated(memory)
+    return confidence.falls_below(threshold, *rated) if rated else None

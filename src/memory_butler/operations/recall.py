@@ -10,6 +10,7 @@ from memory_butler.operations.once import trail
 from memory_butler.policy import reach
 from memory_butler.policy.admission import admit_question
 from memory_butler.policy.ranking import RankingRules, rank
+from memory_butler.policy.wording import searched_words
 from memory_butler.settings import Retrieval
 from memory_butler.store import events, search_index
 from memory_butler.store.search_index import Probe
@@ -54,7 +55,7 @@ async def probe_for(butler: Butler, caller: Caller, question: Question) -> tuple
     words = essence(question.query)
     vector, degraded = await _vector(butler, words, mode)
     probe = Probe(
-        words=words if mode is not Mode.SEMANTIC else "",
+        words=searched_words(words) if mode is not Mode.SEMANTIC else "",
         embedding=vector,
         types=[MemoryType(kind) for kind in question.types],
         reach=reached,

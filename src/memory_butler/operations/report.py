@@ -14,6 +14,16 @@ from memory_butler.store import stats
 DUTIES = ("consolidation", "sweep", "cleanup")
 
 
+def _jobs(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    latest = {run["job"]: run for run in runs}
+    return {
+        duty: {"last_run": latest[duty]["started_at"].isoformat(), "outcome": latest[duty]["outcome"] or "running"}
+        if duty in latest
+        else {"last_run": "never"}
+        for duty in DUTIES
+    }
+
+
 async def report(butler: Butler, scope: str | None = None, caller: Caller | None = None) -> dict[str, Any]:
     """Counts by type, state and tier; confidence; backlog; rule effectiveness; the last run of each duty."""
     caller = caller or butler.local_caller()
@@ -26,7 +36,7 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
     states: dict[str, Counter[str]] = {kind: Counter() for kind in MemoryType}
     maturities: Counter[str] = Counter()
     consolidation: Counter[str] = Counter()
-    tiers: Counter[str] = Counter({tier: 0 for tier in Tier})
+    tiers: Counter[str] = Counter(dict.fromkeys(Tier, 0))
     for row in found["counts"]:
         states[row["type"]][row["validity"]] += row["count"]
         if row["validity"] in ("active", "fading"):
@@ -62,7 +72,7 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
                 else None
             ),
         },
-        "jobs": {duty: {"last_run": "never"} for duty in DUTIES},
+        "jobs": _jobs(found["runs"]),
         "events": log[0]["events"] if log else 0,
         "embedding_model": butler.embedder.version.name,
     }

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from memory_butler.errors import InvalidInput
 from memory_butler.models import (
+    EVERY_SCOPE,
     BriefRequest,
     Lineage,
     MemoryType,
@@ -39,6 +40,7 @@ SEARCH_LIMIT = 100
 BUDGET_TOKENS = 200_000
 
 _GAPS = re.compile(r"[\s_\-‐-―]+")
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _SLUG = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -138,16 +140,20 @@ def clean_tags(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def clean_metadata(value: dict[str, Any]) -> dict[str, Any]:
+    """Metadata as it will come back: plain JSON, every key a text."""
     if not isinstance(value, dict):
         raise InvalidInput("metadata must be an object.")
     try:
         encoded = json.dumps(value, allow_nan=False, ensure_ascii=False)
         size = len(encoded.encode())
-    except (TypeError, ValueError):
-        raise InvalidInput("metadata must be plain JSON.") from None
-    if size > METADATA_BYTES or "\\u0000" in encoded:
-        raise InvalidInput(f"metadata is {size} bytes of JSON; the limit is {METADATA_BYTES}, and no NUL characters.")
-    return value
+        plain: dict[str, Any] = json.loads(encoded)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidInput("metadata must be plain JSON, valid Unicode and not nested too deeply.") from None
+    if size > METADATA_BYTES:
+        raise InvalidInput(f"metadata is {size} bytes of JSON; the limit is {METADATA_BYTES}.")
+    if _ESCAPED_NUL.search(encoded):
+        raise InvalidInput("metadata contains a NUL character, which cannot be stored.")
+    return plain
 
 
 def parse_handle(memory_type: object, given: object) -> Handle:
@@ -229,7 +235,7 @@ def admit_question(question: Question) -> Question:
         question,
         query=clean_text(question.query, "query", QUERY_CHARACTERS),
         types=types or tuple(MemoryType),
-        scope=None if question.scope is None else slug(question.scope, "scope"),
+        scope=question.scope if question.scope in (None, EVERY_SCOPE) else slug(question.scope, "scope"),
         butler=None if question.butler is None else slug(question.butler, "butler"),
         mode=choose(Mode, question.mode, "mode"),
         limit=None if question.limit is None else whole_number(question.limit, "limit", 1, SEARCH_LIMIT),

@@ -73,7 +73,7 @@ def compose(ranked: Sequence[Ranked], frame: Frame) -> Briefing:
         text = f"{TITLE}\n{NOTHING}\n"
     if count(text) > frame.token_budget:
         text = ""
-    return Briefing(text=text, receipt=_receipt(sections, text, frame, body))
+    return Briefing(text=text, receipt=_receipt(sections, text, frame))
 
 
 def _section(kind: MemoryType, ranked: Sequence[Ranked], frame: Frame, body: int) -> _Section:
@@ -113,17 +113,23 @@ def _text(sections: Sequence[_Section]) -> str:
     return "\n".join(parts) + "\n" if len(parts) > 1 else ""
 
 
-def _receipt(sections: Sequence[_Section], text: str, frame: Frame, body: int) -> Receipt:
+def _reason(section: _Section, kept: int, frame: Frame, used: int) -> str:
+    """Why lines stayed out: the first of them decides, because those below it wait for it."""
+    if kept == len(section.waiting):
+        return "budget"
+    heading = 0 if kept else frame.count(HEADINGS[section.type] + "\n")
+    return "quota" if section.waiting[kept][2] + heading <= frame.token_budget - used else "budget"
+
+
+def _receipt(sections: Sequence[_Section], text: str, frame: Frame) -> Receipt:
     used = frame.count(text) if text else 0
     left_out: list[dict[str, str]] = []
     receipts = []
     for section in sections:
         kept = section.kept if text else 0
-        reasons: dict[str, int] = {}
-        for hit, _, tokens in section.waiting[kept:]:
-            reason = "quota" if text and tokens <= frame.token_budget - used else "budget"
-            reasons[reason] = reasons.get(reason, 0) + 1
-            left_out.append({"ref": f"{hit.type}:{hit.ref}", "reason": reason})
+        stayed = section.waiting[kept:]
+        reason = _reason(section, kept, frame, used) if text else "budget"
+        left_out += [{"ref": f"{hit.type}:{hit.ref}", "reason": reason} for hit, _, _ in stayed]
         lines = "\n".join([HEADINGS[section.type], *section.lines]) + "\n" if kept else ""
         receipts.append(
             SectionReceipt(
@@ -131,7 +137,7 @@ def _receipt(sections: Sequence[_Section], text: str, frame: Frame, body: int) -
                 quota_tokens=section.quota,
                 used_tokens=frame.count(lines) if lines else 0,
                 lines=kept,
-                left_out=reasons,
+                left_out={reason: len(stayed)} if stayed else {},
             )
         )
     return Receipt(

@@ -52,7 +52,12 @@ def passage_spans(text: str) -> list[Span]:
     """Where the passages of a stripped text begin and end: in order, without a gap."""
     if _size(text) <= SHORT_TEXT_BYTES:
         return [(0, len(text))] if text else []
-    pieces = [piece for span in _joined_short(text) for piece in _split_long(text, span)]
+    pieces: list[Span] = []
+    for start, end in (piece for span in _joined_short(text) for piece in _split_long(text, span)):
+        if text[start:end].isspace():
+            pieces[-1] = (pieces[-1][0], end)
+        else:
+            pieces.append((start, end))
     return pieces if len(pieces) <= MAX_PASSAGES else _joined_evenly(pieces)
 
 
@@ -90,8 +95,8 @@ def _joined_short(text: str) -> list[Span]:
     labelled = {start for start, _ in _labels(text)}
     joined: list[Span] = []
     for start, end in pairwise(_boundaries(text)):
-        last = (start, end) if end == len(text) else (0, len(text))
-        if joined and start not in labelled and (_is_short(text, joined[-1]) or _is_short(text, last)):
+        dangling = end == len(text) and _is_short(text, (start, end))
+        if joined and start not in labelled and (dangling or _is_short(text, joined[-1])):
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((start, end))
@@ -99,8 +104,7 @@ def _joined_short(text: str) -> list[Span]:
 
 
 def _is_short(text: str, span: Span) -> bool:
-    start, end = span
-    return end - start <= 2 * MIN_PASSAGE_BYTES and _size(text[start:end].strip()) < MIN_PASSAGE_BYTES
+    return _size(text[slice(*span)].strip()) < MIN_PASSAGE_BYTES
 
 
 def _size(text: str) -> int:

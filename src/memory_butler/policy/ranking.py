@@ -2,8 +2,9 @@
 
 1. The two lists, by meaning and by words, are ranked on their raw scores.
 2. They are fused by weighted reciprocal ranks (k = 60): a list a memory is not on contributes nothing.
-3. The fused value becomes *relevance* between 0 and 1: first on every list is 1, last on one list is near 0. The
-   stretch matters: raw reciprocal ranks of neighbours differ by a percent, and importance would decide everything.
+3. The fused value is stretched to *relevance* between 0 and 1, in the same order: first on every list is 1, last on
+   one list is near 0. The stretch matters: raw reciprocal ranks of neighbours differ by a percent, and importance would
+   decide everything.
 4. score = 0.4 relevance + 0.3 importance + 0.2 recency + 0.1 effective confidence, rounded before it orders anything.
 5. Order: score, then newest, then id.
 """
@@ -42,7 +43,10 @@ def rank(hits: Sequence[Hit], mode: Mode, rules: RankingRules, now: datetime) ->
     keyword = _ranks(hits, "keyword_score") if mode is not Mode.SEMANTIC else {}
     legs = [(semantic, rules.semantic_weight), (keyword, rules.keyword_weight)]
     ranked = [
-        Ranked(hit=hit, parts=_parts(hit, (semantic.get(hit.id), keyword.get(hit.id)), _relevance(hit.id, legs), rules, now))
+        Ranked(
+            hit=hit,
+            parts=_parts(hit, (semantic.get(hit.id), keyword.get(hit.id)), _relevance(hit.id, legs), rules, now),
+        )
         for hit in hits
         if hit.id in semantic or hit.id in keyword
     ]
@@ -73,19 +77,14 @@ def _ranks(hits: Sequence[Hit], score: str) -> dict[UUID, int]:
 
 
 def _relevance(memory_id: UUID, legs: Sequence[tuple[dict[UUID, int], float]]) -> float:
-    counted = [(ranks, weight) for ranks, weight in legs if ranks]
-    total = sum(weight for _, weight in counted)
-    if not total:
+    """The fused reciprocal ranks, stretched from what one place below the last would get up to first on every list."""
+    voting = [(ranks, weight) for ranks, weight in legs if ranks and weight]
+    if not voting:
         return 0.0
-    return sum(weight * _share(ranks.get(memory_id), len(ranks)) for ranks, weight in counted) / total
-
-
-def _share(position: int | None, length: int) -> float:
-    """A reciprocal rank stretched so that the first is 1 and the one after the last is 0."""
-    if position is None:
-        return 0.0
-    last = 1 / (RRF_K + length + 1)
-    return (1 / (RRF_K + position) - last) / (1 / (RRF_K + 1) - last)
+    fused = sum(weight / (RRF_K + ranks[memory_id]) for ranks, weight in voting if memory_id in ranks)
+    highest = sum(weight / (RRF_K + 1) for _, weight in voting)
+    lowest = min(weight / (RRF_K + len(ranks) + 1) for ranks, weight in voting)
+    return max(0.0, (fused - lowest) / (highest - lowest))
 
 
 def _parts(

@@ -1,7 +1,7 @@
 """What a caller may see and write."""
 
 from memory_butler.errors import PermissionDenied
-from memory_butler.models import GLOBAL_SCOPE, Principal, Reach, Role
+from memory_butler.models import EVERY_SCOPE, GLOBAL_SCOPE, Principal, Reach, Role
 
 
 def acting_butler(principal: Principal, butler: str | None) -> str:
@@ -16,17 +16,20 @@ def acting_butler(principal: Principal, butler: str | None) -> str:
 def readable(principal: Principal, scope: str | None, butler: str | None) -> Reach:
     """Global and the butler's own scope; a named scope alone if one is named.
 
-    An administrator who names no butler reads every butler's episodes.
+    An administrator who names no butler reads every butler's episodes, and may ask for every scope.
     """
     acting = acting_butler(principal, butler)
     if scope is None:
-        scopes = (GLOBAL_SCOPE, acting)
-    elif scope in (GLOBAL_SCOPE, acting) or principal.role is Role.ADMIN:
-        scopes = (scope,)
-    else:
+        every_butler = principal.role is Role.ADMIN and butler is None
+        return Reach(scopes=(GLOBAL_SCOPE, acting), butlers=None if every_butler else (acting,))
+    if scope == EVERY_SCOPE:
+        if principal.role is not Role.ADMIN:
+            raise PermissionDenied("Only an administrator may read every scope.")
+        return Reach(scopes=None, butlers=None if butler is None else (acting,))
+    if scope not in (GLOBAL_SCOPE, acting) and principal.role is not Role.ADMIN:
         raise PermissionDenied(f"The scope {scope!r} belongs to another butler.")
-    every_butler = principal.role is Role.ADMIN and butler is None and scope is None
-    return Reach(scopes=scopes, butlers=None if every_butler else (acting if scope is None else scope,))
+    # No episode is global: a butler that happens to be called so keeps its own to itself.
+    return Reach(scopes=(scope,), butlers=() if scope == GLOBAL_SCOPE else (scope,))
 
 
 def check_writable(principal: Principal, scope: str) -> None:

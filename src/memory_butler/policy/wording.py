@@ -1,5 +1,6 @@
 """How memories read: as indexed words, as passages to embed, as one line in a briefing."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,6 +10,14 @@ from memory_butler.policy.maturity import warning
 
 LINE_CHARACTERS = 500
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+# What would start a heading, a list or a quotation; a minus sign or a hash in front of a number is left alone.
+_MARKERS = re.compile(r"^(?:#{2,} *|[#*+•>-](?: +|$))+")
+# The square brackets of a reference are the butler's own: feedback goes where they point.
+_FORGED = re.compile(
+    r"[\[［【〔]\s*((?:fact|rule|episode)s?\s*[:：][^\[\]［］【】〔〕]{0,40})[\]］】〕]?", re.IGNORECASE
+)
+# Scripts written without spaces, which the text search would take for one long word.
+_UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
 
 
 def spoken(name: str) -> str:
@@ -30,13 +39,18 @@ def indexed_text(memory_type: MemoryType, subject: str | None, predicate: str | 
 
 def indexed_words(text: str, tags: Sequence[str]) -> str:
     """Tags are found as words but have no part in the meaning."""
-    return " ".join([text, *tags])
+    return searched_words(" ".join([text, *tags]))
+
+
+def searched_words(text: str) -> str:
+    """Text as words can be found in it: a character of Chinese or Japanese counts as a word."""
+    return _UNSPACED.sub(r" \1 ", text)
 
 
 def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
-    """Text that cannot forge a line or a heading: no control or format characters, one line, bounded."""
+    """Text that cannot forge a line, a heading or a reference: no control or format characters, one line, bounded."""
     safe = "".join(" " if unicodedata.category(char) in _UNSAFE else char for char in text)
-    line = " ".join(safe.split()).lstrip("#->*•[ ") or "…"
+    line = _MARKERS.sub("", _FORGED.sub(r"(\1)", " ".join(safe.split()))) or "…"
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

@@ -1,14 +1,17 @@
 """The gate: every transaction is opened here, for one tenant, and driver errors are translated here."""
 
 import asyncio
+import math
+import os
 import select
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
 from typing import Any, Self
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncConnection, AsyncCursor, IsolationLevel
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
@@ -29,6 +32,8 @@ Row = dict[str, Any]
 
 INVARIANT_BROKEN = "MB001"
 WRONG_REVISION = "MB002"
+# The server gives up a statement at the deadline; if by then nothing is heard from it at all, we do.
+GRACE_SECONDS = 1.0
 
 
 class StoreUpgraded(TargetUnavailable):
@@ -100,7 +105,7 @@ class Database:
         self.embedded = embedded
         self.names = Names(schema=settings.db_schema, app_role=settings.app_role)
         self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
-        self._restarting = asyncio.Lock()
+        self._starting = asyncio.Lock()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -125,9 +130,13 @@ class Database:
             vector = await asyncio.to_thread(migrate.upgrade, self.dsn(), self.owner_dsn(), self.names)
         self.names = Names(schema=self.names.schema, app_role=self.names.app_role, vector=vector)
         self._pool = AsyncConnectionPool(
-            self.dsn(),
+            self._reachable_dsn,
             connection_class=AsyncConnection[Row],
-            kwargs={"autocommit": True, "row_factory": dict_row, "connect_timeout": 5},
+            kwargs={
+                "autocommit": True,
+                "row_factory": dict_row,
+                "connect_timeout": max(2, math.ceil(self._settings.deadline_seconds)),
+            },
             min_size=1,
             max_size=self._settings.pool_size,
             timeout=self._settings.deadline_seconds,
@@ -158,29 +167,67 @@ class Database:
             yield session
 
     @asynccontextmanager
+    async def rehearse(self, tenant: str, longest_seconds: float) -> AsyncIterator[Session]:
+        """A transaction on one snapshot of the store that may take long, may write, and is never committed."""
+        with translated():
+            async with self._connection() as connection:
+                await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+                try:
+                    async with connection.pipeline(), connection.transaction(force_rollback=True):
+                        session = Session(connection, load_queries(self.names), tenant)
+                        await self._bind(session, "database.bind_write", longest_seconds, relaxed=True)
+                        yield session
+                finally:
+                    if not connection.closed:
+                        await connection.set_isolation_level(None)
+
+    @asynccontextmanager
     async def _transaction(self, tenant: str, bind: str, **more: Any) -> AsyncIterator[Session]:
-        settings = self._settings
+        deadline = self._settings.deadline_seconds
         with translated():
             async with self._connection() as connection, connection.pipeline(), connection.transaction():
-                session = Session(connection, load_queries(self.names), tenant)
-                await session.send(
-                    bind,
-                    role=settings.app_role,
-                    search_path=f'"{self.names.schema}", "{self.names.vector}"',
-                    timeout_ms=str(round(settings.deadline_seconds * 1000)),
-                    revision=migrate.HEAD,
-                    **more,
-                )
-                yield session
+                with _given_up_after(deadline + GRACE_SECONDS, connection):
+                    session = Session(connection, load_queries(self.names), tenant)
+                    await self._bind(session, bind, deadline, **more)
+                    yield session
+
+    async def _bind(self, session: Session, bind: str, deadline_seconds: float, **more: Any) -> None:
+        await session.send(
+            bind,
+            role=self._settings.app_role,
+            search_path=f'"{self.names.schema}", "{self.names.vector}"',
+            timeout_ms=str(round(deadline_seconds * 1000)),
+            revision=migrate.HEAD,
+            **more,
+        )
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[AsyncConnection[Row]]:
         assert self._pool, "the database is not open"
-        if self.embedded and not self.embedded.is_running():
-            async with self._restarting:
-                await asyncio.to_thread(self.embedded.ensure_running)
         async with self._pool.connection() as connection:
             yield connection
+
+    async def _reachable_dsn(self) -> str:
+        """Asked by the pool before every new connection: an embedded server that was killed is started again then."""
+        if self.embedded:
+            async with self._starting:
+                await asyncio.to_thread(self.embedded.ensure_running)
+        return self.dsn()
+
+
+@contextmanager
+def _given_up_after(seconds: float, connection: AsyncConnection[Any]) -> Iterator[None]:
+    """Cut a connection that is silent for too long: whoever waits for it sees it closed instead of hanging."""
+    timer = asyncio.get_running_loop().call_later(seconds, _cut, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _cut(connection: AsyncConnection[Any]) -> None:
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 async def _check_alive(connection: AsyncConnection[Any]) -> None:

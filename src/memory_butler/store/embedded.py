@@ -162,7 +162,7 @@ class Cluster:
                 return False
             return True
 
-    def initialise(self, programs: Programs) -> None:
+    def initialise(self, programs: Programs, *, sync: bool = True) -> None:
         # The builtin provider sorts the same everywhere; the full-text parser still asks the C library, and
         # under plain "C" it would take typographic quotes for letters.
         for ctype in ("C.UTF-8", "en_US.UTF-8", "C"):
@@ -172,7 +172,8 @@ class Cluster:
             locale = ["--locale=C", f"--lc-ctype={ctype}", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
             access = [f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject"]
             command = ["initdb", "--encoding=UTF8", "--data-checksums", "--no-instructions", *locale, *access]
-            result = programs.run([*command, f"--pgdata={self.folder}"], timeout_seconds=_INIT_SECONDS)
+            command += [f"--pgdata={self.folder}"] if sync else [f"--pgdata={self.folder}", "--no-sync"]
+            result = programs.run(command, timeout_seconds=_INIT_SECONDS)
             if result.returncode == 0:
                 break
             said = (result.stdout + result.stderr).decode(errors="replace").strip()
@@ -341,7 +342,7 @@ class EmbeddedPostgres:
     def _new_cluster(self, programs: Programs) -> Cluster:
         # A fresh name each time: an initdb orphaned by a crash may still be filling its own folder.
         new = Cluster(self._home, f"database.new-{secrets.token_hex(3)}")
-        new.initialise(programs)
+        new.initialise(programs, sync=self._options.get("fsync") != "off")
         new.start(programs)
         return new
 

@@ -24,9 +24,7 @@ async def ensure(database: Database, tenant: str, version: Version, passage_poli
         row = await session.one("database.find_embedding_version", **named)
     if row is None:
         async with database.write(tenant, now) as session:
-            await session.send(
-                "database.add_embedding_version", dimensions=version.dimensions, now=now, **named
-            )
+            await session.send("database.add_embedding_version", dimensions=version.dimensions, now=now, **named)
             row = await session.one("database.find_embedding_version", **named)
     assert row
     return int(row["id"])

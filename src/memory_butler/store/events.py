@@ -10,7 +10,6 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from memory_butler.errors import IntegrityViolation
 from memory_butler.models import Event, Lineage, MemoryType
 from memory_butler.store.database import Session
 from memory_butler.store.ids import MakeId
@@ -38,8 +37,8 @@ class Change:
 
 
 async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> None:
-    """One event per change, numbered in the order given."""
-    cursor = await session.send(
+    """One event per change, numbered in the order given; a change to a memory that does not exist is refused."""
+    await session.send(
         "events.record",
         entity_types=[change.type for change in changes],
         ids=[change.id for change in changes],
@@ -49,8 +48,6 @@ async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> N
         group_id=trail.group_id,
         **_lineage(trail),
     )
-    if cursor.rowcount not in (-1, len(changes)):
-        raise IntegrityViolation("A change could not be recorded because its memory does not exist.")
 
 
 async def reason_of(session: Session, memory_id: UUID, reason: str | None) -> dict[str, Any]:
@@ -64,9 +61,7 @@ async def reason_of(session: Session, memory_id: UUID, reason: str | None) -> di
 
 async def bump(session: Session, trail: Trail, ids: Sequence[UUID], read: str) -> None:
     """Count a reference to each memory a read returned."""
-    await session.send(
-        "events.bump", ids=list(ids), read=read, event_id=trail.make_id(trail.now), **_lineage(trail)
-    )
+    await session.send("events.bump", ids=list(ids), read=read, event_id=trail.make_id(trail.now), **_lineage(trail))
 
 
 async def of_memory(session: Session, memory_id: UUID, limit: int = 200) -> list[Event]:

@@ -18,9 +18,7 @@ def as_fact(row: Row) -> Fact:
 async def find_known(session: Session, new: NewFact, *, subject: str, predicate: str, digest: bytes) -> Fact | None:
     """The live fact of the same property or, for an event, the live record of the same occurrence."""
     if new.valid_at is None:
-        row = await session.one(
-            "facts.find_live_property", scope=new.scope, subject=subject, predicate=predicate
-        )
+        row = await session.one("facts.find_live_property", scope=new.scope, subject=subject, predicate=predicate)
     else:
         row = await session.one(
             "facts.find_live_occurrence",

@@ -18,9 +18,14 @@ class Names:
     app_role: str = "memory_app"
     vector: str = "public"
 
+    @property
+    def scratch(self) -> str:
+        """The schema beside the store that a replay rebuilds into."""
+        return f"{self.schema[:56]}_replay"
+
     def fill(self, text: str) -> str:
-        for name, value in (("schema", self.schema), ("app_role", self.app_role), ("vector", self.vector)):
-            text = text.replace("{" + name + "}", sql.Identifier(value).as_string())
+        for name in ("schema", "app_role", "vector", "scratch"):
+            text = text.replace("{" + name + "}", sql.Identifier(getattr(self, name)).as_string())
         return text
 
 

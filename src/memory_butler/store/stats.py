@@ -32,5 +32,6 @@ async def overview(session: Session, scope: str | None, now: datetime) -> dict[s
         "backlog": await session.send("stats.backlog", scope=scope),
         "effectiveness": await session.send("stats.effectiveness", scope=scope),
         "log": await session.send("stats.log"),
+        "runs": await session.send("stats.last_runs"),
     }
     return {name: await cursor.fetchall() for name, cursor in sent.items()}

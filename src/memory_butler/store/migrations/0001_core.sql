@@ -228,6 +228,20 @@ CREATE TABLE {schema}.idempotency_keys (
     PRIMARY KEY (tenant_id, butler, key)
 );
 
+CREATE TABLE {schema}.job_runs (
+    tenant_id text NOT NULL REFERENCES {schema}.tenants,
+    id uuid NOT NULL,
+    job text NOT NULL CHECK (job <> ''),
+    butler text,
+    started_at timestamptz NOT NULL,
+    finished_at timestamptz CHECK (finished_at >= started_at),
+    outcome text CHECK (outcome IN ('succeeded', 'failed')),
+    report jsonb NOT NULL CHECK (jsonb_typeof(report) = 'object'),
+    PRIMARY KEY (tenant_id, id),
+    CHECK ((finished_at IS NULL) = (outcome IS NULL))
+);
+CREATE INDEX job_runs_latest ON {schema}.job_runs (tenant_id, job, started_at DESC);
+
 -- The search index: one or more passages and a list of postings per memory. Derived; rebuilt at will.
 CREATE TABLE {schema}.passages (
     tenant_id text NOT NULL,
@@ -421,7 +435,7 @@ DECLARE
 BEGIN
     FOREACH holder IN ARRAY ARRAY['tenants', 'butlers', 'episodes', 'episode_tombstones', 'facts', 'rules',
         'rule_applications', 'memory_links', 'aliases', 'texts', 'memory_events', 'idempotency_keys',
-        'passages', 'postings']
+        'job_runs', 'passages', 'postings']
     LOOP
         EXECUTE format('ALTER TABLE {schema}.%I ENABLE ROW LEVEL SECURITY', holder);
         EXECUTE format('ALTER TABLE {schema}.%I FORCE ROW LEVEL SECURITY', holder);

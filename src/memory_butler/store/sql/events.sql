@@ -4,7 +4,8 @@ WITH changed AS (
     SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.n, s.state, s.body
     FROM unnest(%(entity_types)s::text[], %(ids)s::uuid[], %(event_ids)s::uuid[], %(event_types)s::text[],
         %(extras)s::jsonb[]) WITH ORDINALITY AS o (entity_type, id, event_id, event_type, extra, n)
-    CROSS JOIN LATERAL (
+    -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
+    LEFT JOIN LATERAL (
         SELECT to_jsonb(f) - '{content,content_hash,subject,subject_label,predicate,predicate_label,tags,metadata}'::text[]
                 AS state,
             jsonb_build_object('content', f.content, 'content_hash', f.content_hash, 'subject', f.subject,
@@ -21,7 +22,7 @@ WITH changed AS (
             jsonb_build_object('content', p.content, 'content_hash', p.content_hash, 'tags', p.tags,
                 'metadata', p.metadata)::text
         FROM {schema}.episodes p WHERE o.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = o.id
-    ) s
+    ) s ON true
 ), kept AS (
     INSERT INTO {schema}.texts (tenant_id, memory_id, hash, body)
     SELECT DISTINCT %(tenant)s, id, sha256(convert_to(body, 'UTF8')), body FROM changed

@@ -61,3 +61,10 @@ WHERE tenant_id = %(tenant)s AND validity IN ('active', 'fading') AND (%(scope)s
 -- name: log
 -- How long the log is.
 SELECT last_seq AS events FROM {schema}.tenants WHERE tenant_id = %(tenant)s;
+
+-- name: last_runs
+-- The latest run of each job.
+SELECT DISTINCT ON (job) job, started_at, finished_at, outcome
+FROM {schema}.job_runs
+WHERE tenant_id = %(tenant)s
+ORDER BY job, started_at DESC;

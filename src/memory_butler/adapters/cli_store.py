@@ -1,0 +1,140 @@
+"""The commands that are about the store and the server rather than about a memory."""
+
+import asyncio
+import sys
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from typing import Annotated
+
+import typer
+
+from memory_butler.adapters import terminal
+from memory_butler.adapters.terminal import settings_of
+from memory_butler.errors import InvalidInput
+
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
+
+
+def version() -> None:
+    """Print the version."""
+    try:
+        found = installed_version("memory-butler")
+    except PackageNotFoundError:
+        found = "unknown (not installed)"
+    sys.stdout.write(f"memory-butler {found}\n")
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; 127.0.0.1 unless set otherwise.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 8150 unless set otherwise.")] = None,
+) -> None:
+    """Serve MCP over HTTP until Ctrl-C."""
+    from memory_butler.adapters import http
+    from memory_butler.adapters.logs import configure_logging
+
+    settings = settings_of(ctx, host=host, port=port)
+    configure_logging(settings)
+    asyncio.run(http.serve(settings))
+
+
+def mcp(
+    ctx: typer.Context,
+    butler: Annotated[str | None, typer.Option(help="Name this agent goes by; 'main' unless set otherwise.")] = None,
+) -> None:
+    """Serve MCP over stdin and stdout, for a client that starts the server itself."""
+    from memory_butler.adapters import mcp as door
+    from memory_butler.adapters.logs import configure_logging
+
+    settings = settings_of(ctx, butler=butler)
+    configure_logging(settings)
+    asyncio.run(door.run_stdio(settings))
+
+
+def doctor(ctx: typer.Context, as_json: Json = False) -> None:
+    """Check everything Memory Butler needs, and say for every problem what to do."""
+    from rich.text import Text
+
+    from memory_butler.adapters.doctor import Finding, examine
+    from memory_butler.adapters.logs import silence_libraries
+
+    silence_libraries()
+    out = terminal.console()
+    marks = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}
+
+    def show(finding: Finding) -> None:
+        mark, style = marks[finding.status]
+        out.print(Text.assemble((mark, style), f" {finding.check}: {finding.message}"))
+        if finding.advice:
+            out.print(Text.assemble(("    → ", "bold"), finding.advice))
+
+    findings = examine(ctx.find_root().obj, (lambda finding: None) if as_json else show)
+    healthy = all(finding.status != "problem" for finding in findings)
+    if as_json:
+        terminal.print_json({"ok": healthy, "checks": [finding.as_dict() for finding in findings]})
+    else:
+        out.print("All is well." if healthy else "Something needs you: see the lines marked ✗.")
+    raise typer.Exit(0 if healthy else 1)
+
+
+def stop(ctx: typer.Context) -> None:
+    """Stop the embedded database. The next command that needs it starts it again."""
+    from memory_butler.store.embedded import EmbeddedPostgres
+
+    settings = settings_of(ctx)
+    if settings.database_url:
+        raise InvalidInput(
+            "The database is a PostgreSQL of your own, which Memory Butler does not stop.",
+            recovery="Stop it where it runs, or unset MEMORY_BUTLER_DATABASE_URL to mean the embedded one.",
+        )
+    stopped = EmbeddedPostgres(settings.home).stop()
+    sys.stdout.write("The database has stopped.\n" if stopped else "The database was not running.\n")
+
+
+def uninstall(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove the store and everything else in the home folder. Says what, then asks."""
+    from memory_butler.adapters.removal import plan, remove
+
+    settings = settings_of(ctx)
+    planned = plan(settings)
+    out = terminal.console()
+    out.print(planned.in_words(), soft_wrap=True, markup=False)
+    if not yes:
+        typer.confirm("Remove all of it for good?", abort=True)
+    remove(settings, planned)
+    out.print("Removed.")
+
+
+def demo() -> None:
+    """Tell the whole story in half a minute, on a scratch store that is thrown away."""
+    from memory_butler.adapters import demo as story
+
+    story.tell()
+
+
+def reindex(ctx: typer.Context, as_json: Json = False) -> None:
+    """Make the search index anew: after a change of the text-search setting, or if it is damaged."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from memory_butler.butler import Butler
+    from memory_butler.operations import index, report
+
+    async def work(butler: Butler) -> int:
+        counted = (await report.report(butler))["memories"]
+        total = sum(sum(states.values()) for states in counted.values())
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=terminal.console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+            task = progress.add_task("Indexing", total=total)
+            return await index.reindex(butler, progress=lambda done: progress.update(task, completed=done))
+
+    done = terminal.work(settings_of(ctx), work)
+    if as_json:
+        terminal.print_json({"indexed": done})
+    else:
+        sys.stdout.write(f"Indexed {done} {'memory' if done == 1 else 'memories'}.\n")
+
+
+COMMANDS = (serve, mcp, reindex, doctor, stop, uninstall, demo, version)

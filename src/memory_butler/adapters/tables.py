@@ -1,0 +1,230 @@
+"""How answers look to a person in a terminal: plain tables that fit 80 columns and survive a pipe."""
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from memory_butler.models import Answer, Briefing, Episode, Fact, Hit, Maturity, Portrait, Receipt, ScoreParts, Stored
+from memory_butler.policy.maturity import warning
+from memory_butler.policy.wording import spoken
+
+BAR_CELLS = 5
+_BIDI = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)}
+_OUTCOMES = {
+    "created": "Stored {ref}",
+    "confirmed": "Confirmed {ref}",
+    "superseded": "Stored {ref}; it supersedes {old}",
+    "retracted": "Forgot {ref}: it is out of use, and nothing of it is lost",
+    "already_retracted": "{ref} was forgotten before",
+    "marked_helpful": "Noted that {ref} helped",
+    "marked_harmful": "Noted that {ref} did harm",
+}
+REASONS = {
+    "budget": "there was no room left in the budget",
+    "quota": "the section had used its share of the budget",
+    "confidence": "their confidence has faded too far",
+    "scope": "they belong to another butler's scope",
+}
+
+
+def safe(text: str) -> str:
+    """Text that cannot give orders to the terminal: no control characters but line breaks, no reordering marks."""
+    return "".join(
+        "�" if (unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t") or char in _BIDI else char
+        for char in text
+    )
+
+
+def date_of(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M") if moment else "never"
+
+
+def bar(share: float, cells: int = BAR_CELLS) -> str:
+    """A share of 1 as a bar."""
+    filled = round(max(0.0, min(1.0, share)) * cells)
+    return "█" * filled + "░" * (cells - filled)
+
+
+def what_it_says(hit: Hit) -> Text:
+    """A memory in words, the way a person would say it."""
+    if hit.maturity == Maturity.ANTI_PATTERN:
+        return Text(safe(warning(hit.content, hit.harmful_reasons or [])), style="yellow")
+    if hit.subject_label is None:
+        return Text(safe(hit.content))
+    name = f"{spoken(hit.subject_label)} · {spoken(hit.predicate_label or '')}: "
+    return Text.assemble((safe(name), "bold"), safe(hit.content))
+
+
+def how_it_stands(hit: Hit) -> str:
+    """State, scope and day, in a few words."""
+    parts = [hit.maturity or (hit.validity if hit.validity != "active" else ""), hit.permanence or ""]
+    if hit.subject_label is None and hit.maturity is None:
+        parts.append(f"seen {(hit.observed_at or hit.created_at).date()} by {hit.butler}")
+    else:
+        parts.append(f"from {hit.created_at.date()}")
+        parts.append(f"happened {hit.valid_at.date()}" if hit.valid_at else "")
+        parts.append(f"scope {hit.scope}" if hit.scope != "global" else "")
+    return " · ".join(part.replace("_", "-") for part in parts if part)
+
+
+def why_it_ranks(parts: ScoreParts) -> str:
+    """The places on both lists, in words."""
+    places = []
+    if parts.semantic_rank is not None:
+        places.append(f"{ordinal(parts.semantic_rank)} by meaning")
+    if parts.keyword_rank is not None:
+        places.append(f"{ordinal(parts.keyword_rank)} by words")
+    return ", ".join(places)
+
+
+def ordinal(number: int) -> str:
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def answer(found: Answer) -> RenderableType:
+    lines: list[RenderableType] = [Text(f"! {safe(said)}", style="yellow") for said in found.degraded]
+    if not found.results:
+        return Group(*lines, Text("Nothing found."))
+    table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("reference", no_wrap=True)
+    table.add_column("memory", overflow="fold")
+    for entry in found.results:
+        under = f"{how_it_stands(entry.hit)} · {why_it_ranks(entry.parts)}"
+        said = Text.assemble(what_it_says(entry.hit), "\n", (safe(under), "dim"))
+        table.add_row(f"{entry.parts.score:.3f}", Text(f"{entry.hit.type}:{entry.hit.ref}", style="cyan"), said)
+    return Group(*lines, table)
+
+
+def stored(done: Stored) -> RenderableType:
+    said = _OUTCOMES.get(done.outcome, f"{done.outcome}: {{ref}}")
+    return Text(said.format(ref=f"{done.type}:{done.ref}", old=f"fact:{done.superseded_ref}") + ".")
+
+
+def portrait(seen: Portrait) -> RenderableType:
+    kept = seen.memory
+    parts: list[RenderableType] = [
+        Text(f"{kept.type}:{kept.ref}", style="bold cyan"),
+        Padding(Text(safe(kept.content)), (0, 0, 0, 2)),
+        _pairs(_facts_of(seen)),
+    ]
+    if seen.chain:
+        parts.append(Text("Line of supersession", style="bold"))
+        rows = [(f"fact:{fact.ref}", fact.validity.value, date_of(fact.created_at), fact.content) for fact in seen.chain]
+        parts.append(_rows(rows))
+    if seen.links:
+        parts.append(Text("Links", style="bold"))
+        parts.append(_rows(_link_row(link, kept.id) for link in seen.links))
+    if seen.events:
+        parts.append(Text("History", style="bold"))
+        parts.append(
+            _rows((str(event.seq), event.event_type, date_of(event.occurred_at), event.actor) for event in seen.events)
+        )
+    return Group(*parts)
+
+
+def _facts_of(seen: Portrait) -> dict[str, str]:
+    kept = seen.memory
+    pairs: dict[str, str] = {"id": str(kept.id)}
+    if isinstance(kept, Fact):
+        pairs |= {"subject": kept.subject_label, "predicate": kept.predicate_label, "permanence": kept.permanence.value}
+        pairs |= {"happened": date_of(kept.valid_at)} if kept.valid_at else {}
+    if isinstance(kept, Episode):
+        pairs |= {"butler": kept.butler, "session": kept.session_id or "", "observed": date_of(kept.observed_at)}
+        pairs |= {"consolidation": kept.consolidation_status.value, "importance": str(kept.importance)}
+    else:
+        pairs |= {"scope": kept.scope, "confidence": f"{seen.effective_confidence:.2f} now, {kept.confidence:g} stored"}
+        pairs |= {"last confirmed": date_of(kept.last_confirmed_at)}
+    if isinstance(kept, Fact):
+        pairs |= {"importance": str(kept.importance)}
+    if not isinstance(kept, Fact | Episode):
+        score = kept.effectiveness_score
+        marks = f"{kept.success_count} helpful, {kept.harmful_count} harmful"
+        pairs |= {"maturity": kept.maturity.value, "applied": marks}
+        pairs |= {"effectiveness": f"{score:.2f}"} if score is not None else {}
+        pairs |= {"did harm because": "; ".join(kept.harmful_reasons)} if kept.harmful_reasons else {}
+    pairs |= {"state": kept.validity.value, "tier": seen.tier.value, "stored": date_of(kept.created_at)}
+    pairs |= {"referenced": f"{kept.reference_count} times, last {date_of(kept.last_referenced_at)}"}
+    pairs |= {"fades": date_of(seen.fades_at)} if seen.fades_at else {}
+    pairs |= {"expires": date_of(seen.expires_at)} if seen.expires_at else {}
+    pairs |= {"tags": ", ".join(kept.tags)} if kept.tags else {}
+    return {name: value for name, value in pairs.items() if value}
+
+
+def _link_row(link: Any, here: Any) -> tuple[str, ...]:
+    outward = link.source_id == here
+    kind, other = (link.target_type, link.target_id) if outward else (link.source_type, link.source_id)
+    name = f"{kind}:{link.other_ref}" if link.other_ref else f"{kind} {other}"
+    return ("→" if outward else "←", link.relation.value, name, link.availability)
+
+
+def receipt(given: Receipt) -> RenderableType:
+    """What a briefing cost, what was left out of it, and why."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("section", "lines", "tokens", "quota"):
+        table.add_column(column, justify="left" if column == "section" else "right")
+    for section in given.sections:
+        table.add_row(section.section, str(section.lines), str(section.used_tokens), str(section.quota_tokens))
+    head = Text(f"{given.used_tokens} of {given.token_budget} tokens used, counted by {given.tokenizer}")
+    lines = [Text(f"! {safe(said)}", style="yellow") for said in given.degraded]
+    return Group(head, table, *lines, *(Text(said) for said in left_out(given)))
+
+
+def left_out(given: Receipt) -> list[str]:
+    """Why something is not in a briefing, one sentence for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for entry in given.left_out:
+        by_reason.setdefault(entry["reason"], []).append(entry["ref"])
+    said = [f"Left out: {', '.join(refs)}, because {REASONS.get(why, why)}." for why, refs in by_reason.items()]
+    said += [
+        f"Hidden: {count} live {'memory' if count == 1 else 'memories'}, because {REASONS.get(why, why)}."
+        for why, count in given.hidden.items()
+        if count
+    ]
+    return said or ["Nothing was left out."]
+
+
+def briefing(built: Briefing) -> RenderableType:
+    return receipt(built.receipt)
+
+
+def stats(found: Mapping[str, Any]) -> RenderableType:
+    parts: list[RenderableType] = [Text(f"Scope: {found['scope']}")]
+    for title, values in found.items():
+        if title == "scope":
+            continue
+        if isinstance(values, Mapping):
+            parts.append(Text(title.replace("_", " ").capitalize(), style="bold"))
+            parts.append(_pairs({str(name): _words(value) for name, value in values.items()} or {"none": ""}))
+        else:
+            parts.append(Text.assemble((f"{title.replace('_', ' ').capitalize()}: ", "bold"), str(values)))
+    return Group(*parts)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name.replace('_', ' ')} {_words(count)}" for name, count in value.items()) or "none"
+    return "–" if value is None else str(value)
+
+
+def _pairs(pairs: Mapping[str, str]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in pairs.items():
+        grid.add_row(Text(name.replace("_", " ")), Text(safe(value)))
+    return Padding(grid, (0, 0, 0, 2))
+
+
+def _rows(rows: Iterable[Iterable[str]]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    for row in rows:
+        grid.add_row(*(Text(safe(cell)) for cell in row))
+    return Padding(grid, (0, 0, 0, 2))
