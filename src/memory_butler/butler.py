@@ -1,5 +1,6 @@
 """The open resources an operation works with, and how to open them. No behaviour of its own."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ async def open_butler(
     """Open the store, starting the embedded database if need be. Settings may be given by name: `home=…`."""
     settings = settings or load_settings(**given)
     models = settings.home / "models"
-    weights = resolve_weights(settings.embedding.folder, models)
+    weights = await asyncio.to_thread(resolve_weights, settings.embedding.folder, models)
     embedder = embedder or OnnxEmbedder(
         cache=models,
         weights_folder=settings.embedding.folder,

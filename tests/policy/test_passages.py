@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_butler.ai.embedding import MAX_TOKENS
+from memory_butler.ai.tokens import DEFAULT_SPEC, TokenCounter, open_token_counter
+from memory_butler.ai.weights import resolve_weights
 from memory_butler.policy import passages
-from memory_butler.policy.passages import MAX_PASSAGE_BYTES, MAX_PASSAGES, cut_passages, passage_spans
+from memory_butler.policy.passages import MAX_PASSAGES, cut_passages, passage_spans
 
 PADDING = "This sentence is only here to make the whole text longer than a short one. It goes on for a while. "
 
@@ -83,6 +86,12 @@ TABLE = {
 }
 
 
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> TokenCounter:
+    folder = resolve_weights(None, tmp_path_factory.mktemp("models"), hub_url=None).folder
+    return open_token_counter(DEFAULT_SPEC, folder)
+
+
 @pytest.mark.parametrize(("text", "expected"), TABLE.values(), ids=TABLE.keys())
 def test_table(text: str, expected: list[str]) -> None:
     assert cut_passages(text) == expected
@@ -100,9 +109,19 @@ def test_a_repeated_passage_counts_once() -> None:
     assert len(cut_passages(PADDING * 10)) == 2
 
 
-def test_no_passage_is_longer_than_the_model_reads() -> None:
-    for text in ("word " * 3000, "語" * 3000, "x" * 3000, "слово " * 2000):
-        assert all(len(passage.encode()) <= MAX_PASSAGE_BYTES for passage in cut_passages(text))
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "plain words of English ",
+        "我昨天和朋友一起去了新的美术馆",
+        "Вчера мы ходили в музей ",
+        "3141592653589793 ",
+        "x[i]+=(a*b);",
+    ],
+)
+def test_the_model_reads_every_passage_of_a_long_text_to_its_end(unit: str, counter: TokenCounter) -> None:
+    assert len(passage_spans(unit * 200)) > 1
+    assert all(counter.count(passage) <= MAX_TOKENS - 2 for passage in cut_passages(unit * 200))
 
 
 def test_wide_gaps_make_no_empty_passages() -> None:

@@ -1,4 +1,4 @@
-"""Tool arguments as models write them: forgiven where the meaning is plain, refused with the way out where it is not."""
+"""Tool arguments as models write them: forgiven where the meaning is plain, else refused with the way out."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from memory_butler.errors import InvalidInput, MemoryButlerError
-from memory_butler.models import Lineage
+from memory_butler.models import Lineage, Permanence
 from memory_butler.policy.admission import admit_lineage, optional_label
 
 _WHOLE = re.compile(r"^[+-]?\d{1,18}(\.0+)?$", re.ASCII)
@@ -143,7 +143,7 @@ def explain(tool: str, known: list[str], problem: ValidationError) -> InvalidInp
 def _sentence(tool: str, error: Any) -> str:
     name = ".".join(str(part)[:60] for part in error["loc"] if part != "RequestContext") or "arguments"
     kind = error["type"]
-    if kind in ("missing_argument", "missing"):
+    if kind.startswith("missing"):
         return f"{name} is missing."
     if kind == "unexpected_keyword_argument":
         return f"{tool} has no argument {name!r}."
@@ -185,11 +185,12 @@ Context = Annotated[
     BeforeValidator(as_object),
     Field(description="Which of your requests this belongs to; request_id comes back in the answer."),
 ]
-Scope = Annotated[
-    str | None, Field(description="'global' (everybody) or one butler's own name; 'global' if left out.")
-]
+Scope = Annotated[str | None, Field(description="'global' (everybody) or one butler's own name; 'global' if left out.")]
 ReadScope = Annotated[
     str | None, Field(description="Only this scope; left out, it is 'global' and the butler's own together.")
+]
+PermanenceName = Annotated[
+    str | None, Field(description=f"How slowly it fades: {', '.join(Permanence)}; 'standard' if left out.")
 ]
 TypeName = Annotated[str, Field(description="fact, rule or episode.")]
 Handle = Annotated[str, Field(description="Short reference (fact:k3f7) or id, as shown with the memory.")]

@@ -202,7 +202,9 @@ def context(
     prompt: Annotated[str, typer.Argument(help='What the session is about; "-" reads it from stdin.')],
     butler: Annotated[str | None, typer.Option(help="Who is briefed; this butler unless named.")] = None,
     budget: Annotated[int | None, typer.Option(help="Most tokens; 3000 unless set otherwise.")] = None,
-    receipt: Annotated[bool, typer.Option("--receipt", help="Say on stderr what it cost and what was left out.")] = False,
+    receipt: Annotated[
+        bool, typer.Option("--receipt", help="Say on stderr what it cost and what was left out.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Print the block of memory a session starts with."""

@@ -31,11 +31,8 @@ def serve(
 ) -> None:
     """Serve MCP over HTTP until Ctrl-C."""
     from memory_butler.adapters import http
-    from memory_butler.adapters.logs import configure_logging
 
-    settings = settings_of(ctx, host=host, port=port)
-    configure_logging(settings)
-    asyncio.run(http.serve(settings))
+    asyncio.run(http.serve(settings_of(ctx, host=host, port=port)))
 
 
 def mcp(
@@ -44,29 +41,21 @@ def mcp(
 ) -> None:
     """Serve MCP over stdin and stdout, for a client that starts the server itself."""
     from memory_butler.adapters import mcp as door
-    from memory_butler.adapters.logs import configure_logging
 
-    settings = settings_of(ctx, butler=butler)
-    configure_logging(settings)
-    asyncio.run(door.run_stdio(settings))
+    asyncio.run(door.run_stdio(settings_of(ctx, butler=butler)))
 
 
 def doctor(ctx: typer.Context, as_json: Json = False) -> None:
     """Check everything Memory Butler needs, and say for every problem what to do."""
-    from rich.text import Text
-
     from memory_butler.adapters.doctor import Finding, examine
     from memory_butler.adapters.logs import silence_libraries
+    from memory_butler.adapters.tables import finding_line
 
     silence_libraries()
     out = terminal.console()
-    marks = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}
 
     def show(finding: Finding) -> None:
-        mark, style = marks[finding.status]
-        out.print(Text.assemble((mark, style), f" {finding.check}: {finding.message}"))
-        if finding.advice:
-            out.print(Text.assemble(("    → ", "bold"), finding.advice))
+        out.print(finding_line(finding.check, finding.status, finding.message, finding.advice))
 
     findings = examine(ctx.find_root().obj, (lambda finding: None) if as_json else show)
     healthy = all(finding.status != "problem" for finding in findings)

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Self
 
 from memory_butler.butler import Butler, open_butler
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
@@ -26,33 +27,45 @@ class LateButler:
     def __init__(self, settings: Settings, opener: Opener | None = None) -> None:
         self.settings = settings
         self._opener = opener or (lambda: open_butler(settings))
+        self._given: Butler | None = None
         self._opened: asyncio.Future[Butler] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
 
     @classmethod
-    def already_open(cls, butler: Butler) -> "LateButler":
+    def already_open(cls, butler: Butler) -> Self:
         """One that somebody else opened, and closes."""
         late = cls(butler.settings)
-        late._opened = asyncio.get_running_loop().create_future()
-        late._opened.set_result(butler)
+        late._given = butler
         return late
 
-    def begin(self) -> "asyncio.Future[Butler]":
-        """Start opening, unless it is open, opening, or being closed."""
-        if self._opened is None or (self._opened.done() and self._opened.exception()):
+    def begin(self) -> None:
+        """Start opening, unless it is open or opening already."""
+        failed = self._opened is not None and self._opened.done() and self._opened.exception() is not None
+        if self._given is None and (self._opened is None or failed):
             self._opened = asyncio.get_running_loop().create_future()
             self._leave = asyncio.Event()
             self._keeper = asyncio.create_task(self._keep(self._opened, self._leave), name="memory-butler-store")
-        return self._opened
 
     async def get(self, patience_seconds: float) -> Butler:
         """The open butler; `target_unavailable` if it cannot be opened, or not soon enough."""
-        opened = self.begin()
-        await asyncio.wait({opened}, timeout=patience_seconds)
-        if not opened.done():
+        if self._given is not None:
+            return self._given
+        self.begin()
+        assert self._opened is not None
+        done, _ = await asyncio.wait({self._opened}, timeout=patience_seconds)
+        if not done:
             raise StillOpening()
-        return opened.result()
+        return done.pop().result()
+
+    @asynccontextmanager
+    async def lifespan(self, server: object) -> AsyncIterator[None]:
+        """Open beside the work of a server, close after it."""
+        self.begin()
+        try:
+            yield
+        finally:
+            await self.close()
 
     async def close(self) -> None:
         self._leave.set()

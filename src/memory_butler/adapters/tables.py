@@ -112,12 +112,14 @@ def portrait(seen: Portrait) -> RenderableType:
     kept = seen.memory
     parts: list[RenderableType] = [
         Text(f"{kept.type}:{kept.ref}", style="bold cyan"),
-        Padding(Text(safe(kept.content)), (0, 0, 0, 2)),
+        Padding(Text(safe(kept.content)), (0, 0, 0, 2), expand=False),
         _pairs(_facts_of(seen)),
     ]
     if seen.chain:
         parts.append(Text("Line of supersession", style="bold"))
-        rows = [(f"fact:{fact.ref}", fact.validity.value, date_of(fact.created_at), fact.content) for fact in seen.chain]
+        rows = [
+            (f"fact:{fact.ref}", fact.validity.value, date_of(fact.created_at), fact.content) for fact in seen.chain
+        ]
         parts.append(_rows(rows))
     if seen.links:
         parts.append(Text("Links", style="bold"))
@@ -208,6 +210,24 @@ def stats(found: Mapping[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
+def finding_line(check: str, status: str, message: str, advice: str | None) -> RenderableType:
+    """One line of a check-up, and what to do about it."""
+    mark, style = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}[status]
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text(mark, style=style), Text.assemble((check, "bold"), f": {safe(message)}"))
+    if advice:
+        grid.add_row("", Text(f"→ {safe(advice)}"))
+    return grid
+
+
+def problem_block(message: str, recovery: str) -> RenderableType:
+    """An error: what went wrong, and how to recover."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text("✗", style="bold red"), Text(safe(message)))
+    grid.add_row(Text("→", style="bold"), Text(safe(recovery)))
+    return grid
+
+
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name.replace('_', ' ')} {_words(count)}" for name, count in value.items()) or "none"
@@ -220,11 +240,11 @@ def _pairs(pairs: Mapping[str, str]) -> RenderableType:
     grid.add_column(overflow="fold")
     for name, value in pairs.items():
         grid.add_row(Text(name.replace("_", " ")), Text(safe(value)))
-    return Padding(grid, (0, 0, 0, 2))
+    return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
 def _rows(rows: Iterable[Iterable[str]]) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for row in rows:
         grid.add_row(*(Text(safe(cell)) for cell in row))
-    return Padding(grid, (0, 0, 0, 2))
+    return Padding(grid, (0, 0, 0, 2), expand=False)

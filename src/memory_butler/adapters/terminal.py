@@ -134,13 +134,9 @@ def fail(problem: MemoryButlerError, *, as_json: bool) -> int:
     if as_json:
         print_json(problem.as_dict())
         return 1
-    from rich.text import Text
+    from memory_butler.adapters.tables import problem_block
 
-    from memory_butler.adapters.tables import safe
-
-    out = console(stderr=True)
-    out.print(Text.assemble(("✗ ", "bold red"), safe(problem.message)))
-    out.print(Text.assemble(("  → ", "bold"), safe(problem.recovery)))
+    console(stderr=True).print(problem_block(problem.message, problem.recovery))
     return 1
 
 

@@ -41,7 +41,7 @@ BUDGET_TOKENS = 200_000
 
 _GAPS = re.compile(r"[\s_\-‐-―]+")
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-_SLUG = re.compile(r"^[a-z0-9][a-z0-9._-]{0,62}$")
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -89,7 +89,7 @@ def slug(value: object, name: str) -> str:
     """A butler's name or a scope."""
     text = clean_text(value, name, LABEL_CHARACTERS)
     found = re.sub(r"\s+", "-", text.casefold())
-    if not _SLUG.match(found):
+    if not _SLUG.fullmatch(found):
         raise InvalidInput(
             f"{name} {text!r} is not of the form a-z, 0-9, '.', '_' or '-', starting with a letter or digit, "
             "at most 63 characters."

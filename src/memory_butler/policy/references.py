@@ -9,7 +9,7 @@ import re
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 SHORTEST = 4
 _MULTIPLIER = 2_654_435_761  # odd, hence a permutation modulo any power of two
-_FORM = re.compile(rf"^[{ALPHABET}]{{{SHORTEST},13}}$")
+_FORM = re.compile(rf"[{ALPHABET}]{{{SHORTEST},13}}")
 
 
 def short_reference(count: int) -> str:
@@ -27,4 +27,4 @@ def short_reference(count: int) -> str:
 
 
 def is_reference(text: str) -> bool:
-    return bool(_FORM.match(text))
+    return bool(_FORM.fullmatch(text))

@@ -139,7 +139,8 @@ class Database:
             },
             min_size=1,
             max_size=self._settings.pool_size,
-            timeout=self._settings.deadline_seconds,
+            # Sooner than the deadline of the call, so that the caller hears the reason.
+            timeout=self._settings.deadline_seconds * 0.8,
             check=_check_alive,
             open=False,
         )
@@ -185,8 +186,8 @@ class Database:
     async def _transaction(self, tenant: str, bind: str, **more: Any) -> AsyncIterator[Session]:
         deadline = self._settings.deadline_seconds
         with translated():
-            async with self._connection() as connection, connection.pipeline(), connection.transaction():
-                with _given_up_after(deadline + GRACE_SECONDS, connection):
+            async with self._connection() as connection, _given_up_after(deadline + GRACE_SECONDS, connection):
+                async with connection.pipeline(), connection.transaction():
                     session = Session(connection, load_queries(self.names), tenant)
                     await self._bind(session, bind, deadline, **more)
                     yield session
@@ -215,8 +216,8 @@ class Database:
         return self.dsn()
 
 
-@contextmanager
-def _given_up_after(seconds: float, connection: AsyncConnection[Any]) -> Iterator[None]:
+@asynccontextmanager
+async def _given_up_after(seconds: float, connection: AsyncConnection[Any]) -> AsyncIterator[None]:
     """Cut a connection that is silent for too long: whoever waits for it sees it closed instead of hanging."""
     timer = asyncio.get_running_loop().call_later(seconds, _cut, connection)
     try:

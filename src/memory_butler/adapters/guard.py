@@ -1,0 +1,101 @@
+"""Who may talk to the local HTTP server: programs of this machine, not web pages that happen to be open on it."""
+
+from collections.abc import MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+BODY_BYTES = 4 * 1024 * 1024
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without port and brackets; empty if it is not one."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    is_bare = not (parts.path or parts.query or parts.fragment or "@" in host)
+    return (parts.hostname or "") if is_bare else ""
+
+
+def origin_name(origin: str) -> str:
+    """The name in an Origin header; empty for `null` and for anything that is no web origin."""
+    scheme, separator, rest = origin.partition("://")
+    return host_name(rest) if separator and scheme.lower() in ("http", "https") else ""
+
+
+class LoopbackOnly:
+    """Refuses every request under another name or from another site's page (DNS rebinding, cross-site requests)."""
+
+    def __init__(self, app: ASGIApp, configured: str) -> None:
+        self._app = app
+        self._names = LOOPBACK | {configured.lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            hosts = headers.getlist("host")
+            if len(hosts) != 1 or host_name(hosts[0]) not in self._names:
+                problem = PermissionDenied(
+                    "This server answers to localhost only.",
+                    recovery="Use the address it printed when it started, for example http://127.0.0.1:8150/mcp.",
+                )
+                return await _refuse(problem, 421, scope, receive, send)
+            if any(origin_name(origin) not in self._names for origin in headers.getlist("origin")):
+                problem = PermissionDenied(
+                    "Web pages of other sites may not reach this server.",
+                    recovery="Connect with an MCP client on this machine, or from a page that this machine serves.",
+                )
+                return await _refuse(problem, 403, scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+class BodyLimit:
+    """Refuses a request body that is larger than anything a tool accepts."""
+
+    def __init__(self, app: ASGIApp, limit_bytes: int = BODY_BYTES) -> None:
+        self._app = app
+        self._limit = limit_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        announced = Headers(scope=scope).get("content-length", "")
+        if announced.isdecimal():
+            if int(announced[:20]) <= self._limit:
+                return await self._app(scope, receive, send)
+            return await self._refuse(scope, receive, send)
+        # A body of unknown length is read first, as far as it may go.
+        kept: list[Message] = []
+        size = 0
+        while True:
+            message = await receive()
+            kept.append(message)
+            size += len(message.get("body", b""))
+            if size > self._limit:
+                return await self._refuse(scope, receive, send)
+            if not message.get("more_body", False):
+                break
+
+        async def replay() -> MutableMapping[str, Any]:
+            return kept.pop(0) if kept else await receive()
+
+        return await self._app(scope, replay, send)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = InvalidInput(
+            f"The request is larger than {self._limit // (1024 * 1024)} MiB.",
+            recovery="Send less at once; an episode may have 20,000 characters.",
+        )
+        await _refuse(problem, 413, scope, receive, send)
+
+
+async def _refuse(problem: MemoryButlerError, status: int, scope: Scope, receive: Receive, send: Send) -> None:
+    await JSONResponse(problem.as_dict(), status_code=status)(scope, receive, send)

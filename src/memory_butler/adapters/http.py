@@ -1,0 +1,215 @@
+"""The HTTP door: MCP over streamable HTTP, and two questions about the server's health."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import shlex
+import shutil
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from errno import EADDRINUSE
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp
+
+from memory_butler.adapters.answering import within
+from memory_butler.adapters.guard import BodyLimit, LoopbackOnly, host_name
+from memory_butler.adapters.logs import configure_logging
+from memory_butler.adapters.mcp import build_server
+from memory_butler.adapters.opening import LateButler
+from memory_butler.adapters.stdio import send_library_logs_to_file
+from memory_butler.butler import Butler
+from memory_butler.errors import InternalError, MemoryButlerError, PermissionDenied, TargetUnavailable
+from memory_butler.settings import Settings
+from memory_butler.store.database import StoreUpgraded
+
+MCP_PATH = "/mcp"
+# Streams of clients are open for as long as the clients live: they are not waited for.
+SHUTDOWN_SECONDS = 1
+READY_SECONDS = 2.0
+Check = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+
+def build_app(source: Settings | LateButler) -> ASGIApp:
+    """The whole application; it opens the store beside its first requests and closes it with its lifespan."""
+    late = source if isinstance(source, LateButler) else LateButler(source)
+    require_loopback(late.settings.host)
+    server = build_server(late)
+
+    @server.custom_route("/health/live", methods=["GET"])
+    async def live(request: Request) -> JSONResponse:
+        return JSONResponse({"status": "live"})
+
+    @server.custom_route("/health/ready", methods=["GET"])
+    async def ready(request: Request) -> JSONResponse:
+        checks = await readiness(late)
+        is_ready = all(check["ok"] for check in checks.values())
+        return JSONResponse({"ready": is_ready, "checks": checks}, status_code=200 if is_ready else 503)
+
+    return server.http_app(
+        path=MCP_PATH,
+        # The library has such a guard too, which answers in plain text; ours covers the same and is the only one.
+        host_origin_protection=False,
+        middleware=[Middleware(LoopbackOnly, configured=late.settings.host), Middleware(BodyLimit)],
+    )
+
+
+async def readiness(late: LateButler) -> dict[str, Check]:
+    """What the server needs for its work, and for each thing whether it is there and why not."""
+    try:
+        butler = await late.get(READY_SECONDS)
+    except MemoryButlerError as problem:
+        unknown = {"ok": False, "detail": "not known before the store is open"}
+        return {"database": _failed(problem), "migrations": unknown, "model": unknown}
+    database = await _checked(_reach_store(butler))
+    model = await _checked(butler.embedder.start())
+    if database.pop("class", None) is StoreUpgraded:
+        return {"database": {"ok": True}, "migrations": database, "model": model}
+    migrations = {"ok": True} if database["ok"] else {"ok": False, "detail": "not known without the database"}
+    return {"database": database, "migrations": migrations, "model": model}
+
+
+async def _reach_store(butler: Butler) -> None:
+    """Open a transaction: the gate also checks that the schema is of this program's revision."""
+    async with butler.database.read(butler.settings.tenant):
+        pass
+
+
+async def _checked(work: Any) -> Check:
+    try:
+        await within(READY_SECONDS, work)
+    except MemoryButlerError as problem:
+        return {**_failed(problem), "class": type(problem)} if isinstance(problem, StoreUpgraded) else _failed(problem)
+    except Exception:
+        # The outermost place of a health check: it reports a fault, it does not become one.
+        log.exception("a health check failed")
+        return _failed(InternalError())
+    return {"ok": True}
+
+
+def _failed(problem: MemoryButlerError) -> Check:
+    return {"ok": False, "detail": problem.message, "recovery": problem.recovery}
+
+
+def require_loopback(host: str) -> None:
+    """Nobody but the person at this machine may be served, as long as nobody has to say who they are."""
+    name = host_name(f"[{host}]" if ":" in host else host)
+    with contextlib.suppress(ValueError):
+        if name == "localhost" or ip_address(name).is_loopback:
+            return
+    raise PermissionDenied(
+        f"Serving on {host!r} would open the memory to other machines, and there is no authentication.",
+        recovery="Serve on 127.0.0.1 (the default), localhost or ::1; for another machine use an SSH tunnel.",
+    )
+
+
+def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
+    """The two commands that connect Claude Code: over stdio and over HTTP."""
+    name = "memory-butler"
+    home = settings.home
+    # A store that is not in the usual place has to be named, or the client would start an empty one.
+    is_usual = home == Path("~/.memory-butler").expanduser().absolute()
+    env = "" if is_usual else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={home}')}"
+    return [
+        f"claude mcp add {name}{env} -- {shlex.join(_executable())} mcp",
+        f"claude mcp add --transport http {name} {address(settings, port)}{MCP_PATH}",
+    ]
+
+
+def address(settings: Settings, port: int | None = None) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{port or settings.port}"
+
+
+def announcement(settings: Settings, port: int | None = None) -> str:
+    """What a person wants to know when the server starts."""
+    data = "the database in MEMORY_BUTLER_DATABASE_URL" if settings.database_url else str(settings.home)
+    over_stdio, over_http = connection_lines(settings, port)
+    return "\n".join(
+        [
+            f"Memory Butler listens on {address(settings, port)}{MCP_PATH}",
+            f"Its data is in {data}",
+            "Connect Claude Code with one of these:",
+            f"  {over_stdio}",
+            f"  {over_http}",
+            "Ctrl-C stops it.",
+        ]
+    )
+
+
+def _executable() -> list[str]:
+    """This program as a client can start it, from any folder."""
+    beside = Path(sys.executable).with_name("memory-butler")
+    found = str(beside) if beside.exists() else shutil.which("memory-butler")
+    return [os.path.abspath(found)] if found else [sys.executable, "-m", "memory_butler.adapters.cli"]  # noqa: PTH100
+
+
+async def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:
+    """Serve until a signal asks to stop."""
+    configure_logging(settings)
+    send_library_logs_to_file()
+    app = build_app(settings)
+    with _listening(settings) as listener:
+        (announce or _say)(announcement(settings, listener.getsockname()[1]))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
+        await Server(config).serve(sockets=[listener])
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _listening(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family)
+    except OSError as problem:
+        if problem.errno == EADDRINUSE:
+            raise TargetUnavailable(
+                f"Port {settings.port} on {settings.host} is in use, perhaps by a Memory Butler that already runs.",
+                recovery=f"Use the one that runs ({address(settings)}{MCP_PATH}), stop it, or choose another port: "
+                f"MEMORY_BUTLER_PORT={settings.port + 1 if settings.port < 65535 else 8151}",
+            ) from problem
+        raise TargetUnavailable(
+            f"Cannot listen on {settings.host}, port {settings.port}: {problem.strerror or problem}.",
+            recovery="Choose another address or port: MEMORY_BUTLER_HOST, MEMORY_BUTLER_PORT.",
+        ) from problem
+
+
+class Server(uvicorn.Server):
+    """uvicorn, except that a signal ends `serve` like any other return instead of being raised again after it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)

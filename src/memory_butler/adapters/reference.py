@@ -1,0 +1,282 @@
+"""The reference pages, written from the code: `python -m memory_butler.adapters.reference docs [--check]`."""
+
+import asyncio
+import inspect
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Union, get_args, get_origin
+
+import typer
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+from typer.main import get_command
+
+from memory_butler.adapters.cli import app
+from memory_butler.adapters.mcp import build_server
+from memory_butler.adapters.opening import LateButler
+from memory_butler.errors import ERROR_CLASSES
+from memory_butler.settings import ENV_PREFIX, Settings, load_settings
+
+HOW: Final = "<!-- Written from the code by `make docs`; change the code, not this page. -->"
+
+
+def tools_page() -> str:
+    """Every MCP tool: when to use it, its parameters, what it promises."""
+    with tempfile.TemporaryDirectory() as home:
+        tools = asyncio.run(build_server(LateButler(load_settings(home=home))).list_tools())
+    lines = [
+        "# Tools",
+        HOW,
+        "What an agent can call, over stdio and over HTTP. Every answer is JSON. Wherever an id is asked for, the short "
+        "reference shown with a memory (`fact:k3f7`) does as well. What can go wrong: [errors](errors.md).",
+        _table(
+            ("tool", "in short"),
+            ((f"[`{tool.name}`](#{tool.name})", _first_line(tool.description)) for tool in tools),
+        ),
+    ]
+    for tool in tools:
+        lines += [f"## {tool.name}", _example_as_code(tool.description or ""), _promises(tool.annotations)]
+        lines.append(_parameters(tool.parameters))
+    return _page(lines)
+
+
+def settings_page() -> str:
+    """Every setting: its names, type, default and meaning."""
+    lines = [
+        "# Settings",
+        HOW,
+        "Every setting has a default. To change one, put it into `config.toml` in the home folder, or set its "
+        "environment variable, which wins. A setting that is unknown or out of range stops the start with a message "
+        "that names it.",
+        "```toml\n# ~/.memory-butler/config.toml\nport = 8200\n\n[retrieval.weights]\nrelevance = 0.5\nimportance = 0.2\n"
+        "\n[briefing]\ntoken_budget = 2000\n```",
+        "The same in the environment: `MEMORY_BUTLER_PORT=8200`, `MEMORY_BUTLER_RETRIEVAL__WEIGHTS__RELEVANCE=0.5`. "
+        "`home` can only come from the environment or from `--home`.",
+    ]
+    sections: dict[str, list[tuple[str, ...]]] = {}
+    titles: dict[str, str] = {}
+    for path, field, group in _settings(Settings, ()):
+        section = ".".join(path[:-1])
+        titles.setdefault(section, inspect.getdoc(group) or "")
+        variable = ENV_PREFIX + "__".join(path).upper()
+        row = (f"`{path[-1]}`", f"`{variable}`", _type_words(field), _default_words(field), field.description or "")
+        sections.setdefault(section, []).append(row)
+    for section, rows in sections.items():
+        lines += [f"## `[{section}]`" if section else "## Top level", titles[section]]
+        lines.append(_table(("name", "environment variable", "type", "default", "meaning"), rows))
+    return _page(lines)
+
+
+def cli_page() -> str:
+    """Every command with its arguments and options."""
+    lines = [
+        "# Command line",
+        HOW,
+        "Answers are tables for people; with `--json` they are one line of JSON on stdout, the same shape as the MCP "
+        "tools give. A text argument given as `-` is read from stdin. A text that starts with a dash comes after `--`.",
+        "Exit codes: 0 done; 1 an error, said on stderr with how to recover from it, or with `--json` as JSON on stdout "
+        "(`error`, `message`, `retryable`, `recovery`); 2 the command line was not understood; 130 interrupted.",
+    ]
+    root = get_command(app)
+    with typer.Context(root, info_name="memory-butler") as context:
+        lines += ["## memory-butler", root.help or "", *_command_tables(root, context)]
+        lines += _commands(root, context, "memory-butler")
+    return _page(lines)
+
+
+def errors_page() -> str:
+    """Every class of error."""
+    lines = [
+        "# Errors",
+        HOW,
+        "Every error that is raised on purpose belongs to one of these classes, through every door. It comes with a "
+        "message, with whether a retry can help, and with how to recover; the recovery may be more exact than the one "
+        "given here.",
+        '```json\n{"error": "not_found", "message": "There is no fact:k3f7.", "retryable": false, "recovery": "…"}\n```',
+    ]
+    for name, kind in ERROR_CLASSES.items():
+        retry = "A retry can help." if kind.retryable else "A retry does not help."
+        lines += [f"## {name}", f"{inspect.getdoc(kind)} {retry}", f"*How to recover:* {kind.default_recovery}"]
+    return _page(lines)
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "tools.md": tools_page,
+    "settings.md": settings_page,
+    "cli.md": cli_page,
+    "errors.md": errors_page,
+}
+
+
+def outdated(folder: Path) -> list[str]:
+    """The names of the pages that are not what the code says."""
+    return [
+        name
+        for name, make in PAGES.items()
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != make()
+    ]
+
+
+def write(folder: Path) -> list[str]:
+    """Write every page that is not there or not current; returns their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stale = outdated(folder)
+    for name in stale:
+        (folder / name).write_text(PAGES[name](), encoding="utf-8")
+    return stale
+
+
+def main() -> int:
+    arguments = [word for word in sys.argv[1:] if word != "--check"]
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m memory_butler.adapters.reference FOLDER [--check]\n")
+        return 2
+    folder = Path(arguments[0])
+    if "--check" in sys.argv[1:]:
+        stale = outdated(folder)
+        for name in stale:
+            sys.stderr.write(f"{folder / name} is out of date; run: make docs\n")
+        return 1 if stale else 0
+    for name in write(folder):
+        sys.stdout.write(f"wrote {folder / name}\n")
+    return 0
+
+
+# --- pieces of pages ------------------------------------------------------------------------------
+
+
+def _page(parts: list[str]) -> str:
+    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def _table(head: tuple[str, ...], rows: Any) -> str:
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    lines += [" | ".join(_cell(cell) for cell in row) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
+
+
+def _example_as_code(description: str) -> str:
+    """A description for a model as prose for a person: its examples stand out as code."""
+    parts = []
+    for paragraph in inspect.cleandoc(description).split("\n\n"):
+        head, colon, rest = paragraph.partition(":")
+        if colon and head in ("Example", "Examples"):
+            parts.append(f"{head}:\n\n```python\n{inspect.cleandoc(rest.strip())}\n```")
+        else:
+            parts.append(paragraph)
+    return "\n\n".join(parts)
+
+
+def _promises(hints: Any) -> str:
+    if hints is None:
+        return ""
+    said = ["reads only" if hints.read_only_hint else "writes"]
+    if not hints.read_only_hint:
+        said.append("withdraws what is stored" if hints.destructive_hint else "takes nothing away")
+    if hints.idempotent_hint:
+        said.append("a repeat changes nothing more")
+    return f"*{'; '.join(said).capitalize()}.*"
+
+
+def _parameters(schema: dict[str, Any]) -> str:
+    required = set(schema.get("required", ()))
+    rows = [
+        (f"`{name}`", _schema_words(about, schema), "yes" if name in required else "", about.get("description", ""))
+        for name, about in schema.get("properties", {}).items()
+    ]
+    return _table(("parameter", "type", "required", "meaning"), rows) if rows else "It takes no parameters."
+
+
+def _schema_words(about: dict[str, Any], root: dict[str, Any]) -> str:
+    """A JSON schema's type in a few words."""
+    if "$ref" in about:
+        found = root.get("$defs", {}).get(about["$ref"].rpartition("/")[2], {})
+        return _schema_words(found, root)
+    if "anyOf" in about:
+        kinds = [_schema_words(option, root) for option in about["anyOf"] if option.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "enum" in about:
+        return " or ".join(f"`{value}`" for value in about["enum"])
+    if about.get("type") == "array":
+        return f"list of {_schema_words(about.get('items', {}), root)}"
+    if about.get("type") == "object" and about.get("properties"):
+        return "object with " + ", ".join(f"`{name}`" for name in about["properties"])
+    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+    if about.get("format") == "date-time":
+        return "date and time"
+    return words.get(about.get("type", ""), about.get("type", "any"))
+
+
+def _settings(group: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo, type]]:
+    """Every setting with where it stands: the plain ones of a group first, then its groups."""
+    nested = []
+    for name, field in group.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            nested.append((name, field.annotation))
+        else:
+            yield (*path, name), field, group
+    for name, inner in nested:
+        yield from _settings(inner, (*path, name))
+
+
+def _type_words(field: FieldInfo) -> str:
+    kinds = [kind for kind in _alternatives(field.annotation) if kind is not type(None)]
+    words = {str: "text", int: "whole number", float: "number", Path: "path", SecretStr: "text, kept secret"}
+    said = " or ".join(words.get(kind, getattr(kind, "__name__", str(kind))) for kind in kinds)
+    bounds = []
+    for rule in field.metadata:
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
+            if getattr(rule, name, None) is not None:
+                bounds.append(f"{sign} {getattr(rule, name):g}")
+        if getattr(rule, "pattern", None):
+            bounds.append(f"`{rule.pattern}`")
+    return f"{said}, {', '.join(bounds)}" if bounds else said
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) is Union or type(annotation).__name__ == "UnionType":
+        return get_args(annotation)
+    return (annotation,)
+
+
+def _default_words(field: FieldInfo) -> str:
+    return "not set" if field.default is None else f"`{field.default}`"
+
+
+def _commands(group: Any, context: Any, path: str) -> Iterator[str]:
+    for name in sorted(group.list_commands(context)):
+        command = group.get_command(context, name)
+        full = f"{path} {name}"
+        with typer.Context(command, info_name=name, parent=context) as inner:
+            usage = " ".join(command.collect_usage_pieces(inner))
+            yield f"## {full}"
+            yield command.help or ""
+            yield f"```sh\n{full} {usage}\n```"
+            yield from _command_tables(command, inner)
+            if hasattr(command, "list_commands"):
+                yield from _commands(command, inner, full)
+
+
+def _command_tables(command: Any, context: Any) -> Iterator[str]:
+    for kind, title in (("argument", "argument"), ("option", "option")):
+        rows = []
+        for parameter in command.get_params(context):
+            record = parameter.get_help_record(context)
+            if record and parameter.param_type_name == kind and parameter.name != "help":
+                rows.append((f"`{record[0]}`", record[1]))
+        if rows:
+            yield _table((title, "meaning"), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
