@@ -4,7 +4,6 @@ import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Any
-from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -24,7 +23,6 @@ from memory_butler.models import (
 )
 from memory_butler.policy import admission
 from memory_butler.policy.admission import (
-    Handle,
     admit_brief,
     admit_episode,
     admit_fact,
@@ -37,14 +35,12 @@ from memory_butler.policy.admission import (
     clean_text,
     moment,
     normal_name,
-    parse_handle,
     share,
     slug,
     whole_number,
 )
 
 A_TIME = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-AN_ID = "018f0000-0000-7000-8000-000000000001"
 
 
 def fact(**given: Any) -> NewFact:
@@ -53,9 +49,6 @@ def fact(**given: Any) -> NewFact:
 
 def episode(**given: Any) -> NewEpisode:
     return NewEpisode(**{"content": "They met.", "butler": "main", **given})
-
-
-# --- names ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -98,7 +91,11 @@ def test_different_names_stay_apart(one: str, other: str) -> None:
     assert normal_name(one) != normal_name(other)
 
 
-@given(st.text(alphabet=st.characters(min_codepoint=1, exclude_categories=["Cs"]), min_size=1).filter(lambda text: text.strip()))
+@given(
+    st.text(alphabet=st.characters(min_codepoint=1, exclude_categories=["Cs"]), min_size=1).filter(
+        lambda text: text.strip()
+    )
+)
 def test_a_normal_name_is_its_own_normal_name(label: str) -> None:
     """Normalising twice changes nothing, decomposed input gives the same, and nothing becomes empty."""
     name = normal_name(clean_text(label, "subject", 1000))
@@ -107,8 +104,6 @@ def test_a_normal_name_is_its_own_normal_name(label: str) -> None:
     decomposed = clean_text(unicodedata.normalize("NFD", label), "subject", 5000)
     assert normal_name(decomposed) == name
 
-
-# --- text -------------------------------------------------------------------------------------------
 
 REFUSED_TEXTS: dict[str, tuple[object, str]] = {
     "empty": ("", "content is empty"),
@@ -192,9 +187,6 @@ def test_shares_at_the_ends_are_fine() -> None:
     assert (share(0, "x"), share(1, "x"), share(0.2, "x")) == (0.0, 1.0, 0.2)
 
 
-# --- moments ----------------------------------------------------------------------------------------
-
-
 def test_a_time_without_a_zone_is_refused() -> None:
     """A naive time could mean any of forty hours, so it says how to write one."""
     with pytest.raises(InvalidInput, match="valid_at has no time zone; write it like"):
@@ -216,9 +208,6 @@ def test_a_time_that_no_calendar_has_is_refused() -> None:
         moment(datetime.min.replace(tzinfo=timezone(timedelta(hours=14))), "t")
     with pytest.raises(InvalidInput, match="must be a date and time"):
         moment("yesterday", "t")
-
-
-# --- closed sets ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -265,8 +254,6 @@ def test_tags_are_folded_and_kept_once() -> None:
         clean_tags(["food", " "])
 
 
-# --- metadata ---------------------------------------------------------------------------------------
-
 DEEP: dict[str, Any] = {}
 for _ in range(5_000):
     DEEP = {"d": DEEP}
@@ -306,55 +293,6 @@ def test_metadata_comes_out_as_it_will_come_back() -> None:
 def test_words_that_only_look_like_a_nul_are_fine() -> None:
     """A backslash followed by u0000 is six harmless characters."""
     assert clean_metadata({"x": "\\u0000"}) == {"x": "\\u0000"}
-
-
-# --- handles ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "given_text",
-    ["k3f7", "K3F7", "fact:k3f7", "[fact:k3f7]", "(fact:k3f7)", " Fact : k3f7 ", "facts:k3f7", "[FACT:K3F7]\n"],
-)
-def test_a_reference_is_understood_as_agents_copy_it(given_text: str) -> None:
-    """With or without type, brackets, case, blanks and plural."""
-    assert parse_handle("facts", given_text) == Handle(MemoryType.FACT, None, "k3f7")
-
-
-@pytest.mark.parametrize("given_text", [AN_ID, AN_ID.upper(), f"fact:{AN_ID}", f"[{AN_ID}]", AN_ID.replace("-", "")])
-def test_an_id_is_understood(given_text: str) -> None:
-    """A whole id, with or without its type."""
-    assert parse_handle("fact", given_text) == Handle(MemoryType.FACT, UUID(AN_ID), None)
-
-
-@pytest.mark.parametrize(
-    ("given_text", "message"),
-    [
-        ("rule:k3f7", "names a rule, but the type asked for is fact"),
-        ("memory:k3f7", "type 'memory' is not known"),
-        ("k3f", "neither an id nor a short reference"),
-        ("k3fo", "neither an id nor a short reference"),
-        ("'; DROP TABLE facts; --", "neither an id nor a short reference"),
-        (AN_ID[:-1], "neither an id nor a short reference"),
-        ("", "id is empty"),
-        ("[]", "neither an id nor a short reference"),
-        ("k3\x00f7", "NUL"),
-        (17, "id must be text"),
-    ],
-)
-def test_a_malformed_handle_is_refused(given_text: object, message: str) -> None:
-    """Bad ids are errors that say what is wrong, never an empty answer."""
-    with pytest.raises(InvalidInput, match=message):
-        parse_handle("fact", given_text)
-
-
-def test_a_refused_handle_says_what_to_pass() -> None:
-    """The way to recover shows a reference of the type asked for."""
-    with pytest.raises(InvalidInput) as caught:
-        parse_handle("rule", "the one about tea")
-    assert "rule:k3f7" in caught.value.recovery
-
-
-# --- whole requests ---------------------------------------------------------------------------------
 
 
 def test_defaults_are_those_of_the_contract() -> None:
@@ -403,7 +341,7 @@ def test_a_name_that_grows_when_folded_is_bounded() -> None:
     scope=st.text(max_size=10),
 )
 def test_any_input_is_admitted_clean_or_refused(
-    subject: str, predicate: str, content: str, importance: Any, tags: list[str], scope: str
+    *, subject: str, predicate: str, content: str, importance: Any, tags: list[str], scope: str
 ) -> None:
     """Whatever comes, the answer is a clean request or an error of ours; and what is clean is admitted unchanged."""
     try:

@@ -74,9 +74,7 @@ def test_every_step_is_an_allowed_transition(current: Maturity, successes: int, 
 
 
 @given(current=maturities, successes=counts, harmful=counts, age=ages, more=st.integers(1, 20))
-def test_more_harm_never_raises_trust(
-    current: Maturity, successes: int, harmful: int, age: float, more: int
-) -> None:
+def test_more_harm_never_raises_trust(current: Maturity, successes: int, harmful: int, age: float, more: int) -> None:
     """With the same successes, more harm leaves a rule where it is or lower."""
     before = mature(current, Evidence(successes, harmful, age))
     after = mature(current, Evidence(successes, harmful + more, age))
@@ -94,9 +92,7 @@ def test_more_success_never_lowers_trust(
 
 
 @given(current=st.sampled_from([C, E, P]), successes=counts, harmful=counts, age=ages)
-def test_judging_the_same_evidence_again_settles(
-    current: Maturity, successes: int, harmful: int, age: float
-) -> None:
+def test_judging_the_same_evidence_again_settles(current: Maturity, successes: int, harmful: int, age: float) -> None:
     """Two judgements of the same evidence reach a maturity that a third does not change."""
     evidence = Evidence(successes, harmful, age)
     settled = mature(mature(current, evidence), evidence)

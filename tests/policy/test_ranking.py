@@ -72,9 +72,7 @@ def test_a_long_list_does_not_outvote_a_short_one(make_hit: MakeHit) -> None:
 
 
 @given(scores=two_lists)
-def test_relevance_stays_between_0_and_1(
-    make_hit: MakeHit, scores: list[tuple[float | None, float | None]]
-) -> None:
+def test_relevance_stays_between_0_and_1(make_hit: MakeHit, scores: list[tuple[float | None, float | None]]) -> None:
     """Every relevance and every score is a share."""
     for mode in Mode:
         for entry in rank(candidates(make_hit, scores), mode, RULES, NOW):

@@ -90,7 +90,9 @@ def test_one_line_takes_out_what_makes_lines(given_text: str, line: str) -> None
     assert one_line(given_text) == line
 
 
-@pytest.mark.parametrize("text", ["-18 °C is right for the freezer", "#1 priority", "*args", "list[int]", "[x] y", ">5"])
+@pytest.mark.parametrize(
+    "text", ["-18 °C is right for the freezer", "#1 priority", "*args", "list[int]", "[x] y", ">5"]
+)
 def test_what_means_something_is_kept(text: str) -> None:
     """A minus sign, a number sign, a type in brackets are content, not markup."""
     assert one_line(text) == text
@@ -126,7 +128,7 @@ def test_any_text_is_one_bounded_harmless_line(text: str) -> None:
 
 @given(content=any_text | hostile, subject=hostile, predicate=hostile, reason=hostile, kind=st.sampled_from(MemoryType))
 def test_a_memory_is_one_line_with_one_reference(
-    make_hit: MakeHit, content: str, subject: str, predicate: str, reason: str, kind: MemoryType
+    make_hit: MakeHit, *, content: str, subject: str, predicate: str, reason: str, kind: MemoryType
 ) -> None:
     """Whatever a memory says, its line is one, begins as a list item, and points to that memory alone."""
     for maturity in Maturity:
@@ -159,7 +161,8 @@ def test_hostile_text_costs_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("favorite_color", "favorite color"), ("allergic_to:peanuts", "allergic to peanuts"), ("a", "a")]
+    ("name", "words"),
+    [("favorite_color", "favorite color"), ("allergic_to:peanuts", "allergic to peanuts"), ("a", "a")],
 )
 def test_names_read_as_words(name: str, words: str) -> None:
     """Underscores and colons are for machines."""

@@ -17,12 +17,9 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from memory_butler.butler import Butler
-from memory_butler.errors import IntegrityViolation
-from memory_butler.models import ConsolidationStatus, Maturity, MemoryType, NewEpisode, NewFact, NewRule, Validity
-from memory_butler.operations import remember
+from memory_butler.models import ConsolidationStatus, Maturity, MemoryType, Validity
 from memory_butler.policy import confidence
 from memory_butler.policy.lifecycle import TRANSITIONS
-from memory_butler.store import events
 from memory_butler.store.embedded import EmbeddedPostgres
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -81,11 +78,12 @@ AXES: dict[tuple[MemoryType, str], tuple[str, list[str]]] = {
     (MemoryType.EPISODE, "validity"): ("validity", ["active", "retracted"]),
     (MemoryType.EPISODE, "consolidation"): ("consolidation_status", list(ConsolidationStatus)),
 }
-PAIRS = [
-    (kind, axis, before, after)
-    for (kind, axis), (_, states) in AXES.items()
-    for before, after in itertools.product(states, states)
-]
+# A fact needs a subject of its own to live beside the others.
+UNIQUE: dict[str, Callable[[], dict[str, Any]]] = {
+    "facts": lambda: {"subject": uuid.uuid4().hex},
+    "rules": dict,
+    "episodes": dict,
+}
 Connection = psycopg.Connection[Any]
 
 
@@ -120,13 +118,13 @@ class Rows:
 
     def change(self, table: str, memory_id: UUID, **given: Any) -> int:
         return self.connection.execute(
-            sql.SQL("UPDATE memory.{} SET {} WHERE tenant_id = %(tenant)s AND id = %(id)s").format(
+            sql.SQL("UPDATE memory.{} SET {} WHERE tenant_id = %(its_tenant)s AND id = %(its_id)s").format(
                 sql.Identifier(table),
                 sql.SQL(", ").join(
                     sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in given
                 ),
             ),
-            given | {"tenant": self.tenant, "id": memory_id} if "id" not in given else given | {"tenant": self.tenant},
+            given | {"its_tenant": self.tenant, "its_id": memory_id},
         ).rowcount
 
     def link(self, source: tuple[str, UUID], target: tuple[str, UUID], **given: Any) -> None:
@@ -180,18 +178,17 @@ def test_the_database_holds_the_same_transitions_as_the_policy(superuser: Rows) 
     assert set(held) == {(str(kind), axis, *pair) for (kind, axis), pairs in TRANSITIONS.items() for pair in pairs}
 
 
-@pytest.mark.parametrize(("kind", "axis", "before", "after"), PAIRS)
-def test_exactly_the_allowed_transitions_are_accepted(
-    rows: Rows, kind: MemoryType, axis: str, before: str, after: str
-) -> None:
+@pytest.mark.parametrize(("kind", "axis"), AXES)
+def test_exactly_the_allowed_transitions_are_accepted(rows: Rows, kind: MemoryType, axis: str) -> None:
     """Of all pairs of states only those of the policy can follow one another."""
-    table, column = TABLE[kind], AXES[kind, axis][0]
-    memory_id = rows.add(table, **{column: before})
-    if before == after or (before, after) in TRANSITIONS[kind, axis]:
-        assert rows.change(table, memory_id, **{column: after}) == 1
-    else:
-        with _refused():
-            rows.change(table, memory_id, **{column: after})
+    table, (column, states) = TABLE[kind], AXES[kind, axis]
+    for before, after in itertools.product(states, states):
+        memory_id = rows.add(table, **UNIQUE[table](), **{column: before})
+        if before == after or (before, after) in TRANSITIONS[kind, axis]:
+            assert rows.change(table, memory_id, **{column: after}) == 1
+        else:
+            with _refused():
+                rows.change(table, memory_id, **{column: after})
 
 
 @pytest.mark.parametrize(("kind", "axis"), AXES)
@@ -260,42 +257,40 @@ WRONG: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("table", "wrong"), [(table, wrong) for table, all_wrong in WRONG.items() for wrong in all_wrong], ids=str
-)
-def test_values_out_of_range_are_refused(rows: Rows, table: str, wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize("table", WRONG)
+def test_values_out_of_range_are_refused(rows: Rows, table: str) -> None:
     """Every range and every vocabulary is a CHECK."""
+    for wrong in WRONG[table]:
+        with _refused("23514"):
+            rows.add(table, **(UNIQUE[table]() | wrong))
     rows.add(table)
-    with _refused("23514"):
-        rows.add(table, **({"valid_at": NOW} if table == "facts" else {}), **wrong)
 
 
 @pytest.mark.parametrize("table", SAMPLES)
-def test_every_column_that_is_not_optional_is_required(superuser: Rows, table: str) -> None:
+def test_every_column_that_is_not_optional_is_required(rows: Rows, table: str) -> None:
     """A row without one of its required values is refused."""
     for column in SAMPLES[table]:
         with _refused("23502"):
-            superuser.add(table, **({"valid_at": NOW} if table == "facts" else {}), **{column: None})
+            rows.add(table, **(UNIQUE[table]() | {column: None}))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"seq": 0},
-        {"event_type": "created"},
-        {"entity_type": "tenant"},
-        {"entity_id": None},
-        {"entity_type": "reference"},
-        {"payload_version": 0},
-        {"payload": Jsonb([])},
-    ],
-    ids=str,
-)
-def test_malformed_events_are_refused(rows: Rows, wrong: dict[str, Any]) -> None:
+WRONG_EVENTS: list[dict[str, Any]] = [
+    {"seq": 0},
+    {"event_type": "created"},
+    {"entity_type": "tenant"},
+    {"entity_id": None},
+    {"entity_type": "reference"},
+    {"payload_version": 0},
+    {"payload": Jsonb([])},
+]
+
+
+def test_malformed_events_are_refused(rows: Rows) -> None:
     """An event says what happened to which memory, in a known form, or is not written."""
     rows.event()
-    with _refused("23514"):
-        rows.event(**wrong)
+    for wrong in WRONG_EVENTS:
+        with _refused("23514"):
+            rows.event(**wrong)
 
 
 def test_names_of_tenants_and_butlers_are_bounded(superuser: Rows) -> None:
@@ -375,20 +370,13 @@ FIXED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("table", "column"), [(table, column) for table, columns in FIXED.items() for column in columns]
-)
-def test_identity_provenance_and_content_are_never_rewritten(rows: Rows, table: str, column: str) -> None:
+@pytest.mark.parametrize("table", FIXED)
+def test_identity_provenance_and_content_are_never_rewritten(rows: Rows, table: str) -> None:
     """Who said what, when, in which words and under which name stays as it was stored."""
     memory_id = rows.add(table)
-    where = {"id": memory_id, "tenant": rows.tenant, "new": FIXED[table][column]}
-    with _refused():
-        rows.connection.execute(
-            sql.SQL("UPDATE memory.{} SET {} = %(new)s WHERE tenant_id = %(tenant)s AND id = %(id)s").format(
-                sql.Identifier(table), sql.Identifier(column)
-            ),
-            where,
-        )
+    for column, value in FIXED[table].items():
+        with _refused():
+            rows.change(table, memory_id, **{column: value})
 
 
 def test_a_fact_never_gets_another_predecessor(rows: Rows) -> None:
@@ -410,26 +398,30 @@ def test_a_fact_supersedes_only_a_fact_of_its_tenant(rows: Rows, superuser: Rows
             rows.add("facts", supersedes_id=target)
 
 
-@pytest.mark.parametrize("statement", ["UPDATE memory.{} SET {} = {}", "DELETE FROM memory.{}", "TRUNCATE memory.{}"])
-@pytest.mark.parametrize(
-    ("table", "column"), [("memory_events", "actor"), ("rule_applications", "butler"), ("memory_links", "request_id")]
-)
+HISTORY = {"memory_events": "actor", "rule_applications": "butler", "memory_links": "request_id"}
+
+
+@pytest.mark.parametrize("table", HISTORY)
 @pytest.mark.parametrize("role", ["postgres", "memory_owner", "memory_app"])
-def test_history_is_append_only_for_everybody(
-    server: EmbeddedPostgres, superuser: Rows, statement: str, table: str, column: str, role: str
-) -> None:
+def test_history_is_append_only_for_everybody(server: EmbeddedPostgres, superuser: Rows, table: str, role: str) -> None:
     """Events, applications and links cannot be changed, deleted or truncated, not even by their owner."""
     rule, episode = superuser.add("rules"), superuser.add("episodes")
     superuser.event()
     superuser.link(("rule", rule), ("episode", episode))
     application = {"id": uuid.uuid4(), "rule_id": rule, "outcome": "helpful", "butler": "main", "created_at": NOW}
     superuser.insert("rule_applications", **application)
-    names = [sql.Identifier(table), sql.Identifier(column), sql.Identifier(column)]
+    names = {"table": sql.Identifier(table), "column": sql.Identifier(HISTORY[table])}
     with psycopg.connect(server.dsn(role, "memory"), autocommit=True) as connection:
         connection.execute("SELECT set_config('memory_butler.tenant', %s, false)", (superuser.tenant,))
-        # 42501: the program's role has not even the permission.
-        with _refused(*((BROKEN, "42501") if role == "memory_app" else (BROKEN,))):
-            connection.execute(sql.SQL(statement).format(*names[: statement.count("{}")]))
+        statements = (
+            "UPDATE memory.{table} SET {column} = 'x'",
+            "DELETE FROM memory.{table}",
+            "TRUNCATE memory.{table}",
+        )
+        for statement in statements:
+            # 42501: the program's role has not even the permission.
+            with _refused(*((BROKEN, "42501") if role == "memory_app" else (BROKEN,))):
+                connection.execute(sql.SQL(statement).format(**names))
 
 
 # --- links ------------------------------------------------------------------------------------------
@@ -477,111 +469,12 @@ def test_a_link_to_a_deleted_episode_stays_and_can_be_made(rows: Rows) -> None:
     assert found == (2,)
 
 
-# --- what a caller sees of it -------------------------------------------------------------------------
-
-
-async def _fact(butler: Butler, content: str = "blue", **given: Any) -> UUID:
-    return (await remember.fact(butler, NewFact(subject="user", predicate="color", content=content, **given))).id
-
-
-BREAKS: dict[str, Callable[[UUID, UUID, UUID], tuple[str, dict[str, Any]]]] = {
-    "forbidden transition": lambda fact, rule, episode: (
-        "episodes.set_validity",
-        {"id": episode, "validity": "expired"},
-    ),
-    "unknown state": lambda fact, rule, episode: ("facts.set_validity", {"id": fact, "validity": "gone"}),
-    "link to nothing": lambda fact, rule, episode: (
-        "links.insert",
-        {
-            "source_type": "fact",
-            "source_id": fact,
-            "target_type": "rule",
-            "target_id": uuid.uuid4(),
-            "relation": "supports",
-            "now": NOW,
-            "request_id": None,
-        },
-    ),
-    "application of no rule": lambda fact, rule, episode: (
-        "rules.insert_application",
-        {
-            "id": uuid.uuid4(),
-            "rule_id": fact,
-            "outcome": "helpful",
-            "reason": None,
-            "butler": "main",
-            "session_id": None,
-            "now": NOW,
-            "request_id": None,
-        },
-    ),
-    "unknown outcome": lambda fact, rule, episode: (
-        "rules.insert_application",
-        {
-            "id": uuid.uuid4(),
-            "rule_id": rule,
-            "outcome": "so-so",
-            "reason": None,
-            "butler": "main",
-            "session_id": None,
-            "now": NOW,
-            "request_id": None,
-        },
-    ),
-    "no name": lambda fact, rule, episode: ("database.register_butler", {"butler": "", "now": NOW}),
-}
-
-
-@pytest.mark.parametrize("waits", [True, False])
-@pytest.mark.parametrize("broken", BREAKS)
-async def test_a_refusal_reaches_the_caller_as_integrity_error(butler: Butler, broken: str, waits: bool) -> None:
-    """Whether the statement is waited for or only sent, the caller gets one error class, and nothing is changed."""
-    fact = await _fact(butler)
-    rule = (await remember.rule(butler, NewRule(content="Be kind"))).id
-    episode = (await remember.episode(butler, NewEpisode(content="We met", butler="main"))).id
-    query, given = BREAKS[broken](fact, rule, episode)
-    tenant = butler.settings.tenant
-    with pytest.raises(IntegrityViolation) as refused:
-        async with butler.database.write(tenant, butler.clock(), refs=5) as session:
-            await session.send("facts.confirm", id=fact, now=NOW + timedelta(days=1))
-            cursor = await session.send(query, **given)
-            if waits:
-                await cursor.fetchall()
-            await session.send("database.ping")
-    assert refused.value.error_class == "integrity_error"
-    async with butler.database.read(tenant) as session:
-        row = await session.one("facts.get", id=fact, ref=None)
-    assert row and row["last_confirmed_at"] is None
-
-
-async def test_a_second_live_property_reaches_the_caller_as_integrity_error(butler: Butler) -> None:
-    """Bringing back a superseded fact while its successor lives is refused, not answered with a driver's error."""
-    first = await _fact(butler)
-    await _fact(butler, "green")
-    with pytest.raises(IntegrityViolation):
-        async with butler.database.write(butler.settings.tenant, butler.clock()) as session:
-            await session.send("facts.set_validity", id=first, validity="active")
-
-
-async def test_a_change_to_nothing_cannot_be_recorded(butler: Butler) -> None:
-    """An event of a memory that does not exist is refused, and leaves no gap in the log."""
-    fact = await _fact(butler)
-    marks = events.Trail(now=NOW, actor="main", lineage=butler.local_caller().lineage, make_id=butler.make_id)
-    changes = [
-        events.Change(MemoryType.FACT, uuid.uuid4(), "confirmed"),
-        events.Change(MemoryType.FACT, fact, "confirmed"),
-    ]
-    with pytest.raises(IntegrityViolation):
-        async with butler.database.write(butler.settings.tenant, NOW) as session:
-            await events.record(session, marks, changes)
-    async with butler.database.read(butler.settings.tenant) as session:
-        assert await session.one("stats.log") == {"events": 1}
-
-
 # --- the formula ----------------------------------------------------------------------------------
 
 MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
-CASE = st.tuples(st.floats(0, 1), st.sampled_from(sorted(confidence.DECAY_RATE_PER_DAY.values())), MOMENTS, MOMENTS)
+CASE = st.tuples(
+    st.just(0.0) | st.floats(1e-6, 1), st.sampled_from(sorted(confidence.DECAY_RATE_PER_DAY.values())), MOMENTS, MOMENTS
+)
 
 
 @examples(max_examples=20, deadline=None)
@@ -596,4 +489,4 @@ def test_the_database_computes_the_same_confidence(server: EmbeddedPostgres, cas
             ([case[0] for case in cases], rates, anchors, [case[3] for case in cases]),
         ).fetchall()
     expected = [confidence.effective_confidence(*case) for case in cases]
-    assert [row[0] for row in held] == pytest.approx(expected, rel=1e-12, abs=1e-300)
+    assert [row[0] for row in held] == pytest.approx(expected, rel=1e-12, abs=1e-250)

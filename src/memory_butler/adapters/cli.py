@@ -28,7 +28,7 @@ app.add_typer(remember_app, name="remember")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON, the same shape as the MCP tool's answer.")]
 Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference such as fact:k3f7, or a type if ID follows.")]
-Id = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id, if REF is only a type.")]
+Id = Annotated[str | None, typer.Argument(metavar="ID", help="The id, if REF is only a type.")]
 Key = Annotated[str | None, typer.Option(help="Idempotency key: a repeat with the same key changes nothing.")]
 Scope = Annotated[str | None, typer.Option(help="Only this scope; otherwise 'global' and this butler's own.")]
 Home = Annotated[Path | None, typer.Option(help="Home folder; otherwise MEMORY_BUTLER_HOME or ~/.memory-butler.")]
@@ -62,6 +62,7 @@ def remember_fact(
     subject: Annotated[str, typer.Argument(help="Who or what it is about.")],
     predicate: Annotated[str, typer.Argument(help="Which property; another value of it supersedes this one.")],
     content: Annotated[str, typer.Argument(help='The value; "-" reads it from stdin.')],
+    *,
     importance: Importance = 5,
     permanence: Annotated[
         str, typer.Option(help="How slowly it fades: permanent, stable, standard, volatile or ephemeral.")
@@ -97,6 +98,7 @@ def remember_fact(
 def remember_rule(
     ctx: typer.Context,
     content: Annotated[str, typer.Argument(help='How to act; "-" reads it from stdin.')],
+    *,
     scope: StoreScope = "global",
     tag: Tags = None,
     key: Key = None,
@@ -115,6 +117,7 @@ def remember_rule(
 def remember_episode(
     ctx: typer.Context,
     content: Annotated[str, typer.Argument(help='What was observed; "-" reads it from stdin.')],
+    *,
     butler: Annotated[str | None, typer.Option(help="Whose episode it is; this butler's unless named.")] = None,
     session: Annotated[str | None, typer.Option(help="The session it was observed in.")] = None,
     importance: Importance = 5,
@@ -144,6 +147,7 @@ def remember_episode(
 def search(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help='What to look for; "-" reads it from stdin.')],
+    *,
     kind: Annotated[
         list[str] | None, typer.Option("--type", help="Only fact, rule or episode; may be given several times.")
     ] = None,
@@ -173,6 +177,7 @@ def search(
 def recall(
     ctx: typer.Context,
     topic: Annotated[str, typer.Argument(help='What it is about; "-" reads it from stdin.')],
+    *,
     scope: Scope = None,
     limit: Limit = None,
     as_json: Json = False,
@@ -188,7 +193,7 @@ def recall(
 
 @app.command()
 def get(ctx: typer.Context, ref: Ref, id: Id = None, as_json: Json = False) -> None:
-    """Show one memory with its links, its line of supersession and its history."""
+    """Show one memory: what it says, its links, its history."""
     from memory_butler.adapters import shapes, tables
     from memory_butler.operations import look
 
@@ -200,6 +205,7 @@ def get(ctx: typer.Context, ref: Ref, id: Id = None, as_json: Json = False) -> N
 def context(
     ctx: typer.Context,
     prompt: Annotated[str, typer.Argument(help='What the session is about; "-" reads it from stdin.')],
+    *,
     butler: Annotated[str | None, typer.Option(help="Who is briefed; this butler unless named.")] = None,
     budget: Annotated[int | None, typer.Option(help="Most tokens; 3000 unless set otherwise.")] = None,
     receipt: Annotated[
@@ -226,7 +232,7 @@ def context(
 
 @app.command()
 def confirm(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: Json = False) -> None:
-    """Say that a fact or rule still holds: it stops fading and starts afresh."""
+    """Say that a fact or rule still holds. Its fading starts again from now."""
     from memory_butler.adapters import shapes, tables
     from memory_butler.operations import judge
 
@@ -240,7 +246,7 @@ def confirm(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_jso
     )
 
 
-def _mark(ctx: typer.Context, rule: str, outcome: str, reason: str | None, key: str | None, as_json: bool) -> None:
+def _mark(ctx: typer.Context, rule: str, outcome: str, *, reason: str | None, key: str | None, as_json: bool) -> None:
     from memory_butler.adapters import shapes, tables
     from memory_butler.models import Outcome
     from memory_butler.operations import judge
@@ -260,18 +266,18 @@ Rule = Annotated[str, typer.Argument(metavar="RULE", help="A rule's reference or
 @app.command()
 def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: Json = False) -> None:
     """Report that a rule helped."""
-    _mark(ctx, rule, "helpful", reason, key, as_json)
+    _mark(ctx, rule, "helpful", reason=reason, key=key, as_json=as_json)
 
 
 @app.command()
 def harmful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: Json = False) -> None:
     """Report that a rule did harm. Harm counts fourfold, and often enough it turns the rule into a warning."""
-    _mark(ctx, rule, "harmful", reason, key, as_json)
+    _mark(ctx, rule, "harmful", reason=reason, key=key, as_json=as_json)
 
 
 @app.command()
 def forget(
-    ctx: typer.Context, ref: Ref, id: Id = None, reason: Reason = None, key: Key = None, as_json: Json = False
+    ctx: typer.Context, ref: Ref, id: Id = None, *, reason: Reason = None, key: Key = None, as_json: Json = False
 ) -> None:
     """Withdraw a memory from use. It is kept, and the change is on record."""
     from memory_butler.adapters import shapes, tables
@@ -289,7 +295,7 @@ def forget(
 
 @app.command()
 def stats(ctx: typer.Context, scope: Scope = None, as_json: Json = False) -> None:
-    """Count what is remembered: by type, state and tier; backlog, effectiveness and upkeep."""
+    """Count what is remembered, and in which state."""
     from memory_butler.adapters import shapes, tables
     from memory_butler.operations import report
 
@@ -306,12 +312,12 @@ def main() -> None:
     as_json = "--json" in sys.argv[1:]
     code = 1
     try:
-        app()
+        app(prog_name="memory-butler")
     except MemoryButlerError as problem:
         code = terminal.fail(problem, as_json=as_json)
     except KeyboardInterrupt:
         code = 130
-    except Exception as fault:
+    except Exception as fault:  # noqa: BLE001 (the outermost boundary; it goes to the log)
         code = terminal.fail(terminal.unexpected(fault), as_json=as_json)
     finally:
         _flush()

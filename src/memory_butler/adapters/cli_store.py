@@ -1,9 +1,6 @@
 """The commands that are about the store and the server rather than about a memory."""
 
-import asyncio
 import sys
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed_version
 from typing import Annotated
 
 import typer
@@ -17,9 +14,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 
 def version() -> None:
     """Print the version."""
+    from importlib import metadata
+
     try:
-        found = installed_version("memory-butler")
-    except PackageNotFoundError:
+        found = metadata.version("memory-butler")
+    except metadata.PackageNotFoundError:
         found = "unknown (not installed)"
     sys.stdout.write(f"memory-butler {found}\n")
 
@@ -30,6 +29,8 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on; 8150 unless set otherwise.")] = None,
 ) -> None:
     """Serve MCP over HTTP until Ctrl-C."""
+    import asyncio
+
     from memory_butler.adapters import http
 
     asyncio.run(http.serve(settings_of(ctx, host=host, port=port)))
@@ -39,14 +40,16 @@ def mcp(
     ctx: typer.Context,
     butler: Annotated[str | None, typer.Option(help="Name this agent goes by; 'main' unless set otherwise.")] = None,
 ) -> None:
-    """Serve MCP over stdin and stdout, for a client that starts the server itself."""
+    """Serve MCP over stdio, for a client that starts it."""
+    import asyncio
+
     from memory_butler.adapters import mcp as door
 
     asyncio.run(door.run_stdio(settings_of(ctx, butler=butler)))
 
 
 def doctor(ctx: typer.Context, as_json: Json = False) -> None:
-    """Check everything Memory Butler needs, and say for every problem what to do."""
+    """Check everything it needs, and say what to do."""
     from memory_butler.adapters.doctor import Finding, examine
     from memory_butler.adapters.logs import silence_libraries
     from memory_butler.adapters.tables import finding_line
@@ -84,7 +87,7 @@ def uninstall(
     ctx: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove the store and everything else in the home folder. Says what, then asks."""
+    """Remove the home folder, with every memory. It says what exactly, then asks."""
     from memory_butler.adapters.removal import plan, remove
 
     settings = settings_of(ctx)
@@ -98,14 +101,14 @@ def uninstall(
 
 
 def demo() -> None:
-    """Tell the whole story in half a minute, on a scratch store that is thrown away."""
+    """Show the point in half a minute, on a scratch store."""
     from memory_butler.adapters import demo as story
 
     story.tell()
 
 
 def reindex(ctx: typer.Context, as_json: Json = False) -> None:
-    """Make the search index anew: after a change of the text-search setting, or if it is damaged."""
+    """Make the search index anew. Needed after a change of the text-search setting."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from memory_butler.butler import Butler

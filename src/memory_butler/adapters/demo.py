@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType
 
+from rich import rule as lines
 from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -33,7 +33,7 @@ from memory_butler.models import (
     Portrait,
     Question,
     Ranked,
-    Rule as StoredRule,
+    Rule,
     Stored,
 )
 from memory_butler.operations import brief, judge, look, recall, remember
@@ -192,7 +192,7 @@ async def _harmful(butler: Butler, clock: StoryClock, console: Console, rule: St
         clock.now = today - timedelta(days=days)
         await judge.mark(butler, f"rule:{rule.ref}", Outcome.HARMFUL, reason=reason)
         kept = (await look.look(butler, "rule", rule.ref)).memory
-        assert isinstance(kept, StoredRule)
+        assert isinstance(kept, Rule)
         console.print(
             Text.assemble(
                 ("  harmful ", "red"),
@@ -222,7 +222,7 @@ async def _briefing(butler: Butler, clock: StoryClock, console: Console, today: 
 
 def _chapter(console: Console, number: int, title: str) -> None:
     console.print()
-    console.print(Rule(Text(f"{number}  {title}", style="bold"), align="left", style="dim"))
+    console.print(lines.Rule(Text(f"{number}  {title}", style="bold"), align="left", style="dim"))
 
 
 def _ranked(place: int, entry: Ranked) -> RenderableType:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from memory_butler.errors import MemoryButlerError
 from memory_butler.settings import Settings, load_settings
 
+OLDEST_PYTHON = (3, 11)
 Status = Literal["ok", "warning", "problem"]
 LOW_DISK_BYTES = 1_000_000_000
 NO_DISK_BYTES = 200_000_000
@@ -78,15 +79,22 @@ def _isolated(name: str, check: Check, patient: Patient) -> Iterator[Finding]:
     try:
         yield from check(patient)
     except MemoryButlerError as problem:
-        yield Finding(name, "problem", problem.message, problem.recovery)
-    except Exception as fault:
+        yield Finding(name, "problem", problem.message, _advice(problem, patient.settings.home))
+    except Exception as fault:  # noqa: BLE001 (the boundary of a check; it is reported)
         advice = "This check could not be made; the others still count."
         yield Finding(name, "problem", f"{type(fault).__name__}: {fault}", advice)
 
 
+def _advice(problem: MemoryButlerError, home: Path) -> str:
+    """How to recover; "ask the doctor" is no advice from a doctor."""
+    if problem.recovery == problem.default_recovery:
+        return f"Put right what the message names; {home / 'logs'} may tell more."
+    return problem.recovery
+
+
 def _python() -> Finding:
     found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
+    if sys.version_info[:2] < OLDEST_PYTHON:
         return Finding("python", "problem", f"{found} is too old", "Install Python 3.11 or later and set up again.")
     return Finding("python", "ok", found)
 

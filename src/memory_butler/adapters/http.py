@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from errno import EADDRINUSE
 from ipaddress import ip_address
 from pathlib import Path
@@ -72,13 +72,13 @@ async def readiness(late: LateButler) -> dict[str, Check]:
         butler = await late.get(READY_SECONDS)
     except MemoryButlerError as problem:
         unknown = {"ok": False, "detail": "not known before the store is open"}
-        return {"database": _failed(problem), "migrations": unknown, "model": unknown}
-    database = await _checked(_reach_store(butler))
-    model = await _checked(butler.embedder.start())
-    if database.pop("class", None) is StoreUpgraded:
-        return {"database": {"ok": True}, "migrations": database, "model": model}
-    migrations = {"ok": True} if database["ok"] else {"ok": False, "detail": "not known without the database"}
-    return {"database": database, "migrations": migrations, "model": model}
+        return {"database": _check(problem), "migrations": unknown, "model": unknown}
+    store = await _problem_of(_reach_store(butler))
+    model = _check(await _problem_of(butler.embedder.start()))
+    if isinstance(store, StoreUpgraded):
+        return {"database": _check(None), "migrations": _check(store), "model": model}
+    migrations = {"ok": False, "detail": "not known without the database"} if store else _check(None)
+    return {"database": _check(store), "migrations": migrations, "model": model}
 
 
 async def _reach_store(butler: Butler) -> None:
@@ -87,20 +87,20 @@ async def _reach_store(butler: Butler) -> None:
         pass
 
 
-async def _checked(work: Any) -> Check:
+async def _problem_of(work: Coroutine[Any, Any, None]) -> MemoryButlerError | None:
     try:
         await within(READY_SECONDS, work)
     except MemoryButlerError as problem:
-        return {**_failed(problem), "class": type(problem)} if isinstance(problem, StoreUpgraded) else _failed(problem)
+        return problem
     except Exception:
         # The outermost place of a health check: it reports a fault, it does not become one.
         log.exception("a health check failed")
-        return _failed(InternalError())
-    return {"ok": True}
+        return InternalError()
+    return None
 
 
-def _failed(problem: MemoryButlerError) -> Check:
-    return {"ok": False, "detail": problem.message, "recovery": problem.recovery}
+def _check(problem: MemoryButlerError | None) -> Check:
+    return {"ok": False, "detail": problem.message, "recovery": problem.recovery} if problem else {"ok": True}
 
 
 def require_loopback(host: str) -> None:

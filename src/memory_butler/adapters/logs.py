@@ -11,8 +11,9 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from memory_butler.errors import TargetUnavailable
 from memory_butler.settings import Settings
 
 LOG_BYTES: Final = 5_000_000
@@ -35,7 +36,14 @@ def configure_logging(settings: Settings) -> Path:
         if isinstance(handler, _PrivateFile):
             root.removeHandler(handler)
             handler.close()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    except OSError as problem:
+        raise TargetUnavailable(
+            f"The home folder {settings.home} cannot be used: {problem.strerror}.",
+            recovery="Set MEMORY_BUTLER_HOME (or --home) to a folder that you may write to.",
+        ) from problem
     handler = _PrivateFile(path, maxBytes=LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8", delay=True)
     handler.setFormatter(_Discreet(FORMAT))
     root.addHandler(handler)
@@ -48,6 +56,12 @@ def configure_logging(settings: Settings) -> Path:
 def silence_libraries() -> None:
     """For a command that has no settings to say where its log is: nothing goes to the terminal."""
     logging.getLogger().addHandler(logging.NullHandler())
+
+
+def current_log() -> str | None:
+    """The file this process logs to, if it does."""
+    files = [handler.baseFilename for handler in logging.getLogger().handlers if isinstance(handler, _PrivateFile)]
+    return files[0] if files else None
 
 
 def describe_fault(fault: BaseException) -> str:
@@ -81,7 +95,7 @@ class _PrivateFile(RotatingFileHandler):
         def private(path: str, flags: int) -> int:
             return os.open(path, flags, 0o600)
 
-        return cast("TextIOWrapper", open(self.baseFilename, "a", encoding="utf-8", opener=private))
+        return open(self.baseFilename, "a", encoding="utf-8", opener=private)
 
     def handleError(self, record: logging.LogRecord) -> Any:  # noqa: N802 (the name is logging's)
         kind = sys.exc_info()[0]

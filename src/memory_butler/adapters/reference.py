@@ -20,6 +20,23 @@ from memory_butler.errors import ERROR_CLASSES
 from memory_butler.settings import ENV_PREFIX, Settings, load_settings
 
 HOW: Final = "<!-- Written from the code by `make docs`; change the code, not this page. -->"
+CONFIG_EXAMPLE: Final = """\
+```toml
+# ~/.memory-butler/config.toml
+port = 8200
+
+[retrieval.weights]
+relevance = 0.5
+importance = 0.2
+
+[briefing]
+token_budget = 2000
+```"""
+ERROR_EXAMPLE: Final = """\
+```json
+{"error": "not_found", "message": "There is no fact:k3f7.", "retryable": false, "recovery": "Use memory_search …"}
+```"""
+WORDS: Final = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 
 
 def tools_page() -> str:
@@ -29,8 +46,8 @@ def tools_page() -> str:
     lines = [
         "# Tools",
         HOW,
-        "What an agent can call, over stdio and over HTTP. Every answer is JSON. Wherever an id is asked for, the short "
-        "reference shown with a memory (`fact:k3f7`) does as well. What can go wrong: [errors](errors.md).",
+        "What an agent can call, over stdio and over HTTP. Every answer is JSON. Wherever an id is asked for, the "
+        "short reference shown with a memory (`fact:k3f7`) does as well. What can go wrong: [errors](errors.md).",
         _table(
             ("tool", "in short"),
             ((f"[`{tool.name}`](#{tool.name})", _first_line(tool.description)) for tool in tools),
@@ -50,9 +67,9 @@ def settings_page() -> str:
         "Every setting has a default. To change one, put it into `config.toml` in the home folder, or set its "
         "environment variable, which wins. A setting that is unknown or out of range stops the start with a message "
         "that names it.",
-        "```toml\n# ~/.memory-butler/config.toml\nport = 8200\n\n[retrieval.weights]\nrelevance = 0.5\nimportance = 0.2\n"
-        "\n[briefing]\ntoken_budget = 2000\n```",
-        "The same in the environment: `MEMORY_BUTLER_PORT=8200`, `MEMORY_BUTLER_RETRIEVAL__WEIGHTS__RELEVANCE=0.5`. "
+        CONFIG_EXAMPLE,
+        "The same in the environment: `MEMORY_BUTLER_PORT=8200`, `MEMORY_BUTLER_RETRIEVAL__WEIGHTS__RELEVANCE=0.5`, "
+        "`MEMORY_BUTLER_RETRIEVAL__WEIGHTS__IMPORTANCE=0.2`, `MEMORY_BUTLER_BRIEFING__TOKEN_BUDGET=2000`. "
         "`home` can only come from the environment or from `--home`.",
     ]
     sections: dict[str, list[tuple[str, ...]]] = {}
@@ -76,8 +93,8 @@ def cli_page() -> str:
         HOW,
         "Answers are tables for people; with `--json` they are one line of JSON on stdout, the same shape as the MCP "
         "tools give. A text argument given as `-` is read from stdin. A text that starts with a dash comes after `--`.",
-        "Exit codes: 0 done; 1 an error, said on stderr with how to recover from it, or with `--json` as JSON on stdout "
-        "(`error`, `message`, `retryable`, `recovery`); 2 the command line was not understood; 130 interrupted.",
+        "Exit codes: 0 done; 1 an error, said on stderr with how to recover from it, or with `--json` as JSON on "
+        "stdout (`error`, `message`, `retryable`, `recovery`); 2 the command line was not understood; 130 interrupted.",
     ]
     root = get_command(app)
     with typer.Context(root, info_name="memory-butler") as context:
@@ -94,7 +111,7 @@ def errors_page() -> str:
         "Every error that is raised on purpose belongs to one of these classes, through every door. It comes with a "
         "message, with whether a retry can help, and with how to recover; the recovery may be more exact than the one "
         "given here.",
-        '```json\n{"error": "not_found", "message": "There is no fact:k3f7.", "retryable": false, "recovery": "…"}\n```',
+        ERROR_EXAMPLE,
     ]
     for name, kind in ERROR_CLASSES.items():
         retry = "A retry can help." if kind.retryable else "A retry does not help."
@@ -207,14 +224,12 @@ def _schema_words(about: dict[str, Any], root: dict[str, Any]) -> str:
         return " or ".join(dict.fromkeys(kinds))
     if "enum" in about:
         return " or ".join(f"`{value}`" for value in about["enum"])
-    if about.get("type") == "array":
+    kind = str(about.get("type", "any"))
+    if kind == "array":
         return f"list of {_schema_words(about.get('items', {}), root)}"
-    if about.get("type") == "object" and about.get("properties"):
-        return "object with " + ", ".join(f"`{name}`" for name in about["properties"])
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
-    if about.get("format") == "date-time":
-        return "date and time"
-    return words.get(about.get("type", ""), about.get("type", "any"))
+    if about.get("properties"):
+        kind = "object with " + ", ".join(f"`{name}`" for name in about["properties"])
+    return "date and time" if about.get("format") == "date-time" else WORDS.get(kind, kind)
 
 
 def _settings(group: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo, type]]:

@@ -66,3 +66,4 @@ def send_library_logs_to_file() -> None:
     library = logging.getLogger("fastmcp")
     library.handlers.clear()
     library.propagate = True
+    library.setLevel(logging.WARNING)

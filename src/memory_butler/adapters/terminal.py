@@ -1,6 +1,5 @@
 """What every command shares: where the home is, text from stdin, answers as tables or JSON, errors as one block."""
 
-import asyncio
 import json
 import os
 import sys
@@ -41,6 +40,8 @@ def settings_of(ctx: typer.Context, **given: Any) -> "Settings":
 
 def work(settings: "Settings", task: Callable[["Butler"], Awaitable[Found]]) -> Found:
     """Open the store, do one thing, close it."""
+    import asyncio
+
     from memory_butler.adapters.logs import configure_logging
     from memory_butler.butler import open_butler
 
@@ -146,7 +147,10 @@ def unexpected(fault: BaseException) -> MemoryButlerError:
 
     from memory_butler.adapters import logs
 
-    logging.getLogger("memory_butler.cli").error("unexpected fault", exc_info=fault)
-    files = [h.baseFilename for h in logging.getLogger().handlers if isinstance(h, logs.RotatingFileHandler)]
-    where = f" Where it happened is in {files[0]}." if files else f"\n{logs.describe_fault(fault)}"
+    log = logs.current_log()
+    if log:
+        logging.getLogger("memory_butler.cli").error("unexpected fault", exc_info=fault)
+        where = f" Where it happened is in {log}."
+    else:
+        where = f" It happened at:{logs.describe_fault(fault).strip().splitlines()[-2]}."
     return InternalError(f"An unexpected fault inside Memory Butler: {type(fault).__name__}.{where}")

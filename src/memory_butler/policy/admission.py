@@ -163,7 +163,7 @@ def parse_handle(memory_type: object, given: object) -> Handle:
     if ":" in text:
         prefix, text = (part.strip() for part in text.split(":", 1))
         if choose(MemoryType, prefix, "type") is not kind:
-            raise InvalidInput(f"{given!r} names a {prefix}, but the type asked for is {kind}.")
+            raise InvalidInput(f"{given!r} is of type {prefix}, but the type asked for is {kind}.")
     if is_reference(text):
         return Handle(kind, None, text)
     try:

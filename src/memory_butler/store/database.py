@@ -26,21 +26,17 @@ from memory_butler.errors import (
 from memory_butler.settings import Settings
 from memory_butler.store import migrate
 from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.postgres_account import is_postmaster
 from memory_butler.store.queries import Names, load_queries
 
 Row = dict[str, Any]
+
+StoreUpgraded = migrate.StoreUpgraded
 
 INVARIANT_BROKEN = "MB001"
 WRONG_REVISION = "MB002"
 # The server gives up a statement at the deadline; if by then nothing is heard from it at all, we do.
 GRACE_SECONDS = 1.0
-
-
-class StoreUpgraded(TargetUnavailable):
-    """The store was upgraded by a newer version of Memory Butler; this process is too old for it."""
-
-    retryable = False
-    default_recovery = "Restart this process with the newer version; nothing was changed or lost."
 
 
 @contextmanager
@@ -106,10 +102,16 @@ class Database:
         self.names = Names(schema=settings.db_schema, app_role=settings.app_role)
         self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
         self._starting = asyncio.Lock()
+        self._postmaster: int | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         return cls(settings, None if settings.database_url else EmbeddedPostgres(settings.home))
+
+    @property
+    def _connect_timeout(self) -> int:
+        """In whole seconds, of which the driver takes two at least."""
+        return max(2, math.ceil(self._settings.deadline_seconds))
 
     def dsn(self) -> str:
         if self.embedded:
@@ -127,7 +129,9 @@ class Database:
         if self.embedded:
             await asyncio.to_thread(self.embedded.ensure_running)
         with translated():
-            vector = await asyncio.to_thread(migrate.upgrade, self.dsn(), self.owner_dsn(), self.names)
+            vector = await asyncio.to_thread(
+                migrate.upgrade, self.dsn(), self.owner_dsn(), self.names, self._connect_timeout
+            )
         self.names = Names(schema=self.names.schema, app_role=self.names.app_role, vector=vector)
         self._pool = AsyncConnectionPool(
             self._reachable_dsn,
@@ -135,13 +139,15 @@ class Database:
             kwargs={
                 "autocommit": True,
                 "row_factory": dict_row,
-                "connect_timeout": max(2, math.ceil(self._settings.deadline_seconds)),
+                "connect_timeout": self._connect_timeout,
             },
             min_size=1,
             max_size=self._settings.pool_size,
             # Sooner than the deadline of the call, so that the caller hears the reason.
             timeout=self._settings.deadline_seconds * 0.8,
-            check=_check_alive,
+            # The pool waits longer after each failure; a new call is a better reason to try again.
+            reconnect_timeout=self._settings.deadline_seconds,
+            check=self._check_alive,
             open=False,
         )
         await self._pool.open()
@@ -149,6 +155,7 @@ class Database:
     async def close(self) -> None:
         if self._pool:
             await self._pool.close()
+        self._unwatch()
 
     @asynccontextmanager
     async def read(self, tenant: str) -> AsyncIterator[Session]:
@@ -186,11 +193,15 @@ class Database:
     async def _transaction(self, tenant: str, bind: str, **more: Any) -> AsyncIterator[Session]:
         deadline = self._settings.deadline_seconds
         with translated():
-            async with self._connection() as connection, _given_up_after(deadline + GRACE_SECONDS, connection):
-                async with connection.pipeline(), connection.transaction():
-                    session = Session(connection, load_queries(self.names), tenant)
-                    await self._bind(session, bind, deadline, **more)
-                    yield session
+            async with (
+                self._connection() as connection,
+                _given_up_after(deadline + GRACE_SECONDS, connection),
+                connection.pipeline(),
+                connection.transaction(),
+            ):
+                session = Session(connection, load_queries(self.names), tenant)
+                await self._bind(session, bind, deadline, **more)
+                yield session
 
     async def _bind(self, session: Session, bind: str, deadline_seconds: float, **more: Any) -> None:
         await session.send(
@@ -213,7 +224,36 @@ class Database:
         if self.embedded:
             async with self._starting:
                 await asyncio.to_thread(self.embedded.ensure_running)
+                self._watch_postmaster()
         return self.dsn()
+
+    def _watch_postmaster(self) -> None:
+        """Keep a descriptor that tells when the embedded server's main process ends, where there is such a thing."""
+        self._unwatch()
+        pid = self.embedded.pid if self.embedded else None
+        if self.embedded and pid and hasattr(os, "pidfd_open") and is_postmaster(pid, self.embedded.data_dir):
+            with suppress(OSError):
+                self._postmaster = os.pidfd_open(pid)
+
+    def _unwatch(self) -> None:
+        if self._postmaster is not None:
+            os.close(self._postmaster)
+            self._postmaster = None
+
+    async def _check_alive(self, connection: AsyncConnection[Any]) -> None:
+        """Asked by the pool before every use, and answered without a round trip.
+
+        A connection that the server has closed has something to read while it is idle; one whose server was killed
+        a moment ago may not have it yet, so the server's process is looked at in the same breath.
+        """
+        poll = select.poll()
+        poll.register(connection.fileno(), select.POLLIN)
+        if self._postmaster is not None:
+            poll.register(self._postmaster, select.POLLIN)
+        if poll.poll(0):
+            # The driver has not noticed yet, and the pool would take it back as a good one.
+            await connection.close()
+            raise psycopg.OperationalError("the server closed the connection")
 
 
 @asynccontextmanager
@@ -229,12 +269,3 @@ async def _given_up_after(seconds: float, connection: AsyncConnection[Any]) -> A
 def _cut(connection: AsyncConnection[Any]) -> None:
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)
-
-
-async def _check_alive(connection: AsyncConnection[Any]) -> None:
-    """A connection the server has closed has something to read while it is idle: found without a round trip."""
-    with suppress(ValueError):
-        readable, _, _ = select.select([connection.fileno()], [], [], 0)
-        if not readable:
-            return
-    raise psycopg.OperationalError("the server closed the connection")

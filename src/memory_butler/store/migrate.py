@@ -15,6 +15,13 @@ OLDEST_POSTGRES = 150000
 OLDEST_VECTOR = (0, 8)
 
 
+class StoreUpgraded(TargetUnavailable):
+    """The store was upgraded by a newer version of Memory Butler; this process is too old for it."""
+
+    retryable = False
+    default_recovery = "Restart this process with the newer version; nothing was changed or lost."
+
+
 def revision(connection: psycopg.Connection[Any], schema: str) -> str | None:
     """The revision a schema is at, or None if nothing was ever migrated."""
     table = f"{sql.Identifier(schema).as_string()}.alembic_version"
@@ -27,13 +34,15 @@ def revision(connection: psycopg.Connection[Any], schema: str) -> str | None:
     return row[0] if row else None
 
 
-def upgrade(dsn: str, owner_dsn: str, names: Names) -> str:
+def upgrade(dsn: str, owner_dsn: str, names: Names, connect_timeout: int = 5) -> str:
     """Bring the schema to the newest revision if it is not there; returns the schema pgvector lives in."""
-    with psycopg.connect(dsn, connect_timeout=5) as connection:
-        vector = _vector_schema(connection)
-        if vector and revision(connection, names.schema) == HEAD:
-            return vector
-    with psycopg.connect(owner_dsn, connect_timeout=5) as owner:
+    with psycopg.connect(dsn, connect_timeout=connect_timeout) as connection:
+        vector, found = _vector_schema(connection), revision(connection, names.schema)
+    if found and found > HEAD:
+        raise StoreUpgraded(f"The store is at revision {found}, this program works with {HEAD}.")
+    if vector and found == HEAD:
+        return vector
+    with psycopg.connect(owner_dsn, connect_timeout=connect_timeout) as owner:
         _require_versions(owner)
         vector = vector or _install_vector(owner)
         _make_role(owner, names.app_role)

@@ -266,7 +266,8 @@ CREATE INDEX postings_memory ON {schema}.postings (tenant_id, memory_id);
 CREATE FUNCTION {schema}.effective_confidence(
     confidence double precision, decay_rate double precision, anchor timestamptz, now timestamptz
 ) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-    confidence * exp(-decay_rate * greatest(0, extract(epoch FROM now - anchor)::double precision / 86400));
+    -- exp() raises an error on underflow, where it should be as good as zero: hence the bound.
+    confidence * exp(-least(600, decay_rate * greatest(0, date_part('epoch', now - anchor) / 86400)));
 
 -- Lifecycles --------------------------------------------------------------------------------------
 
@@ -332,47 +333,58 @@ CREATE FUNCTION {schema}.guard_fact() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
     PERFORM {schema}.check_transition('fact', 'validity', OLD.validity, NEW.validity);
     IF (OLD.tenant_id, OLD.id, OLD.ref, OLD.scope, OLD.created_at, OLD.valid_at, OLD.source_butler,
-        OLD.source_episode_id, OLD.supersedes_id)
+        OLD.source_episode_id, OLD.supersedes_id, OLD.request_id)
         IS DISTINCT FROM (NEW.tenant_id, NEW.id, NEW.ref, NEW.scope, NEW.created_at, NEW.valid_at,
-        NEW.source_butler, NEW.source_episode_id, NEW.supersedes_id) THEN
+        NEW.source_butler, NEW.source_episode_id, NEW.supersedes_id, NEW.request_id) THEN
         RAISE EXCEPTION 'the identity and provenance of a fact never change' USING ERRCODE = 'MB001';
     END IF;
     RETURN NEW;
 END $body$;
 CREATE TRIGGER guard BEFORE UPDATE ON {schema}.facts
-    FOR EACH ROW WHEN ((OLD.validity, OLD.tenant_id, OLD.id, OLD.ref, OLD.scope, OLD.created_at, OLD.valid_at, OLD.source_butler, OLD.source_episode_id, OLD.supersedes_id)
-        IS DISTINCT FROM (NEW.validity, NEW.tenant_id, NEW.id, NEW.ref, NEW.scope, NEW.created_at, NEW.valid_at, NEW.source_butler, NEW.source_episode_id, NEW.supersedes_id)) EXECUTE FUNCTION {schema}.guard_fact();
+    FOR EACH ROW WHEN ((OLD.validity, OLD.tenant_id, OLD.id, OLD.ref, OLD.scope, OLD.created_at, OLD.valid_at,
+        OLD.source_butler, OLD.source_episode_id, OLD.supersedes_id, OLD.request_id)
+        IS DISTINCT FROM (NEW.validity, NEW.tenant_id, NEW.id, NEW.ref, NEW.scope, NEW.created_at, NEW.valid_at,
+        NEW.source_butler, NEW.source_episode_id, NEW.supersedes_id, NEW.request_id))
+    EXECUTE FUNCTION {schema}.guard_fact();
 
 CREATE FUNCTION {schema}.guard_rule() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
     PERFORM {schema}.check_transition('rule', 'validity', OLD.validity, NEW.validity);
     PERFORM {schema}.check_transition('rule', 'maturity', OLD.maturity, NEW.maturity);
-    IF (OLD.tenant_id, OLD.id, OLD.ref, OLD.scope, OLD.created_at, OLD.source_butler, OLD.source_episode_id)
+    IF (OLD.tenant_id, OLD.id, OLD.ref, OLD.scope, OLD.created_at, OLD.source_butler, OLD.source_episode_id,
+        OLD.request_id)
         IS DISTINCT FROM (NEW.tenant_id, NEW.id, NEW.ref, NEW.scope, NEW.created_at, NEW.source_butler,
-        NEW.source_episode_id) THEN
+        NEW.source_episode_id, NEW.request_id) THEN
         RAISE EXCEPTION 'the identity and provenance of a rule never change' USING ERRCODE = 'MB001';
     END IF;
     RETURN NEW;
 END $body$;
 CREATE TRIGGER guard BEFORE UPDATE ON {schema}.rules
-    FOR EACH ROW WHEN ((OLD.validity, OLD.maturity, OLD.tenant_id, OLD.id, OLD.ref, OLD.scope, OLD.created_at, OLD.source_butler, OLD.source_episode_id)
-        IS DISTINCT FROM (NEW.validity, NEW.maturity, NEW.tenant_id, NEW.id, NEW.ref, NEW.scope, NEW.created_at, NEW.source_butler, NEW.source_episode_id)) EXECUTE FUNCTION {schema}.guard_rule();
+    FOR EACH ROW WHEN ((OLD.validity, OLD.maturity, OLD.tenant_id, OLD.id, OLD.ref, OLD.scope, OLD.created_at,
+        OLD.source_butler, OLD.source_episode_id, OLD.request_id)
+        IS DISTINCT FROM (NEW.validity, NEW.maturity, NEW.tenant_id, NEW.id, NEW.ref, NEW.scope, NEW.created_at,
+        NEW.source_butler, NEW.source_episode_id, NEW.request_id))
+    EXECUTE FUNCTION {schema}.guard_rule();
 
 CREATE FUNCTION {schema}.guard_episode() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
     PERFORM {schema}.check_transition('episode', 'validity', OLD.validity, NEW.validity);
     PERFORM {schema}.check_transition('episode', 'consolidation', OLD.consolidation_status,
         NEW.consolidation_status);
-    IF (OLD.tenant_id, OLD.id, OLD.ref, OLD.butler, OLD.session_id, OLD.observed_at, OLD.created_at)
+    IF (OLD.tenant_id, OLD.id, OLD.ref, OLD.butler, OLD.session_id, OLD.observed_at, OLD.created_at,
+        OLD.request_id)
         IS DISTINCT FROM (NEW.tenant_id, NEW.id, NEW.ref, NEW.butler, NEW.session_id, NEW.observed_at,
-        NEW.created_at) THEN
+        NEW.created_at, NEW.request_id) THEN
         RAISE EXCEPTION 'the identity and provenance of an episode never change' USING ERRCODE = 'MB001';
     END IF;
     RETURN NEW;
 END $body$;
 CREATE TRIGGER guard BEFORE UPDATE ON {schema}.episodes
-    FOR EACH ROW WHEN ((OLD.validity, OLD.consolidation_status, OLD.tenant_id, OLD.id, OLD.ref, OLD.butler, OLD.session_id, OLD.observed_at, OLD.created_at)
-        IS DISTINCT FROM (NEW.validity, NEW.consolidation_status, NEW.tenant_id, NEW.id, NEW.ref, NEW.butler, NEW.session_id, NEW.observed_at, NEW.created_at)) EXECUTE FUNCTION {schema}.guard_episode();
+    FOR EACH ROW WHEN ((OLD.validity, OLD.consolidation_status, OLD.tenant_id, OLD.id, OLD.ref, OLD.butler,
+        OLD.session_id, OLD.observed_at, OLD.created_at, OLD.request_id)
+        IS DISTINCT FROM (NEW.validity, NEW.consolidation_status, NEW.tenant_id, NEW.id, NEW.ref, NEW.butler,
+        NEW.session_id, NEW.observed_at, NEW.created_at, NEW.request_id))
+    EXECUTE FUNCTION {schema}.guard_episode();
 
 -- A memory's words are what was said: they are never rewritten.
 CREATE FUNCTION {schema}.guard_content() RETURNS trigger LANGUAGE plpgsql AS $body$
@@ -381,7 +393,8 @@ BEGIN
 END $body$;
 CREATE TRIGGER guard_content BEFORE UPDATE ON {schema}.facts
     FOR EACH ROW WHEN (OLD.content <> NEW.content OR OLD.content_hash <> NEW.content_hash
-        OR OLD.subject <> NEW.subject OR OLD.predicate <> NEW.predicate)
+        OR OLD.subject <> NEW.subject OR OLD.predicate <> NEW.predicate
+        OR OLD.subject_label <> NEW.subject_label OR OLD.predicate_label <> NEW.predicate_label)
     EXECUTE FUNCTION {schema}.guard_content();
 CREATE TRIGGER guard_content BEFORE UPDATE ON {schema}.rules
     FOR EACH ROW WHEN (OLD.content <> NEW.content OR OLD.content_hash <> NEW.content_hash)
@@ -400,8 +413,12 @@ CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON {schema}.memory_events
     FOR EACH STATEMENT EXECUTE FUNCTION {schema}.guard_append_only();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON {schema}.rule_applications
     FOR EACH ROW EXECUTE FUNCTION {schema}.guard_append_only();
+CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON {schema}.rule_applications
+    FOR EACH STATEMENT EXECUTE FUNCTION {schema}.guard_append_only();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON {schema}.memory_links
     FOR EACH ROW EXECUTE FUNCTION {schema}.guard_append_only();
+CREATE TRIGGER append_only_truncate BEFORE TRUNCATE ON {schema}.memory_links
+    FOR EACH STATEMENT EXECUTE FUNCTION {schema}.guard_append_only();
 
 -- Episodes come and go with time, so no foreign key can hold a link's ends: this does, inside the tenant.
 CREATE FUNCTION {schema}.memory_exists(tenant text, memory_type text, memory_id uuid)

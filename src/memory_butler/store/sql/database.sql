@@ -33,10 +33,6 @@ INSERT INTO {schema}.butlers (tenant_id, butler, created_at)
 VALUES (%(tenant)s, %(butler)s, %(now)s)
 ON CONFLICT DO NOTHING;
 
--- name: ping
--- Is the database there?
-SELECT 1 AS alive;
-
 -- name: find_embedding_version
 -- The id of a model version, if it is known.
 SELECT id FROM {schema}.embedding_versions

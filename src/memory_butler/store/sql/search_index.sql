@@ -56,24 +56,33 @@ WITH visible AS MATERIALIZED (
     SELECT count(*)::double precision AS documents, greatest(avg(length), 1)::double precision AS mean_length
     FROM visible
 ), matches AS MATERIALIZED (
-    SELECT v.id, v.length, p.frequency::double precision AS frequency, count(*) OVER (PARTITION BY p.lexeme) AS spread
+    SELECT p.lexeme, v.id, v.length, p.frequency::double precision AS frequency
     FROM {schema}.postings p JOIN visible v ON v.id = p.memory_id
     WHERE p.tenant_id = %(tenant)s
         AND p.lexeme = ANY(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s)))
+), rarity AS MATERIALIZED (
+    SELECT lexeme, ln(1 + (documents - count(*)::double precision + 0.5) / (count(*)::double precision + 0.5)) AS weight
+    FROM matches CROSS JOIN corpus
+    GROUP BY lexeme, documents
 ), by_words AS MATERIALIZED (
-    SELECT m.id, round(sum(
-            ln(1 + (c.documents - m.spread + 0.5) / (m.spread + 0.5)) * m.frequency * (%(k1)s + 1)
-            / (m.frequency + %(k1)s * (1 - %(b)s + %(b)s * m.length / c.mean_length))
-        )::numeric, 6)::double precision AS score
-    FROM matches m CROSS JOIN corpus c
+    SELECT m.id, round(1e6 * sum(r.weight * m.frequency * (%(k1)s::double precision + 1)
+            / (m.frequency + %(k1)s * (1 - %(b)s::double precision + %(b)s * m.length / c.mean_length)))) / 1e6 AS score
+    FROM matches m JOIN rarity r USING (lexeme) CROSS JOIN corpus c
     GROUP BY m.id
     ORDER BY score DESC, m.id
     LIMIT %(candidates)s
+), asked AS MATERIALIZED (
+    -- Read once: a cached plan would read the query's vector anew for every passage it is compared with.
+    SELECT %(embedding)s::float8[]::{vector}.vector AS embedding WHERE %(embedding)s::float8[] IS NOT NULL
+), likeness AS MATERIALIZED (
+    -- Vectors have length 1, so the inner product is the cosine. It is taken before anything is sorted or joined:
+    -- a plan that carries the vectors themselves along is several times slower.
+    SELECT p.memory_id, -(p.embedding OPERATOR({vector}.<#>) a.embedding) AS cosine
+    FROM asked a CROSS JOIN {schema}.passages p
+    WHERE p.tenant_id = %(tenant)s
 ), by_meaning AS MATERIALIZED (
-    SELECT v.id, round(max(1 - (p.embedding OPERATOR({vector}.<=>) %(embedding)s::float8[]::{vector}.vector))::numeric, 6)
-        ::double precision AS score
-    FROM {schema}.passages p JOIN visible v ON v.id = p.memory_id
-    WHERE p.tenant_id = %(tenant)s AND %(embedding)s::float8[] IS NOT NULL
+    SELECT v.id, round(1e6 * max(l.cosine)) / 1e6 AS score
+    FROM likeness l JOIN visible v ON v.id = l.memory_id
     GROUP BY v.id
     ORDER BY score DESC, v.id
     LIMIT %(candidates)s

@@ -1,0 +1,205 @@
+"""How fast it is: `python -m benchmarks.speed`."""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import cold, machine, speed_report
+from benchmarks.latency import Latency, Rate, floor_read, rate, timed
+from benchmarks.load_store import BUTLER, Pool, Size, load_store
+from benchmarks.sentences import questions, sentences
+from memory_butler.butler import Butler, open_butler
+from memory_butler.models import BriefRequest, Caller, NewEpisode, NewFact, Principal, Question
+from memory_butler.operations import brief, recall, remember
+from memory_butler.settings import load_settings
+
+SEED = 20_260_101
+SMALL, LARGE = Size(100, 10, 40), Size(10_000, 200, 1_000)
+FIRST_TENANTS = 10
+LARGE_TENANT = "large"
+CLIENTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is loaded and how often everything is measured."""
+
+    tenants: int = 999
+    large: Size = LARGE
+    pool: int = 2_000
+    reads: int = 200
+    writes: int = 200
+    cold_starts: int = 3
+
+
+QUICK = Plan(tenants=40, large=Size(1_000, 50, 200), pool=300, reads=40, writes=40, cold_starts=1)
+
+
+@dataclass(slots=True)
+class Bench:
+    """A run: what is open, which questions are left, and what was measured."""
+
+    butler: Butler
+    plan: Plan
+    fresh: list[str]
+    latencies: dict[str, Latency] = field(default_factory=dict)
+    rates: dict[str, Rate] = field(default_factory=dict)
+    other: dict[str, float] = field(default_factory=dict)
+
+    def ask(self, count: int) -> list[str]:
+        """Questions nobody has asked before."""
+        taken, self.fresh = self.fresh[:count], self.fresh[count:]
+        assert len(taken) == count, "the benchmark has run out of questions"
+        return taken
+
+
+def small_tenants() -> list[str]:
+    return [f"small-{number:04d}" for number in range(FIRST_TENANTS)]
+
+
+def caller_of(tenant: str) -> Caller:
+    return Caller(Principal(tenant, BUTLER))
+
+
+async def read_latencies(bench: Bench, label: str, tenants: Sequence[str], clients: int) -> None:
+    """Context, search and their floor, taken in turns so that all three meet the same weather."""
+    butler, count = bench.butler, bench.plan.reads
+
+    async def context(number: int, text: str) -> None:
+        request = BriefRequest(trigger_prompt=text, butler=BUTLER)
+        await brief.brief(butler, request, caller_of(tenants[number % len(tenants)]))
+
+    async def search(number: int, text: str) -> None:
+        await recall.search(butler, Question(query=text), caller_of(tenants[number % len(tenants)]))
+
+    rows = await _rows_fetched(butler, tenants[0])
+
+    async def floor(number: int, text: str) -> None:
+        await floor_read(butler, tenants[number % len(tenants)], text, rows)
+
+    measured = {"context": context, "search": search, "floor": floor}
+    for call in measured.values():
+        await timed(call, bench.ask(10), clients)
+    found: dict[str, list[float]] = {name: [] for name in measured}
+    rounds = 5
+    for _ in range(rounds):
+        for name, call in measured.items():
+            found[name] += await timed(call, bench.ask(count // rounds), clients)
+    for name, seconds in found.items():
+        bench.latencies[f"{name}, {label}, {clients} client{'s' * (clients > 1)}"] = Latency.of(seconds)
+
+
+async def _rows_fetched(butler: Butler, tenant: str) -> int:
+    """How many rows a context fetches for this tenant: the floor fetches as many."""
+    answer = await recall.find(butler, caller_of(tenant), Question(query="the ferry", types=("fact", "rule", "episode")))
+    return len(answer.results)
+
+
+async def cached_latencies(bench: Bench) -> None:
+    """The same question again and again: the vector comes from the cache."""
+    for label, tenant in (("small", small_tenants()[0]), ("large", LARGE_TENANT)):
+
+        async def context(number: int, text: str, tenant: str = tenant) -> None:
+            await brief.brief(bench.butler, BriefRequest(trigger_prompt=text, butler=BUTLER), caller_of(tenant))
+
+        texts = bench.ask(1) * (bench.plan.reads // 2)
+        bench.latencies[f"context, {label}, known question"] = Latency.of((await timed(context, texts, 1))[1:])
+
+
+async def write_rates(bench: Bench) -> None:
+    """Storing, as committed to disk; with eight clients each writes to a tenant of its own."""
+    butler = bench.butler
+    texts = sentences(6 * bench.plan.writes, SEED + 9)
+
+    async def episode(number: int, text: str) -> None:
+        new = NewEpisode(content=text, butler=BUTLER)
+        await remember.episode(butler, new, caller_of(f"writer-{number % CLIENTS}"))
+
+    async def fact(number: int, text: str) -> None:
+        new = NewFact(subject="user", predicate=f"said:{number}:{len(text)}:{text[:40]}", content=text)
+        await remember.fact(butler, new, caller_of(f"writer-{number % CLIENTS}"))
+
+    await timed(episode, texts[:CLIENTS], 1)
+    for clients in (1, CLIENTS):
+        for name, call in (("episodes", episode), ("facts", fact)):
+            batch, texts = texts[: bench.plan.writes], texts[bench.plan.writes :]
+            label = f"{name} stored, {clients} client{'s' * (clients > 1)}"
+            bench.rates[label] = await rate(call, batch, clients)
+
+
+async def run(butler: Butler, plan: Plan, console: Console) -> Bench:
+    """Everything that one open process can measure."""
+    bench = Bench(butler, plan, questions(plan.reads * 20 + 400, SEED))
+    texts = sentences(plan.pool, SEED)
+    await butler.embedder.start()
+    started = time.perf_counter()
+    pool = Pool(texts, await butler.embedder.embed(texts))
+    bench.rates["sentences embedded in bulk"] = Rate(len(texts), time.perf_counter() - started)
+
+    console.print(f"Loading {FIRST_TENANTS} tenants …")
+    await load_store(butler, dict.fromkeys(small_tenants(), SMALL), pool, SEED)
+    await read_latencies(bench, "small tenant alone", small_tenants(), 1)
+
+    rest = {f"small-{number:04d}": SMALL for number in range(FIRST_TENANTS, plan.tenants)}
+    console.print(f"Loading {len(rest)} more and a large one …")
+    started = time.perf_counter()
+    await load_store(butler, {**rest, LARGE_TENANT: plan.large}, pool, SEED + 1)
+    bench.other["load_seconds"] = round(time.perf_counter() - started, 1)
+    bench.other["facts"] = plan.tenants * SMALL.facts + plan.large.facts
+
+    for clients in (1, CLIENTS):
+        console.print(f"Reading with {clients} client(s) …")
+        await read_latencies(bench, "small tenant", small_tenants(), clients)
+        await read_latencies(bench, "large tenant", [LARGE_TENANT], clients)
+    await cached_latencies(bench)
+    console.print("Writing …")
+    await write_rates(bench)
+    return bench
+
+
+def measure(plan: Plan, console: Console) -> dict[str, Any]:
+    with machine.scratch_store() as server:
+        settings = load_settings(home=server.home)
+
+        async def inside() -> Bench:
+            async with open_butler(settings) as butler:
+                bench = await run(butler, plan, console)
+                bench.other["resident_mb_of_this_process"] = cold.resident_mb()
+                bench.other["resident_mb_of_the_database"] = cold.server_mb(server)
+                return bench
+
+        bench = asyncio.run(inside())
+        head = machine.header(server, settings, SEED)
+        console.print("Starting cold processes …")
+        bench.other |= cold.first_answers(server, plan.cold_starts, small_tenants()[0])
+    result = {
+        **head,
+        "latency_ms": {name: latency.as_ms() for name, latency in bench.latencies.items()},
+        "rates_per_second": {name: round(one.per_second, 1) for name, one in bench.rates.items()},
+        "other": bench.other,
+    }
+    return {**result, "goals": speed_report.goals(result["latency_ms"])}
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small store and few repetitions, to see that it works")
+    parser.add_argument("--json", type=Path, default=machine.RESULTS / "speed.json", help="where the result goes")
+    arguments = parser.parse_args(given)
+    console = Console()
+    result = measure(QUICK if arguments.quick else Plan(), console)
+    speed_report.show(result, console)
+    machine.write_json(arguments.json, result)
+    console.print(f"Written to {arguments.json}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""A client of the MCP door, in memory."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from fastmcp import Client
+
+from memory_butler.adapters.mcp import build_server
+from memory_butler.butler import Butler
+
+PARAMETERS = {
+    "memory_store_episode": "content butler session_id importance observed_at tags metadata idempotency_key "
+    "request_context",
+    "memory_store_fact": "subject predicate content importance permanence scope tags valid_at source_episode metadata "
+    "idempotency_key request_context",
+    "memory_store_rule": "content scope tags source_episode metadata idempotency_key request_context",
+    "memory_search": "query types scope mode limit min_confidence butler request_context",
+    "memory_recall": "topic scope limit min_confidence butler request_context",
+    "memory_get": "type id request_context",
+    "memory_confirm": "type id idempotency_key request_context",
+    "memory_mark_helpful": "rule_id idempotency_key request_context",
+    "memory_mark_harmful": "rule_id reason idempotency_key request_context",
+    "memory_forget": "type id reason idempotency_key request_context",
+    "memory_stats": "scope request_context",
+    "memory_context": "trigger_prompt butler token_budget request_context",
+}
+REQUIRED = {
+    "memory_store_episode": {"content", "butler"},
+    "memory_store_fact": {"subject", "predicate", "content"},
+    "memory_store_rule": {"content"},
+    "memory_search": {"query"},
+    "memory_recall": {"topic"},
+    "memory_get": {"type", "id"},
+    "memory_confirm": {"type", "id"},
+    "memory_mark_helpful": {"rule_id"},
+    "memory_mark_harmful": {"rule_id"},
+    "memory_forget": {"type", "id"},
+    "memory_stats": set(),
+    "memory_context": {"trigger_prompt", "butler"},
+}
+FACT = {"subject": "Anna", "predicate": "favorite_color", "content": "Anna likes green."}
+
+
+@dataclass(frozen=True)
+class Reply:
+    is_error: bool
+    body: dict[str, Any]
+    text: str
+
+    @property
+    def error(self) -> str | None:
+        return self.body["error"] if self.is_error else None
+
+
+Call = Callable[..., Awaitable[Reply]]
+
+
+def caller_of(client: Client[Any]) -> Call:
+    """Call a tool by name; the answer's text and its structured content must say the same."""
+
+    async def call(tool: str, /, **arguments: Any) -> Reply:
+        result = await client.call_tool(tool, arguments, raise_on_error=False)
+        text = result.content[0].text
+        assert json.loads(text) == result.structured_content
+        return Reply(result.is_error, json.loads(text), text)
+
+    return call
+
+
+@pytest.fixture
+async def client(butler: Butler) -> AsyncIterator[Client[Any]]:
+    async with Client(build_server(butler)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def call(client: Client[Any]) -> Call:
+    return caller_of(client)

@@ -1,0 +1,74 @@
+"""The reference pages say what the code says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from memory_butler.adapters import reference
+from memory_butler.errors import ERROR_CLASSES
+from memory_butler.settings import load_settings
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_pages_are_up_to_date() -> None:
+    """What is in docs/ is what `make docs` would write now."""
+    assert reference.outdated(DOCS) == []
+
+
+def test_check_tells_a_stale_page_by_its_exit_code(tmp_path: Path) -> None:
+    """A changed page and a missing one are named, and the exit code says so."""
+    reference.write(tmp_path)
+    assert reference.write(tmp_path) == []
+    (tmp_path / "cli.md").write_text("something else")
+    (tmp_path / "errors.md").unlink()
+    command = [sys.executable, "-m", "memory_butler.adapters.reference", str(tmp_path), "--check"]
+    stale = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert stale.returncode == 1
+    assert "cli.md" in stale.stderr and "errors.md" in stale.stderr and "tools.md" not in stale.stderr
+
+
+def test_every_tool_setting_command_and_error_is_there() -> None:
+    """Nothing that can be used is left out."""
+    tools, settings, cli, errors = (make() for make in reference.PAGES.values())
+    assert tools.count("\n## memory_") == 12
+    assert all(f"\n## {name}\n" in errors for name in ERROR_CLASSES)
+    for name in (
+        "MEMORY_BUTLER_HOME",
+        "MEMORY_BUTLER_RETRIEVAL__WEIGHTS__RELEVANCE",
+        "MEMORY_BUTLER_BRIEFING__QUOTAS__FACTS",
+    ):
+        assert settings.count(f"| `{name}` |") == 1
+    for name in (
+        "remember fact",
+        "remember rule",
+        "remember episode",
+        "search",
+        "context",
+        "doctor",
+        "uninstall",
+        "demo",
+    ):
+        assert f"\n## memory-butler {name}\n" in cli
+
+
+def test_the_pages_do_not_depend_on_where_they_are_written(tmp_path: Path, monkeypatch: object) -> None:
+    """Neither the width of the terminal nor this machine's settings show in them."""
+    command = [sys.executable, "-m", "memory_butler.adapters.reference", str(tmp_path)]
+    environment = {
+        "COLUMNS": "40",
+        "HOME": "/nonexistent",
+        "MEMORY_BUTLER_PORT": "9999",
+        "PYTHONPATH": ":".join(sys.path),
+    }
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    assert {name: (tmp_path / name).read_text() for name in reference.PAGES} == {
+        name: make() for name, make in reference.PAGES.items()
+    }
+
+
+def test_the_example_configuration_is_valid(tmp_path: Path) -> None:
+    """What the settings page shows can be pasted into config.toml."""
+    (tmp_path / "config.toml").write_text(reference.CONFIG_EXAMPLE.removeprefix("```toml\n").removesuffix("```"))
+    settings = load_settings(home=tmp_path)
+    assert (settings.port, settings.retrieval.weights.relevance, settings.briefing.token_budget) == (8200, 0.5, 2000)

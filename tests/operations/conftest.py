@@ -1,0 +1,38 @@
+"""What the tests of operations share: a look at the rows behind the butler's back."""
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.rows import dict_row
+
+TABLES = ("episodes", "facts", "rules", "memory_links", "memory_events", "rule_applications", "texts", "passages",
+          "postings", "idempotency_keys", "butlers")  # fmt: skip
+
+Row = dict[str, Any]
+Rows = Callable[[str], list[Row]]
+
+
+@pytest.fixture
+def rows(owner: psycopg.Connection[Any], tenant: str) -> Rows:
+    """All rows of a table of the test's tenant, as the superuser sees them."""
+
+    def read(table: str) -> list[Row]:
+        query = sql.SQL("SELECT * FROM memory.{} WHERE tenant_id = %s").format(sql.Identifier(table))
+        with owner.cursor(row_factory=dict_row) as cursor:
+            return cursor.execute(query, [tenant]).fetchall()
+
+    return read
+
+
+@pytest.fixture
+def everything(rows: Rows) -> Callable[[], dict[str, list[str]]]:
+    """Every row of every table of the test's tenant, in a form that can be compared."""
+
+    def read() -> dict[str, list[str]]:
+        found = {table: sorted(str(row) for row in rows(table)) for table in TABLES}
+        return {**found, "seq": [str(row["last_seq"]) for row in rows("tenants")]}
+
+    return read

@@ -1,0 +1,170 @@
+"""Judging: confirmations, marks, and what follows from them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_butler.butler import Butler
+from memory_butler.errors import Conflict, InvalidInput, NotFound
+from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Stored
+from memory_butler.operations import forget, judge, remember
+
+Rows = Callable[[str], list[dict[str, Any]]]
+HELPED, HARMED = Outcome.HELPFUL, Outcome.HARMFUL
+
+
+@pytest.fixture
+async def rule(butler: Butler) -> Stored:
+    return await remember.rule(butler, NewRule(content="Ask before deleting"))
+
+
+async def mark(butler: Butler, rule: Stored, *outcomes: Outcome) -> None:
+    for outcome in outcomes:
+        await judge.mark(butler, rule.ref, outcome)
+
+
+async def test_a_mark_is_one_application_with_its_circumstances(
+    butler: Butler, rule: Stored, agent: Callable[..., Caller], rows: Rows
+) -> None:
+    """Who, in which session and request, how it went and why; one event that says the same."""
+    caller = agent("health", session_id="s1", request_id="r1")
+    done = await judge.mark(butler, f"rule:{rule.ref}", HARMED, caller, reason="It nagged.")
+    (application,) = rows("rule_applications")
+    assert {
+        key: application[key] for key in ("rule_id", "outcome", "reason", "butler", "session_id", "request_id")
+    } == {
+        "rule_id": rule.id,
+        "outcome": "harmful",
+        "reason": "It nagged.",
+        "butler": "health",
+        "session_id": "s1",
+        "request_id": "r1",
+    }
+    assert done.outcome == "marked_harmful"
+    event = max(rows("memory_events"), key=lambda event: event["seq"])
+    assert (event["event_type"], event["actor"], event["entity_id"]) == ("rule.harmful", "health", rule.id)
+    assert event["payload"]["application"]["id"] == str(application["id"])
+
+
+async def test_counters_are_derived_from_the_applications(butler: Butler, rule: Stored, rows: Rows) -> None:
+    """Six helped and one harmed: counted, harm fourfold, 6 / (6 + 4)."""
+    await mark(butler, rule, *[HELPED] * 3, HARMED, *[HELPED] * 3)
+    (row,) = rows("rules")
+    assert (row["applied_count"], row["success_count"], row["harmful_count"]) == (7, 6, 1)
+    assert row["effectiveness_score"] == 0.6
+    assert len(rows("rule_applications")) == 7
+
+
+async def test_one_helpful_mark_does_not_erase_a_harmful_one(butler: Butler, rule: Stored, rows: Rows) -> None:
+    """After one of each the score is a fifth."""
+    await mark(butler, rule, HARMED, HELPED)
+    assert rows("rules")[0]["effectiveness_score"] == pytest.approx(0.2)
+
+
+async def test_a_rule_matures_step_by_step(butler: Butler, rule: Stored, clock: Any, rows: Rows) -> None:
+    """Established at the fifth success, proven at a success after fifteen and thirty days, back when it harms."""
+    seen = []
+    for _ in range(15):
+        await mark(butler, rule, HELPED)
+        seen.append(rows("rules")[0]["maturity"])
+    assert seen == ["candidate"] * 4 + ["established"] * 11
+    clock.move(days=30)
+    await mark(butler, rule, HELPED)
+    assert rows("rules")[0]["maturity"] == "proven"
+    await mark(butler, rule, HARMED, HARMED)
+    assert rows("rules")[0]["maturity"] == "established"
+
+
+async def test_the_mark_that_tips_it_inverts_the_rule(butler: Butler, rule: Stored, rows: Rows) -> None:
+    """Not at the second harm, at the third; its content stays as it was, and help does not undo it."""
+    seen = []
+    for _ in range(3):
+        await judge.mark(butler, rule.ref, HARMED, reason="It nagged.")
+        seen.append(rows("rules")[0]["maturity"])
+    assert seen == ["candidate", "candidate", "anti_pattern"]
+    await mark(butler, rule, *[HELPED] * 20)
+    (row,) = rows("rules")
+    assert (row["maturity"], row["content"], row["harmful_reasons"]) == (
+        "anti_pattern",
+        "Ask before deleting",
+        ["It nagged."],
+    )
+
+
+async def test_help_renews_a_rule_and_harm_does_not(butler: Butler, rule: Stored, clock: Any, rows: Rows) -> None:
+    """A helpful mark is a confirmation."""
+    clock.move(days=10)
+    await mark(butler, rule, HARMED)
+    assert rows("rules")[0]["last_confirmed_at"] is None
+    await mark(butler, rule, HELPED)
+    assert rows("rules")[0]["last_confirmed_at"] == clock.now
+
+
+async def test_confirm_renews_facts_and_rules(butler: Butler, rule: Stored, clock: Any, owner: Any, rows: Rows) -> None:
+    """The anchor moves, a fading one is active again, and an event says so."""
+    fact = await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green"))
+    owner.execute("UPDATE memory.facts SET validity = 'fading' WHERE id = %s", [fact.id])
+    owner.execute("UPDATE memory.rules SET validity = 'fading' WHERE id = %s", [rule.id])
+    clock.move(days=3)
+    for kind, one in (("fact", fact), ("rule", rule)):
+        assert (await judge.confirm(butler, kind, one.ref)).outcome == "confirmed"
+        (row,) = rows(f"{kind}s")
+        assert (row["last_confirmed_at"], row["validity"]) == (clock.now, "active")
+    assert {event["event_type"] for event in rows("memory_events")} >= {"fact.confirmed", "rule.confirmed"}
+
+
+async def test_a_clock_that_goes_backwards_does_not_take_a_confirmation_back(
+    butler: Butler, rule: Stored, clock: Any, rows: Rows
+) -> None:
+    """The latest confirmation stays."""
+    clock.move(days=3)
+    await judge.confirm(butler, "rule", rule.ref)
+    latest = clock.now
+    clock.move(days=-5)
+    await judge.confirm(butler, "rule", rule.ref)
+    await mark(butler, rule, HELPED)
+    assert rows("rules")[0]["last_confirmed_at"] == latest
+
+
+async def test_what_is_withdrawn_or_replaced_takes_no_feedback(butler: Butler, rule: Stored) -> None:
+    """A retracted rule, a retracted fact and a superseded one refuse; nothing is recorded."""
+    await forget.forget(butler, "rule", rule.ref)
+    with pytest.raises(Conflict, match="retracted"):
+        await judge.mark(butler, rule.ref, HELPED)
+    with pytest.raises(Conflict, match="retracted"):
+        await judge.confirm(butler, "rule", rule.ref)
+    old = await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green"))
+    await remember.fact(butler, NewFact(subject="u", predicate="tea", content="black"))
+    with pytest.raises(Conflict, match="superseded"):
+        await judge.confirm(butler, "fact", old.ref)
+
+
+async def test_refused_feedback_leaves_no_application(butler: Butler, rule: Stored, rows: Rows) -> None:
+    """The refusal above writes no row."""
+    await forget.forget(butler, "rule", rule.ref)
+    with pytest.raises(Conflict):
+        await judge.mark(butler, rule.ref, HARMED, reason="x")
+    assert rows("rule_applications") == []
+
+
+async def test_feedback_needs_a_rule_the_caller_can_see(butler: Butler, agent: Callable[..., Caller]) -> None:
+    """Unknown, of another type or of another's scope: not found or refused, with a way out."""
+    hidden = await remember.rule(butler, NewRule(content="Secret", scope="finance"))
+    seen = await remember.episode(butler, NewEpisode(content="x", butler="main"))
+    for ref in (hidden.ref, "zzzz", str(seen.id)):
+        with pytest.raises(NotFound):
+            await judge.mark(butler, ref, HELPED, agent("health"))
+    with pytest.raises(NotFound):
+        await judge.confirm(butler, "rule", hidden.ref, agent("health"))
+    with pytest.raises(InvalidInput, match="is of type episode"):
+        await judge.mark(butler, f"episode:{seen.ref}", HELPED)
+    with pytest.raises(InvalidInput, match="cannot be confirmed"):
+        await judge.confirm(butler, "episode", seen.ref)
+
+
+@pytest.mark.parametrize("reason", ["", "x" * 1001, "\x00"])
+async def test_a_reason_has_limits(butler: Butler, rule: Stored, reason: str) -> None:
+    """Empty, too long or with a NUL: refused by name."""
+    with pytest.raises(InvalidInput, match="reason"):
+        await judge.mark(butler, rule.ref, HARMED, reason=reason)

@@ -1,0 +1,351 @@
+"""Recalling: what is found, in which order, by whom, and what it leaves behind."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_butler.butler import Butler
+from memory_butler.errors import PermissionDenied, TargetUnavailable
+from memory_butler.models import Answer, Caller, MemoryType, NewEpisode, NewFact, NewRule, Question, Stored
+from memory_butler.operations import forget, judge, recall, remember
+
+Rows = Callable[[str], list[dict[str, Any]]]
+Agent = Callable[..., Caller]
+
+
+def configured(butler: Butler, **retrieval: Any) -> Butler:
+    """The same butler with other settings for retrieval."""
+    changed = butler.settings.retrieval.model_copy(update=retrieval)
+    return replace(butler, settings=butler.settings.model_copy(update={"retrieval": changed}))
+
+
+async def know(butler: Butler, content: str, caller: Caller | None = None, **given: Any) -> Stored:
+    """A fact whose predicate is its own, so that it stands beside all others."""
+    return await remember.fact(
+        butler, NewFact(**{"subject": "u", "predicate": f"p:{content}"[:200], "content": content, **given}), caller
+    )
+
+
+async def contents(of: Butler, query: str, caller: Caller | None = None, /, **given: Any) -> list[str]:
+    answer = await recall.search(of, Question(query=query, **given), caller)
+    return [entry.hit.content for entry in answer.results]
+
+
+async def test_all_types_are_found_in_one_answer(butler: Butler) -> None:
+    """Facts, rules and episodes come back together, or only the types asked for."""
+    await know(butler, "tea is green")
+    await remember.rule(butler, NewRule(content="serve tea at four"))
+    await remember.episode(butler, NewEpisode(content="tea was spilled", butler="main"))
+    answer = await recall.search(butler, Question(query="tea"))
+    assert {entry.hit.type for entry in answer.results} == set(MemoryType)
+    assert await contents(butler, "tea", types=("rules",)) == ["serve tea at four"]
+    topical = await recall.recall(butler, Question(query="tea"))
+    assert {entry.hit.type for entry in topical.results} == {MemoryType.FACT, MemoryType.RULE}
+
+
+@pytest.mark.parametrize("mode", ["semantic", "keyword", "hybrid"])
+async def test_each_mode_finds_the_best_match_first(real_butler: Butler, mode: str) -> None:
+    """The memory that the question is about leads in every mode."""
+    await know(real_butler, "The dentist appointment is on Tuesday at nine.")
+    await know(real_butler, "The car needs winter tyres before November.")
+    await know(real_butler, "Anna prefers jasmine tea in the afternoon.")
+    assert (await contents(real_butler, "When is the dentist appointment?", mode=mode))[0].startswith("The dentist")
+
+
+async def test_meaning_is_found_without_a_shared_word(real_butler: Butler) -> None:
+    """A question in other words finds the fact by meaning, and by words finds nothing."""
+    await know(real_butler, "The physician wants to see him after lunch.")
+    await know(real_butler, "The lawn mower is broken.")
+    assert (await contents(real_butler, "doctor visit", mode="semantic"))[0].startswith("The physician")
+    assert await contents(real_butler, "doctor visit", mode="keyword") == []
+
+
+async def test_words_are_joined_by_or_and_the_rare_one_counts(butler: Butler) -> None:
+    """A long question finds what shares any word of it, the rarest first."""
+    for n in range(12):
+        await know(butler, f"common word note {n}")
+    await know(butler, "zanzibar note")
+    found = await contents(butler, "tell me about the common word and also about zanzibar please", mode="keyword")
+    assert found[0] == "zanzibar note"
+    assert len(found) == 10
+
+
+async def test_a_result_shows_its_parts(butler: Butler) -> None:
+    """Score parts, ranks of both lists, reference, times: why it is where it is."""
+    done = await know(butler, "tea is green", importance=8)
+    (entry,) = (await recall.search(butler, Question(query="green tea"))).results
+    parts = entry.parts
+    assert (parts.relevance, parts.importance, parts.recency, parts.effective_confidence) == (1.0, 0.8, 1.0, 1.0)
+    assert parts.score == pytest.approx(0.4 + 0.24 + 0.2 + 0.1)
+    assert (parts.semantic_rank, parts.keyword_rank) == (1, 1)
+    assert (entry.hit.ref, entry.hit.scope, entry.hit.created_at) == (done.ref, "global", butler.clock())
+
+
+async def test_tags_are_found_as_words(butler: Butler) -> None:
+    """A tag finds its memory by words."""
+    await know(butler, "no sugar", tags=("diet",))
+    assert await contents(butler, "diet", mode="keyword") == ["no sugar"]
+
+
+async def test_what_is_returned_is_referenced_and_nothing_else(butler: Butler, clock: Any, rows: Rows) -> None:
+    """One event per call with the ids; count and time move for what came back only."""
+    await know(butler, "tea is green")
+    await know(butler, "coffee is black")
+    clock.move(days=1)
+    answer = await recall.search(butler, Question(query="tea", mode="keyword"))
+    await recall.recall(butler, Question(query="tea", mode="keyword"))
+    found = {row["content"]: (row["reference_count"], row["last_referenced_at"]) for row in rows("facts")}
+    assert found == {"tea is green": (2, clock.now), "coffee is black": (0, None)}
+    bumps = [event for event in rows("memory_events") if event["event_type"] == "memory.referenced"]
+    assert [event["payload"]["ids"] for event in bumps] == [[str(answer.results[0].hit.id)]] * 2
+
+
+async def test_an_empty_answer_and_an_administrators_look_leave_no_trace(butler: Butler, rows: Rows) -> None:
+    """Nothing found writes nothing, and a search that is asked not to count does not."""
+    await know(butler, "tea is green")
+    assert await contents(butler, "zebra", mode="keyword") == []
+    await recall.search(butler, Question(query="tea"), bump=False)
+    assert rows("facts")[0]["reference_count"] == 0
+    assert len(rows("memory_events")) == 1
+
+
+async def test_a_reference_makes_a_memory_more_recent(butler: Butler, clock: Any) -> None:
+    """Of two equal memories the one that was used is first afterwards."""
+    await know(butler, "tea tin one", importance=5)
+    used = await know(butler, "tea tin two", importance=5)
+    clock.move(days=40)
+    await recall.search(butler, Question(query="two", mode="keyword"))
+    answer = await recall.search(butler, Question(query="tea tin"), bump=False)
+    assert answer.results[0].hit.id == used.id
+
+
+async def test_only_live_facts_are_found(butler: Butler) -> None:
+    """A superseded fact is out of the answers at once."""
+    for city in ("Lisbon", "Porto"):
+        await remember.fact(butler, NewFact(subject="u", predicate="home city", content=city))
+    assert await contents(butler, "home city Lisbon Porto") == ["Porto"]
+
+
+async def test_a_fading_memory_is_returned_only_when_asked_for(butler: Butler, clock: Any) -> None:
+    """Effective confidence is what the gate compares: gone by itself after 17 days, there on request, revived."""
+    done = await know(butler, "tea is green", permanence="ephemeral")
+    clock.move(days=16)
+    assert await contents(butler, "tea") == ["tea is green"]
+    clock.move(days=1)
+    assert await contents(butler, "tea") == []
+    assert await contents(butler, "tea", min_confidence=0.0) == ["tea is green"]
+    assert await contents(butler, "tea", min_confidence=0.18) == ["tea is green"]
+    assert await contents(butler, "tea", min_confidence=0.19) == []
+    await judge.confirm(butler, "fact", done.ref)
+    assert await contents(butler, "tea", min_confidence=1.0) == ["tea is green"]
+
+
+async def test_a_new_rule_is_found_and_fades_like_a_fact(butler: Butler, clock: Any) -> None:
+    """Never confirmed is not confidence zero; at the standard rate 0.5 falls below 0.2 after 114 days."""
+    await remember.rule(butler, NewRule(content="serve tea"))
+    assert await contents(butler, "tea") == ["serve tea"]
+    clock.move(days=114)
+    assert await contents(butler, "tea") == ["serve tea"]
+    clock.move(days=1)
+    assert await contents(butler, "tea") == []
+
+
+async def test_an_episode_past_its_time_is_not_returned(butler: Butler, clock: Any) -> None:
+    """From the moment its time is over, although its row is still there."""
+    await remember.episode(butler, NewEpisode(content="tea was spilled", butler="main"))
+    clock.move(days=7, seconds=-1)
+    assert await contents(butler, "tea") == ["tea was spilled"]
+    clock.move(seconds=1)
+    assert await contents(butler, "tea", min_confidence=0.0) == []
+
+
+async def stock(butler: Butler) -> None:
+    for scope in ("global", "health", "finance", "main"):
+        await know(butler, f"tea fact {scope}", scope=scope)
+        await remember.rule(butler, NewRule(content=f"tea rule {scope}", scope=scope))
+    for name in ("health", "finance", "main", "global"):
+        await remember.episode(butler, NewEpisode(content=f"tea episode {name}", butler=name))
+
+
+HEALTH = {"tea fact global", "tea rule global", "tea fact health", "tea rule health", "tea episode health"}
+
+
+async def test_an_agent_sees_global_and_its_own(butler: Butler, agent: Agent) -> None:
+    """Facts and rules of global and its own scope, its own episodes; less if it names one, never more."""
+    await stock(butler)
+    caller = agent("health")
+    assert set(await contents(butler, "tea", caller)) == HEALTH
+    assert set(await contents(butler, "tea", caller, scope="health")) == {one for one in HEALTH if "health" in one}
+    assert set(await contents(butler, "tea", caller, scope="global")) == {"tea fact global", "tea rule global"}
+    for denied in ({"scope": "finance"}, {"scope": "*"}, {"butler": "finance"}):
+        with pytest.raises(PermissionDenied):
+            await contents(butler, "tea", caller, **denied)
+
+
+async def test_the_local_administrator_sees_every_episode_and_every_scope_on_request(butler: Butler) -> None:
+    """By default global and main with all episodes; a named scope or butler; everything when asked."""
+    await stock(butler)
+    own = {f"tea {kind} {scope}" for kind in ("fact", "rule") for scope in ("global", "main")}
+    episodes = {f"tea episode {name}" for name in ("health", "finance", "main", "global")}
+    assert set(await contents(butler, "tea", limit=50)) == own | episodes
+    assert set(await contents(butler, "tea", butler="health")) == HEALTH
+    assert set(await contents(butler, "tea", scope="finance")) == {
+        "tea fact finance",
+        "tea rule finance",
+        "tea episode finance",
+    }
+    assert len(await contents(butler, "tea", scope="*", limit=50)) == 12
+
+
+async def test_tenants_do_not_see_one_another(butler: Butler) -> None:
+    """The same butler in another tenant finds nothing, whatever it asks for."""
+    await stock(butler)
+    other = replace(butler, settings=butler.settings.model_copy(update={"tenant": "someone-else"}))
+    assert await contents(other, "tea", scope="*", limit=100, min_confidence=0.0) == []
+
+
+async def test_no_limit_cuts_what_a_filter_would_let_through(butler: Butler, agent: Agent) -> None:
+    """With 150 nearer memories out of scope, the one in scope is still found, by meaning and by words."""
+    for n in range(150):
+        await know(butler, f"green tea leaf {n}", scope="finance")
+    await know(butler, "some green thing far away from everything else in this store", scope="health")
+    for mode in ("semantic", "keyword", "hybrid"):
+        found = await contents(butler, "green tea leaf", agent("health"), mode=mode, limit=1)
+        assert found == ["some green thing far away from everything else in this store"]
+
+
+async def test_a_forgotten_memory_is_out_of_every_search(butler: Butler) -> None:
+    """Each type is gone at once, whatever confidence is asked for."""
+    done = [
+        await know(butler, "tea fact"),
+        await remember.rule(butler, NewRule(content="tea rule")),
+        await remember.episode(butler, NewEpisode(content="tea episode", butler="main")),
+    ]
+    for one in done:
+        await forget.forget(butler, one.type, one.ref)
+    for mode in ("semantic", "keyword", "hybrid"):
+        assert await contents(butler, "tea", mode=mode, min_confidence=0.0, scope="*") == []
+
+
+class Broken:
+    """An embedder whose model cannot be had."""
+
+    def __init__(self, inner: Any) -> None:
+        self.version = inner.version
+
+    async def embed_query(self, text: str) -> np.ndarray[Any, Any]:
+        raise TargetUnavailable("The model is not there.")
+
+
+async def test_without_the_model_a_search_goes_on_by_words_and_says_so(butler: Butler) -> None:
+    """Degraded, not empty; by meaning alone it is an error."""
+    await know(butler, "tea is green")
+    broken = replace(butler, embedder=Broken(butler.embedder))
+    answer: Answer = await recall.search(broken, Question(query="tea"))
+    assert [entry.hit.content for entry in answer.results] == ["tea is green"]
+    assert answer.degraded == ("searched by words only: The model is not there.",)
+    with pytest.raises(TargetUnavailable):
+        await recall.search(broken, Question(query="tea", mode="semantic"))
+
+
+async def test_a_very_long_question_is_searched_by_its_beginning_and_end(butler: Butler) -> None:
+    """What is asked at the end of a pasted document is found."""
+    await know(butler, "tea is green")
+    assert await contents(butler, "x " * 20_000 + "tea?", mode="keyword") == ["tea is green"]
+
+
+@pytest.mark.parametrize(
+    "query", ["???", "🎉", "the of and", "'; DROP TABLE facts; --", "a & b | !c:*", "\\", "%s %(x)s"]
+)
+async def test_an_odd_question_is_answered(butler: Butler, query: str) -> None:
+    """Punctuation, stop words and query operators are no errors."""
+    await know(butler, "tea is green")
+    for mode in ("keyword", "semantic", "hybrid"):
+        await recall.search(butler, Question(query=query, mode=mode))
+
+
+async def test_the_text_search_configuration_decides_what_a_word_is(butler: Butler) -> None:
+    """English knows that running is run; simple takes words as they are, stop words too."""
+    simple = configured(butler, text_search="simple")
+    await know(butler, "they were running")
+    await know(simple, "the swimmers")
+    assert await contents(butler, "runs", mode="keyword") == ["they were running"]
+    assert await contents(butler, "the", mode="keyword") == []
+    assert await contents(simple, "swimmer", mode="keyword") == []
+    assert await contents(simple, "the", mode="keyword") == ["the swimmers"]
+
+
+async def test_score_weights_change_the_order(butler: Butler) -> None:
+    """By importance alone the important one leads, by relevance alone the matching one."""
+    await know(butler, "green tea leaf", importance=1)
+    await know(butler, "some tea", importance=10)
+    weights = butler.settings.retrieval.weights
+    only = {"relevance": 0.0, "importance": 0.0, "recency": 0.0, "confidence": 0.0}
+    by_importance = configured(butler, weights=weights.model_copy(update={**only, "importance": 1.0}))
+    by_relevance = configured(butler, weights=weights.model_copy(update={**only, "relevance": 1.0}))
+    assert (await contents(by_importance, "green tea leaf"))[0] == "some tea"
+    assert (await contents(by_relevance, "green tea leaf"))[0] == "green tea leaf"
+
+
+async def test_recency_weight_and_half_life_change_the_score(butler: Butler, clock: Any) -> None:
+    """A longer half-life keeps an old memory's recency up."""
+    await know(butler, "tea is green")
+    clock.move(days=30)
+    for half_life, recency in ((30, 0.5), (60, 0.707107), (10, 0.125)):
+        found = configured(butler, recency_half_life_days=half_life)
+        (entry,) = (await recall.search(found, Question(query="tea"), bump=False)).results
+        assert entry.parts.recency == pytest.approx(recency, abs=1e-6)
+
+
+async def test_the_votes_of_the_lists_change_relevance(butler: Butler) -> None:
+    """A list without a vote has no part in relevance."""
+    await know(butler, "tea tea tea tea pot of the old kind with many other words in it")
+    await know(butler, "tea")
+
+    only = {"relevance": 1.0, "importance": 0.0, "recency": 0.0, "confidence": 0.0}
+    weights = butler.settings.retrieval.weights.model_copy(update=only)
+
+    async def leader(**votes: float) -> str:
+        return (await contents(configured(butler, weights=weights, bm25_b=0.0, **votes), "tea"))[0]
+
+    assert await leader(semantic_weight=1.0, keyword_weight=0.0) == "tea"
+    assert (await leader(semantic_weight=0.0, keyword_weight=1.0)).startswith("tea tea")
+
+
+async def test_the_length_of_the_candidate_lists_bounds_the_answer(butler: Butler) -> None:
+    """Ten candidates by meaning are ten results, however many memories there are."""
+    for n in range(15):
+        await know(butler, f"tea {n}")
+    assert len(await contents(configured(butler, candidates=10), "tea", mode="semantic", limit=50)) == 10
+    assert len(await contents(configured(butler, candidates=20), "tea", mode="semantic", limit=50)) == 15
+
+
+async def test_bm25_settings_change_keyword_scores(butler: Butler) -> None:
+    """k1 decides how much repetition counts, b how much length does."""
+    await know(butler, "tea tea tea", predicate="a")
+    await know(butler, "tea and a lot of other words that make this one longer", predicate="b")
+
+    async def scores(**numbers: float) -> list[float]:
+        answer = await recall.search(configured(butler, **numbers), Question(query="tea", mode="keyword"), bump=False)
+        return [entry.parts.keyword_score or 0 for entry in answer.results]
+
+    flat = await scores(bm25_k1=0.0)
+    assert flat[0] == flat[1]
+    more = await scores(bm25_k1=2.0, bm25_b=0.0)
+    assert max(more) > max(await scores(bm25_k1=0.5, bm25_b=0.0)) > max(flat)
+    assert min(await scores(bm25_k1=1.0, bm25_b=1.0)) < min(await scores(bm25_k1=1.0, bm25_b=0.0))
+
+
+async def test_default_limit_and_gate_are_settings(butler: Butler, clock: Any) -> None:
+    """A search that names neither uses the configured limit and confidence; one that does is not bound by them."""
+    for n in range(12):
+        await know(butler, f"tea {n}", permanence="ephemeral")
+    assert len(await contents(butler, "tea")) == 10
+    assert len(await contents(configured(butler, limit=3), "tea")) == 3
+    assert len(await contents(configured(butler, limit=3), "tea", limit=12)) == 12
+    clock.move(days=5)
+    assert await contents(configured(butler, min_confidence=0.7), "tea") == []
+    assert len(await contents(configured(butler, min_confidence=0.6), "tea")) == 10

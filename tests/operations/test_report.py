@@ -1,0 +1,103 @@
+"""The report: how much is remembered, in which state, and whether upkeep keeps up."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_butler.butler import Butler
+from memory_butler.errors import InvalidInput, PermissionDenied
+from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome
+from memory_butler.operations import forget, judge, remember
+from memory_butler.operations.report import report
+
+Everything = Callable[[], dict[str, list[str]]]
+
+
+async def stock(butler: Butler, clock: Any) -> None:
+    for n, permanence in enumerate(("permanent", "stable", "standard", "ephemeral")):
+        await remember.fact(butler, NewFact(subject="u", predicate=f"p{n}", content=f"fact {n}", permanence=permanence))
+    await remember.fact(butler, NewFact(subject="u", predicate="p2", content="another value"))
+    await remember.fact(butler, NewFact(subject="u", predicate="own", content="mine", scope="health"))
+    good = await remember.rule(butler, NewRule(content="good"))
+    bad = await remember.rule(butler, NewRule(content="bad"))
+    gone = await remember.rule(butler, NewRule(content="gone"))
+    for _ in range(5):
+        await judge.mark(butler, good.ref, Outcome.HELPFUL)
+    for _ in range(3):
+        await judge.mark(butler, bad.ref, Outcome.HARMFUL)
+    await forget.forget(butler, "rule", gone.ref)
+    await remember.episode(butler, NewEpisode(content="first", butler="health"))
+    clock.move(hours=5)
+    await remember.episode(butler, NewEpisode(content="second", butler="main"))
+
+
+async def test_everything_is_counted(butler: Butler, clock: Any) -> None:
+    """Counts by type and state, maturity, tier, backlog with its age, effectiveness."""
+    await stock(butler, clock)
+    found = await report(butler)
+    assert found["memories"] == {
+        "episodes": {"active": 2},
+        "facts": {"active": 5, "superseded": 1},
+        "rules": {"active": 2, "retracted": 1},
+    }
+    assert found["rules_by_maturity"] == {"anti_pattern": 1, "established": 1}
+    assert found["tiers"] == {"eden": 2, "mid": 4, "long": 3}
+    assert found["episodes_by_consolidation"] == {"pending": 2}
+    assert found["backlog"]["pending_episodes"] == 2
+    assert found["backlog"]["oldest_age_hours"] == 5.0
+    assert found["rule_effectiveness"] == {
+        "rules_applied": 2,
+        "helpful_marks": 5,
+        "harmful_marks": 3,
+        "mean_effectiveness": 0.5,
+    }
+
+
+async def test_confidence_is_shown_as_it_is_now(butler: Butler, clock: Any) -> None:
+    """The distribution is of effective confidence, so it moves with the clock."""
+    await stock(butler, clock)
+    clock.move(days=20)
+    counts = (await report(butler))["fact_confidence"]
+    assert counts == {"0.1-0.2": 1, "0.8-0.9": 2, "0.9-1.0": 2}
+
+
+async def test_a_scope_is_counted_alone(butler: Butler, clock: Any, agent: Callable[..., Caller]) -> None:
+    """One scope's facts and rules, that butler's episodes; another's scope is denied to an agent."""
+    await stock(butler, clock)
+    found = await report(butler, "health", agent("health"))
+    assert (found["scope"], found["memories"]["facts"], found["memories"]["episodes"]) == (
+        "health",
+        {"active": 1},
+        {"active": 1},
+    )
+    with pytest.raises(PermissionDenied):
+        await report(butler, "finance", agent("health"))
+    with pytest.raises(InvalidInput):
+        await report(butler, "no/slash")
+
+
+async def test_a_duty_that_never_ran_says_never(butler: Butler, owner: Any, tenant: str) -> None:
+    """Upkeep without a recorded run is named; a recorded one shows when and how it ended."""
+    await remember.rule(butler, NewRule(content="x"))
+    assert {run["last_run"] for run in (await report(butler))["jobs"].values()} == {"never"}
+    for minute, outcome in ((1, "failed"), (2, "succeeded")):
+        owner.execute(
+            "INSERT INTO memory.job_runs (tenant_id, id, job, started_at, finished_at, outcome, report)"
+            " VALUES (%s, gen_random_uuid(), 'sweep', make_timestamptz(2026, 3, 1, 8, %s, 0, 'UTC'),"
+            " make_timestamptz(2026, 3, 1, 8, %s, 30, 'UTC'), %s, '{}')",
+            [tenant, minute, minute, outcome],
+        )
+    jobs = (await report(butler))["jobs"]
+    assert jobs["sweep"] == {"last_run": "2026-03-01T08:02:00+00:00", "outcome": "succeeded"}
+    assert jobs["consolidation"] == {"last_run": "never"}
+
+
+async def test_a_report_changes_nothing_and_works_on_nothing(butler: Butler, everything: Everything) -> None:
+    """An empty tenant has a report of zeros, and reading it stores nothing."""
+    before = everything()
+    found = await report(butler)
+    assert found["memories"] == {"episodes": {}, "facts": {}, "rules": {}}
+    assert (found["events"], found["backlog"]["oldest_age_hours"]) == (0, None)
+    assert found["rule_effectiveness"]["mean_effectiveness"] is None
+    assert everything() == before

@@ -1,0 +1,288 @@
+"""The gate: one tenant a transaction, one error class a fault, and a server that may go away at any time."""
+
+import asyncio
+import os
+import select
+import shutil
+import signal
+import socket
+import tempfile
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from memory_butler.butler import Butler
+from memory_butler.errors import DeadlinePassed, IntegrityViolation, InternalError, MemoryButlerError, TargetUnavailable
+from memory_butler.models import NewEpisode, NewFact, NewRule
+from memory_butler.operations import remember
+from memory_butler.settings import Settings, load_settings
+from memory_butler.store.database import Database
+from memory_butler.store.embedded import EmbeddedPostgres
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+Breaking = Callable[[UUID, UUID, UUID], tuple[str, dict[str, Any]]]
+
+
+async def _fact(butler: Butler, content: str = "blue") -> UUID:
+    return (await remember.fact(butler, NewFact(subject="user", predicate="color", content=content))).id
+
+
+@asynccontextmanager
+async def _database(settings: Settings, **given: Any) -> AsyncIterator[Database]:
+    database = Database.from_settings(settings.model_copy(update=given))
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+async def _facts(database: Database) -> int:
+    async with database.read("default") as session:
+        return len(await session.all("search_index.after", after=UUID(int=0), limit=100))
+
+
+# --- refusals ---------------------------------------------------------------------------------------
+
+
+def _application(rule: UUID, outcome: str) -> tuple[str, dict[str, Any]]:
+    given = {"id": uuid.uuid4(), "rule_id": rule, "outcome": outcome, "butler": "main", "now": NOW}
+    return "rules.insert_application", given | {"reason": None, "session_id": None, "request_id": None}
+
+
+def _link(source: UUID, target: UUID) -> tuple[str, dict[str, Any]]:
+    ends = {"source_type": "fact", "source_id": source, "target_type": "rule", "target_id": target}
+    return "links.insert", ends | {"relation": "supports", "now": NOW, "request_id": None}
+
+
+BREAKING: dict[str, Breaking] = {
+    "forbidden transition": lambda fact, rule, episode: ("facts.set_validity", {"id": fact, "validity": "superseded"}),
+    "unknown state": lambda fact, rule, episode: ("episodes.set_validity", {"id": episode, "validity": "gone"}),
+    "link to nothing": lambda fact, rule, episode: _link(fact, uuid.uuid4()),
+    "application of no rule": lambda fact, rule, episode: _application(fact, "helpful"),
+    "unknown outcome": lambda fact, rule, episode: _application(rule, "so-so"),
+    "no name": lambda fact, rule, episode: ("database.register_butler", {"butler": "", "now": NOW}),
+}
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["waited for", "only sent"])
+@pytest.mark.parametrize("broken", BREAKING)
+async def test_a_refusal_reaches_the_caller_as_integrity_error(butler: Butler, broken: str, waits: bool) -> None:
+    """The first error surfaces, whatever is sent after it, under one error class; and nothing is changed."""
+    fact = await _fact(butler)
+    rule = (await remember.rule(butler, NewRule(content="Be kind"))).id
+    episode = (await remember.episode(butler, NewEpisode(content="We met", butler="main"))).id
+    tenant = butler.settings.tenant
+    async with butler.database.write(tenant, NOW) as session:
+        await session.send("facts.set_validity", id=fact, validity="retracted")
+    query, given = BREAKING[broken](fact, rule, episode)
+    with pytest.raises(IntegrityViolation) as refused:
+        async with butler.database.write(tenant, NOW) as session:
+            await session.send("rules.confirm", id=rule, now=NOW + timedelta(days=1))
+            await session.send(query, **given)
+            await session.send("database.register_butler", butler="later", now=NOW)
+            if waits:
+                await session.one("stats.log")
+    assert refused.value.error_class == "integrity_error"
+    assert "aborted" not in refused.value.message
+    async with butler.database.read(tenant) as session:
+        row = await session.one("rules.get", id=rule, ref=None)
+    assert row and row["last_confirmed_at"] is None
+
+
+async def test_a_second_live_property_reaches_the_caller_as_integrity_error(butler: Butler) -> None:
+    """Bringing back a superseded fact while its successor lives is refused, not answered with a driver's error."""
+    first = await _fact(butler)
+    await _fact(butler, "green")
+    with pytest.raises(IntegrityViolation, match="facts_one_live_property"):
+        async with butler.database.write(butler.settings.tenant, butler.clock()) as session:
+            await session.send("facts.set_validity", id=first, validity="active")
+
+
+async def test_a_read_cannot_write(butler: Butler) -> None:
+    """A transaction opened for reading refuses every write, and its caller gets one of our errors."""
+    fact = await _fact(butler)
+    with pytest.raises(InternalError, match="25006"):
+        async with butler.database.read(butler.settings.tenant) as session:
+            await session.send("facts.set_validity", id=fact, validity="retracted")
+    async with butler.database.read(butler.settings.tenant) as session:
+        row = await session.one("facts.get", id=fact, ref=None)
+    assert row and row["validity"] == "active"
+
+
+async def test_an_exception_undoes_the_whole_transaction(butler: Butler) -> None:
+    """Whatever was sent before it, and the short references reserved for it, are as if they had never been."""
+    fact = await _fact(butler)
+    tenant = butler.settings.tenant
+    with pytest.raises(ZeroDivisionError):
+        async with butler.database.write(tenant, NOW, refs=100) as session:
+            await session.send("facts.set_validity", id=fact, validity="retracted")
+            await session.one("stats.log")
+            raise ZeroDivisionError
+    async with butler.database.write(tenant, NOW, refs=1) as session:
+        row = await session.one("facts.get", id=fact, ref=None)
+        assert session.last_ref == 2
+    assert row and row["validity"] == "active"
+
+
+async def test_a_rehearsal_leaves_nothing_behind(butler: Butler) -> None:
+    """What is written there is seen there, never committed, and the connection is as it was."""
+    fact = await _fact(butler)
+    tenant = butler.settings.tenant
+    for _ in range(2):
+        async with butler.database.rehearse(tenant, 30) as session:
+            await session.send("facts.set_validity", id=fact, validity="retracted")
+            row = await session.one("facts.get", id=fact, ref=None)
+            assert row and row["validity"] == "retracted"
+            cursor = await session._connection.execute("SHOW transaction_isolation")
+            assert await cursor.fetchone() == {"transaction_isolation": "repeatable read"}
+    async with butler.database.read(tenant) as session:
+        row = await session.one("facts.get", id=fact, ref=None)
+        cursor = await session._connection.execute("SHOW transaction_isolation")
+        assert await cursor.fetchone() == {"transaction_isolation": "read committed"}
+    assert row and row["validity"] == "active"
+
+
+# --- deadlines --------------------------------------------------------------------------------------
+
+
+async def test_a_statement_over_the_deadline_is_given_up(settings: Settings, shared_butler: Butler) -> None:
+    """The caller gets DeadlinePassed at the deadline, and the connection serves the next call."""
+    async with _database(settings, deadline_seconds=0.3, pool_size=1) as database:
+        began = time.monotonic()
+        with pytest.raises(DeadlinePassed):
+            async with database.read("default") as session:
+                await session._connection.execute("SELECT pg_sleep(30)")
+        assert time.monotonic() - began < 3
+        assert await _facts(database) >= 0
+
+
+async def test_waiting_for_another_writer_ends_at_the_deadline(settings: Settings, butler: Butler) -> None:
+    """A tenant whose lock is held too long costs the waiting writer its deadline, and no more."""
+    tenant = butler.settings.tenant
+    async with _database(settings, deadline_seconds=0.3) as database, butler.database.write(tenant, NOW) as holder:
+        await holder.one("stats.log")
+        with pytest.raises(DeadlinePassed):
+            async with database.write(tenant, NOW):
+                pass
+        async with database.write("another-tenant", NOW):
+            pass
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that accepts connections and never says a word."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+async def test_a_server_that_cannot_be_reached_is_unavailable(settings: Settings, silent_port: int) -> None:
+    """Nobody listening, or somebody who never answers: target_unavailable, soon, and not a hang."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        closed_port = unused.getsockname()[1]
+        for port in (closed_port, silent_port):
+            url = SecretStr(f"postgresql://nobody@127.0.0.1:{port}/nothing")
+            began = time.monotonic()
+            with pytest.raises(TargetUnavailable) as problem:
+                async with _database(settings, database_url=url, deadline_seconds=1):
+                    pass
+            assert problem.value.error_class == "target_unavailable"
+            assert time.monotonic() - began < 5
+
+
+# --- a server that goes away ------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def own_server() -> AsyncIterator[EmbeddedPostgres]:
+    """A server that a test may kill."""
+    home = Path(tempfile.mkdtemp(prefix="mb-"))
+    server = EmbeddedPostgres(home, options={"fsync": "off"})
+    await asyncio.to_thread(server.ensure_running)
+    yield server
+    await asyncio.to_thread(server.stop)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def _kill(server: EmbeddedPostgres) -> int:
+    victim = server.pid
+    assert victim
+    descriptor = os.pidfd_open(victim)
+    os.kill(victim, signal.SIGKILL)
+    select.select([descriptor], [], [])  # until it is really gone
+    os.close(descriptor)
+    return victim
+
+
+async def _add(database: Database) -> None:
+    async with database.write("default", NOW) as session:
+        await session.send("database.register_butler", butler=uuid.uuid4().hex, now=NOW)
+
+
+async def test_a_killed_server_is_started_again(own_server: EmbeddedPostgres) -> None:
+    """After SIGKILL the next calls, many at once, are answered without opening anything again; nothing is lost."""
+    async with _database(load_settings(home=own_server.home), deadline_seconds=30, pool_size=4) as database:
+        await asyncio.gather(*(_add(database) for _ in range(8)))
+        for _ in range(2):
+            victim = _kill(own_server)
+            await asyncio.gather(*(_add(database) for _ in range(8)))
+            assert own_server.pid not in (None, victim)
+        with psycopg.connect(own_server.dsn("postgres", "memory")) as connection:
+            assert connection.execute("SELECT count(*) FROM memory.butlers").fetchone() == (24,)
+
+
+async def test_a_server_killed_under_a_transaction_is_unavailable_once(own_server: EmbeddedPostgres) -> None:
+    """Whoever was in the middle is told to try again; nothing of it was written, and trying again works."""
+    async with _database(load_settings(home=own_server.home), deadline_seconds=30) as database:
+        with pytest.raises(TargetUnavailable) as problem:
+            async with database.write("default", NOW) as session:
+                await session.send("database.register_butler", butler="half", now=NOW)
+                await session.one("stats.log")
+                _kill(own_server)
+                await session.one("stats.log")
+        assert problem.value.retryable
+        await _add(database)
+        with psycopg.connect(own_server.dsn("postgres", "memory")) as connection:
+            rows = connection.execute("SELECT butler FROM memory.butlers WHERE butler = 'half'").fetchall()
+        assert rows == []
+
+
+async def test_a_frozen_server_does_not_freeze_its_callers(own_server: EmbeddedPostgres) -> None:
+    """A backend that stops answering is given up shortly after the deadline, and the rest of the pool goes on."""
+    async with _database(load_settings(home=own_server.home), deadline_seconds=1, pool_size=1) as database:
+        async with database.read("default") as session:
+            await session.one("stats.log")
+            frozen = session._connection.info.backend_pid
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            with pytest.raises(MemoryButlerError) as problem:
+                async with database.read("default") as session:
+                    await session.one("stats.log")
+            assert isinstance(problem.value, TargetUnavailable)
+            assert time.monotonic() - began < 6
+            assert await _facts(database) == 0
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+
+
+async def test_a_call_does_not_ask_whether_the_server_runs(butler: Butler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for the server's process costs more than a query; it is done for a new connection, not for a call."""
+    asked = []
+    monkeypatch.setattr(EmbeddedPostgres, "is_running", lambda self: asked.append(self) or True)
+    for _ in range(5):
+        async with butler.database.read(butler.settings.tenant) as session:
+            await session.one("stats.log")
+    assert asked == []

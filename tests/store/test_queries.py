@@ -1,0 +1,91 @@
+"""The named queries: each is understood by the migrated schema, says what it is for, and has a user."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+import memory_butler
+from memory_butler.butler import Butler
+from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.queries import Names, load_queries
+from memory_butler.store.replay import scratch_schema
+
+SOURCE = Path(memory_butler.__file__).parent
+SQL = SOURCE / "store" / "sql"
+QUERIES = sorted(load_queries(Names()))
+OWNER_QUERIES = {"replay.make_final_states", "replay.share_final_states", "replay.drop_scratch", "replay.take_turn"}
+
+
+@pytest.fixture(scope="module")
+async def scratch(shared_butler: Butler) -> AsyncIterator[None]:
+    """The schema that the queries of a replay speak of."""
+    async with scratch_schema(shared_butler.database):
+        yield
+
+
+@pytest.fixture(scope="module")
+def code() -> str:
+    return "\n".join(file.read_text() for file in SOURCE.rglob("*.py"))
+
+
+def _positional(query: bytes) -> bytes:
+    """The query with $1, $2 … for its named parameters, as the driver sends it."""
+    names: list[bytes] = []
+
+    def number(match: re.Match[bytes]) -> bytes:
+        if match[1] not in names:
+            names.append(match[1])
+        return b"$%d" % (names.index(match[1]) + 1)
+
+    return re.sub(rb"%\((\w+)\)s", number, query).replace(b"%%", b"%")
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_is_understood_by_the_migrated_schema(
+    server: EmbeddedPostgres, shared_butler: Butler, scratch: None, name: str
+) -> None:
+    """PostgreSQL prepares the query as the program's role: every table, column, function and type in it exists."""
+    names = shared_butler.database.names
+    user = "memory_owner" if name in OWNER_QUERIES else names.app_role
+    with psycopg.connect(server.dsn(user, "memory")) as connection:
+        # Without a search_path every name has to be qualified by itself.
+        connection.execute("SET search_path = pg_catalog")
+        result = connection.pgconn.prepare(b"", _positional(load_queries(names)[name]))
+    assert result.status == psycopg.pq.ExecStatus.COMMAND_OK, result.error_message.decode()
+
+
+def test_a_query_that_names_nothing_is_found_out(server: EmbeddedPostgres) -> None:
+    """The check above can fail: a column that does not exist is refused when the query is prepared."""
+    with psycopg.connect(server.dsn("memory_app", "memory")) as connection:
+        result = connection.pgconn.prepare(b"", b"SELECT colour FROM memory.facts")
+    assert result.status == psycopg.pq.ExecStatus.FATAL_ERROR
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_has_a_user(code: str, name: str) -> None:
+    """No query lies about that nothing calls."""
+    assert f'"{name}"' in code
+
+
+def test_every_query_that_is_called_exists(code: str) -> None:
+    """Whatever the program sends by name is in the files."""
+    nouns = "|".join(file.stem for file in SQL.glob("*.sql"))
+    called = set(re.findall(rf'(?:send|one|all|_transaction)\(\s*(?:tenant, )?"((?:{nouns})\.\w+)"', code))
+    assert called - set(QUERIES) == set()
+    assert len(called) > len(QUERIES) / 2
+
+
+@pytest.mark.parametrize("file", sorted(SQL.glob("*.sql")), ids=lambda file: file.stem)
+def test_every_query_says_what_it_is_for(file: Path) -> None:
+    """A name is followed by a line of purpose, names are unique in a file, and no statement is without a name."""
+    text = file.read_text()
+    heads: list[Any] = re.findall(r"^-- name: (\w+)\n(-- .*)?", text, re.MULTILINE)
+    names = [name for name, _ in heads]
+    assert len(names) == len(set(names)) == len([name for name in QUERIES if name.startswith(f"{file.stem}.")])
+    for name, purpose in heads:
+        assert re.match(r"-- [A-Z].+[.?:,]?$", purpose or ""), f"{file.stem}.{name} has no purpose"
+    assert text.startswith("-- name: ")

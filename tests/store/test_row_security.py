@@ -1,0 +1,293 @@
+"""Row-level security: whatever a statement asks for, the program's role gets one tenant's rows."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from memory_butler.butler import Butler
+from memory_butler.errors import IntegrityViolation, NotFound
+from memory_butler.models import (
+    Caller,
+    MemoryType,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    Outcome,
+    Principal,
+    Question,
+    Reach,
+    Role,
+)
+from memory_butler.operations import judge, look, recall, remember
+from memory_butler.store import search_index
+from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.ids import id_maker
+from memory_butler.store.queries import load_queries
+
+Connection = psycopg.Connection[Any]
+WITH_TENANT = (
+    "SELECT c.oid::regclass::text, c.relname, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped"
+    " WHERE n.nspname = 'memory' AND c.relkind IN ('r', 'p') ORDER BY 2"
+)
+
+
+@pytest.fixture
+def app(server: EmbeddedPostgres, shared_butler: Butler) -> Iterator[Connection]:
+    """The program's role on a connection of its own, around the gate."""
+    with psycopg.connect(server.dsn("memory_app", "memory"), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def tables(owner: Connection) -> list[str]:
+    return [row[1] for row in owner.execute(WITH_TENANT).fetchall()]
+
+
+def _as_tenant(butler: Butler, tenant: str) -> Butler:
+    own = butler.settings.model_copy(update={"tenant": tenant})
+    return replace(butler, settings=own, make_id=id_maker())
+
+
+async def _furnish(butler: Butler, owner: Connection) -> None:
+    """At least one row of the tenant in every table."""
+    tenant = butler.settings.tenant
+    episode = await remember.episode(butler, NewEpisode(content="We talked about colors", butler="main"))
+    await remember.fact(
+        butler,
+        NewFact(subject="user", predicate="color", content="blue", source_episode=episode.ref, idempotency_key="k"),
+    )
+    rule = await remember.rule(butler, NewRule(content="Mention colors"))
+    await judge.mark(butler, rule.ref, Outcome.HARMFUL, reason="too loud")
+    await recall.search(butler, Question(query="colors"))
+    owner.execute(
+        "INSERT INTO memory.aliases (tenant_id, id, subject, alias, alias_label, created_at)"
+        " VALUES (%s, %s, 'user', 'me', 'Me', now())",
+        (tenant, uuid.uuid4()),
+    )
+    owner.execute(
+        "INSERT INTO memory.episode_tombstones"
+        " (tenant_id, episode_id, ref, butler, observed_at, created_at, deleted_at, reason)"
+        " VALUES (%s, %s, 'zzzz', 'main', now(), now(), now(), 'expired')",
+        (tenant, uuid.uuid4()),
+    )
+    owner.execute(
+        "INSERT INTO memory.job_runs (tenant_id, id, job, started_at, report) VALUES (%s, %s, 'sweep', now(), '{}')",
+        (tenant, uuid.uuid4()),
+    )
+
+
+@pytest.fixture
+async def two_tenants(butler: Butler, owner: Connection) -> tuple[str, str]:
+    """Two tenants with rows in every table; the first is the test's own."""
+    other = f"t{uuid.uuid4().hex[:16]}"
+    for tenant in (butler.settings.tenant, other):
+        await _furnish(_as_tenant(butler, tenant), owner)
+    return butler.settings.tenant, other
+
+
+def _count(connection: Connection, table: str, tenant: str | None = None) -> int:
+    query = (
+        "SELECT count(*) FROM memory.{}" if tenant is None else "SELECT count(*) FROM memory.{} WHERE tenant_id = %s"
+    )
+    row = connection.execute(sql.SQL(query).format(sql.Identifier(table)), None if tenant is None else (tenant,))
+    return int(row.fetchone()[0])  # type: ignore[index]
+
+
+def _bind(connection: Connection, tenant: str) -> None:
+    connection.execute("SELECT set_config('memory_butler.tenant', %s, false)", (tenant,))
+
+
+def test_every_table_with_a_tenant_is_secured(owner: Connection) -> None:
+    """Row-level security is on, and forced on the owner too, wherever there is a tenant_id, in later tables as well."""
+    found = owner.execute(WITH_TENANT).fetchall()
+    assert len(found) >= 14
+    assert [row[0] for row in found if not (row[2] and row[3])] == []
+    policies = owner.execute(
+        "SELECT tablename, qual, with_check FROM pg_policies WHERE schemaname = 'memory'"
+    ).fetchall()
+    assert {row[0] for row in policies} == {row[1] for row in found}
+    assert all(row[1] == row[2] and "memory_butler.tenant" in row[1] for row in policies)
+
+
+def test_tables_without_a_tenant_are_these_alone(owner: Connection) -> None:
+    """What belongs to nobody is a short list: a table that forgot its tenant shows up here."""
+    found = owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'memory'").fetchall()
+    secured = {row[1] for row in owner.execute(WITH_TENANT).fetchall()}
+    assert {row[0] for row in found} - secured == {"alembic_version", "embedding_versions", "lifecycle_transitions"}
+
+
+def test_the_program_works_as_a_role_that_owns_nothing(owner: Connection) -> None:
+    """No superuser, no way past row-level security, no right to make roles or databases, owner of nothing at all."""
+    role = owner.execute(
+        "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication FROM pg_roles"
+        " WHERE rolname = 'memory_app'"
+    ).fetchone()
+    assert role == (False,) * 5
+    owned = owner.execute(
+        "SELECT count(*) FROM pg_shdepend WHERE refobjid = 'memory_app'::regrole AND deptype = 'o'"
+    ).fetchone()
+    assert owned == (0,)
+    member = owner.execute("SELECT count(*) FROM pg_auth_members WHERE member = 'memory_app'::regrole").fetchone()
+    assert member == (0,)
+
+
+def test_a_tenant_sees_its_own_rows_only(
+    app: Connection, owner: Connection, tables: list[str], two_tenants: tuple[str, str]
+) -> None:
+    """SELECT without WHERE returns exactly the rows of the bound tenant, in every table."""
+    for tenant in two_tenants:
+        _bind(app, tenant)
+        for table in tables:
+            assert _count(app, table) == _count(owner, table, tenant) > 0, table
+
+
+def test_without_a_tenant_nothing_is_visible(app: Connection, tables: list[str], two_tenants: tuple[str, str]) -> None:
+    """A connection that was never bound, or was bound to nothing, sees no row of anybody."""
+    assert {table: _count(app, table) for table in tables} == dict.fromkeys(tables, 0)
+    _bind(app, "")
+    assert {table: _count(app, table) for table in tables} == dict.fromkeys(tables, 0)
+
+
+def test_rows_of_another_tenant_cannot_be_written(
+    app: Connection, owner: Connection, tables: list[str], two_tenants: tuple[str, str]
+) -> None:
+    """INSERT for another tenant is refused, UPDATE and DELETE find nothing, and no row moves to another tenant."""
+    mine, other = two_tenants
+    for table in tables:
+        name = sql.Identifier(table)
+        _bind(app, other)
+        before = owner.execute(
+            sql.SQL("SELECT to_jsonb(t) FROM memory.{} t WHERE tenant_id = %s ORDER BY 1").format(name), (other,)
+        ).fetchall()
+        _bind(app, mine)
+        # Refused by the policy or, where a guard looks first, by that.
+        with pytest.raises(psycopg.Error, check=lambda problem: problem.sqlstate in ("42501", "MB001")):
+            app.execute(
+                sql.SQL(
+                    "INSERT INTO memory.{0} SELECT m.* FROM jsonb_populate_record(NULL::memory.{0}, %s) m"
+                    if table != "episodes"
+                    else "INSERT INTO memory.{0} (tenant_id, id) SELECT m.tenant_id, m.id"
+                    " FROM jsonb_populate_record(NULL::memory.{0}, %s) m"
+                ).format(name),
+                (psycopg.types.json.Jsonb(before[0][0]),),
+            )
+        for statement in ("UPDATE memory.{} SET tenant_id = tenant_id", "DELETE FROM memory.{}"):
+            attempt = sql.SQL(statement + " WHERE tenant_id = {}").format(name, sql.Literal(other))
+            try:
+                assert app.execute(attempt).rowcount == 0
+            except psycopg.errors.InsufficientPrivilege:
+                assert table in ("memory_events", "memory_links", "rule_applications")
+        if table not in ("memory_events", "memory_links", "rule_applications"):
+            with pytest.raises(psycopg.Error, check=lambda problem: problem.sqlstate in ("42501", "MB001")):
+                app.execute(sql.SQL("UPDATE memory.{} SET tenant_id = {}").format(name, sql.Literal(other)))
+        after = owner.execute(
+            sql.SQL("SELECT to_jsonb(t) FROM memory.{} t WHERE tenant_id = %s ORDER BY 1").format(name), (other,)
+        ).fetchall()
+        assert after == before
+
+
+async def test_the_gate_keeps_tenants_apart(butler: Butler, two_tenants: tuple[str, str]) -> None:
+    """Through the operations another tenant's memory is not there, by id, by reference or by search."""
+    mine, other = two_tenants
+    stranger = await remember.fact(
+        _as_tenant(butler, other), NewFact(subject="vault", predicate="code", content="zanzibar 9041")
+    )
+    caller = Caller(Principal(mine, "main", Role.ADMIN))
+    with pytest.raises(NotFound):
+        await look.look(butler, "fact", str(stranger.id), caller)
+    answer = await recall.search(butler, Question(query="zanzibar 9041 vault code"), caller)
+    assert stranger.id not in {entry.hit.id for entry in answer.results}
+    async with butler.database.read(mine) as session:
+        assert await session.one("facts.get", id=stranger.id, ref=None) is None
+
+
+async def test_the_gate_refuses_a_row_for_another_tenant(butler: Butler, two_tenants: tuple[str, str]) -> None:
+    """A transaction bound to one tenant cannot write for another, even with a statement that tries."""
+    mine, other = two_tenants
+    with pytest.raises(IntegrityViolation, match="row-level security"):
+        async with butler.database.write(mine, butler.clock()) as session:
+            session.tenant = other
+            await session.one("database.register_butler", butler="intruder", now=butler.clock())
+
+
+async def test_the_tenant_does_not_outlive_its_transaction(butler: Butler, two_tenants: tuple[str, str]) -> None:
+    """A connection that goes back to the pool is bound to nobody."""
+    assert butler.database._pool
+    async with butler.database.read(two_tenants[0]) as session:
+        assert await session.one("stats.log")
+    async with butler.database._pool.connection() as connection:
+        cursor = await connection.execute("SELECT count(*) AS seen FROM memory.facts")
+        assert await cursor.fetchone() == {"seen": 0}
+
+
+# --- plans ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def crowd(owner: Connection) -> str:
+    """200 tenants of 100 facts each with words and vectors; returns one of them."""
+    batch = uuid.uuid4().hex[:8]
+    version = owner.execute("SELECT min(id) FROM memory.embedding_versions").fetchone()
+    owner.execute(
+        """
+        INSERT INTO memory.tenants (tenant_id, created_at) SELECT %(batch)s || n, now() FROM generate_series(1, 200) n
+        """,
+        {"batch": batch},
+    )
+    owner.execute(
+        """
+        WITH made AS (
+            INSERT INTO memory.facts (tenant_id, id, ref, subject, subject_label, predicate, predicate_label, content,
+                content_hash, scope, importance, tags, validity, confidence, permanence, decay_rate, source_butler,
+                created_at, reference_count, metadata)
+            SELECT %(batch)s || n, gen_random_uuid(), 'r' || lpad(m::text, 5, '0'), 's' || m, 's', 'p', 'p', 'words',
+                sha256('words'), 'global', 5, '{}', 'active', 1, 'standard', 0.008, 'main', now(), 0, '{}'
+            FROM generate_series(1, 200) n, generate_series(1, 100) m
+            RETURNING tenant_id, id, ref
+        ), worded AS (
+            INSERT INTO memory.postings (tenant_id, memory_id, lexeme, frequency)
+            SELECT tenant_id, id, 'word' || k, 1 FROM made, generate_series(1, 5) k
+        )
+        INSERT INTO memory.passages (tenant_id, memory_id, ordinal, embedding_version, embedding)
+        SELECT tenant_id, id, 0, %(version)s, array_fill(0.05::real, ARRAY[384])::vector FROM made
+        """,
+        {"batch": batch, "version": version[0] if version else None},
+    )
+    for table in ("facts", "postings", "passages", "rules", "episodes"):
+        owner.execute(sql.SQL("VACUUM ANALYZE memory.{}").format(sql.Identifier(table)))
+    return f"{batch}7"
+
+
+@pytest.mark.parametrize("generic", ["force_generic_plan", "force_custom_plan"])
+async def test_a_search_reads_by_the_tenants_index(butler: Butler, crowd: str, generic: str) -> None:
+    """Under row-level security, with many tenants, no plan of the search reads a whole table."""
+    probe = search_index.Probe(
+        words="word1 word3",
+        embedding=[0.05] * 384,
+        types=list(MemoryType),
+        reach=Reach(scopes=("global", "main"), butlers=None),
+        min_confidence=0.2,
+        text_search="english",
+        k1=0.9,
+        b=0.4,
+        candidates=100,
+        now=butler.clock(),
+    )
+    query = b"EXPLAIN " + load_queries(butler.database.names)["search_index.search"]
+    async with butler.database.read(crowd) as session:
+        await session._connection.execute("SELECT set_config('plan_cache_mode', %s, true)", (generic,))
+        params = search_index._params(probe) | {"tenant": crowd}
+        cursor = await session._connection.execute(query, params, prepare=True)
+        plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
+        hits = await search_index.search(session, probe)
+    assert len(hits) == 100
+    for table in ("postings", "passages", "facts"):
+        assert f"on {table} " in plan
+        assert f"Seq Scan on {table} " not in plan, plan
