@@ -18,7 +18,8 @@ async def main():
     async with open_butler(home=sys.argv[1], tenant=sys.argv[2]) as butler:
         from memory_butler.operations.brief import brief
         briefing = await brief(butler, BriefRequest(trigger_prompt="Who repaired the old bicycle?", butler="main"))
-        print(json.dumps({"tokens": briefing.receipt.used_tokens, "rss": psutil.Process().memory_info().rss}), flush=True)
+        resident = psutil.Process().memory_info().rss
+        print(json.dumps({"tokens": briefing.receipt.used_tokens, "rss": resident}), flush=True)
 asyncio.run(main())
 """
 

@@ -22,7 +22,8 @@ WITH asked AS MATERIALIZED (
     LIMIT %(rows)s
 )
 SELECT n.distance, f.id, f.ref, f.scope, f.source_butler, f.subject_label, f.predicate_label, f.content, f.importance,
-    f.tags, f.validity, f.permanence, f.confidence, f.decay_rate, f.created_at, f.last_confirmed_at, f.last_referenced_at
+    f.tags, f.validity, f.permanence, f.confidence, f.decay_rate, f.created_at, f.last_confirmed_at,
+    f.last_referenced_at
 FROM nearest n JOIN memory.facts f ON f.tenant_id = %(tenant)s AND f.id = n.memory_id
 UNION ALL
 SELECT n.distance, r.id, r.ref, r.scope, r.source_butler, NULL, NULL, r.content, NULL, r.tags, r.validity, r.maturity,

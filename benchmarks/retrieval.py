@@ -278,7 +278,7 @@ def main(given: Sequence[str] | None = None) -> int:
     if not chosen:
         print(NEEDS, file=sys.stderr)
         return 2
-    console = Console()
+    console = machine.wide_console()
     with machine.scratch_store({"fsync": "off"}) as server:
         settings = load_settings(home=server.home, **overridden(arguments.options))
         sets = {name: load(path, name, arguments.limit) for name, path in chosen.items()}

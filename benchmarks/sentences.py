@@ -3,16 +3,20 @@
 import random
 
 PEOPLE = (
-    "Anna Ben Carla David Elif Farid Greta Hugo Ines Jonas Keiko Liam Maya Noor Oscar Priya Quinn Rosa Sven Tara "
-    "Umar Vera Wanda Ximena Yusuf Zoe Alba Bruno Chiara Dario Emil Fatima Gabor Hanna Igor Julia Karim Lena Marco Nina"
-).split()
+    "Anna", "Ben", "Carla", "David", "Elif", "Farid", "Greta", "Hugo", "Ines", "Jonas", "Keiko", "Liam", "Maya",
+    "Noor", "Oscar", "Priya", "Quinn", "Rosa", "Sven", "Tara", "Umar", "Vera", "Wanda", "Ximena", "Yusuf", "Zoe",
+    "Alba", "Bruno", "Chiara", "Dario", "Emil", "Fatima", "Gabor", "Hanna", "Igor", "Julia", "Karim", "Lena", "Marco",
+    "Nina",
+)  # fmt: skip
 ROLES = ("", " (sister)", " (colleague)", " (neighbour)", " (doctor)")
 PREDICATES = (
-    "works_as lives_in likes dislikes allergic_to plays studies owns drives reads cooks visited plans_trip_to "
-    "speaks listens_to trains_for takes birthday prefers collects repaired ordered volunteers_at met grew_up_in "
-    "learns subscribes_to walks_dog_in meets_on sleeps banks_with shops_at commutes_by watches writes paints swims_at "
-    "donates_to coaches teaches camps_near bakes gardens fixes pays remembers borrowed lent hopes fears"
-).split()
+    "works_as", "lives_in", "likes", "dislikes", "allergic_to", "plays", "studies", "owns", "drives", "reads",
+    "cooks", "visited", "plans_trip_to", "speaks", "listens_to", "trains_for", "takes", "birthday", "prefers",
+    "collects", "repaired", "ordered", "volunteers_at", "met", "grew_up_in", "learns", "subscribes_to",
+    "walks_dog_in", "meets_on", "sleeps", "banks_with", "shops_at", "commutes_by", "watches", "writes", "paints",
+    "swims_at", "donates_to", "coaches", "teaches", "camps_near", "bakes", "gardens", "fixes", "pays", "remembers",
+    "borrowed", "lent", "hopes", "fears",
+)  # fmt: skip
 SUBJECTS = ("my brother", "our team", "the landlord", "her daughter", "the new client", "my dentist", "the choir", "I")
 VERBS = (
     "booked", "cancelled", "moved", "finished", "started", "recommended", "painted", "repaired", "ordered", "forgot",

@@ -34,7 +34,7 @@ class Plan:
     tenants: int = 999
     large: Size = LARGE
     pool: int = 2_000
-    reads: int = 200
+    reads: int = 150
     writes: int = 200
     cold_starts: int = 3
 
@@ -98,7 +98,9 @@ async def read_latencies(bench: Bench, label: str, tenants: Sequence[str], clien
 
 async def _rows_fetched(butler: Butler, tenant: str) -> int:
     """How many rows a context fetches for this tenant: the floor fetches as many."""
-    answer = await recall.find(butler, caller_of(tenant), Question(query="the ferry", types=("fact", "rule", "episode")))
+    answer = await recall.find(
+        butler, caller_of(tenant), Question(query="the ferry", types=("fact", "rule", "episode"))
+    )
     return len(answer.results)
 
 
@@ -193,7 +195,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a small store and few repetitions, to see that it works")
     parser.add_argument("--json", type=Path, default=machine.RESULTS / "speed.json", help="where the result goes")
     arguments = parser.parse_args(given)
-    console = Console()
+    console = machine.wide_console()
     result = measure(QUICK if arguments.quick else Plan(), console)
     speed_report.show(result, console)
     machine.write_json(arguments.json, result)

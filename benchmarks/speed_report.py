@@ -18,7 +18,9 @@ def goals(latency: Figures) -> list[dict[str, Any]]:
     for size in ("small", "large"):
         context = latency[f"context, {size} tenant, 1 client"]["p95"]
         floor = latency[f"floor, {size} tenant, 1 client"]["p95"]
-        found.append(_goal(f"context p95, {size} tenant, as a multiple of the floor", context / floor, WITHIN_FLOOR[size]))
+        found.append(
+            _goal(f"context p95, {size} tenant, as a multiple of the floor", context / floor, WITHIN_FLOOR[size])
+        )
         found.append(_goal(f"context p95, {size} tenant, in ms", context, WITHIN_MS[size]))
     for name in ("context", "search"):
         alone = latency[f"{name}, small tenant alone, 1 client"]["p50"]

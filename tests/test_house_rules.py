@@ -32,7 +32,6 @@ SQL_BUILT = {
     **SQL_SHOWN,
 }
 LONG_FILES = {
-    "tests/adapters/test_mcp.py": "every tool through a real client, one after the other",
     "tests/operations/test_state_machine.py": "one machine whose rules have to be read together",
     "tests/store/test_invariants.py": "one table of everything that the database refuses",
 }

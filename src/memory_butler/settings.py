@@ -47,7 +47,7 @@ class Retrieval(Group):
         "english", description="PostgreSQL text search configuration; `simple` for languages that have none."
     )
     weights: ScoreWeights = ScoreWeights()
-    semantic_weight: float = Field(1.0, ge=0, description="Vote of the semantic list in the rank fusion.")
+    semantic_weight: float = Field(0.7, ge=0, description="Vote of the semantic list in the rank fusion.")
     keyword_weight: float = Field(1.0, ge=0, description="Vote of the keyword list in the rank fusion.")
     candidates: int = Field(100, ge=10, le=1000, description="Length of each of the two candidate lists.")
     bm25_k1: float = Field(0.9, ge=0, le=10, description="BM25: how soon repeating a word stops to count.")

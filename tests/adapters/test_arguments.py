@@ -1,4 +1,4 @@
-"""Tool arguments through a real MCP client: which forms are forgiven, which are refused, and that none breaks a tool."""
+"""Tool arguments through a real MCP client: which forms are forgiven, which are refused; none breaks a tool."""
 
 from typing import Any
 

@@ -1,0 +1,152 @@
+"""The measurements run: each in a short form, on a store of its own."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from benchmarks import metrics, retrieval, speed, speed_report
+from benchmarks.latency import Latency, percentile
+from benchmarks.load_store import Pool, Size, load_store
+from benchmarks.metrics import Judged
+from benchmarks.sentences import questions, sentences
+from rich.console import Console
+
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.butler import Butler
+from memory_butler.models import BriefRequest, Caller, MemoryType, Principal, Question
+from memory_butler.operations import brief, index, recall, report
+
+TURNS = {
+    "a/1": "Anna: I adopted a grey cat called Momo last week.",
+    "a/2": "Ben: The train to Porto was late again.",
+    "a/3": "Anna: My sister plays the cello in Leipzig.",
+    "a/4": "Ben: I bake sourdough bread every Sunday.",
+}
+ASKED = [
+    ("What pet did Anna adopt?", "single-hop", ["a/1"]),
+    ("Which instrument does Anna's sister play?", "single-hop", ["a/3"]),
+    ("What does Ben bake?", "adversarial", ["a/4"]),
+]
+
+
+def _write(path: Path, rows: list[dict[str, object]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data" / "locomo-dev"
+    turns = [
+        {"conversation": "a", "session": 1, "id": key, "timestamp": "2023-05-08T13:56:00", "text": text}
+        for key, text in TURNS.items()
+    ]
+    _write(folder / "turns.jsonl", [*turns])
+    _write(
+        folder / "questions.jsonl",
+        [{"conversation": "a", "question": q, "category": c, "evidence": e} for q, c, e in ASKED],
+    )
+    _write(
+        folder / "observations.jsonl",
+        [{"conversation": "a", "session": 1, "speaker": "Anna", "text": "Anna has a cat.", "evidence": ["a/1"]}],
+    )
+    return tmp_path / "data"
+
+
+def test_retrieval_finds_the_labelled_evidence_and_writes_how_it_was_measured(data: Path, tmp_path: Path) -> None:
+    """A tiny conversation goes in, every question finds its turn in hybrid mode, and the file says how."""
+    path = tmp_path / "retrieval.json"
+    options = ["--set-option", "retrieval.semantic_weight=0.5", "--sweep"]
+
+    assert retrieval.main(["--data", str(data), "--json", str(path), *options]) == 0
+
+    written = json.loads(path.read_text(encoding="utf-8"))
+    hybrid = written["results"]["locomo"]["episodes"]["hybrid"]
+    assert hybrid["all"]["questions"] == 2
+    assert hybrid["all"]["recall@5"] == 1.0
+    assert hybrid["all"]["ndcg@10"] > 0.9
+    assert hybrid["categories"]["adversarial"]["questions"] == 1
+    assert written["results"]["locomo"]["facts"]["hybrid"]["all"]["recall@10"] == 0.5
+    assert set(written["results"]["locomo"]["sweep"]) >= {"0:1", "1:0"}
+    assert written["settings"]["retrieval"]["semantic_weight"] == 0.5
+    assert written["machine"]["cores"] >= 1
+
+
+def test_retrieval_without_data_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    """No folder is guessed: the command explains the layout and fails."""
+    assert retrieval.main([]) == 2
+    assert "turns.jsonl" in capsys.readouterr().err
+
+
+def test_measures_of_one_question_follow_their_definition() -> None:
+    """Two of three pieces of evidence, found first and third."""
+    nothing: frozenset[str] = frozenset()
+    judged = Judged("x", frozenset("abc"), [frozenset("a"), nothing, frozenset("b")], 3)
+
+    found = metrics.scores(judged)
+
+    assert found["recall@5"] == pytest.approx(2 / 3)
+    assert found["strict@10"] == 0
+    assert found["hit@10"] == 1
+    ideal = 1 + 1 / math.log2(3) + 1 / 2
+    assert found["ndcg@10"] == pytest.approx((1 + 1 / 2) / ideal)
+
+
+def test_percentiles_are_values_that_occurred() -> None:
+    """Nearest rank: of a hundred values the 95th is the one that 95 do not exceed."""
+    values = [float(number) for number in range(1, 101)]
+
+    assert percentile(values, 0.95) == 95
+    assert Latency.of([3.0, 1.0, 2.0]).p50 == 2.0
+    assert Latency.of([5.0]).p99 == 5.0
+
+
+def test_questions_of_a_benchmark_never_repeat() -> None:
+    """No cache can answer them, and the same seed asks the same."""
+    asked = questions(500, 1)
+
+    assert len(set(asked)) == 500
+    assert asked == questions(500, 1)
+
+
+async def test_loaded_tenants_are_like_stored_ones(butler: Butler, tenant: str) -> None:
+    """What the bulk loader writes is found, briefed, counted and logged like memories that were stored one by one."""
+    texts = sentences(20, 1)
+    pool = Pool(texts, await FakeEmbedder().embed(texts))
+    caller = Caller(Principal(tenant, "main"))
+
+    await load_store(butler, {tenant: Size(12, 3, 4)}, pool, seed=1)
+
+    counted = await report.report(butler, None, caller)
+    assert counted["memories"] == {"facts": {"active": 12}, "rules": {"active": 3}, "episodes": {"active": 4}}
+    every = Question(query=texts[0], types=tuple(MemoryType), limit=100)
+    loaded = await recall.search(butler, every, caller, bump=False)
+    assert {entry.hit.type for entry in loaded.results} == set(MemoryType)
+    assert (await brief.brief(butler, BriefRequest(trigger_prompt=texts[0], butler="main"), caller)).text
+    words = {entry.hit.id: entry.hit.keyword_score for entry in loaded.results}
+    await index.reindex(butler, caller)
+    again = await recall.search(butler, every, caller, bump=False)
+    assert {entry.hit.id: entry.hit.keyword_score for entry in again.results} == words
+
+
+def test_speed_measures_everything_it_promises(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A tiny store and a handful of calls give every figure, every goal and a first answer of a cold process."""
+    tiny = speed.Plan(tenants=11, large=Size(120, 5, 5), pool=40, reads=5, writes=8, cold_starts=1)
+    monkeypatch.setattr(speed, "QUICK", tiny)
+    path = tmp_path / "speed.json"
+
+    assert speed.main(["--quick", "--json", str(path)]) == 0
+
+    written = json.loads(path.read_text(encoding="utf-8"))
+    latency = written["latency_ms"]
+    assert {f"{what}, {size} tenant, {clients}" for what in ("context", "search", "floor")
+            for size in ("small", "large") for clients in ("1 client", "8 clients")} <= set(latency)  # fmt: skip
+    assert all(0 < row["p50"] <= row["p95"] <= row["p99"] for row in latency.values())
+    assert written["rates_per_second"]["facts stored, 8 clients"] > 0
+    assert written["other"]["first_answer_seconds_database_stopped"] > 0
+    assert written["database"]["fsync"] == "on"
+    assert [goal["holds"] for goal in written["goals"]] == [
+        goal["measured"] <= goal["at_most"] for goal in written["goals"]
+    ]
+    speed_report.show(written, Console(quiet=True))
