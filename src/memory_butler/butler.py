@@ -52,7 +52,9 @@ async def open_butler(
 ) -> AsyncIterator[Butler]:
     """Open the store, starting the embedded database if need be. Settings may be given by name: `home=…`."""
     settings = settings or load_settings(**given)
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     models = settings.home / "models"
+    models.mkdir(mode=0o700, exist_ok=True)
     weights = await asyncio.to_thread(resolve_weights, settings.embedding.folder, models)
     embedder = embedder or OnnxEmbedder(
         cache=models,

@@ -94,7 +94,7 @@ def test_a_configured_folder_comes_first(tmp_path: Path, hub: Hub) -> None:
 def test_a_wrong_hash_is_an_error_that_names_the_file(tmp_path: Path, hub: Hub, name: str) -> None:
     folder = fill(tmp_path / "mine", **{name: b"something else"})
     with pytest.raises(IntegrityViolation, match=rf"mine.{name}\."):
-        resolve_weights(folder, tmp_path / "cache", hub_url=hub.url)
+        resolve_weights(folder, tmp_path / "cache", hub_url=hub.url).verify()
     assert hub.asked == []
 
 

@@ -239,6 +239,7 @@ def _weights(patient: Patient) -> Iterator[Finding]:
 
     settings = patient.settings
     found = resolve_weights(settings.embedding.folder, settings.home / "models", hub_url=None)
+    found.verify()
     patient.model_found = True
     yield Finding("model weights", "ok", f"{MODEL_NAME} from the {found.source}, hash verified")
 
@@ -320,7 +321,7 @@ def _is_ours(host: str, port: int) -> bool:
     try:
         connection.request("GET", "/health/live")
         answer = connection.getresponse()
-        return answer.status == 200 and bool(json.loads(answer.read(10_000)) == {"status": "live"})
+        return answer.status == 200 and bool(json.loads(answer.read(10_000)).get("service") == "memory-butler")
     except (OSError, ValueError, http.client.HTTPException):
         return False
     finally:

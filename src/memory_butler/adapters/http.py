@@ -50,7 +50,7 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
 
     @server.custom_route("/health/live", methods=["GET"])
     async def live(request: Request) -> JSONResponse:
-        return JSONResponse({"status": "live"})
+        return JSONResponse({"status": "live", "service": "memory-butler"})
 
     @server.custom_route("/health/ready", methods=["GET"])
     async def ready(request: Request) -> JSONResponse:

@@ -38,7 +38,7 @@ def cached_graph(cache: Path, read_safetensors: Callable[[], bytes]) -> Path:
     target = cache / graph_name()
     if not target.is_file():
         content = build_graph(read_tensors(read_safetensors()))
-        cache.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=cache)
         temporary = Path(name)
         try:

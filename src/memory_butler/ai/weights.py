@@ -54,16 +54,21 @@ RECOVERY = (
 
 @dataclass(frozen=True)
 class Weights:
-    """A folder that holds the verified files, and which source it was: folder, package or hub."""
+    """A folder that holds the model's files, and which source it was: folder, package or hub."""
 
     folder: Path
     source: str
 
     def read(self, file: ModelFile) -> bytes:
-        """The bytes of one file, verified as they are read: the disk may have changed since the folder was found."""
+        """The bytes of one file, verified as they are read: nothing that is not the model is ever used."""
         content = (self.folder / file.name).read_bytes()
         _require(file, hashlib.sha256(content).hexdigest(), self.folder / file.name)
         return content
+
+    def verify(self) -> None:
+        """Read every file to see whether it is the right one. Takes a moment: the model has 90 MB."""
+        for file in MODEL_FILES:
+            self.read(file)
 
 
 def resolve_weights(configured: Path | None, cache: Path, *, hub_url: str | None = HUB_URL) -> Weights:
@@ -79,7 +84,7 @@ def resolve_weights(configured: Path | None, cache: Path, *, hub_url: str | None
             continue
         missing = [file.name for file in MODEL_FILES if not (folder / file.name).is_file()]
         if not missing:
-            return _verified(folder, source)
+            return Weights(folder, source)
         tried.append(f"{source}: no {' and no '.join(missing)} in {folder}")
     if hub_url is None:
         tried.append("hub: downloads are switched off")
@@ -100,14 +105,6 @@ def _package_folder() -> Path | None:
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
-def _verified(folder: Path, source: str) -> Weights:
-    for file in MODEL_FILES:
-        path = folder / file.name
-        with path.open("rb") as content:
-            _require(file, hashlib.file_digest(content, "sha256").hexdigest(), path)
-    return Weights(folder, source)
-
-
 def _require(file: ModelFile, found: str, where: Path | str) -> None:
     if found != file.sha256:
         raise IntegrityViolation(
@@ -119,7 +116,7 @@ def _require(file: ModelFile, found: str, where: Path | str) -> None:
 def _download_all(hub_url: str, folder: Path) -> None:
     if urllib.parse.urlsplit(hub_url).scheme not in ("http", "https"):
         raise ValueError("the address must start with https:// or http://")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _progress(sum(file.size_bytes for file in MODEL_FILES)) as advance:
         for file in MODEL_FILES:
             _download(f"{hub_url.rstrip('/')}/{MODEL_NAME}/resolve/main/{file.name}", file, folder, advance)

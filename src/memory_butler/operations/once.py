@@ -39,11 +39,13 @@ async def write_once(
     key: str | None,
     digest: bytes,
     work: Callable[[Session, datetime], Awaitable[Stored]],
+    *,
+    refs: int = 0,
 ) -> Stored:
     """Run `work` in one transaction that holds the tenant's lock, unless its key was used before."""
     now = butler.clock()
     name = caller.principal.butler
-    async with butler.database.write(caller.principal.tenant, now, refs=1) as session:
+    async with butler.database.write(caller.principal.tenant, now, refs=refs) as session:
         if key is not None:
             first = await keys.find(session, name, key, now)
             if first and bytes(first["request_hash"]) != digest:

@@ -56,7 +56,7 @@ async def episode(butler: Butler, new: NewEpisode, caller: Caller | None = None)
         await events.record(session, marks, [Change(MemoryType.EPISODE, memory_id, "created")])
         return Stored(type=MemoryType.EPISODE, id=memory_id, ref=ref, outcome="created")
 
-    return await write_once(butler, caller, new.idempotency_key, fingerprint("episode", new), work)
+    return await write_once(butler, caller, new.idempotency_key, fingerprint("episode", new), work, refs=1)
 
 
 async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> Stored:
@@ -110,7 +110,7 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
             superseded_ref=old.ref if old else None,
         )
 
-    return await write_once(butler, caller, new.idempotency_key, fingerprint("fact", new), work)
+    return await write_once(butler, caller, new.idempotency_key, fingerprint("fact", new), work, refs=1)
 
 
 async def rule(butler: Butler, new: NewRule, caller: Caller | None = None) -> Stored:
@@ -149,7 +149,7 @@ async def rule(butler: Butler, new: NewRule, caller: Caller | None = None) -> St
         await events.record(session, marks, [Change(MemoryType.RULE, memory_id, "created", extra)])
         return Stored(type=MemoryType.RULE, id=memory_id, ref=ref, outcome="created")
 
-    return await write_once(butler, caller, new.idempotency_key, fingerprint("rule", new), work)
+    return await write_once(butler, caller, new.idempotency_key, fingerprint("rule", new), work, refs=1)
 
 
 def content_hash(content: str) -> bytes:

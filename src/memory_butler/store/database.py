@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor, IsolationLevel
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
@@ -196,8 +197,7 @@ class Database:
             async with (
                 self._connection() as connection,
                 _given_up_after(deadline + GRACE_SECONDS, connection),
-                connection.pipeline(),
-                connection.transaction(),
+                _committed(connection),
             ):
                 session = Session(connection, load_queries(self.names), tenant)
                 await self._bind(session, bind, deadline, **more)
@@ -254,6 +254,25 @@ class Database:
             # The driver has not noticed yet, and the pool would take it back as a good one.
             await connection.close()
             raise psycopg.OperationalError("the server closed the connection")
+
+
+@asynccontextmanager
+async def _committed(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """A transaction whose BEGIN travels with the first statement and whose COMMIT with the last that is waited for.
+
+    The driver's own transaction block waits for the server at its beginning, one round trip more.
+    """
+    try:
+        async with connection.pipeline():
+            await connection.execute("BEGIN")
+            yield
+            done = await connection.execute("COMMIT")
+    except BaseException:
+        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
+            await connection.rollback()
+        raise
+    if done.statusmessage != "COMMIT":
+        raise psycopg.OperationalError("the transaction was not committed")
 
 
 @asynccontextmanager

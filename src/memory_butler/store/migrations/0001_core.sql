@@ -465,7 +465,7 @@ END $body$;
 GRANT USAGE ON SCHEMA {schema} TO {app_role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {app_role};
 REVOKE UPDATE, DELETE ON {schema}.memory_events, {schema}.memory_links, {schema}.rule_applications FROM {app_role};
-REVOKE INSERT, UPDATE, DELETE ON {schema}.lifecycle_transitions FROM {app_role};
+REVOKE INSERT, UPDATE, DELETE ON {schema}.lifecycle_transitions, {schema}.alembic_version FROM {app_role};
 REVOKE UPDATE, DELETE ON {schema}.embedding_versions FROM {app_role};
 
 -- Which revisions of the program may work with this schema. Every transaction asks; a newer migration replaces it.

@@ -42,14 +42,19 @@ INSERT INTO {schema}.rule_applications (
 );
 
 -- name: evidence
--- All that speaks for and against a rule.
+-- All that speaks for and against a rule; each reason once, in the order they were first given.
+WITH applications AS (
+    SELECT * FROM {schema}.rule_applications WHERE tenant_id = %(tenant)s AND rule_id = %(rule_id)s
+), reasons AS (
+    SELECT reason, min(created_at) AS first FROM applications
+    WHERE outcome = 'harmful' AND reason IS NOT NULL
+    GROUP BY reason
+)
 SELECT
     count(*) FILTER (WHERE outcome = 'helpful') AS successes,
     count(*) FILTER (WHERE outcome = 'harmful') AS harmful,
-    coalesce(array_agg(DISTINCT reason ORDER BY reason) FILTER (WHERE outcome = 'harmful' AND reason IS NOT NULL),
-        '{}') AS reasons
-FROM {schema}.rule_applications
-WHERE tenant_id = %(tenant)s AND rule_id = %(rule_id)s;
+    (SELECT coalesce(array_agg(reason ORDER BY first, reason), '{}') FROM reasons) AS reasons
+FROM applications;
 
 -- name: apply_evidence
 -- Write what follows from the evidence onto the rule.
