@@ -5,9 +5,9 @@ between the two tells the next start that it is complete.
 """
 
 import logging
-import sys
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
