@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from memory_butler.butler import Butler
+from memory_butler.store.vectors import as_vector
 
 Call = Callable[[int, str], Awaitable[None]]
 
@@ -13,7 +14,7 @@ Call = Callable[[int, str], Awaitable[None]]
 # as many as the real read fetches; exact, under row-level security, without words, filters or ranking.
 FLOOR = b"""
 WITH asked AS MATERIALIZED (
-    SELECT %(embedding)s::float8[]::public.vector AS embedding
+    SELECT %(embedding)s::public.vector AS embedding
 ), nearest AS MATERIALIZED (
     SELECT p.memory_id, p.embedding OPERATOR(public.<=>) a.embedding AS distance
     FROM asked a CROSS JOIN memory.passages p
@@ -96,5 +97,5 @@ async def floor_read(butler: Butler, tenant: str, text: str, rows: int) -> None:
     """One embedding and one bare statement through the same gate."""
     vector = await butler.embedder.embed_query(text)
     async with butler.database.read(tenant) as session:
-        values = {"embedding": vector.tolist(), "tenant": tenant, "rows": rows}
+        values = {"embedding": as_vector(vector.tolist()), "tenant": tenant, "rows": rows}
         await (await session._connection.execute(FLOOR, values)).fetchall()

@@ -77,8 +77,8 @@ class _Rows:
     facts: list[tuple[Any, ...]]
     rules: list[tuple[Any, ...]]
     episodes: list[tuple[Any, ...]]
-    words: list[tuple[str, UUID, str]]
-    passages: list[tuple[str, UUID, int, int]]
+    words: list[tuple[str, str, UUID, str]]
+    passages: list[tuple[str, str, UUID, int, int]]
     changes: dict[str, list[Change]]
 
 
@@ -139,8 +139,7 @@ def _add_fact(rows: _Rows, start: Start, number: int, pool: Pool, drawn: Drawn) 
     names = (subject.lower().replace(" ", "_"), subject, predicate, predicate)
     tail = (source.randint(1, 10), [], "active", 1.0, "standard", DECAY_RATE_PER_DAY[Permanence.STANDARD], BUTLER)
     rows.facts.append((*start, *names, content, _digest(content), "global", *tail, created, 0, "{}"))
-    rows.words.append((*start[:2], indexed_words(indexed_text(MemoryType.FACT, subject, predicate, content), [])))
-    rows.passages.append((*start[:2], 0, place))
+    _index(rows, start, MemoryType.FACT, indexed_text(MemoryType.FACT, subject, predicate, content), [place])
 
 
 def _add_rule(rows: _Rows, start: Start, pool: Pool, drawn: Drawn) -> None:
@@ -150,8 +149,7 @@ def _add_rule(rows: _Rows, start: Start, pool: Pool, drawn: Drawn) -> None:
     created = now - timedelta(days=source.uniform(0, 60))
     middle = ("global", [], "active", "candidate", NEW_RULE_CONFIDENCE, RULE_DECAY_RATE_PER_DAY, 0, 0, 0, [])
     rows.rules.append((*start, content, _digest(content), *middle, BUTLER, created, 0, "{}"))
-    rows.words.append((*start[:2], indexed_words(content, [])))
-    rows.passages.append((*start[:2], 0, place))
+    _index(rows, start, MemoryType.RULE, content, [place])
 
 
 def _add_episode(rows: _Rows, start: Start, number: int, pool: Pool, drawn: Drawn) -> None:
@@ -161,12 +159,16 @@ def _add_episode(rows: _Rows, start: Start, number: int, pool: Pool, drawn: Draw
     created = now - timedelta(days=source.uniform(0, 6))
     middle = (BUTLER, f"s{number // 10}", content, _digest(content), source.randint(1, 10), [], "active", "pending", 0)
     rows.episodes.append((*start, *middle, created, created, now + timedelta(days=7), 0, "{}"))
-    rows.words.append((*start[:2], indexed_words(content, [])))
-    rows.passages.extend((*start[:2], ordinal, place) for ordinal, place in enumerate(places))
+    _index(rows, start, MemoryType.EPISODE, content, places)
+
+
+def _index(rows: _Rows, start: Start, kind: MemoryType, text: str, places: Sequence[int]) -> None:
+    rows.words.append((start[0], kind, start[1], indexed_words(text, [])))
+    rows.passages.extend((start[0], kind, start[1], ordinal, place) for ordinal, place in enumerate(places))
 
 
 def _copy(connection: psycopg.Connection[Any], rows: _Rows, sizes: dict[str, Size], now: datetime) -> None:
-    connection.execute("CREATE TEMPORARY TABLE loading (tenant_id text, id uuid, words text) ON COMMIT DROP")
+    connection.execute("CREATE TEMPORARY TABLE loading (tenant_id text, type text, id uuid, words text) ON COMMIT DROP")
     tenants = [(tenant, now, size.memories) for tenant, size in sizes.items()]
     for table, columns, values in (
         ("memory.tenants", "tenant_id, created_at, last_ref", tenants),
@@ -174,7 +176,7 @@ def _copy(connection: psycopg.Connection[Any], rows: _Rows, sizes: dict[str, Siz
         ("memory.facts", FACT_COLUMNS, rows.facts),
         ("memory.rules", RULE_COLUMNS, rows.rules),
         ("memory.episodes", EPISODE_COLUMNS, rows.episodes),
-        ("loading", "tenant_id, id, words", rows.words),
+        ("loading", "tenant_id, type, id, words", rows.words),
     ):
         with connection.cursor().copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
             for row in values:
@@ -182,7 +184,7 @@ def _copy(connection: psycopg.Connection[Any], rows: _Rows, sizes: dict[str, Siz
 
 
 def _copy_passages(connection: psycopg.Connection[Any], rows: _Rows, pool: Pool, version: int, seed: int) -> None:
-    columns = "tenant_id, memory_id, ordinal, embedding_version, embedding"
+    columns = "tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding"
     with connection.cursor().copy(f"COPY memory.passages ({columns}) FROM STDIN (FORMAT binary)".encode()) as copy:
         copy.write(COPY_HEAD)
         for block in _passage_blocks(rows, pool, version, seed):
@@ -200,20 +202,28 @@ def _passage_blocks(rows: _Rows, pool: Pool, version: int, seed: int, block: int
         vectors = vectors + NOISE * noise.standard_normal(vectors.shape, np.float32) / np.sqrt(dimensions)
         vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(">f4")
         yield b"".join(
-            struct.pack("!hi", 5, len(tenant)) + tenant.encode()
+            struct.pack("!hi", 6, len(tenant)) + tenant.encode()
+            + struct.pack("!i", len(kind)) + kind.encode()
             + struct.pack("!i", 16) + memory_id.bytes
             + struct.pack("!ihih", 2, ordinal, 2, version)
             + struct.pack("!ihh", 4 + 4 * dimensions, dimensions, 0) + vector.tobytes()
-            for (tenant, memory_id, ordinal, _), vector in zip(part, vectors, strict=True)
+            for (tenant, kind, memory_id, ordinal, _), vector in zip(part, vectors, strict=True)
         )  # fmt: skip
 
 
 def _add_postings(connection: psycopg.Connection[Any], rows: _Rows, text_search: str) -> None:
     connection.execute(
-        "INSERT INTO memory.postings (tenant_id, memory_id, lexeme, frequency)"
-        " SELECT l.tenant_id, l.id, w.lexeme, cardinality(w.positions)"
+        "INSERT INTO memory.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)"
+        " SELECT l.tenant_id, l.type, l.id, w.lexeme, cardinality(w.positions),"
+        " sum(cardinality(w.positions)) OVER (PARTITION BY l.id)"
         " FROM loading l, unnest(to_tsvector(%s::regconfig, l.words)) w",
         (text_search,),
+    )
+    connection.execute(
+        "UPDATE memory.tenants t SET documents = p.documents, document_words = p.words"
+        " FROM (SELECT tenant_id, count(*) AS documents, sum(words) AS words"
+        " FROM (SELECT DISTINCT tenant_id, memory_id, words FROM memory.postings) m GROUP BY tenant_id) p"
+        " WHERE t.tenant_id = p.tenant_id"
     )
 
 

@@ -155,7 +155,8 @@ async def candidates(butler: Butler, conversation: Conversation, asked: Asked, k
     question = Question(query=asked.question, types=(kind,))
     probe, _ = await recall.probe_for(butler, conversation.caller, question)
     async with butler.database.read(conversation.tenant) as session:
-        return await search_index.search(session, probe)
+        hits, _ = await search_index.search(session, probe)
+    return hits
 
 
 async def sweep(butler: Butler, conversations: Sequence[Conversation]) -> dict[str, dict[str, float]]:

@@ -13,7 +13,7 @@ from memory_butler.ai.weights import resolve_weights
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.policy.passages import PASSAGE_POLICY_VERSION
 from memory_butler.settings import Settings, load_settings
-from memory_butler.store import embedding_versions
+from memory_butler.store import embedding_versions, search_index
 from memory_butler.store.database import Database
 from memory_butler.store.ids import MakeId, id_maker
 
@@ -65,6 +65,8 @@ async def open_butler(
     database = Database.from_settings(settings)
     try:
         await database.open()
+        async with database.read(settings.tenant) as session:
+            await search_index.require_text_search(session, settings.retrieval.text_search)
         version = await embedding_versions.ensure(
             database, settings.tenant, embedder.version, PASSAGE_POLICY_VERSION, clock()
         )

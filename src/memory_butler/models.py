@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 
@@ -299,15 +299,16 @@ class Stored:
     superseded_ref: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A candidate of a search: what ranking and showing a memory of any type needs."""
+class Hit(NamedTuple):
+    """A candidate of a search: what ranking and showing a memory of any type needs, in the order of the statement."""
 
     type: MemoryType
     id: UUID
     ref: str
     semantic_score: float | None
     keyword_score: float | None
+    similarity: float | None
+    hidden_by: str | None
     scope: str
     butler: str
     subject_label: str | None
@@ -329,8 +330,7 @@ class Hit:
     harmful_reasons: list[str] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreParts:
+class ScoreParts(NamedTuple):
     score: float
     relevance: float
     importance: float
@@ -342,8 +342,7 @@ class ScoreParts:
     keyword_score: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class Ranked(NamedTuple):
     hit: Hit
     parts: ScoreParts
 

@@ -74,7 +74,7 @@ async def test_an_mcp_client_remembers_and_finds_over_http(url: str) -> None:
 async def test_health_of_a_server_that_is_well(web: httpx.AsyncClient) -> None:
     """A server whose store is open says so, check by check."""
     live, ready = await web.get("/health/live"), await web.get("/health/ready")
-    assert (live.status_code, live.json()) == (200, {"status": "live"})
+    assert (live.status_code, live.json()) == (200, {"status": "live", "service": "memory-butler"})
     assert ready.status_code == 200
     assert ready.json() == {
         "ready": True,

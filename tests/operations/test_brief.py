@@ -251,3 +251,28 @@ async def test_the_request_is_echoed_and_checked(butler: Butler) -> None:
     ):
         with pytest.raises(InvalidInput):
             await brief(butler, bad)
+
+
+async def test_a_rule_is_not_crowded_out_by_many_near_facts(butler: Butler) -> None:
+    """Each type has candidates of its own: 130 facts that share every word leave room for the one rule."""
+    for number in range(130):
+        await remember.fact(
+            butler,
+            NewFact(subject="deploy", predicate=f"note:{number}", content="deploy the billing service on friday"),
+        )
+    rule = await remember.rule(butler, NewRule(content="Never deploy the billing service on friday after lunch"))
+    request = BriefRequest(trigger_prompt="deploy the billing service on friday", butler="main", token_budget=20_000)
+    assert f"[rule:{rule.ref}]" in (await brief(butler, request)).text
+
+
+async def test_a_memory_found_by_words_alone_is_judged_by_its_own_nearness(butler: Butler) -> None:
+    """A keyword hit that is far down the list by meaning still has a similarity, and is kept if that is enough."""
+    for number in range(150):
+        await remember.fact(
+            butler, NewFact(subject="garden", predicate=f"note:{number}", content="red roses and red tulips grow here")
+        )
+    rare = await remember.fact(
+        butler, NewFact(subject="shed", predicate="key", content="red hydrangea pot hides spare shed key of ours")
+    )
+    request = BriefRequest(trigger_prompt="red roses red tulips hydrangea", butler="main", token_budget=20_000)
+    assert f"[fact:{rare.ref}]" in (await brief(butler, request)).text

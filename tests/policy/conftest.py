@@ -43,6 +43,8 @@ def _hit(number: int = 1, type: MemoryType = MemoryType.FACT, **given: Any) -> H
         "observed_at": None,
         "session_id": None,
         "harmful_reasons": None,
+        "similarity": None,
+        "hidden_by": None,
     }
     return Hit(type=type, **{**values, **by_type[type], **given})
 

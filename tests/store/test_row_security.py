@@ -237,7 +237,8 @@ def crowd(owner: Connection) -> str:
     version = owner.execute("SELECT min(id) FROM memory.embedding_versions").fetchone()
     owner.execute(
         """
-        INSERT INTO memory.tenants (tenant_id, created_at) SELECT %(batch)s || n, now() FROM generate_series(1, 200) n
+        INSERT INTO memory.tenants (tenant_id, created_at, documents, document_words)
+        SELECT %(batch)s || n, now(), 100, 500 FROM generate_series(1, 200) n
         """,
         {"batch": batch},
     )
@@ -252,11 +253,11 @@ def crowd(owner: Connection) -> str:
             FROM generate_series(1, 200) n, generate_series(1, 100) m
             RETURNING tenant_id, id, ref
         ), worded AS (
-            INSERT INTO memory.postings (tenant_id, memory_id, lexeme, frequency)
-            SELECT tenant_id, id, 'word' || k, 1 FROM made, generate_series(1, 5) k
+            INSERT INTO memory.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)
+            SELECT tenant_id, 'fact', id, 'word' || k, 1, 5 FROM made, generate_series(1, 5) k
         )
-        INSERT INTO memory.passages (tenant_id, memory_id, ordinal, embedding_version, embedding)
-        SELECT tenant_id, id, 0, %(version)s, array_fill(0.05::real, ARRAY[384])::vector FROM made
+        INSERT INTO memory.passages (tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding)
+        SELECT tenant_id, 'fact', id, 0, %(version)s, array_fill(0.05::real, ARRAY[384])::vector FROM made
         """,
         {"batch": batch, "version": version[0] if version else None},
     )
@@ -283,10 +284,10 @@ async def test_a_search_reads_by_the_tenants_index(butler: Butler, crowd: str, g
     query = b"EXPLAIN " + load_queries(butler.database.names)["search_index.search"]
     async with butler.database.read(crowd) as session:
         await session._connection.execute("SELECT set_config('plan_cache_mode', %s, true)", (generic,))
-        params = search_index._params(probe) | {"tenant": crowd}
+        params = search_index._params(probe) | {"tenant": crowd, "with_hidden": True}
         cursor = await session._connection.execute(query, params, prepare=True)
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
-        hits = await search_index.search(session, probe)
+        hits, _ = await search_index.search(session, probe)
     assert len(hits) == 100
     for table in ("postings", "passages", "facts"):
         assert f"on {table} " in plan

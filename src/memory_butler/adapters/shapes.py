@@ -77,7 +77,7 @@ def ranked(entry: Ranked) -> Shape:
     return {
         **{key: plain(value) for key, value in shape.items() if value is not None},
         "score": entry.parts.score,
-        "parts": asdict(entry.parts),
+        "parts": entry.parts._asdict(),
     }
 
 

@@ -4,17 +4,19 @@ The count is exact for the tokenizer named, whatever the length; special tokens,
 """
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
-from tokenizers.pre_tokenizers import FixedLength, Sequence
+from tokenizers.pre_tokenizers import BertPreTokenizer, FixedLength, Sequence
 
 from memory_butler.ai.weights import MODEL_NAME, TOKENIZER_FILE, Weights
 from memory_butler.errors import InvalidInput, TargetUnavailable
 
 DEFAULT_SPEC = "wordpiece"
+CACHED_WORDS = 65_536
 TIKTOKEN_PREFIX = "tiktoken:"
 MAX_WORD_CHARACTERS = 100
 
@@ -48,12 +50,24 @@ class TokenizerCounter:
         self._tokenizer = Tokenizer.from_buffer(content)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
+        self._words_stand_alone = False
         if isinstance(self._tokenizer.model, WordPiece) and self._tokenizer.pre_tokenizer is not None:
             # WordPiece calls any word above 100 characters one unknown token: a pasted blob would be free of charge.
             parts = [self._tokenizer.pre_tokenizer, FixedLength(length=MAX_WORD_CHARACTERS)]
+            # BERT's own splitting never joins what a space or a line break parts, so words can be counted one by one,
+            # and most of them are counted once for all.
+            self._words_stand_alone = isinstance(self._tokenizer.pre_tokenizer, BertPreTokenizer)
             self._tokenizer.pre_tokenizer = Sequence(parts)
+        self._count_word = lru_cache(CACHED_WORDS)(self._count_whole)
 
     def count(self, text: str) -> int:
+        if not self._words_stand_alone:
+            return self._count_whole(text)
+        return sum(map(self._count_word, text.replace("\n", " ").split(" ")))
+
+    def _count_whole(self, text: str) -> int:
+        if not text:
+            return 0
         try:
             return len(self._tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids)
         except (TypeError, UnicodeError):

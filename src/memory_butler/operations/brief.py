@@ -1,12 +1,18 @@
 """Brief: build the block of memory an agent starts its session with. A pure read."""
 
+from dataclasses import replace
+
 from memory_butler.butler import Butler
 from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Mode, Question, Ranked
 from memory_butler.operations.recall import probe_for, ranking_rules
 from memory_butler.policy.admission import admit_brief, admit_lineage
 from memory_butler.policy.briefing import Frame, compose
 from memory_butler.policy.ranking import rank
-from memory_butler.store import search_index, stats
+from memory_butler.store import search_index
+
+# As many candidates of each type and list as a section could hold, at this many tokens a line and half of the budget.
+TOKENS_A_LINE = 60
+FEWEST_CANDIDATES = 20
 
 
 async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = None) -> Briefing:
@@ -15,14 +21,14 @@ async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = N
     request = admit_brief(request)
     settings = butler.settings.briefing
     question = Question(query=request.trigger_prompt, butler=request.butler, types=tuple(MemoryType))
+    budget = settings.token_budget if request.token_budget is None else request.token_budget
     probe, degraded = await probe_for(butler, caller, question)
+    probe = replace(probe, candidates=min(probe.candidates, max(FEWEST_CANDIDATES, budget // TOKENS_A_LINE)))
     async with butler.database.read(caller.principal.tenant) as session:
-        counted = await stats.count_hidden(session, probe)
-        hits = await search_index.search(session, probe)
-        hidden = await stats.hidden(counted)
+        hits, hidden = await search_index.search(session, probe, with_hidden=True)
     ranked = rank(hits, Mode.HYBRID, ranking_rules(butler.settings.retrieval), probe.now)
     frame = Frame(
-        token_budget=settings.token_budget if request.token_budget is None else request.token_budget,
+        token_budget=budget,
         quotas={
             MemoryType.FACT: settings.quotas.facts,
             MemoryType.RULE: settings.quotas.rules,
@@ -42,4 +48,4 @@ def _bears_on(entry: Ranked, min_similarity: float, words_only: bool) -> bool:
     by_words = entry.parts.keyword_rank is not None
     if words_only:
         return by_words
-    return (entry.parts.semantic_score or 0.0) >= (min_similarity / 2 if by_words else min_similarity)
+    return (entry.hit.similarity or 0.0) >= (min_similarity / 2 if by_words else min_similarity)

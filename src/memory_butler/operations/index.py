@@ -58,6 +58,6 @@ async def reindex(
         async with butler.database.write(tenant, butler.clock()) as session:
             await search_index.clear(session, [row["id"] for row in rows])
             for row, entry in zip(rows, entries, strict=True):
-                await search_index.add(session, row["id"], entry)
+                await search_index.add(session, MemoryType(row["type"]), row["id"], entry)
         last, done = rows[-1]["id"], done + len(rows)
         progress(done)

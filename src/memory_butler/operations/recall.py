@@ -42,7 +42,7 @@ async def find(butler: Butler, caller: Caller, question: Question) -> Answer:
     """Everything that comes into question, ranked; a pure read. One embedding, one round trip to the database."""
     probe, degraded = await probe_for(butler, caller, question)
     async with butler.database.read(caller.principal.tenant) as session:
-        hits = await search_index.search(session, probe)
+        hits, _ = await search_index.search(session, probe)
     ranked = rank(hits, Mode(question.mode), ranking_rules(butler.settings.retrieval), probe.now)
     return Answer(results=tuple(ranked), degraded=degraded)
 

@@ -52,7 +52,7 @@ async def episode(butler: Butler, new: NewEpisode, caller: Caller | None = None)
             expires_at=now + timedelta(days=butler.settings.episode_ttl_days),
             request_id=marks.lineage.request_id,
         )
-        await search_index.add(session, memory_id, entry)
+        await search_index.add(session, MemoryType.EPISODE, memory_id, entry)
         await events.record(session, marks, [Change(MemoryType.EPISODE, memory_id, "created")])
         return Stored(type=MemoryType.EPISODE, id=memory_id, ref=ref, outcome="created")
 
@@ -96,7 +96,7 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
             request_id=marks.lineage.request_id,
             **names,
         )
-        await search_index.add(session, memory_id, entry)
+        await search_index.add(session, MemoryType.FACT, memory_id, entry)
         extra = await _links(session, marks, (MemoryType.FACT, memory_id), source, old)
         changes = [Change(MemoryType.FACT, memory_id, "created", extra)]
         if old:
@@ -144,7 +144,7 @@ async def rule(butler: Butler, new: NewRule, caller: Caller | None = None) -> St
             now=now,
             request_id=marks.lineage.request_id,
         )
-        await search_index.add(session, memory_id, entry)
+        await search_index.add(session, MemoryType.RULE, memory_id, entry)
         extra = await _links(session, marks, (MemoryType.RULE, memory_id), source, None)
         await events.record(session, marks, [Change(MemoryType.RULE, memory_id, "created", extra)])
         return Stored(type=MemoryType.RULE, id=memory_id, ref=ref, outcome="created")

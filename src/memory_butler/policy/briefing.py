@@ -8,7 +8,7 @@ one does not fit, it and everything below it stay out.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from memory_butler.models import Briefing, Hit, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
+from memory_butler.models import Briefing, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
 from memory_butler.policy.wording import briefing_line
 
 TITLE = "# What I remember"
@@ -40,11 +40,23 @@ class Frame:
 
 @dataclass(slots=True)
 class _Section:
+    """A section being filled; lines are written and counted only when it is their turn."""
+
     type: MemoryType
     quota: int
-    waiting: list[tuple[Hit, str, int]]
+    waiting: list[Ranked]
     lines: list[str] = field(default_factory=list)
-    kept: int = 0
+
+    @property
+    def kept(self) -> int:
+        return len(self.lines)
+
+    def next_line(self) -> str:
+        entry = self.waiting[self.kept]
+        return briefing_line(entry.hit, entry.parts.effective_confidence)
+
+    def text(self) -> str:
+        return "\n".join([HEADINGS[self.type], *self.lines]) + "\n" if self.lines else ""
 
 
 def in_order(memory_type: MemoryType, ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -59,84 +71,70 @@ def compose(ranked: Sequence[Ranked], frame: Frame) -> Briefing:
     """The block and its receipt."""
     count = frame.count
     body = max(0, frame.token_budget - count(TITLE + "\n"))
-    sections = [_section(kind, ranked, frame, body) for kind in ORDER]
+    sections = [
+        _Section(type=kind, quota=int(body * frame.quotas[kind]), waiting=in_order(kind, ranked)) for kind in ORDER
+    ]
     spare = 0
     for section in sections:
         spare = _fill(section, section.quota + spare, count)
     for section in sections:
         spare = _fill(section, spare, count)
     text = _text(sections)
-    while sections and count(text) > frame.token_budget and any(section.lines for section in sections):
-        _drop_last(sections)
+    used = count(text)
+    while used > frame.token_budget and any(section.lines for section in sections):
+        # Only for tokenizers that count a text as more than its lines: the last line of the last section goes.
+        next(section for section in reversed(sections) if section.lines).lines.pop()
         text = _text(sections)
-    if not any(section.lines for section in sections) and not any(section.waiting for section in sections):
+        used = count(text)
+    if not any(section.waiting for section in sections):
         text = f"{TITLE}\n{NOTHING}\n"
-    if count(text) > frame.token_budget:
-        text = ""
-    return Briefing(text=text, receipt=_receipt(sections, text, frame))
-
-
-def _section(kind: MemoryType, ranked: Sequence[Ranked], frame: Frame, body: int) -> _Section:
-    waiting = []
-    for entry in in_order(kind, ranked):
-        line = briefing_line(entry.hit, entry.parts.effective_confidence)
-        waiting.append((entry.hit, line, frame.count(line + "\n")))
-    return _Section(type=kind, quota=int(body * frame.quotas[kind]), waiting=waiting)
+        used = count(text)
+    if used > frame.token_budget:
+        text, used = "", 0
+    return Briefing(text=text, receipt=_receipt(sections, used, frame))
 
 
 def _fill(section: _Section, room: int, count: Count) -> int:
     """Keep lines while they fit; returns the room that is left and goes on to the next section."""
     heading = 0 if section.lines else count(HEADINGS[section.type] + "\n")
     while section.kept < len(section.waiting):
-        _, line, tokens = section.waiting[section.kept]
-        if tokens + heading > room:
+        line = section.next_line()
+        tokens = count(line + "\n") + heading
+        if tokens > room:
             break
         section.lines.append(line)
-        section.kept += 1
-        room -= tokens + heading
+        room -= tokens
         heading = 0
     return room
 
 
-def _drop_last(sections: list[_Section]) -> None:
-    """Only for tokenizers that count a text as more than its lines: the last line of the last section goes."""
-    section = next(section for section in reversed(sections) if section.lines)
-    section.lines.pop()
-    section.kept -= 1
-
-
 def _text(sections: Sequence[_Section]) -> str:
-    parts = [TITLE]
-    for section in sections:
-        if section.lines:
-            parts += [HEADINGS[section.type], *section.lines]
-    return "\n".join(parts) + "\n" if len(parts) > 1 else ""
+    filled = "".join(section.text() for section in sections)
+    return f"{TITLE}\n{filled}" if filled else ""
 
 
-def _reason(section: _Section, kept: int, frame: Frame, used: int) -> str:
+def _reason(section: _Section, frame: Frame, used: int) -> str:
     """Why lines stayed out: the first of them decides, because those below it wait for it."""
-    if kept == len(section.waiting):
+    if not used:
         return "budget"
-    heading = 0 if kept else frame.count(HEADINGS[section.type] + "\n")
-    return "quota" if section.waiting[kept][2] + heading <= frame.token_budget - used else "budget"
+    heading = "" if section.lines else HEADINGS[section.type] + "\n"
+    needed = frame.count(f"{heading}{section.next_line()}\n")
+    return "quota" if needed <= frame.token_budget - used else "budget"
 
 
-def _receipt(sections: Sequence[_Section], text: str, frame: Frame) -> Receipt:
-    used = frame.count(text) if text else 0
+def _receipt(sections: Sequence[_Section], used: int, frame: Frame) -> Receipt:
     left_out: list[dict[str, str]] = []
     receipts = []
     for section in sections:
-        kept = section.kept if text else 0
-        stayed = section.waiting[kept:]
-        reason = _reason(section, kept, frame, used) if text else "budget"
-        left_out += [{"ref": f"{hit.type}:{hit.ref}", "reason": reason} for hit, _, _ in stayed]
-        lines = "\n".join([HEADINGS[section.type], *section.lines]) + "\n" if kept else ""
+        stayed = section.waiting[section.kept :]
+        reason = _reason(section, frame, used) if stayed else ""
+        left_out += [{"ref": f"{entry.hit.type}:{entry.hit.ref}", "reason": reason} for entry in stayed]
         receipts.append(
             SectionReceipt(
                 section=f"{section.type}s",
                 quota_tokens=section.quota,
-                used_tokens=frame.count(lines) if lines else 0,
-                lines=kept,
+                used_tokens=frame.count(section.text()),
+                lines=section.kept,
                 left_out={reason: len(stayed)} if stayed else {},
             )
         )

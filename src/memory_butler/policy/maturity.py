@@ -14,7 +14,7 @@ INVERT_HARMFUL = 3
 INVERT_BELOW = 0.3
 
 # A rule has no importance of its own: what it has earned stands in for it, on the same scale of ten.
-IMPORTANCE_OF_MATURITY: dict[Maturity, int] = {
+IMPORTANCE_OF_MATURITY: dict[str, int] = {
     Maturity.CANDIDATE: 4,
     Maturity.ESTABLISHED: 7,
     Maturity.PROVEN: 9,

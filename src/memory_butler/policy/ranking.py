@@ -41,14 +41,11 @@ def rank(hits: Sequence[Hit], mode: Mode, rules: RankingRules, now: datetime) ->
     """Every candidate with its score and the parts of it, best first."""
     semantic = _ranks(hits, "semantic_score") if mode is not Mode.KEYWORD else {}
     keyword = _ranks(hits, "keyword_score") if mode is not Mode.SEMANTIC else {}
-    legs = [(semantic, rules.semantic_weight), (keyword, rules.keyword_weight)]
+    relevance = _relevance([(semantic, rules.semantic_weight), (keyword, rules.keyword_weight)])
     ranked = [
-        Ranked(
-            hit=hit,
-            parts=_parts(hit, (semantic.get(hit.id), keyword.get(hit.id)), _relevance(hit.id, legs), rules, now),
-        )
+        Ranked(hit, _parts(hit, (semantic.get(hit.id), keyword.get(hit.id)), relevance[hit.id], rules, now))
         for hit in hits
-        if hit.id in semantic or hit.id in keyword
+        if hit.id in relevance
     ]
     return sorted(ranked, key=lambda r: (-r.parts.score, -r.hit.created_at.timestamp(), r.hit.id))
 
@@ -56,7 +53,7 @@ def rank(hits: Sequence[Hit], mode: Mode, rules: RankingRules, now: datetime) ->
 def importance_of(hit: Hit) -> float:
     """Importance on a scale of 1; a rule's comes from its maturity."""
     if hit.type is MemoryType.RULE:
-        return IMPORTANCE_OF_MATURITY[Maturity(hit.maturity or Maturity.CANDIDATE)] / 10
+        return IMPORTANCE_OF_MATURITY[hit.maturity or Maturity.CANDIDATE] / 10
     return (hit.importance or 0) / 10
 
 
@@ -70,21 +67,23 @@ def confidence_of(hit: Hit, now: datetime) -> float:
     return effective_confidence(hit.confidence, hit.decay_rate, anchor(hit.created_at, hit.last_confirmed_at), now)
 
 
-def _ranks(hits: Sequence[Hit], score: str) -> dict[UUID, int]:
-    listed = [hit for hit in hits if getattr(hit, score) is not None]
-    listed.sort(key=lambda hit: (-getattr(hit, score), hit.id))
-    return {hit.id: position for position, hit in enumerate(listed, start=1)}
+def _ranks(hits: Sequence[Hit], leg: str) -> dict[UUID, int]:
+    listed = [(-score, hit.id) for hit in hits if (score := getattr(hit, leg)) is not None]
+    return {memory_id: position for position, (_, memory_id) in enumerate(sorted(listed), start=1)}
 
 
-def _relevance(memory_id: UUID, legs: Sequence[tuple[dict[UUID, int], float]]) -> float:
+def _relevance(legs: Sequence[tuple[dict[UUID, int], float]]) -> dict[UUID, float]:
     """The fused reciprocal ranks, stretched from what one place below the last would get up to first on every list."""
+    fused: dict[UUID, float] = {memory_id: 0.0 for ranks, _ in legs for memory_id in ranks}
     voting = [(ranks, weight) for ranks, weight in legs if ranks and weight]
     if not voting:
-        return 0.0
-    fused = sum(weight / (RRF_K + ranks[memory_id]) for ranks, weight in voting if memory_id in ranks)
+        return fused
+    for ranks, weight in voting:
+        for memory_id, position in ranks.items():
+            fused[memory_id] += weight / (RRF_K + position)
     highest = sum(weight / (RRF_K + 1) for _, weight in voting)
     lowest = min(weight / (RRF_K + len(ranks) + 1) for ranks, weight in voting)
-    return max(0.0, (fused - lowest) / (highest - lowest))
+    return {memory_id: max(0.0, (value - lowest) / (highest - lowest)) for memory_id, value in fused.items()}
 
 
 def _parts(

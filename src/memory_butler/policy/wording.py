@@ -49,7 +49,9 @@ def searched_words(text: str) -> str:
 
 def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
     """Text that cannot forge a line, a heading or a reference: no control or format characters, one line, bounded."""
-    safe = "".join(" " if unicodedata.category(char) in _UNSAFE else char for char in text)
+    safe = text
+    if not text.isprintable():
+        safe = "".join(" " if unicodedata.category(char) in _UNSAFE else char for char in text)
     line = _MARKERS.sub("", _FORGED.sub(r"(\1)", " ".join(safe.split()))) or "…"
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 

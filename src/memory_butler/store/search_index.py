@@ -1,15 +1,19 @@
 """The search index: passages, postings, and the one statement that searches both."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memory_butler.errors import InvalidInput
 from memory_butler.models import Hit, MemoryType, Reach
 from memory_butler.store.database import Row, Session
+from memory_butler.store.vectors import as_vector
 
 Vector = Sequence[float]
+_TYPES = {str(kind): kind for kind in MemoryType}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +42,16 @@ class Probe:
     now: datetime
 
 
-async def add(session: Session, memory_id: UUID, indexed: Indexed) -> None:
-    await session.send(
-        "search_index.add_postings", memory_id=memory_id, config=indexed.text_search, words=indexed.words
-    )
+async def add(session: Session, memory_type: MemoryType, memory_id: UUID, indexed: Indexed) -> None:
+    named = {"memory_type": memory_type, "memory_id": memory_id}
+    await session.send("search_index.add_postings", config=indexed.text_search, words=indexed.words, **named)
     for ordinal, vector in enumerate(indexed.vectors):
         await session.send(
             "search_index.add_passage",
-            memory_id=memory_id,
             ordinal=ordinal,
             embedding_version=indexed.embedding_version,
-            embedding=list(vector),
+            embedding=as_vector(vector),
+            **named,
         )
 
 
@@ -61,10 +64,21 @@ async def after(session: Session, memory_id: UUID, limit: int) -> list[Row]:
     return await session.all("search_index.after", after=memory_id, limit=limit)
 
 
-async def search(session: Session, probe: Probe) -> list[Hit]:
-    """The raw candidates of both lists; ranking them is policy."""
-    cursor = await session.send("search_index.search", **_params(probe))
-    return [Hit(**{**row, "type": MemoryType(row["type"])}) for row in await cursor.fetchall()]
+async def require_text_search(session: Session, config: str) -> None:
+    """A text search configuration that the database does not know would fail every search and every write."""
+    if await session.one("search_index.find_text_search", config=config) is None:
+        raise InvalidInput(
+            f"The database has no text search configuration {config!r}.",
+            recovery="Set retrieval.text_search to one it has, such as english, german or simple.",
+        )
+
+
+async def search(session: Session, probe: Probe, *, with_hidden: bool = False) -> tuple[list[Hit], dict[str, int]]:
+    """The raw candidates of both lists, which policy ranks; and how many of the nearest are hidden, and by what."""
+    rows = await session.tuples("search_index.search", with_hidden=with_hidden, **_params(probe))
+    found = [Hit(_TYPES[row[0]], *row[1:]) for row in rows]
+    hidden = Counter(hit.hidden_by for hit in found if hit.hidden_by)
+    return [hit for hit in found if not hit.hidden_by], {why: hidden[why] for why in ("scope", "confidence")}
 
 
 def _params(probe: Probe) -> dict[str, Any]:
@@ -77,7 +91,7 @@ def _params(probe: Probe) -> dict[str, Any]:
         "min_confidence": probe.min_confidence,
         "config": probe.text_search,
         "words": probe.words,
-        "embedding": None if probe.embedding is None else list(probe.embedding),
+        "embedding": None if probe.embedding is None else as_vector(probe.embedding),
         "k1": probe.k1,
         "b": probe.b,
         "candidates": probe.candidates,

@@ -6,7 +6,10 @@ CREATE TABLE {schema}.tenants (
     created_at timestamptz NOT NULL,
     -- Both counters move under this row's lock, which is what makes seq follow the order of commits.
     last_seq bigint NOT NULL DEFAULT 0 CHECK (last_seq >= 0),
-    last_ref bigint NOT NULL DEFAULT 0 CHECK (last_ref >= 0)
+    last_ref bigint NOT NULL DEFAULT 0 CHECK (last_ref >= 0),
+    -- How much there is to search by words, and how long it is: derived from the postings.
+    documents bigint NOT NULL DEFAULT 0 CHECK (documents >= 0),
+    document_words bigint NOT NULL DEFAULT 0 CHECK (document_words >= 0)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE {schema}.butlers (
@@ -245,21 +248,25 @@ CREATE INDEX job_runs_latest ON {schema}.job_runs (tenant_id, job, started_at DE
 -- The search index: one or more passages and a list of postings per memory. Derived; rebuilt at will.
 CREATE TABLE {schema}.passages (
     tenant_id text NOT NULL,
+    memory_type text NOT NULL CHECK (memory_type IN ('episode', 'fact', 'rule')),
     memory_id uuid NOT NULL,
     ordinal smallint NOT NULL CHECK (ordinal >= 0),
     embedding_version smallint NOT NULL REFERENCES {schema}.embedding_versions,
     embedding {vector}.vector(384) NOT NULL,
-    PRIMARY KEY (tenant_id, memory_id, ordinal)
+    PRIMARY KEY (tenant_id, memory_type, memory_id, ordinal)
 );
 ALTER TABLE {schema}.passages ALTER COLUMN embedding SET STORAGE PLAIN;
 
 CREATE TABLE {schema}.postings (
     tenant_id text NOT NULL,
+    memory_type text NOT NULL CHECK (memory_type IN ('episode', 'fact', 'rule')),
     memory_id uuid NOT NULL,
     lexeme text NOT NULL,
-    frequency smallint NOT NULL CHECK (frequency > 0)
+    frequency smallint NOT NULL CHECK (frequency > 0),
+    words int NOT NULL CHECK (words > 0)
 );
-CREATE UNIQUE INDEX postings_lexeme ON {schema}.postings (tenant_id, lexeme, memory_id) INCLUDE (frequency);
+CREATE UNIQUE INDEX postings_lexeme ON {schema}.postings (tenant_id, lexeme, memory_id)
+    INCLUDE (memory_type, frequency, words);
 CREATE INDEX postings_memory ON {schema}.postings (tenant_id, memory_id);
 
 -- One formula, mirrored from policy/confidence.py; a test holds the two equal.
@@ -268,6 +275,12 @@ CREATE FUNCTION {schema}.effective_confidence(
 ) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
     -- exp() raises an error on underflow, where it should be as good as zero: hence the bound.
     confidence * exp(-least(600, decay_rate * greatest(0, date_part('epoch', now - anchor) / 86400)));
+
+-- Whether a reader of these scopes gets to see a fact or a rule that is worth this much now.
+CREATE FUNCTION {schema}.readable(
+    validity text, scope text, effective double precision, scopes text[], min_confidence double precision
+) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
+    validity IN ('active', 'fading') AND (scopes IS NULL OR scope = ANY(scopes)) AND effective >= min_confidence;
 
 -- Lifecycles --------------------------------------------------------------------------------------
 

@@ -1,21 +1,46 @@
 -- name: add_postings
--- Index the words of a memory.
-INSERT INTO {schema}.postings (tenant_id, memory_id, lexeme, frequency)
-SELECT %(tenant)s, %(memory_id)s, lexeme, least(cardinality(positions), 32767)
-FROM unnest(to_tsvector(%(config)s::regconfig, %(words)s));
+-- Index the words of a memory, and count it among what can be found by words if it has any.
+WITH found AS (
+    SELECT lexeme, least(cardinality(positions), 32767) AS frequency
+    FROM unnest(to_tsvector(%(config)s::regconfig, %(words)s))
+), measured AS (
+    SELECT sum(frequency) AS words FROM found
+), counted AS (
+    UPDATE {schema}.tenants SET documents = documents + 1, document_words = document_words + m.words
+    FROM measured m
+    WHERE tenant_id = %(tenant)s AND m.words > 0
+)
+INSERT INTO {schema}.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)
+SELECT %(tenant)s, %(memory_type)s, %(memory_id)s, lexeme, frequency, m.words
+FROM found CROSS JOIN measured m;
 
 -- name: add_passage
 -- Index the meaning of one passage of a memory.
-INSERT INTO {schema}.passages (tenant_id, memory_id, ordinal, embedding_version, embedding)
-VALUES (%(tenant)s, %(memory_id)s, %(ordinal)s, %(embedding_version)s, %(embedding)s::float8[]::{vector}.vector);
+INSERT INTO {schema}.passages (tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding)
+VALUES (%(tenant)s, %(memory_type)s, %(memory_id)s, %(ordinal)s, %(embedding_version)s,
+    %(embedding)s::{vector}.vector);
 
 -- name: clear_postings
 -- Take memories out of the keyword index.
-DELETE FROM {schema}.postings WHERE tenant_id = %(tenant)s AND memory_id = ANY(%(ids)s);
+WITH gone AS (
+    DELETE FROM {schema}.postings WHERE tenant_id = %(tenant)s AND memory_id = ANY(%(ids)s)
+    RETURNING memory_id, words
+), memories AS (
+    SELECT DISTINCT memory_id, words FROM gone
+)
+UPDATE {schema}.tenants
+SET documents = documents - (SELECT count(*) FROM memories),
+    document_words = document_words - (SELECT coalesce(sum(words), 0) FROM memories)
+WHERE tenant_id = %(tenant)s;
 
 -- name: clear_passages
 -- Take memories out of the vector index.
-DELETE FROM {schema}.passages WHERE tenant_id = %(tenant)s AND memory_id = ANY(%(ids)s);
+DELETE FROM {schema}.passages
+WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND memory_id = ANY(%(ids)s);
+
+-- name: find_text_search
+-- Is there such a text search configuration?
+SELECT 1 AS known FROM pg_ts_config WHERE cfgname = %(config)s;
 
 -- name: after
 -- The next memories of the tenant by id, with the words they are indexed by.
@@ -31,77 +56,129 @@ ORDER BY id
 LIMIT %(limit)s;
 
 -- name: search
--- Everything the caller may see is weighed by meaning and by words, and the best of each list come back raw:
--- `visible` holds every filter, so no limit can cut a result that a filter would have let through.
-WITH visible AS MATERIALIZED (
-    SELECT f.id, octet_length(f.subject) + octet_length(f.predicate) + octet_length(f.content) AS length
-    FROM {schema}.facts f
-    WHERE f.tenant_id = %(tenant)s AND %(with_facts)s AND f.validity IN ('active', 'fading')
-        AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s))
-        AND {schema}.effective_confidence(f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at),
-            %(now)s) >= %(min_confidence)s
-    UNION ALL
-    SELECT r.id, octet_length(r.content)
-    FROM {schema}.rules r
-    WHERE r.tenant_id = %(tenant)s AND %(with_rules)s AND r.validity IN ('active', 'fading')
-        AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s))
-        AND (r.maturity = 'anti_pattern' OR {schema}.effective_confidence(r.confidence, r.decay_rate,
-            coalesce(r.last_confirmed_at, r.created_at), %(now)s) >= %(min_confidence)s)
-    UNION ALL
-    SELECT e.id, octet_length(e.content)
-    FROM {schema}.episodes e
-    WHERE e.tenant_id = %(tenant)s AND %(with_episodes)s AND e.validity = 'active' AND e.expires_at > %(now)s
-        AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s))
-), corpus AS MATERIALIZED (
-    SELECT count(*)::double precision AS documents, greatest(avg(length), 1)::double precision AS mean_length
-    FROM visible
-), matches AS MATERIALIZED (
-    SELECT p.lexeme, v.id, v.length, p.frequency::double precision AS frequency
-    FROM {schema}.postings p JOIN visible v ON v.id = p.memory_id
-    WHERE p.tenant_id = %(tenant)s
-        AND p.lexeme = ANY(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s)))
-), rarity AS MATERIALIZED (
-    SELECT lexeme, ln(1 + (documents - count(*)::double precision + 0.5) / (count(*)::double precision + 0.5)) AS weight
-    FROM matches CROSS JOIN corpus
-    GROUP BY lexeme, documents
-), by_words AS MATERIALIZED (
-    SELECT m.id, round(1e6 * sum(r.weight * m.frequency * (%(k1)s::double precision + 1)
-            / (m.frequency + %(k1)s * (1 - %(b)s::double precision + %(b)s * m.length / c.mean_length)))) / 1e6 AS score
-    FROM matches m JOIN rarity r USING (lexeme) CROSS JOIN corpus c
-    GROUP BY m.id
-    ORDER BY score DESC, m.id
-    LIMIT %(candidates)s
-), asked AS MATERIALIZED (
+-- The raw candidates, the best of each type by meaning and by words. Both lists are weighed whole and walked from the
+-- top until enough of what the caller may see is found: no limit can cut a result that a filter would have let through.
+-- Asked to, it also names what stood among the nearest and is hidden from the caller, and why.
+WITH asked AS MATERIALIZED (
     -- Read once: a cached plan would read the query's vector anew for every passage it is compared with.
-    SELECT %(embedding)s::float8[]::{vector}.vector AS embedding WHERE %(embedding)s::float8[] IS NOT NULL
-), likeness AS MATERIALIZED (
-    -- Vectors have length 1, so the inner product is the cosine. It is taken before anything is sorted or joined:
-    -- a plan that carries the vectors themselves along is several times slower.
-    SELECT p.memory_id, -(p.embedding OPERATOR({vector}.<#>) a.embedding) AS cosine
-    FROM asked a CROSS JOIN {schema}.passages p
-    WHERE p.tenant_id = %(tenant)s
-), by_meaning AS MATERIALIZED (
-    SELECT v.id, round(1e6 * max(l.cosine)) / 1e6 AS score
-    FROM likeness l JOIN visible v ON v.id = l.memory_id
-    GROUP BY v.id
-    ORDER BY score DESC, v.id
-    LIMIT %(candidates)s
+    SELECT %(embedding)s::{vector}.vector AS embedding
+), facts_by_meaning AS MATERIALIZED (
+    -- Vectors have length 1, so the inner product is the cosine. A memory counts as its best passage. The order is the
+    -- index's own: it keeps a plan made for small tenants from hashing the passages of a large one.
+    SELECT p.memory_id AS id,
+        round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
+    FROM {schema}.passages p
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
+        AND (SELECT embedding FROM asked) IS NOT NULL
+    GROUP BY p.memory_id ORDER BY p.memory_id
+), rules_by_meaning AS MATERIALIZED (
+    SELECT p.memory_id AS id,
+        round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
+    FROM {schema}.passages p
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
+        AND (SELECT embedding FROM asked) IS NOT NULL
+    GROUP BY p.memory_id ORDER BY p.memory_id
+), episodes_by_meaning AS MATERIALIZED (
+    SELECT p.memory_id AS id,
+        round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
+    FROM {schema}.passages p
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
+        AND (SELECT embedding FROM asked) IS NOT NULL
+    GROUP BY p.memory_id ORDER BY p.memory_id
+), by_words AS MATERIALIZED (
+    -- BM25 over everything the tenant has, whoever may see it, so that a word weighs the same for every reader.
+    SELECT max(p.memory_type) AS memory_type, p.memory_id AS id, round(1e6 * sum(
+            ln(1 + (greatest(t.documents, p.spread) - p.spread + 0.5::float8) / (p.spread + 0.5::float8))
+            * p.frequency * (%(k1)s::float8 + 1)
+            / (p.frequency + %(k1)s * (1 - %(b)s::float8 + %(b)s * p.words * t.documents / greatest(t.document_words, 1)))
+        )) / 1e6 AS score
+    FROM {schema}.tenants t
+    CROSS JOIN unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS asked (lexeme)
+    CROSS JOIN LATERAL (
+        SELECT memory_type, memory_id, frequency, words, count(*) OVER () AS spread
+        FROM {schema}.postings WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme
+    ) p
+    WHERE t.tenant_id = %(tenant)s
+    GROUP BY p.memory_id
+), near AS MATERIALIZED (
+    (SELECT n.id, n.score
+    FROM (SELECT id, score FROM facts_by_meaning ORDER BY score DESC, id) n
+    CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
+        AND {schema}.readable(f.validity, f.scope, {schema}.effective_confidence(f.confidence, f.decay_rate,
+            coalesce(f.last_confirmed_at, f.created_at), %(now)s), %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+    ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT n.id, n.score
+    FROM (SELECT id, score FROM rules_by_meaning ORDER BY score DESC, id) n
+    CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = n.id
+        AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
+            {schema}.effective_confidence(r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at),
+            %(now)s) END, %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+    ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT n.id, n.score
+    FROM (SELECT id, score FROM episodes_by_meaning ORDER BY score DESC, id) n
+    CROSS JOIN LATERAL (SELECT FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
+        AND e.validity = 'active' AND e.expires_at > %(now)s
+        AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
+    ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+), worded AS MATERIALIZED (
+    (SELECT 'fact' AS memory_type, w.id, w.score
+    FROM (SELECT id, score FROM by_words WHERE memory_type = 'fact' AND %(with_facts)s ORDER BY score DESC, id) w
+    CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = w.id
+        AND {schema}.readable(f.validity, f.scope, {schema}.effective_confidence(f.confidence, f.decay_rate,
+            coalesce(f.last_confirmed_at, f.created_at), %(now)s), %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+    ORDER BY w.score DESC, w.id LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT 'rule' AS memory_type, w.id, w.score
+    FROM (SELECT id, score FROM by_words WHERE memory_type = 'rule' AND %(with_rules)s ORDER BY score DESC, id) w
+    CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = w.id
+        AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
+            {schema}.effective_confidence(r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at),
+            %(now)s) END, %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+    ORDER BY w.score DESC, w.id LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT 'episode' AS memory_type, w.id, w.score
+    FROM (SELECT id, score FROM by_words WHERE memory_type = 'episode' AND %(with_episodes)s
+        ORDER BY score DESC, id) w
+    CROSS JOIN LATERAL (SELECT FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = w.id
+        AND e.validity = 'active' AND e.expires_at > %(now)s
+        AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
+    ORDER BY w.score DESC, w.id LIMIT %(candidates)s)
+), hidden AS MATERIALIZED (
+    SELECT f.id,
+        CASE WHEN %(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
+    FROM (SELECT id FROM facts_by_meaning WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
+    JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = n.id
+    WHERE f.validity IN ('active', 'fading') AND f.id NOT IN (SELECT id FROM near)
+    UNION ALL
+    SELECT r.id, CASE WHEN %(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END
+    FROM (SELECT id FROM rules_by_meaning WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
+    JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = n.id
+    WHERE r.validity IN ('active', 'fading') AND r.id NOT IN (SELECT id FROM near)
 ), candidates AS MATERIALIZED (
-    SELECT id, s.score AS semantic_score, k.score AS keyword_score
-    FROM by_meaning s FULL JOIN by_words k USING (id)
+    SELECT id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
+        SELECT round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6
+        FROM {schema}.passages p
+        WHERE p.tenant_id = %(tenant)s AND p.memory_type = worded.memory_type AND p.memory_id = worded.id
+    )) AS similarity, NULL AS hidden_by
+    FROM near FULL JOIN worded USING (id)
+    UNION ALL
+    SELECT id, NULL, NULL, NULL, hidden_by FROM hidden
 )
-SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, f.scope, f.source_butler AS butler,
-    f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity, f.permanence,
-    NULL::text AS maturity, f.confidence, f.decay_rate, f.created_at, f.last_confirmed_at, f.last_referenced_at,
-    f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id, NULL::text[] AS harmful_reasons
+SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope,
+    f.source_butler AS butler, f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity,
+    f.permanence, NULL::text AS maturity, f.confidence, f.decay_rate, f.created_at, f.last_confirmed_at,
+    f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
+    NULL::text[] AS harmful_reasons
 FROM candidates c JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
 UNION ALL
-SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, r.scope, r.source_butler, NULL, NULL, r.content, NULL,
-    r.tags, r.validity, NULL, r.maturity, r.confidence, r.decay_rate, r.created_at, r.last_confirmed_at,
-    r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons
+SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, r.scope, r.source_butler,
+    NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence, r.decay_rate, r.created_at,
+    r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons
 FROM candidates c JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
 UNION ALL
-SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, e.butler, e.butler, NULL, NULL, e.content,
-    e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL, e.last_referenced_at, NULL, e.observed_at,
-    e.session_id, NULL
+SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
+    NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
+    e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL
 FROM candidates c JOIN {schema}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id;
