@@ -319,7 +319,7 @@ def test_a_store_of_postgres_16_is_carried_over(
     base: Path, old_template: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = _copy(old_template, base / "home")
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="memory_butler"):
         store.ensure_running()
     _assert_upgraded(store)
     assert str(store.home / "database.old-16") in caplog.text
