@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -41,25 +42,35 @@ def wheel(workshop: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, workshop: Path) -> Path:
-    """A folder with the unpacked wheel, as an installer would lay it out."""
-    target = workshop / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(target)
-    return target
+def bin_folder(wheel: Path, workshop: Path) -> Path:
+    """An empty venv with the wheel installed by pip. Its dependencies are borrowed from this one, the package is not:
+    a folder that a .pth file names is searched, but what that folder itself links to (the source tree) is not."""
+    venv = workshop / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True, capture_output=True)
+    python = venv / "bin" / "python"
+    command = [str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
+    packages = next((venv / "lib").glob("python*/site-packages"))
+    (packages / "borrowed.pth").write_text(f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n")
+    return venv / "bin"
 
 
 @pytest.fixture(scope="module")
-def outside(installed: Path) -> Iterator[Callable[..., str]]:
-    """Run Python in an empty folder with the wheel in front of everything else, on a home of its own."""
+def outside(bin_folder: Path) -> Iterator[Callable[..., str]]:
+    """Run a program of the venv in an empty folder, on a home of its own."""
     home = Path(tempfile.mkdtemp(prefix="mb-wheel-home-"))
     elsewhere = Path(tempfile.mkdtemp(prefix="mb-wheel-cwd-"))
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_BUTLER_", "PYTHON"))}
 
-    def run(*arguments: str) -> str:
-        environment = {**kept, "PYTHONPATH": str(installed), "MEMORY_BUTLER_HOME": str(home), "PYTHONUTF8": "1"}
+    def run(program: str, *arguments: str) -> str:
+        environment = {**kept, "MEMORY_BUTLER_HOME": str(home), "PYTHONUTF8": "1"}
         done = subprocess.run(
-            [sys.executable, *arguments], capture_output=True, text=True, env=environment, cwd=elsewhere, check=False
+            [str(bin_folder / program), *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=elsewhere,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -84,21 +95,17 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     assert "memory_butler/store/migrations/versions/0001_core.py" in packed
 
 
-def test_the_wheel_has_the_command(installed: Path) -> None:
-    """Installing it gives `memory-butler`."""
-    entry_points = next(installed.glob("memory_butler-*.dist-info")) / "entry_points.txt"
-    assert "memory-butler = memory_butler.adapters.cli:main" in entry_points.read_text()
-
-
-def test_the_wheel_works_outside_the_source_tree(installed: Path, outside: Callable[..., str]) -> None:
-    """From an empty folder and an empty home it creates the store, migrates it, stores a fact and finds it."""
-    where = outside("-c", "import memory_butler; print(memory_butler.__file__)").strip()
-    assert Path(where).is_relative_to(installed)
+def test_the_wheel_works_in_an_empty_venv_outside_the_source_tree(
+    bin_folder: Path, outside: Callable[..., str]
+) -> None:
+    """Its command, from an empty folder and an empty home, makes the store, migrates it, stores a fact, finds it."""
+    where = outside("python", "-c", "import memory_butler; print(memory_butler.__file__)").strip()
+    assert Path(where).is_relative_to(bin_folder.parent)
 
     def cli(*arguments: str) -> Any:
-        return json.loads(outside("-m", "memory_butler.adapters.cli", *arguments, "--json"))
+        return json.loads(outside("memory-butler", *arguments, "--json"))
 
     stored = cli("remember", "fact", "Ana", "favorite color", "green")
     found = cli("search", "Which colour does Ana like?", "--limit", "1")
     assert stored["outcome"] == "created" and found["results"][0]["ref"] == stored["ref"]
-    assert outside("-m", "memory_butler.adapters.cli", "--version").startswith("memory-butler 0.")
+    assert outside("memory-butler", "--version").startswith("memory-butler 0.")
