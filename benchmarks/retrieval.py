@@ -154,8 +154,7 @@ async def candidates(butler: Butler, conversation: Conversation, asked: Asked, k
     """What the database returns before it is ranked."""
     question = Question(query=asked.question, types=(kind,))
     probe, _ = await recall.probe_for(butler, conversation.caller, question)
-    async with butler.database.read(conversation.tenant) as session:
-        hits, _ = await search_index.search(session, probe)
+    hits, _ = await search_index.search(butler.database, conversation.tenant, probe)
     return hits
 
 

@@ -114,7 +114,9 @@ class Settings(BaseSettings):
         None, description="Connection that owns the schema, for migrations; the database URL if not given."
     )
     db_schema: SqlName = Field("memory", description="Schema that holds everything.")
-    app_role: SqlName = Field("memory_app", description="Role the program works as; owns nothing.")
+    app_role: SqlName = Field(
+        "memory_app", description="Role the program works as in a database of yours; owns nothing."
+    )
     pool_size: int = Field(10, ge=1, le=200, description="Most database connections of one process.")
     deadline_seconds: float = Field(5, gt=0, le=300, description="A call that takes longer is given up.")
     tenant: Name = Field("default", description="Tenant of the local shape.")

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -253,6 +254,28 @@ async def test_a_failing_model_fails_those_it_worked_for_and_goes_on() -> None:
     with pytest.raises(InternalError, match="thirteen"):
         await thread.vectors(["x" * 13], urgent=False)
     assert (await thread.vectors(["ok"], urgent=False)).tolist() == [[2.0]]
+    await thread.close()
+
+
+@pytest.mark.parametrize("urgent", [True, False])
+@pytest.mark.parametrize("where", ["tokenize", "run"])
+async def test_a_fault_nobody_expected_leaves_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, where: str, urgent: bool
+) -> None:
+    """The thread dies of it, those it worked for are told, and the next request starts another thread."""
+    model = SlowModel()
+    model.may_run.set()
+    thread = BatchingThread(lambda: model)
+
+    def fault(*_: object) -> NoReturn:
+        raise MemoryError
+
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    with monkeypatch.context() as broken:
+        broken.setattr(model, where, fault)
+        with pytest.raises(InternalError, match="stopped unexpectedly"):
+            await asyncio.wait_for(thread.vectors(["text"], urgent=urgent), 10)
+    assert (await asyncio.wait_for(thread.vectors(["ok"], urgent=urgent), 10)).tolist() == [[2.0]]
     await thread.close()
 
 

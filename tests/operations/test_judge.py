@@ -7,8 +7,8 @@ import pytest
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput, NotFound
-from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Stored
-from memory_butler.operations import forget, judge, remember
+from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Rule, Stored
+from memory_butler.operations import forget, judge, look, remember
 
 Rows = Callable[[str], list[dict[str, Any]]]
 HELPED, HARMED = Outcome.HELPFUL, Outcome.HARMFUL
@@ -168,3 +168,27 @@ async def test_a_reason_has_limits(butler: Butler, rule: Stored, reason: str) ->
     """Empty, too long or with a NUL: refused by name."""
     with pytest.raises(InvalidInput, match="reason"):
         await judge.mark(butler, rule.ref, HARMED, reason=reason)
+
+
+async def test_a_warning_names_the_latest_reasons_only(butler: Butler, clock: Any) -> None:
+    """Marks may go on for ever, a warning may not: it names five reasons, oldest first."""
+    rule = await remember.rule(butler, NewRule(content="Deploy on friday"))
+    for number in range(8):
+        await judge.mark(butler, rule.ref, Outcome.HARMFUL, reason=f"reason {number}")
+        clock.move(minutes=1)
+    seen = await look.look(butler, "rule", rule.ref)
+    assert isinstance(seen.memory, Rule)
+    assert seen.memory.harmful_reasons == [f"reason {number}" for number in range(3, 8)]
+    assert seen.memory.harmful_count == 8
+
+
+async def test_a_rule_that_did_harm_is_not_taken_in_again(butler: Butler) -> None:
+    """Storing an anti-pattern again is a conflict that repeats the warning, and changes nothing."""
+    rule = await remember.rule(butler, NewRule(content="Deploy on friday"))
+    for _ in range(3):
+        await judge.mark(butler, rule.ref, Outcome.HARMFUL, reason="the weekend was lost")
+    before = await look.look(butler, "rule", rule.ref)
+    with pytest.raises(Conflict, match="the weekend was lost"):
+        await remember.rule(butler, NewRule(content="Deploy on friday"))
+    after = await look.look(butler, "rule", rule.ref)
+    assert [event.seq for event in after.events] == [event.seq for event in before.events]

@@ -9,7 +9,7 @@ import pytest
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Question, Tier
-from memory_butler.operations import judge, look, recall, remember
+from memory_butler.operations import forget, judge, look, recall, remember
 
 Rows = Callable[[str], list[dict[str, Any]]]
 
@@ -135,3 +135,26 @@ async def test_who_may_look(butler: Butler, agent: Callable[..., Caller], rows: 
             await look.look(butler, kind, ref, agent("health"))
     assert len(rows("memory_events")) == events
     assert (await look.look(butler, "fact", other.ref)).memory.id == other.id
+
+
+async def test_a_long_history_shows_its_newest_part(butler: Butler) -> None:
+    """Past the limit it is the old events that are left out, never what happened last."""
+    fact = await remember.fact(butler, tea())
+    for _ in range(205):
+        await judge.confirm(butler, "fact", fact.ref)
+    await forget.forget(butler, "fact", fact.ref)
+    seen = await look.look(butler, "fact", fact.ref)
+    assert len(seen.events) == 200
+    assert seen.events[-1].event_type == "fact.retracted"
+    assert [event.seq for event in seen.events] == sorted(event.seq for event in seen.events)
+
+
+async def test_a_long_chain_is_shown_around_the_fact_that_was_asked_for(butler: Butler) -> None:
+    """A property that changed often: the value asked for is always in the line that is shown."""
+    refs = [(await remember.fact(butler, tea(f"value {number}"))).ref for number in range(130)]
+    newest = await look.look(butler, "fact", refs[-1])
+    assert newest.chain[-1].ref == refs[-1]
+    assert len(newest.chain) == 101
+    oldest = await look.look(butler, "fact", refs[0])
+    assert oldest.chain[0].ref == refs[0]
+    assert len(oldest.chain) == 101

@@ -11,6 +11,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import PermissionDenied, TargetUnavailable
 from memory_butler.models import Answer, Caller, MemoryType, NewEpisode, NewFact, NewRule, Question, Stored
 from memory_butler.operations import forget, judge, recall, remember
+from memory_butler.store.database import Database
 
 Rows = Callable[[str], list[dict[str, Any]]]
 Agent = Callable[..., Caller]
@@ -118,7 +119,8 @@ async def test_a_reference_makes_a_memory_more_recent(butler: Butler, clock: Any
     used = await know(butler, "tea tin two", importance=5)
     clock.move(days=40)
     await recall.search(butler, Question(query="two", mode="keyword"))
-    answer = await recall.search(butler, Question(query="tea tin"), bump=False)
+    answer = await recall.search(butler, Question(query="tea tin", mode="keyword"), bump=False)
+    assert len({entry.parts.relevance for entry in answer.results}) == 1
     assert answer.results[0].hit.id == used.id
 
 
@@ -349,3 +351,19 @@ async def test_default_limit_and_gate_are_settings(butler: Butler, clock: Any) -
     clock.move(days=5)
     assert await contents(configured(butler, min_confidence=0.7), "tea") == []
     assert len(await contents(configured(butler, min_confidence=0.6), "tea")) == 10
+
+
+async def test_an_answer_that_cannot_be_counted_is_given_all_the_same(butler: Butler) -> None:
+    """Another writer holds the tenant until the deadline: the results come back and say that they were not counted."""
+    await remember.fact(butler, NewFact(subject="user", predicate="tea", content="green tea"))
+    impatient = Database(butler.settings.model_copy(update={"deadline_seconds": 0.5}), butler.database.embedded)
+    await impatient.open()
+    try:
+        async with butler.database.write(butler.settings.tenant, butler.clock()):
+            answer = await recall.search(replace(butler, database=impatient), Question(query="green tea"))
+    finally:
+        await impatient.close()
+    assert [entry.hit.content for entry in answer.results] == ["green tea"]
+    assert "references were not counted" in answer.degraded[0]
+    seen = await recall.search(butler, Question(query="green tea"), bump=False)
+    assert seen.results[0].hit.last_referenced_at is None

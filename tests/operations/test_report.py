@@ -101,3 +101,17 @@ async def test_a_report_changes_nothing_and_works_on_nothing(butler: Butler, eve
     assert (found["events"], found["backlog"]["oldest_age_hours"]) == (0, None)
     assert found["rule_effectiveness"]["mean_effectiveness"] is None
     assert everything() == before
+
+
+async def test_an_agent_counts_only_what_it_may_see(butler: Butler, agent: Callable[..., Caller]) -> None:
+    """Global and its own scope, its own episodes; the whole tenant is for its administrator."""
+    await remember.fact(butler, NewFact(subject="user", predicate="a", content="for all"))
+    await remember.fact(butler, NewFact(subject="user", predicate="a", content="for money", scope="finance"))
+    await remember.episode(butler, NewEpisode(content="Paid.", butler="finance"))
+    seen = await report(butler, None, agent("health"))
+    assert seen["memories"]["facts"] == {"active": 1}
+    assert seen["memories"]["episodes"] == {}
+    assert seen["scope"] == "global and health"
+    everything = await report(butler)
+    assert everything["memories"]["facts"] == {"active": 2}
+    assert everything["memories"]["episodes"] == {"active": 1}

@@ -241,3 +241,13 @@ def test_scores_are_rounded_before_they_order(make_hit: MakeHit) -> None:
 def test_nothing_in_nothing_out() -> None:
     """No candidates, no results."""
     assert rank([], Mode.HYBRID, RULES, NOW) == []
+
+
+def test_importance_does_not_overrule_a_clearly_better_match(make_hit: Callable[..., Hit]) -> None:
+    """In a small store too: first on both lists beats second on both lists that is three points more important."""
+    best = make_hit(1, semantic_score=0.9, keyword_score=9.0, importance=5)
+    other = make_hit(2, semantic_score=0.5, keyword_score=2.0, importance=8)
+    third = make_hit(3, semantic_score=0.1, importance=5)
+    ranked = rank([other, third, best], Mode.HYBRID, RULES, NOW)
+    assert ranked[0].hit is best
+    assert ranked[1].parts.relevance < 0.7

@@ -243,6 +243,22 @@ async def test_a_killed_server_is_started_again(own_server: EmbeddedPostgres) ->
             assert connection.execute("SELECT count(*) FROM memory.butlers").fetchone() == (24,)
 
 
+async def test_a_full_pool_recovers_within_one_call(own_server: EmbeddedPostgres) -> None:
+    """Ten idle connections to a server that was stopped do not have to be found out one by one."""
+    async with _database(load_settings(home=own_server.home)) as database:
+        await asyncio.gather(*(_add(database) for _ in range(40)))
+        await asyncio.to_thread(own_server.stop)
+        await _add(database)
+        with psycopg.connect(own_server.dsn("postgres", "memory")) as connection:
+            assert connection.execute("SELECT count(*) FROM memory.butlers").fetchone() == (41,)
+
+
+async def test_the_role_setting_is_for_other_databases(own_server: EmbeddedPostgres) -> None:
+    """The embedded server brings its own role; a setting meant for another database does not lock its owner out."""
+    async with _database(load_settings(home=own_server.home), app_role="somebody_else") as database:
+        await _add(database)
+
+
 async def test_a_server_killed_under_a_transaction_is_unavailable_once(own_server: EmbeddedPostgres) -> None:
     """Whoever was in the middle is told to try again; nothing of it was written, and trying again works."""
     async with _database(load_settings(home=own_server.home), deadline_seconds=30) as database:

@@ -277,6 +277,21 @@ def test_a_missing_extension_is_named(server: EmbeddedPostgres, fresh_database: 
             superuser.execute("DROP ROLE plain_login")
 
 
+def test_an_account_that_may_not_create_the_schema_is_told_so(server: EmbeddedPostgres, fresh_database: str) -> None:
+    """The commonest mistake with a database of one's own: the error names the grant, not the driver's fault."""
+    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as superuser:
+        superuser.execute("CREATE ROLE poor_login LOGIN")
+        superuser.execute("GRANT memory_app TO poor_login")
+    try:
+        dsn = server.dsn("poor_login", fresh_database)
+        with pytest.raises(TargetUnavailable, match="may not create the schema") as problem:
+            migrate.upgrade(dsn, dsn, Names())
+        assert "GRANT CREATE ON DATABASE" in problem.value.recovery
+    finally:
+        with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as superuser:
+            superuser.execute("DROP ROLE poor_login")
+
+
 def test_an_old_pgvector_is_named(server: EmbeddedPostgres, fresh_database: str) -> None:
     """A database whose pgvector is too old is refused with its version, before anything is created."""
     with psycopg.connect(server.dsn("postgres", fresh_database), autocommit=True) as superuser:

@@ -272,6 +272,7 @@ async def test_a_search_reads_by_the_tenants_index(butler: Butler, crowd: str, g
     probe = search_index.Probe(
         words="word1 word3",
         embedding=[0.05] * 384,
+        embedding_version=butler.embedding_version,
         types=list(MemoryType),
         reach=Reach(scopes=("global", "main"), butlers=None),
         min_confidence=0.2,
@@ -287,7 +288,7 @@ async def test_a_search_reads_by_the_tenants_index(butler: Butler, crowd: str, g
         params = search_index._params(probe) | {"tenant": crowd, "with_hidden": True}
         cursor = await session._connection.execute(query, params, prepare=True)
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
-        hits, _ = await search_index.search(session, probe)
+    hits, _ = await search_index.search(butler.database, crowd, probe)
     assert len(hits) == 100
     for table in ("postings", "passages", "facts"):
         assert f"on {table} " in plan

@@ -137,8 +137,8 @@ class Tools:
         """Remember something that is true: a preference, a property, a decision, an event.
 
         A subject and a predicate have one current value: storing another content for the same pair REPLACES the old
-        fact (which is kept as history); storing the same content again confirms it. Where several values hold
-        together, let the predicate name the value: allergic_to:peanuts beside allergic_to:shellfish.
+        fact (which is kept as history); storing the same content again confirms it and changes nothing else of it.
+        Where several values hold together, let the predicate name the value: allergic_to:peanuts, allergic_to:nuts.
         Pass valid_at only for what happened at a certain time (a meeting, a purchase): such facts stand side by side.
         Do not pass the current time to mean "true now"; that is what leaving it out means.
         Returns type, id, ref and outcome: "created", "confirmed", or "superseded" with `supersedes` naming the old one.

@@ -77,6 +77,7 @@ class BatchingThread:
         self._bulk: deque[_Request] = deque()
         self._slices: deque[list[_Item]] = deque()
         self._waiting_texts = 0
+        self._unanswered: dict[int, _Request] = {}
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -89,7 +90,8 @@ class BatchingThread:
             if self._waiting_texts + len(texts) > MAX_WAITING_TEXTS:
                 raise OverloadRejected(f"{self._waiting_texts} texts already wait for their vectors.")
             self._waiting_texts += len(texts)
-            request.future.add_done_callback(lambda _: self._leave(len(texts)))
+            self._unanswered[id(request)] = request
+            request.future.add_done_callback(lambda _: self._leave(request))
             (self._urgent if urgent else self._bulk).append(request)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._live, name="memory-butler-embedding", daemon=True)
@@ -105,9 +107,10 @@ class BatchingThread:
         if thread is not None:
             await asyncio.to_thread(thread.join, CLOSE_TIMEOUT_SECONDS)
 
-    def _leave(self, count: int) -> None:
+    def _leave(self, request: _Request) -> None:
         with self._changed:
-            self._waiting_texts -= count
+            self._waiting_texts -= len(request.texts)
+            del self._unanswered[id(request)]
 
     def _live(self) -> None:
         """The thread's whole life. Whatever ends it, nobody is left waiting, and the next request starts another."""
@@ -124,7 +127,7 @@ class BatchingThread:
         finally:
             with self._changed:
                 self._thread = None
-                left = [*self._urgent, *self._bulk, *(item.request for part in self._slices for item in part)]
+                left = list(self._unanswered.values())
                 for queue in (self._urgent, self._bulk, self._slices):
                     queue.clear()
             for request in left:

@@ -9,8 +9,8 @@ from memory_butler.policy.admission import admit_brief, admit_lineage
 from memory_butler.policy.briefing import Frame, compose
 from memory_butler.policy.ranking import rank
 from memory_butler.store import search_index
+from memory_butler.store.search_index import Probe
 
-# As many candidates of each type and list as a section could hold, at this many tokens a line and half of the budget.
 TOKENS_A_LINE = 60
 FEWEST_CANDIDATES = 20
 
@@ -23,9 +23,8 @@ async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = N
     question = Question(query=request.trigger_prompt, butler=request.butler, types=tuple(MemoryType))
     budget = settings.token_budget if request.token_budget is None else request.token_budget
     probe, degraded = await probe_for(butler, caller, question)
-    probe = replace(probe, candidates=min(probe.candidates, max(FEWEST_CANDIDATES, budget // TOKENS_A_LINE)))
-    async with butler.database.read(caller.principal.tenant) as session:
-        hits, hidden = await search_index.search(session, probe, with_hidden=True)
+    probe = replace(probe, candidates=candidates_for(probe, budget))
+    hits, hidden = await search_index.search(butler.database, caller.principal.tenant, probe, with_hidden=True)
     ranked = rank(hits, Mode.HYBRID, ranking_rules(butler.settings.retrieval), probe.now)
     frame = Frame(
         token_budget=budget,
@@ -41,6 +40,11 @@ async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = N
         request_id=admit_lineage(caller.lineage).request_id,
     )
     return compose([entry for entry in ranked if _bears_on(entry, settings.min_similarity, bool(degraded))], frame)
+
+
+def candidates_for(probe: Probe, token_budget: int) -> int:
+    """As many of each type and list as the budget has room for, at so many tokens for a line."""
+    return min(probe.candidates, max(FEWEST_CANDIDATES, token_budget // TOKENS_A_LINE))
 
 
 def _bears_on(entry: Ranked, min_similarity: float, words_only: bool) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memory_butler.butler import Butler
-from memory_butler.errors import TargetUnavailable
+from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavailable
 from memory_butler.models import Answer, Caller, MemoryType, Mode, Question
 from memory_butler.operations.once import trail
 from memory_butler.policy import reach
@@ -25,12 +25,18 @@ async def search(butler: Butler, question: Question, caller: Caller | None = Non
     question = admit_question(question)
     answer = await find(butler, caller, question)
     kept = replace(answer, results=answer.results[: question.limit or butler.settings.retrieval.limit])
-    if bump and kept.results:
-        now = butler.clock()
+    return await _counted(butler, caller, kept) if bump and kept.results else kept
+
+
+async def _counted(butler: Butler, caller: Caller, answer: Answer) -> Answer:
+    """Count what is returned as referenced. An answer that was found is given even if it cannot be counted."""
+    now = butler.clock()
+    try:
         async with butler.database.write(caller.principal.tenant, now, relaxed=True) as session:
-            ids = [entry.hit.id for entry in kept.results]
-            await events.bump(session, trail(butler, caller, now), ids, "search")
-    return kept
+            await events.bump(session, trail(butler, caller, now), [entry.hit.id for entry in answer.results], "search")
+    except (TargetUnavailable, DeadlinePassed, OverloadRejected) as problem:
+        return replace(answer, degraded=(*answer.degraded, f"references were not counted: {problem.message}"))
+    return answer
 
 
 async def recall(butler: Butler, question: Question, caller: Caller | None = None) -> Answer:
@@ -41,8 +47,7 @@ async def recall(butler: Butler, question: Question, caller: Caller | None = Non
 async def find(butler: Butler, caller: Caller, question: Question) -> Answer:
     """Everything that comes into question, ranked; a pure read. One embedding, one round trip to the database."""
     probe, degraded = await probe_for(butler, caller, question)
-    async with butler.database.read(caller.principal.tenant) as session:
-        hits, _ = await search_index.search(session, probe)
+    hits, _ = await search_index.search(butler.database, caller.principal.tenant, probe)
     ranked = rank(hits, Mode(question.mode), ranking_rules(butler.settings.retrieval), probe.now)
     return Answer(results=tuple(ranked), degraded=degraded)
 
@@ -57,6 +62,7 @@ async def probe_for(butler: Butler, caller: Caller, question: Question) -> tuple
     probe = Probe(
         words=searched_words(words) if mode is not Mode.SEMANTIC else "",
         embedding=vector,
+        embedding_version=butler.embedding_version,
         types=[MemoryType(kind) for kind in question.types],
         reach=reached,
         min_confidence=retrieval.min_confidence if question.min_confidence is None else question.min_confidence,

@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from memory_butler.butler import Butler
+from memory_butler.errors import Conflict
 from memory_butler.models import (
     Caller,
     Fact,
     Link,
+    Maturity,
     MemoryType,
     NewEpisode,
     NewFact,
@@ -24,6 +26,7 @@ from memory_butler.operations.look import require
 from memory_butler.operations.once import fingerprint, trail, write_once
 from memory_butler.policy import confidence, reach, supersession
 from memory_butler.policy.admission import admit_episode, admit_fact, admit_rule, normal_name, parse_handle
+from memory_butler.policy.maturity import warning
 from memory_butler.policy.references import short_reference
 from memory_butler.store import episodes, events, facts, links, rules, search_index
 from memory_butler.store.database import Session
@@ -125,6 +128,12 @@ async def rule(butler: Butler, new: NewRule, caller: Caller | None = None) -> St
         twin = await rules.find_live_twin(session, new.scope, digest)
         source = await _source(session, caller, new.source_episode)
         marks = trail(butler, caller, now)
+        if twin and twin.maturity is Maturity.ANTI_PATTERN:
+            raise Conflict(
+                f"This rule did harm before and is kept as a warning, rule:{twin.ref}."
+                f" {warning(twin.content, twin.harmful_reasons)}",
+                recovery="Do not follow it. If it has become right, store it in words that say what is different now.",
+            )
         if twin:
             await rules.confirm(session, twin.id, now)
             extra = await _links(session, marks, (MemoryType.RULE, twin.id), source, None)

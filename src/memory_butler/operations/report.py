@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from memory_butler.butler import Butler
-from memory_butler.models import Caller, MemoryType, Tier
+from memory_butler.models import EVERY_SCOPE, Caller, MemoryType, Role, Tier
 from memory_butler.policy import reach
 from memory_butler.policy.admission import slug
 from memory_butler.policy.tiers import tier_of
@@ -28,11 +28,11 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
     """Counts by type, state and tier; confidence; backlog; rule effectiveness; the last run of each duty."""
     caller = caller or butler.local_caller()
     wanted = None if scope is None else slug(scope, "scope")
-    if wanted is not None:
-        reach.readable(caller.principal, wanted, None)
+    everything = wanted is None and caller.principal.role is Role.ADMIN
+    reached = reach.readable(caller.principal, EVERY_SCOPE if everything else wanted, None)
     now = butler.clock()
     async with butler.database.read(caller.principal.tenant) as session:
-        found = await stats.overview(session, wanted, now)
+        found = await stats.overview(session, reached, now)
     states: dict[str, Counter[str]] = {kind: Counter() for kind in MemoryType}
     maturities: Counter[str] = Counter()
     consolidation: Counter[str] = Counter()
@@ -49,7 +49,7 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
     backlog, effectiveness, log = found["backlog"][0], found["effectiveness"][0], found["log"]
     oldest = backlog["oldest"]
     return {
-        "scope": wanted or "all",
+        "scope": wanted or ("all" if everything else " and ".join(reached.scopes or ())),
         "memories": {f"{kind}s": dict(sorted(counts.items())) for kind, counts in states.items()},
         "rules_by_maturity": dict(sorted(maturities.items())),
         "episodes_by_consolidation": dict(sorted(consolidation.items())),

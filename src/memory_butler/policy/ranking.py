@@ -2,8 +2,8 @@
 
 1. The two lists, by meaning and by words, are ranked on their raw scores.
 2. They are fused by weighted reciprocal ranks (k = 60): a list a memory is not on contributes nothing.
-3. The fused value is stretched to *relevance* between 0 and 1, in the same order: first on every list is 1, last on
-   one list is near 0. The stretch matters: raw reciprocal ranks of neighbours differ by a percent, and importance would
+3. *Relevance*, between 0 and 1, follows from the place in the fused order: the first has 1, and it falls towards 0,
+   steeply at first. The fused values themselves will not do: neighbours differ by a percent, and importance would
    decide everything.
 4. score = 0.4 relevance + 0.3 importance + 0.2 recency + 0.1 effective confidence, rounded before it orders anything.
 5. Order: score, then newest, then id.
@@ -20,6 +20,9 @@ from memory_butler.policy.confidence import anchor, effective_confidence
 from memory_butler.policy.maturity import IMPORTANCE_OF_MATURITY
 
 RRF_K = 60
+# How steeply relevance falls with the place: the fifth of a hundred has 0.77, the tenth 0.58, the fiftieth 0.12.
+PLACE_K = 15
+TIE = 1e-12
 DIGITS = 6
 SECONDS_PER_DAY = 86400
 
@@ -68,22 +71,33 @@ def confidence_of(hit: Hit, now: datetime) -> float:
 
 
 def _ranks(hits: Sequence[Hit], leg: str) -> dict[UUID, int]:
-    listed = [(-score, hit.id) for hit in hits if (score := getattr(hit, leg)) is not None]
-    return {memory_id: position for position, (_, memory_id) in enumerate(sorted(listed), start=1)}
+    scored = [(score, hit.id) for hit in hits if (score := getattr(hit, leg)) is not None]
+    return _places(scored)
+
+
+def _places(scored: Sequence[tuple[float, UUID]]) -> dict[UUID, int]:
+    """The place of each in falling order; equals share one."""
+    places: dict[UUID, int] = {}
+    above, shared = math.inf, 1
+    for place, (score, memory_id) in enumerate(sorted(scored, reverse=True), start=1):
+        if score < above - TIE:
+            above, shared = score, place
+        places[memory_id] = shared
+    return places
 
 
 def _relevance(legs: Sequence[tuple[dict[UUID, int], float]]) -> dict[UUID, float]:
-    """The fused reciprocal ranks, stretched from what one place below the last would get up to first on every list."""
+    """Relevance by the place in the order of the fused reciprocal ranks."""
     fused: dict[UUID, float] = {memory_id: 0.0 for ranks, _ in legs for memory_id in ranks}
-    voting = [(ranks, weight) for ranks, weight in legs if ranks and weight]
-    if not voting:
-        return fused
-    for ranks, weight in voting:
+    for ranks, weight in legs:
         for memory_id, position in ranks.items():
             fused[memory_id] += weight / (RRF_K + position)
-    highest = sum(weight / (RRF_K + 1) for _, weight in voting)
-    lowest = min(weight / (RRF_K + len(ranks) + 1) for ranks, weight in voting)
-    return {memory_id: max(0.0, (value - lowest) / (highest - lowest)) for memory_id, value in fused.items()}
+    last = 1 / (PLACE_K + len(fused) + 1)
+    places = _places([(value, memory_id) for memory_id, value in fused.items()])
+    return {
+        memory_id: (1 / (PLACE_K + place) - last) / (1 / (PLACE_K + 1) - last) if fused[memory_id] else 0.0
+        for memory_id, place in places.items()
+    }
 
 
 def _parts(

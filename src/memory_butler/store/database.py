@@ -7,6 +7,7 @@ import select
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from memory_butler.errors import (
 from memory_butler.settings import Settings
 from memory_butler.store import migrate
 from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded_upgrade import APP, DATABASE, OWNER
 from memory_butler.store.postgres_account import is_postmaster
 from memory_butler.store.queries import Names, load_queries
 
@@ -90,11 +92,12 @@ class Session:
     async def one(self, query: str, /, **params: Any) -> Row | None:
         return await (await self.send(query, **params)).fetchone()
 
-    async def tuples(self, query: str, /, **params: Any) -> list[tuple[Any, ...]]:
-        """Rows without names, for what is read by the hundred."""
+    async def send_for_tuples(self, query: str, /, **params: Any) -> AsyncCursor[tuple[Any, ...]]:
+        """The same for what is read by the hundred, without the names. Fetched after the transaction, its rows have
+        travelled together with the statement and the COMMIT: one round trip."""
         params["tenant"] = self.tenant
         cursor = self._connection.cursor(row_factory=tuple_row)
-        return await (await cursor.execute(self._queries[query], params, binary=True)).fetchall()
+        return await cursor.execute(self._queries[query], params, binary=True)
 
     async def all(self, query: str, /, **params: Any) -> list[Row]:
         return await (await self.send(query, **params)).fetchall()
@@ -110,6 +113,9 @@ class Database:
         self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
         self._starting = asyncio.Lock()
         self._postmaster: int | None = None
+        # The embedded server comes with its own role; the setting is for databases that somebody else runs.
+        self._role = APP if embedded else settings.app_role
+        self.names = replace(self.names, app_role=self._role)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -122,13 +128,13 @@ class Database:
 
     def dsn(self) -> str:
         if self.embedded:
-            return self.embedded.dsn(self._settings.app_role, "memory")
+            return self.embedded.dsn(APP, DATABASE)
         assert self._settings.database_url
         return self._settings.database_url.get_secret_value()
 
     def owner_dsn(self) -> str:
         if self.embedded:
-            return self.embedded.dsn("memory_owner", "memory")
+            return self.embedded.dsn(OWNER, DATABASE)
         return self._settings.owner_url.get_secret_value() if self._settings.owner_url else self.dsn()
 
     async def open(self) -> None:
@@ -212,7 +218,7 @@ class Database:
     async def _bind(self, session: Session, bind: str, deadline_seconds: float, **more: Any) -> None:
         await session.send(
             bind,
-            role=self._settings.app_role,
+            role=self._role,
             search_path=f'"{self.names.schema}", "{self.names.vector}"',
             timeout_ms=str(round(deadline_seconds * 1000)),
             revision=migrate.HEAD,
@@ -257,8 +263,11 @@ class Database:
         if self._postmaster is not None:
             poll.register(self._postmaster, select.POLLIN)
         if poll.poll(0):
-            # The driver has not noticed yet, and the pool would take it back as a good one.
+            # The driver has not noticed yet, and the pool would take it back as a good one. Where one connection is
+            # gone the others are, too; tried one by one, each would make the caller wait longer.
             await connection.close()
+            assert self._pool
+            await self._pool.drain()
             raise psycopg.OperationalError("the server closed the connection")
 
 

@@ -9,6 +9,8 @@ from psycopg.types.json import Jsonb
 from memory_butler.models import Fact, NewFact, Permanence, Validity
 from memory_butler.store.database import Row, Session
 
+CHAIN_EACH_WAY = 100
+
 
 def as_fact(row: Row) -> Fact:
     row.pop("content_hash")
@@ -61,4 +63,4 @@ async def get(session: Session, memory_id: UUID | None, ref: str | None) -> Fact
 
 
 async def chain(session: Session, fact_id: UUID) -> list[Fact]:
-    return [as_fact(row) for row in await session.all("facts.chain", id=fact_id)]
+    return [as_fact(row) for row in await session.all("facts.chain", id=fact_id, each_way=CHAIN_EACH_WAY)]

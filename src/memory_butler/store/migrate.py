@@ -43,8 +43,10 @@ def upgrade(dsn: str, owner_dsn: str, names: Names, connect_timeout: int = 5) ->
     if vector and found == HEAD:
         return vector
     with psycopg.connect(owner_dsn, connect_timeout=connect_timeout) as owner:
+        # Processes that start at the same instant take turns, here as in the chain itself.
+        owner.execute("SELECT pg_advisory_xact_lock(hashtext('memory set-up'))")
         _require_versions(owner)
-        vector = vector or _install_vector(owner)
+        vector = _vector_schema(owner) or _install_vector(owner)
         _make_role(owner, names.app_role)
     migrate_to("head", owner_dsn, Names(schema=names.schema, app_role=names.app_role, vector=vector))
     return vector
@@ -54,12 +56,22 @@ def migrate_to(target: str, owner_dsn: str, names: Names) -> None:
     """Run the chain up to a revision. Processes that do so at the same time take turns."""
     from alembic import command  # noqa: PLC0415  (slow to import, and rarely needed)
     from alembic.config import Config  # noqa: PLC0415
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
 
     with as_file(files("memory_butler.store") / "migrations") as folder:
         config = Config(attributes={"owner_dsn": owner_dsn, "memory_names": names})
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         config.set_main_option("path_separator", "os")
-        command.upgrade(config, target if target != "head" else f"{LABEL}@head")
+        try:
+            command.upgrade(config, target if target != "head" else f"{LABEL}@head")
+        except DBAPIError as problem:
+            if isinstance(problem.orig, psycopg.errors.InsufficientPrivilege):
+                raise TargetUnavailable(
+                    "The database account may not create the schema.",
+                    recovery="Run GRANT CREATE ON DATABASE <database> TO <account>, or set MEMORY_BUTLER_OWNER_URL"
+                    " to an account that may.",
+                ) from problem
+            raise (problem.orig or problem) from problem
 
 
 def _vector_schema(connection: psycopg.Connection[Any]) -> str | None:
@@ -77,7 +89,6 @@ def _install_vector(owner: psycopg.Connection[Any]) -> str:
             "The database has no pgvector extension.",
             recovery="Install pgvector 0.8 or later and, as a superuser in this database, run: CREATE EXTENSION vector",
         ) from problem
-    owner.commit()
     installed = _vector_schema(owner)
     assert installed
     return installed

@@ -9,6 +9,9 @@ from psycopg.types.json import Jsonb
 from memory_butler.models import Maturity, NewRule, Rule, Validity
 from memory_butler.store.database import Row, Session
 
+# A warning names so many reasons: enough to understand it, few enough to read.
+REASONS = 5
+
 
 def as_rule(row: Row) -> Rule:
     row.pop("content_hash")
@@ -49,7 +52,7 @@ async def insert_application(session: Session, **given: Any) -> None:
 
 
 async def evidence(session: Session, rule_id: UUID) -> Row:
-    row = await session.one("rules.evidence", rule_id=rule_id)
+    row = await session.one("rules.evidence", rule_id=rule_id, reasons=REASONS)
     assert row
     return row
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Hit, MemoryType, Reach
-from memory_butler.store.database import Row, Session
+from memory_butler.store.database import Database, Row, Session
 from memory_butler.store.vectors import as_vector
 
 Vector = Sequence[float]
@@ -32,6 +32,7 @@ class Probe:
 
     words: str
     embedding: Vector | None
+    embedding_version: int
     types: Sequence[MemoryType]
     reach: Reach
     min_confidence: float
@@ -73,10 +74,13 @@ async def require_text_search(session: Session, config: str) -> None:
         )
 
 
-async def search(session: Session, probe: Probe, *, with_hidden: bool = False) -> tuple[list[Hit], dict[str, int]]:
+async def search(
+    database: Database, tenant: str, probe: Probe, *, with_hidden: bool = False
+) -> tuple[list[Hit], dict[str, int]]:
     """The raw candidates of both lists, which policy ranks; and how many of the nearest are hidden, and by what."""
-    rows = await session.tuples("search_index.search", with_hidden=with_hidden, **_params(probe))
-    found = [Hit(_TYPES[row[0]], *row[1:]) for row in rows]
+    async with database.read(tenant) as session:
+        cursor = await session.send_for_tuples("search_index.search", with_hidden=with_hidden, **_params(probe))
+    found = [Hit(_TYPES[row[0]], *row[1:]) for row in await cursor.fetchall()]
     hidden = Counter(hit.hidden_by for hit in found if hit.hidden_by)
     return [hit for hit in found if not hit.hidden_by], {why: hidden[why] for why in ("scope", "confidence")}
 
@@ -92,6 +96,7 @@ def _params(probe: Probe) -> dict[str, Any]:
         "config": probe.text_search,
         "words": probe.words,
         "embedding": None if probe.embedding is None else as_vector(probe.embedding),
+        "embedding_version": probe.embedding_version,
         "k1": probe.k1,
         "b": probe.b,
         "candidates": probe.candidates,

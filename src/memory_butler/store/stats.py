@@ -2,16 +2,19 @@
 
 from datetime import datetime
 
+from memory_butler.models import Reach
 from memory_butler.store.database import Row, Session
 
 
-async def overview(session: Session, scope: str | None, now: datetime) -> dict[str, list[Row]]:
+async def overview(session: Session, reach: Reach, now: datetime) -> dict[str, list[Row]]:
     """Everything a report on a tenant needs, in one round trip."""
+    scopes = None if reach.scopes is None else list(reach.scopes)
+    butlers = None if reach.butlers is None else list(reach.butlers)
     sent = {
-        "counts": await session.send("stats.counts", scope=scope),
-        "confidence": await session.send("stats.confidence", scope=scope, now=now),
-        "backlog": await session.send("stats.backlog", scope=scope),
-        "effectiveness": await session.send("stats.effectiveness", scope=scope),
+        "counts": await session.send("stats.counts", scopes=scopes, butlers=butlers),
+        "confidence": await session.send("stats.confidence", scopes=scopes, now=now),
+        "backlog": await session.send("stats.backlog", butlers=butlers),
+        "effectiveness": await session.send("stats.effectiveness", scopes=scopes),
         "log": await session.send("stats.log"),
         "runs": await session.send("stats.last_runs"),
     }

@@ -76,9 +76,12 @@ SELECT %(tenant)s, %(event_id)s, last_seq, 'memory.referenced', 'reference', %(n
 FROM numbered;
 
 -- name: of_memory
--- The history of one memory, oldest first.
-SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, payload
-FROM {schema}.memory_events
-WHERE tenant_id = %(tenant)s AND entity_id = %(id)s
-ORDER BY seq
-LIMIT %(limit)s;
+-- The history of one memory, oldest first; of a long one the newest part.
+SELECT * FROM (
+    SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, payload
+    FROM {schema}.memory_events
+    WHERE tenant_id = %(tenant)s AND entity_id = %(id)s
+    ORDER BY seq DESC
+    LIMIT %(limit)s
+) newest
+ORDER BY seq;

@@ -41,20 +41,21 @@ SELECT * FROM {schema}.facts
 WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
 
 -- name: chain
--- The whole line of facts that superseded one another, oldest first: by their links, as times may be equal.
+-- The line of facts that superseded one another around this one, oldest first: by their links, as times may be equal.
 WITH RECURSIVE older AS (
     SELECT f.id, f.supersedes_id, 0 AS place FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = %(id)s
     UNION ALL
     SELECT f.id, f.supersedes_id, o.place - 1
     FROM {schema}.facts f JOIN older o ON f.tenant_id = %(tenant)s AND f.id = o.supersedes_id
+    WHERE o.place > -(%(each_way)s::int)
 ), newer AS (
     SELECT f.id, 1 AS place FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.supersedes_id = %(id)s
     UNION ALL
     SELECT f.id, n.place + 1
     FROM {schema}.facts f JOIN newer n ON f.tenant_id = %(tenant)s AND f.supersedes_id = n.id
+    WHERE n.place < %(each_way)s::int
 )
 SELECT f.*
 FROM (SELECT id, place FROM older UNION ALL SELECT id, place FROM newer) line
 JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = line.id
-ORDER BY line.place, f.created_at, f.id
-LIMIT 200;
+ORDER BY line.place, f.created_at, f.id;

@@ -7,13 +7,15 @@ INSERT INTO {schema}.memory_links (
 ) ON CONFLICT DO NOTHING;
 
 -- name: around
--- All links of a memory in both directions, each saying whether its other end is still there.
-WITH ends AS (
+-- The links of a memory in both directions, of many the newest, each saying whether its other end is still there.
+WITH both_ways AS (
     SELECT l.*, l.target_type AS other_type, l.target_id AS other_id
     FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.source_id = %(id)s
     UNION ALL
     SELECT l.*, l.source_type, l.source_id
     FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.target_id = %(id)s
+), ends AS (
+    SELECT * FROM both_ways ORDER BY created_at DESC, relation, source_id, target_id LIMIT %(limit)s
 )
 SELECT e.source_type, e.source_id, e.target_type, e.target_id, e.relation, e.created_at,
     CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
@@ -25,5 +27,4 @@ LEFT JOIN {schema}.rules r ON e.other_type = 'rule' AND r.tenant_id = %(tenant)s
 LEFT JOIN {schema}.episodes p ON e.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = e.other_id
 LEFT JOIN {schema}.episode_tombstones t
     ON e.other_type = 'episode' AND t.tenant_id = %(tenant)s AND t.episode_id = e.other_id
-ORDER BY e.created_at, e.relation, e.source_id, e.target_id
-LIMIT %(limit)s;
+ORDER BY e.created_at, e.relation, e.source_id, e.target_id;

@@ -42,13 +42,15 @@ INSERT INTO {schema}.rule_applications (
 );
 
 -- name: evidence
--- All that speaks for and against a rule; each reason once, in the order they were first given.
+-- All that speaks for and against a rule; the latest reasons, each once, oldest first.
 WITH applications AS (
     SELECT * FROM {schema}.rule_applications WHERE tenant_id = %(tenant)s AND rule_id = %(rule_id)s
 ), reasons AS (
     SELECT reason, min(created_at) AS first FROM applications
     WHERE outcome = 'harmful' AND reason IS NOT NULL
     GROUP BY reason
+    ORDER BY first DESC, reason DESC
+    LIMIT %(reasons)s
 )
 SELECT
     count(*) FILTER (WHERE outcome = 'helpful') AS successes,

@@ -69,21 +69,21 @@ WITH asked AS MATERIALIZED (
         round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
-        AND (SELECT embedding FROM asked) IS NOT NULL
+        AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), rules_by_meaning AS MATERIALIZED (
     SELECT p.memory_id AS id,
         round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
-        AND (SELECT embedding FROM asked) IS NOT NULL
+        AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), episodes_by_meaning AS MATERIALIZED (
     SELECT p.memory_id AS id,
         round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
-        AND (SELECT embedding FROM asked) IS NOT NULL
+        AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), by_words AS MATERIALIZED (
     -- BM25 over everything the tenant has, whoever may see it, so that a word weighs the same for every reader.
@@ -161,6 +161,7 @@ WITH asked AS MATERIALIZED (
         SELECT round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6
         FROM {schema}.passages p
         WHERE p.tenant_id = %(tenant)s AND p.memory_type = worded.memory_type AND p.memory_id = worded.id
+            AND p.embedding_version = %(embedding_version)s
     )) AS similarity, NULL AS hidden_by
     FROM near FULL JOIN worded USING (id)
     UNION ALL
