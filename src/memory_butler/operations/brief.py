@@ -11,7 +11,7 @@ from memory_butler.policy.ranking import rank
 from memory_butler.store import search_index
 from memory_butler.store.search_index import Probe
 
-TOKENS_A_LINE = 60
+TOKENS_A_LINE = 75
 FEWEST_CANDIDATES = 20
 
 

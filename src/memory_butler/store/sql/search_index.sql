@@ -101,14 +101,14 @@ WITH asked AS MATERIALIZED (
     WHERE t.tenant_id = %(tenant)s
     GROUP BY p.memory_id
 ), near AS MATERIALIZED (
-    (SELECT n.id, n.score
+    (SELECT 'fact' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM facts_by_meaning ORDER BY score DESC, id) n
     CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
         AND {schema}.readable(f.validity, f.scope, {schema}.effective_confidence(f.confidence, f.decay_rate,
             coalesce(f.last_confirmed_at, f.created_at), %(now)s), %(scopes)s, %(min_confidence)s) OFFSET 0) seen
     ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT n.id, n.score
+    (SELECT 'rule' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM rules_by_meaning ORDER BY score DESC, id) n
     CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = n.id
         AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
@@ -116,7 +116,7 @@ WITH asked AS MATERIALIZED (
             %(now)s) END, %(scopes)s, %(min_confidence)s) OFFSET 0) seen
     ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT n.id, n.score
+    (SELECT 'episode' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM episodes_by_meaning ORDER BY score DESC, id) n
     CROSS JOIN LATERAL (SELECT FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
         AND e.validity = 'active' AND e.expires_at > %(now)s
@@ -146,26 +146,27 @@ WITH asked AS MATERIALIZED (
         AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
     ORDER BY w.score DESC, w.id LIMIT %(candidates)s)
 ), hidden AS MATERIALIZED (
-    SELECT f.id,
+    SELECT 'fact' AS memory_type, f.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
     FROM (SELECT id FROM facts_by_meaning WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
     JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = n.id
     WHERE f.validity IN ('active', 'fading') AND f.id NOT IN (SELECT id FROM near)
     UNION ALL
-    SELECT r.id, CASE WHEN %(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END
+    SELECT 'rule', r.id,
+        CASE WHEN %(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END
     FROM (SELECT id FROM rules_by_meaning WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
     JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = n.id
     WHERE r.validity IN ('active', 'fading') AND r.id NOT IN (SELECT id FROM near)
 ), candidates AS MATERIALIZED (
-    SELECT id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
+    SELECT memory_type, id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
         SELECT round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6
         FROM {schema}.passages p
         WHERE p.tenant_id = %(tenant)s AND p.memory_type = worded.memory_type AND p.memory_id = worded.id
             AND p.embedding_version = %(embedding_version)s
     )) AS similarity, NULL AS hidden_by
-    FROM near FULL JOIN worded USING (id)
+    FROM near FULL JOIN worded USING (memory_type, id)
     UNION ALL
-    SELECT id, NULL, NULL, NULL, hidden_by FROM hidden
+    SELECT memory_type, id, NULL, NULL, NULL, hidden_by FROM hidden
 )
 SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope,
     f.source_butler AS butler, f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity,
@@ -173,13 +174,16 @@ SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similar
     f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
     NULL::text[] AS harmful_reasons
 FROM candidates c JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
+WHERE c.memory_type = 'fact'
 UNION ALL
 SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, r.scope, r.source_butler,
     NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence, r.decay_rate, r.created_at,
     r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons
 FROM candidates c JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
+WHERE c.memory_type = 'rule'
 UNION ALL
 SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
     NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
     e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL
-FROM candidates c JOIN {schema}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id;
+FROM candidates c JOIN {schema}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
+WHERE c.memory_type = 'episode';
