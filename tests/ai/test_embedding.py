@@ -55,7 +55,12 @@ class SlowModel:
 
     def __init__(self) -> None:
         self.may_run = threading.Event()
+        self.running = threading.Event()
         self.runs: list[list[int]] = []
+
+    async def at_work(self) -> None:
+        """Until the thread has taken up its first texts."""
+        assert await asyncio.to_thread(self.running.wait, 10)
 
     def tokenize(self, text: str) -> list[int]:
         if "\ud800" in text:
@@ -63,6 +68,7 @@ class SlowModel:
         return [1] * len(text)
 
     def run(self, rows: Sequence[list[int]]) -> Vectors:
+        self.running.set()
         assert self.may_run.wait(10)
         self.runs.append([len(row) for row in rows])
         if any(len(row) == 13 for row in rows):
@@ -193,9 +199,9 @@ async def test_a_query_goes_ahead_of_a_bulk_load() -> None:
     model = SlowModel()
     thread = BatchingThread(lambda: model)
     bulk = asyncio.create_task(thread.vectors(["x" * 100] * 500, urgent=False))
-    await asyncio.sleep(0.05)
+    await model.at_work()
     query = asyncio.create_task(thread.vectors(["q"], urgent=True))
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)  # the task has put its texts in the queue
     model.may_run.set()
     await asyncio.gather(bulk, query)
     assert [1] in model.runs[:2]
@@ -206,9 +212,9 @@ async def test_a_small_request_does_not_wait_for_a_large_one() -> None:
     model = SlowModel()
     thread = BatchingThread(lambda: model)
     bulk = asyncio.create_task(thread.vectors(["x" * 100] * 1000, urgent=False))
-    await asyncio.sleep(0.05)
+    await model.at_work()
     small = asyncio.create_task(thread.vectors(["yyyy"], urgent=False))
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)  # the task has put its texts in the queue
     model.may_run.set()
     assert (await small).tolist() == [[4.0]]
     assert any(4 in run for run in model.runs[: 2 * batching.WINDOW_TEXTS])
@@ -221,9 +227,9 @@ async def test_requests_that_wait_together_run_together_in_bounded_slices() -> N
     thread = BatchingThread(lambda: model)
     lengths = [5, 200, 6, 300, 5, 60, 61, 62, 63]
     first = asyncio.create_task(thread.vectors(["first"], urgent=True))
-    await asyncio.sleep(0.05)
+    await model.at_work()
     rest = [asyncio.create_task(thread.vectors(["x" * length], urgent=False)) for length in lengths]
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)  # the task has put its texts in the queue
     model.may_run.set()
     assert [(await task).item() for task in rest] == lengths
     assert sorted(length for run in model.runs for length in run) == sorted([*lengths, 5])
@@ -237,7 +243,7 @@ async def test_giving_up_waiting_harms_nobody_and_saves_the_work() -> None:
     model = SlowModel()
     thread = BatchingThread(lambda: model)
     given_up = asyncio.create_task(thread.vectors(["x" * 200] * 1000, urgent=False))
-    await asyncio.sleep(0.05)
+    await model.at_work()
     given_up.cancel()
     with pytest.raises(asyncio.CancelledError):
         await given_up
@@ -283,9 +289,9 @@ async def test_closing_fails_what_still_waits() -> None:
     model = SlowModel()
     thread = BatchingThread(lambda: model)
     waiting = [asyncio.create_task(thread.vectors(["x" * 200] * 10, urgent=urgent)) for urgent in (False, False, True)]
-    await asyncio.sleep(0.05)
+    await model.at_work()
     closing = asyncio.create_task(thread.close())
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)  # the task has put its texts in the queue
     model.may_run.set()
     await closing
     results = await asyncio.gather(*waiting, return_exceptions=True)
@@ -298,7 +304,7 @@ async def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     model = SlowModel()
     thread = BatchingThread(lambda: model)
     first = asyncio.create_task(thread.vectors(["a", "b"], urgent=False))
-    await asyncio.sleep(0.05)
+    await model.at_work()
     with pytest.raises(OverloadRejected):
         await thread.vectors(["c", "d"], urgent=False)
     model.may_run.set()
