@@ -325,6 +325,19 @@ async def test_the_length_of_the_candidate_lists_bounds_the_answer(butler: Butle
     assert len(await contents(configured(butler, candidates=20), "tea", mode="semantic", limit=50)) == 15
 
 
+@pytest.mark.parametrize("mode", ["semantic", "keyword"])
+async def test_what_a_reader_may_see_is_found_behind_any_number_of_better_matches(
+    butler: Butler, agent: Agent, mode: str
+) -> None:
+    """Fifty facts of another butler's stand before three of its own: the three are found, from lists of ten."""
+    for n in range(50):
+        await know(butler, f"tea {n}", scope="kitchen")
+    for n in range(3):
+        await know(butler, f"tea with biscuits, cake and many other words besides {n}")
+    found = await contents(configured(butler, candidates=10), "tea", agent("main"), mode=mode, limit=50)
+    assert len(found) == 3
+
+
 async def test_bm25_settings_change_keyword_scores(butler: Butler) -> None:
     """k1 decides how much repetition counts, b how much length does."""
     await know(butler, "tea tea tea", predicate="a")

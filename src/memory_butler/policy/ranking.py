@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from memory_butler.models import Hit, Maturity, MemoryType, Mode, Ranked, ScoreParts
 from memory_butler.policy.confidence import anchor, effective_confidence
@@ -42,13 +41,14 @@ class RankingRules:
 
 def rank(hits: Sequence[Hit], mode: Mode, rules: RankingRules, now: datetime) -> list[Ranked]:
     """Every candidate with its score and the parts of it, best first."""
-    semantic = _ranks(hits, "semantic_score") if mode is not Mode.KEYWORD else {}
-    keyword = _ranks(hits, "keyword_score") if mode is not Mode.SEMANTIC else {}
-    relevance = _relevance([(semantic, rules.semantic_weight), (keyword, rules.keyword_weight)])
+    nowhere: list[int | None] = [None] * len(hits)
+    semantic = _places([hit.semantic_score for hit in hits]) if mode is not Mode.KEYWORD else nowhere
+    keyword = _places([hit.keyword_score for hit in hits]) if mode is not Mode.SEMANTIC else nowhere
+    relevance = _relevance(semantic, keyword, rules)
     ranked = [
-        Ranked(hit, _parts(hit, (semantic.get(hit.id), keyword.get(hit.id)), relevance[hit.id], rules, now))
-        for hit in hits
-        if hit.id in relevance
+        Ranked(hit, _parts(hit, (by_meaning, by_words), relevant, rules, now))
+        for hit, by_meaning, by_words, relevant in zip(hits, semantic, keyword, relevance, strict=True)
+        if by_meaning or by_words
     ]
     return sorted(ranked, key=lambda r: (-r.parts.score, -r.hit.created_at.timestamp(), r.hit.id))
 
@@ -70,34 +70,28 @@ def confidence_of(hit: Hit, now: datetime) -> float:
     return effective_confidence(hit.confidence, hit.decay_rate, anchor(hit.created_at, hit.last_confirmed_at), now)
 
 
-def _ranks(hits: Sequence[Hit], leg: str) -> dict[UUID, int]:
-    scored = [(score, hit.id) for hit in hits if (score := getattr(hit, leg)) is not None]
-    return _places(scored)
-
-
-def _places(scored: Sequence[tuple[float, UUID]]) -> dict[UUID, int]:
-    """The place of each in falling order; equals share one."""
-    places: dict[UUID, int] = {}
+def _places(scores: Sequence[float | None]) -> list[int | None]:
+    """The place of each in falling order, from 1; equals share one, and what has no score has no place."""
+    places: list[int | None] = [None] * len(scores)
     above, shared = math.inf, 1
-    for place, (score, memory_id) in enumerate(sorted(scored, reverse=True), start=1):
+    falling = sorted(((score, at) for at, score in enumerate(scores) if score is not None), reverse=True)
+    for place, (score, at) in enumerate(falling, start=1):
         if score < above - TIE:
             above, shared = score, place
-        places[memory_id] = shared
+        places[at] = shared
     return places
 
 
-def _relevance(legs: Sequence[tuple[dict[UUID, int], float]]) -> dict[UUID, float]:
+def _relevance(semantic: Sequence[int | None], keyword: Sequence[int | None], rules: RankingRules) -> list[float]:
     """Relevance by the place in the order of the fused reciprocal ranks."""
-    fused: dict[UUID, float] = {memory_id: 0.0 for ranks, _ in legs for memory_id in ranks}
-    for ranks, weight in legs:
-        for memory_id, position in ranks.items():
-            fused[memory_id] += weight / (RRF_K + position)
+    fused = [
+        (rules.semantic_weight / (RRF_K + by_meaning) if by_meaning else 0.0)
+        + (rules.keyword_weight / (RRF_K + by_words) if by_words else 0.0)
+        for by_meaning, by_words in zip(semantic, keyword, strict=True)
+    ]
+    places = _places([value or None for value in fused])
     last = 1 / (PLACE_K + len(fused) + 1)
-    places = _places([(value, memory_id) for memory_id, value in fused.items()])
-    return {
-        memory_id: (1 / (PLACE_K + place) - last) / (1 / (PLACE_K + 1) - last) if fused[memory_id] else 0.0
-        for memory_id, place in places.items()
-    }
+    return [(1 / (PLACE_K + place) - last) / (1 / (PLACE_K + 1) - last) if place else 0.0 for place in places]
 
 
 def _parts(

@@ -1,4 +1,8 @@
-"""Named queries: one `.sql` file per noun, each query with a name and a line of purpose."""
+"""Named queries: one `.sql` file per noun, each query with a name and a line of purpose.
+
+What several queries of a file, or several places of one, have in common stands above them as a named *part*; `{name}`
+puts it in.
+"""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +11,7 @@ from importlib.resources import files
 
 from psycopg import sql
 
-_HEAD = re.compile(r"^-- name: (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
+_HEAD = re.compile(r"^-- (name|part): (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,15 @@ def _sources() -> dict[str, str]:
             continue
         text = file.read_text(encoding="utf-8")
         heads = list(_HEAD.finditer(text))
+        parts: dict[str, str] = {}
         for head, following in zip(heads, [*heads[1:], None], strict=True):
-            body = text[head.end() : following.start() if following else len(text)]
-            found[f"{file.name.removesuffix('.sql')}.{head[1]}"] = body.strip().removesuffix(";")
+            body = text[head.end() : following.start() if following else len(text)].strip().removesuffix(";")
+            for part, words in parts.items():
+                body = body.replace("{" + part + "}", words)
+            if head[1] == "part":
+                parts[head[2]] = body
+            else:
+                found[f"{file.name.removesuffix('.sql')}.{head[2]}"] = body
     return found
 
 

@@ -55,6 +55,37 @@ WHERE tenant_id = %(tenant)s AND id > %(after)s
 ORDER BY id
 LIMIT %(limit)s;
 
+-- part: nearness
+-- How near a memory's passages are: vectors have length 1, so the inner product is the cosine; the best passage counts.
+round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6
+
+-- part: facts_by_meaning
+-- Every fact with its nearness. The order is the index's own: it keeps a plan made for small tenants from hashing the
+-- passages of a large one.
+SELECT p.memory_id AS id, {nearness} AS score
+FROM {schema}.passages p
+WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
+    AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
+
+-- part: seen_fact
+-- Keeps the facts of a list that the caller may see.
+CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
+    AND {schema}.readable(f.validity, f.scope, {schema}.effective_confidence(f.confidence, f.decay_rate,
+        coalesce(f.last_confirmed_at, f.created_at), %(now)s), %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+
+-- part: seen_rule
+-- Keeps the rules of a list that the caller may see.
+CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = n.id
+    AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
+        {schema}.effective_confidence(r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at),
+        %(now)s) END, %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+
+-- part: seen_episode
+-- Keeps the episodes of a list that the caller may see.
+CROSS JOIN LATERAL (SELECT FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
+    AND e.validity = 'active' AND e.expires_at > %(now)s
+    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
+
 -- name: search
 -- The raw candidates, the best of each type by meaning and by words. Both lists are weighed whole and walked from the
 -- top until enough of what the caller may see is found: no limit can cut a result that a filter would have let through.
@@ -62,93 +93,77 @@ LIMIT %(limit)s;
 WITH asked AS MATERIALIZED (
     -- Read once: a cached plan would read the query's vector anew for every passage it is compared with.
     SELECT %(embedding)s::{vector}.vector AS embedding
-), facts_by_meaning AS MATERIALIZED (
-    -- Vectors have length 1, so the inner product is the cosine. A memory counts as its best passage. The order is the
-    -- index's own: it keeps a plan made for small tenants from hashing the passages of a large one.
-    SELECT p.memory_id AS id,
-        round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
-    FROM {schema}.passages p
-    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
-        AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
-    GROUP BY p.memory_id ORDER BY p.memory_id
+), facts_ahead AS MATERIALIZED (
+    -- The list of facts is the long one. Its head, which a heap finds without sorting all of it, mostly suffices.
+    {facts_by_meaning}
+    GROUP BY p.memory_id ORDER BY score DESC, p.memory_id LIMIT 4 * %(candidates)s
+), facts_near AS MATERIALIZED (
+    SELECT n.id, n.score FROM facts_ahead n {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), rules_by_meaning AS MATERIALIZED (
-    SELECT p.memory_id AS id,
-        round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
+    SELECT p.memory_id AS id, {nearness} AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
         AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), episodes_by_meaning AS MATERIALIZED (
-    SELECT p.memory_id AS id,
-        round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6 AS score
+    SELECT p.memory_id AS id, {nearness} AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
         AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), by_words AS MATERIALIZED (
     -- BM25 over everything the tenant has, whoever may see it, so that a word weighs the same for every reader.
-    SELECT max(p.memory_type) AS memory_type, p.memory_id AS id, round(1e6 * sum(
-            ln(1 + (greatest(t.documents, p.spread) - p.spread + 0.5::float8) / (p.spread + 0.5::float8))
-            * p.frequency * (%(k1)s::float8 + 1)
-            / (p.frequency + %(k1)s * (1 - %(b)s::float8 + %(b)s * p.words * t.documents / greatest(t.document_words, 1)))
-        )) / 1e6 AS score
-    FROM {schema}.tenants t
+    SELECT max(p.memory_type) AS memory_type, p.memory_id AS id,
+        round(1e6 * sum(s.gain * p.frequency / (p.frequency + t.base + t.slope * p.words))) / 1e6 AS score
+    FROM (
+        SELECT documents, %(k1)s::float8 * (1 - %(b)s::float8) AS base,
+            %(k1)s::float8 * %(b)s::float8 * documents / greatest(document_words, 1) AS slope
+        FROM {schema}.tenants WHERE tenant_id = %(tenant)s OFFSET 0
+    ) t
     CROSS JOIN unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS asked (lexeme)
     CROSS JOIN LATERAL (
-        SELECT memory_type, memory_id, frequency, words, count(*) OVER () AS spread
+        SELECT (%(k1)s::float8 + 1)
+            * ln(1 + (greatest(t.documents, c.spread) - c.spread + 0.5::float8) / (c.spread + 0.5::float8)) AS gain
+        FROM (SELECT count(*) AS spread FROM {schema}.postings
+            WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme) c
+        OFFSET 0
+    ) s
+    CROSS JOIN LATERAL (
+        SELECT memory_type, memory_id, frequency::float8 AS frequency, words::float8 AS words
         FROM {schema}.postings WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme
     ) p
-    WHERE t.tenant_id = %(tenant)s
     GROUP BY p.memory_id
 ), near AS MATERIALIZED (
+    SELECT 'fact' AS memory_type, id, score FROM facts_near
+    UNION ALL
     (SELECT 'fact' AS memory_type, n.id, n.score
-    FROM (SELECT id, score FROM facts_by_meaning ORDER BY score DESC, id) n
-    CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
-        AND {schema}.readable(f.validity, f.scope, {schema}.effective_confidence(f.confidence, f.decay_rate,
-            coalesce(f.last_confirmed_at, f.created_at), %(now)s), %(scopes)s, %(min_confidence)s) OFFSET 0) seen
-    ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    FROM ({facts_by_meaning} AND (SELECT count(*) < %(candidates)s FROM facts_near)
+        GROUP BY p.memory_id ORDER BY score DESC, p.memory_id OFFSET 4 * %(candidates)s) n
+    {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
     (SELECT 'rule' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM rules_by_meaning ORDER BY score DESC, id) n
-    CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = n.id
-        AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
-            {schema}.effective_confidence(r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at),
-            %(now)s) END, %(scopes)s, %(min_confidence)s) OFFSET 0) seen
-    ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    {seen_rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
     (SELECT 'episode' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM episodes_by_meaning ORDER BY score DESC, id) n
-    CROSS JOIN LATERAL (SELECT FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
-        AND e.validity = 'active' AND e.expires_at > %(now)s
-        AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
-    ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    {seen_episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
 ), worded AS MATERIALIZED (
-    (SELECT 'fact' AS memory_type, w.id, w.score
-    FROM (SELECT id, score FROM by_words WHERE memory_type = 'fact' AND %(with_facts)s ORDER BY score DESC, id) w
-    CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = w.id
-        AND {schema}.readable(f.validity, f.scope, {schema}.effective_confidence(f.confidence, f.decay_rate,
-            coalesce(f.last_confirmed_at, f.created_at), %(now)s), %(scopes)s, %(min_confidence)s) OFFSET 0) seen
-    ORDER BY w.score DESC, w.id LIMIT %(candidates)s)
+    (SELECT 'fact' AS memory_type, n.id, n.score
+    FROM (SELECT id, score FROM by_words WHERE memory_type = 'fact' AND %(with_facts)s ORDER BY score DESC, id) n
+    {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT 'rule' AS memory_type, w.id, w.score
-    FROM (SELECT id, score FROM by_words WHERE memory_type = 'rule' AND %(with_rules)s ORDER BY score DESC, id) w
-    CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = w.id
-        AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
-            {schema}.effective_confidence(r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at),
-            %(now)s) END, %(scopes)s, %(min_confidence)s) OFFSET 0) seen
-    ORDER BY w.score DESC, w.id LIMIT %(candidates)s)
+    (SELECT 'rule' AS memory_type, n.id, n.score
+    FROM (SELECT id, score FROM by_words WHERE memory_type = 'rule' AND %(with_rules)s ORDER BY score DESC, id) n
+    {seen_rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT 'episode' AS memory_type, w.id, w.score
-    FROM (SELECT id, score FROM by_words WHERE memory_type = 'episode' AND %(with_episodes)s
-        ORDER BY score DESC, id) w
-    CROSS JOIN LATERAL (SELECT FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = w.id
-        AND e.validity = 'active' AND e.expires_at > %(now)s
-        AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
-    ORDER BY w.score DESC, w.id LIMIT %(candidates)s)
+    (SELECT 'episode' AS memory_type, n.id, n.score
+    FROM (SELECT id, score FROM by_words WHERE memory_type = 'episode' AND %(with_episodes)s ORDER BY score DESC, id) n
+    {seen_episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
 ), hidden AS MATERIALIZED (
     SELECT 'fact' AS memory_type, f.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
-    FROM (SELECT id FROM facts_by_meaning WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
+    FROM (SELECT id FROM facts_ahead WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
     JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = n.id
     WHERE f.validity IN ('active', 'fading') AND f.id NOT IN (SELECT id FROM near)
     UNION ALL
@@ -159,7 +174,7 @@ WITH asked AS MATERIALIZED (
     WHERE r.validity IN ('active', 'fading') AND r.id NOT IN (SELECT id FROM near)
 ), candidates AS MATERIALIZED (
     SELECT memory_type, id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
-        SELECT round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6
+        SELECT {nearness}
         FROM {schema}.passages p
         WHERE p.tenant_id = %(tenant)s AND p.memory_type = worded.memory_type AND p.memory_id = worded.id
             AND p.embedding_version = %(embedding_version)s
