@@ -15,7 +15,7 @@ def test_defaults_are_those_of_the_contract(tmp_path: Path, monkeypatch: pytest.
     weights = found.retrieval.weights
     assert (weights.relevance, weights.importance, weights.recency, weights.confidence) == (0.4, 0.3, 0.2, 0.1)
     assert (found.retrieval.min_confidence, found.retrieval.limit) == (0.2, 10)
-    assert (found.briefing.token_budget, found.episode_ttl_days) == (3000, 7)
+    assert (found.briefing.token_budget, found.lifecycle.eden.ttl_days) == (3000, 7)
     assert (found.host, found.port, found.db_schema) == ("127.0.0.1", 8150, "memory")
     quotas = found.briefing.quotas
     assert quotas.facts + quotas.rules + quotas.episodes <= 1
@@ -31,12 +31,12 @@ def test_the_file_in_the_home_folder_is_read(tmp_path: Path) -> None:
 
 def test_the_environment_names_the_home_and_beats_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """MEMORY_BUTLER_… comes before config.toml, and an argument before both."""
-    (tmp_path / "config.toml").write_text("port = 1\nepisode_ttl_days = 3\n")
+    (tmp_path / "config.toml").write_text("port = 1\nlifecycle.eden.ttl_days = 3\n")
     monkeypatch.setenv("MEMORY_BUTLER_HOME", str(tmp_path))
     monkeypatch.setenv("MEMORY_BUTLER_PORT", "2")
     monkeypatch.setenv("MEMORY_BUTLER_RETRIEVAL__LIMIT", "4")
     found = load_settings()
-    assert (found.home, found.port, found.retrieval.limit, found.episode_ttl_days) == (tmp_path, 2, 4, 3)
+    assert (found.home, found.port, found.retrieval.limit, found.lifecycle.eden.ttl_days) == (tmp_path, 2, 4, 3)
     assert load_settings(port=5).port == 5
 
 
@@ -109,4 +109,4 @@ def test_every_setting_says_what_it_is() -> None:
                 groups.append(field.annotation)
             else:
                 assert field.description, f"{group.__name__}.{name}"
-    assert len(groups) == 6
+    assert len(groups) == 10

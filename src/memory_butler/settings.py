@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
@@ -95,6 +95,107 @@ class Embedding(Group):
     query_cache: int = Field(1024, ge=0, le=1_000_000, description="Query vectors kept in memory.")
 
 
+class EdenTier(Group):
+    """Episodes: what happened, raw and short-lived."""
+
+    ttl_days: float = Field(7, gt=0, description="Days an episode is kept.")
+    capacity: int = Field(50_000, ge=1, description="Episodes a butler keeps; the oldest consolidated go first.")
+    first_after_sessions: int = Field(
+        3, ge=1, description="Sessions that must have referred to an episode to put it first in line for consolidation."
+    )
+    first_after_hours: float = Field(6, ge=0, description="Age that such an episode must have.")
+    protected_from: int = Field(
+        3, ge=1, description="References from which an episode is kept, past its time, until it is consolidated."
+    )
+
+    @model_validator(mode="after")
+    def _live_long_enough(self) -> Self:
+        if self.first_after_hours >= self.ttl_days * 24:
+            raise ValueError(
+                f"first_after_hours ({self.first_after_hours:g}) is no less than ttl_days ({self.ttl_days:g} days):"
+                " no episode would ever be old enough"
+            )
+        return self
+
+
+class MidTier(Group):
+    """Facts that are ephemeral, volatile or standard, and rules that have yet to prove themselves."""
+
+    capacity: int = Field(100_000, ge=1, description="Live mid-term memories a butler keeps.")
+    stale_after_days: float | None = Field(
+        None, gt=0, description="Days without a reference after which one is evicted; unset: fading alone decides."
+    )
+    promote_after_references: int = Field(10, ge=1, description="References that promote a fact one permanence.")
+    promote_after_days: float = Field(7, ge=0, description="Days over which those references must be spread.")
+
+    @model_validator(mode="after")
+    def _promote_before_stale(self) -> Self:
+        if self.stale_after_days is not None and self.promote_after_days > self.stale_after_days:
+            raise ValueError(
+                f"promote_after_days ({self.promote_after_days:g}) is more than stale_after_days"
+                f" ({self.stale_after_days:g}): what is used steadily could be evicted before it is promoted"
+            )
+        return self
+
+
+class LongTier(Group):
+    """Facts that are stable or permanent, and rules that are established or proven."""
+
+    capacity: int = Field(100_000, ge=1, description="Live long-term memories a butler keeps.")
+    stale_after_days: float | None = Field(
+        None, gt=0, description="Days without a reference after which one is evicted; unset: fading alone decides."
+    )
+
+
+# The numbers of the generational idea: small tiers, quick turnover.
+GENERATIONAL: dict[str, dict[str, Any]] = {
+    "eden": {"ttl_days": 1, "capacity": 1000},
+    "mid": {"capacity": 500, "stale_after_days": 30},
+    "long": {"capacity": 200, "stale_after_days": 365},
+}
+
+
+class Lifecycle(Group):
+    """How memories move from one generation to the next, and out."""
+
+    preset: Literal["generous", "generational"] = Field(
+        "generous",
+        description="Where the numbers below start from; `generational` has small tiers and quick turnover.",
+    )
+    eden: EdenTier = EdenTier()
+    mid: MidTier = MidTier()
+    long: LongTier = LongTier()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _start_from_preset(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("preset") != "generational":
+            return given
+        return _merged(GENERATIONAL, given)
+
+    def changed(self, by: dict[str, Any]) -> "Lifecycle":
+        """The same with some numbers replaced."""
+        own = self.model_dump(exclude_unset=True)
+        return Lifecycle.model_validate(_merged(own, by))
+
+
+class ButlerSettings(Group):
+    """What differs for one butler."""
+
+    lifecycle: dict[str, Any] = Field(
+        default_factory=dict, description="Any of the settings under `lifecycle`, for this butler alone."
+    )
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Nested dictionaries, the second laid over the first."""
+    both = dict(base)
+    for name, value in over.items():
+        mine = both.get(name)
+        both[name] = _merged(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
+    return both
+
+
 class Settings(BaseSettings):
     """All settings of Memory Butler."""
 
@@ -103,7 +204,6 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
-        nested_model_default_partial_update=True,
     )
 
     home: Path = Field(Path("~/.memory-butler"), description="Home folder: database, model cache, config file, logs.")
@@ -123,12 +223,20 @@ class Settings(BaseSettings):
     butler: Name = Field("main", description="Name this process calls itself when a call names no butler.")
     host: str = Field("127.0.0.1", description="Address `serve` listens on.")
     port: int = Field(8150, ge=0, le=65535, description="Port `serve` listens on.")
-    episode_ttl_days: float = Field(7, gt=0, description="Days an episode is kept.")
     idempotency_days: float = Field(7, gt=0, description="Days an idempotency key is remembered.")
     log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="Least severe log line written.")
     retrieval: Retrieval = Retrieval()
     briefing: BriefingSettings = BriefingSettings()
     embedding: Embedding = Embedding()
+    lifecycle: Lifecycle = Lifecycle()
+    butlers: dict[Name, ButlerSettings] = Field(
+        default_factory=dict, description="What differs for single butlers, by name."
+    )
+
+    def lifecycle_of(self, butler: str) -> Lifecycle:
+        """The lifecycle of one butler's memories: the general one, with what was set for this butler."""
+        own = self.butlers.get(butler)
+        return self.lifecycle.changed(own.lifecycle) if own else self.lifecycle
 
     @classmethod
     def settings_customise_sources(
@@ -146,6 +254,17 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _resolve_home(self) -> Self:
         object.__setattr__(self, "home", self.home.expanduser().absolute())
+        return self
+
+    @model_validator(mode="after")
+    def _check_butlers(self) -> Self:
+        for name in self.butlers:
+            try:
+                self.lifecycle_of(name)
+            except ValidationError as problem:
+                first = problem.errors()[0]
+                place = ".".join(["butlers", name, "lifecycle", *(str(part) for part in first["loc"])])
+                raise ValueError(f"{place}: {first['msg']}") from problem
         return self
 
 

@@ -14,6 +14,7 @@ from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound, Perm
 from memory_butler.models import Caller, Lineage, NewEpisode, NewFact, NewRule, Question, Stored, Validity
 from memory_butler.operations import forget, judge, look, recall, remember
 from memory_butler.operations.remember import content_hash
+from memory_butler.settings import EdenTier, Lifecycle
 
 Rows = Callable[[str], list[dict[str, Any]]]
 Everything = Callable[[], dict[str, list[str]]]
@@ -67,7 +68,9 @@ async def test_an_episode_has_two_times(butler: Butler, rows: Rows) -> None:
 
 async def test_the_time_an_episode_is_kept_is_a_setting(butler: Butler, rows: Rows) -> None:
     """Two days instead of seven when the settings say so."""
-    shorter = replace(butler, settings=butler.settings.model_copy(update={"episode_ttl_days": 2.0}))
+    shorter = replace(
+        butler, settings=butler.settings.model_copy(update={"lifecycle": Lifecycle(eden=EdenTier(ttl_days=2))})
+    )
     await remember.episode(shorter, NewEpisode(content="They met.", butler="health"))
     assert rows("episodes")[0]["expires_at"] == butler.clock() + timedelta(days=2)
 

@@ -35,6 +35,7 @@ KNOWN = Fact(
     reference_count=0,
     metadata={},
     request_id=None,
+    pinned=False,
 )
 
 

@@ -113,14 +113,18 @@ def test_every_table_with_a_tenant_is_secured(owner: Connection) -> None:
         "SELECT tablename, qual, with_check FROM pg_policies WHERE schemaname = 'memory'"
     ).fetchall()
     assert {row[0] for row in policies} == {row[1] for row in found}
-    assert all(row[1] == row[2] and "memory_butler.tenant" in row[1] for row in policies)
+    odd = [row for row in policies if row[1] != row[2] or "memory_butler.tenant" not in row[1]]
+    # Upkeep asks for the tenants' names through a function of the owner's; the program's role cannot read the table so.
+    assert odd == [("tenants", "true", None)]
 
 
 def test_tables_without_a_tenant_are_these_alone(owner: Connection) -> None:
     """What belongs to nobody is a short list: a table that forgot its tenant shows up here."""
     found = owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'memory'").fetchall()
     secured = {row[1] for row in owner.execute(WITH_TENANT).fetchall()}
-    assert {row[0] for row in found} - secured == {"alembic_version", "embedding_versions", "lifecycle_transitions"}
+    queue = {"procrastinate_" + name for name in ("jobs", "events", "workers", "periodic_defers")}
+    alone = {"alembic_version", "embedding_versions", "lifecycle_transitions"}
+    assert {row[0] for row in found} - secured == alone | queue
 
 
 def test_the_program_works_as_a_role_that_owns_nothing(owner: Connection) -> None:

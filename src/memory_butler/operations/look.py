@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
-from memory_butler.models import Caller, Episode, Fact, Maturity, Memory, MemoryType, Portrait, Rule
+from memory_butler.models import Caller, Episode, Fact, Memory, MemoryType, Portrait
 from memory_butler.operations.once import trail
 from memory_butler.policy import confidence, reach
 from memory_butler.policy.admission import Handle, parse_handle
@@ -64,12 +64,11 @@ def _rated(memory: Memory) -> tuple[float, float, datetime] | None:
     """Confidence, decay rate and anchor of a memory that has them."""
     if isinstance(memory, Episode):
         return None
-    return memory.confidence, memory.decay_rate, confidence.anchor(memory.created_at, memory.last_confirmed_at)
+    anchored_at = confidence.anchor(memory.created_at, memory.last_confirmed_at)
+    return memory.confidence, 0.0 if is_exempt(memory) else memory.decay_rate, anchored_at
 
 
 def _falls_below(threshold: float, memory: Memory) -> datetime | None:
-    """When a memory passes a threshold; a warning is shown whatever its confidence."""
-    if isinstance(memory, Rule) and memory.maturity is Maturity.ANTI_PATTERN:
-        return None
+    """When a memory passes a threshold if nothing happens."""
     rated = _rated(memory)
     return confidence.falls_below(threshold, *rated) if rated else None

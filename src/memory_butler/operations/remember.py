@@ -52,7 +52,7 @@ async def episode(butler: Butler, new: NewEpisode, caller: Caller | None = None)
             content_hash=content_hash(new.content),
             observed_at=new.observed_at or now,
             now=now,
-            expires_at=now + timedelta(days=butler.settings.episode_ttl_days),
+            expires_at=now + timedelta(days=butler.settings.lifecycle_of(new.butler).eden.ttl_days),
             request_id=marks.lineage.request_id,
         )
         await search_index.add(session, MemoryType.EPISODE, memory_id, entry)
@@ -78,6 +78,7 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
         decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)
         marks = trail(butler, caller, now, grouped=isinstance(decision, supersession.Replaces))
         source = await _source(session, caller, new.source_episode)
+        await session.send("database.register_butler", butler=caller.principal.butler, now=now)
         if isinstance(decision, supersession.Restates):
             return await _restate(session, marks, decision.known, source)
         old = decision.old if isinstance(decision, supersession.Replaces) else None
@@ -140,6 +141,7 @@ async def rule(butler: Butler, new: NewRule, caller: Caller | None = None) -> St
             await events.record(session, marks, [Change(MemoryType.RULE, twin.id, "confirmed", extra)])
             return Stored(type=MemoryType.RULE, id=twin.id, ref=twin.ref, outcome="confirmed")
         memory_id, ref = butler.make_id(now), short_reference(session.last_ref)
+        await session.send("database.register_butler", butler=caller.principal.butler, now=now)
         await rules.insert(
             session,
             new,

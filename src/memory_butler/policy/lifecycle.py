@@ -2,7 +2,7 @@
 
 from memory_butler.models import ConsolidationStatus as C
 from memory_butler.models import Maturity as M
-from memory_butler.models import MemoryType
+from memory_butler.models import Memory, MemoryType, Rule
 from memory_butler.models import Validity as V
 
 _FACT = {
@@ -49,3 +49,8 @@ TRANSITIONS: dict[tuple[MemoryType, str], set[tuple[str, str]]] = {
 
 def may_follow(memory_type: MemoryType, axis: str, from_state: str, to_state: str) -> bool:
     return from_state == to_state or (from_state, to_state) in TRANSITIONS[memory_type, axis]
+
+
+def is_exempt(memory: Memory) -> bool:
+    """Does it stay as it is without anybody confirming it? What is pinned does, and what serves as a warning."""
+    return memory.pinned or (isinstance(memory, Rule) and memory.maturity is M.ANTI_PATTERN)

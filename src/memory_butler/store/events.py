@@ -34,6 +34,7 @@ class Change:
     id: UUID
     event: str
     extra: dict[str, Any] = field(default_factory=dict)
+    undoes: UUID | None = None
 
 
 async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> None:
@@ -45,6 +46,7 @@ async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> N
         event_ids=[trail.make_id(trail.now) for _ in changes],
         event_types=[f"{change.type}.{change.event}" for change in changes],
         extras=[Jsonb(change.extra) for change in changes],
+        undoes=[change.undoes for change in changes],
         group_id=trail.group_id,
         **_lineage(trail),
     )

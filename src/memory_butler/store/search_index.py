@@ -41,6 +41,8 @@ class Probe:
     b: float
     candidates: int
     now: datetime
+    permanences: Sequence[str] | None = None
+    maturities: Sequence[str] | None = None
 
 
 async def add(session: Session, memory_type: MemoryType, memory_id: UUID, indexed: Indexed) -> None:
@@ -93,6 +95,8 @@ def _params(probe: Probe) -> dict[str, Any]:
         "scopes": None if probe.reach.scopes is None else list(probe.reach.scopes),
         "butlers": None if probe.reach.butlers is None else list(probe.reach.butlers),
         "min_confidence": probe.min_confidence,
+        "permanences": None if probe.permanences is None else list(probe.permanences),
+        "maturities": None if probe.maturities is None else list(probe.maturities),
         "config": probe.text_search,
         "words": probe.words,
         "embedding": None if probe.embedding is None else as_vector(probe.embedding),

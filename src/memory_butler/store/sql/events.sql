@@ -1,9 +1,10 @@
 -- name: record
 -- One event per changed memory, with its full state after the change taken from its row; words go to `texts`.
 WITH changed AS (
-    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.n, s.state, s.body
+    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.n, s.state, s.body
     FROM unnest(%(entity_types)s::text[], %(ids)s::uuid[], %(event_ids)s::uuid[], %(event_types)s::text[],
-        %(extras)s::jsonb[]) WITH ORDINALITY AS o (entity_type, id, event_id, event_type, extra, n)
+        %(extras)s::jsonb[], %(undoes)s::uuid[])
+        WITH ORDINALITY AS o (entity_type, id, event_id, event_type, extra, undoes, n)
     -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
     LEFT JOIN LATERAL (
         SELECT to_jsonb(f) - '{content,content_hash,subject,subject_label,predicate,predicate_label,tags,metadata}'::text[]
@@ -34,12 +35,12 @@ WITH changed AS (
 )
 INSERT INTO {schema}.memory_events (
     tenant_id, id, seq, event_type, entity_type, entity_id, occurred_at, actor, request_id, subrequest_id,
-    segment_id, session_id, group_id, payload_version, payload, text_hash
+    segment_id, session_id, group_id, payload_version, payload, text_hash, undoes
 )
 SELECT %(tenant)s, c.event_id, (SELECT last_seq FROM numbered) - (SELECT count(*) FROM changed) + c.n,
     c.event_type, c.entity_type, c.id, %(now)s, %(actor)s, %(request_id)s, %(subrequest_id)s, %(segment_id)s,
     %(session_id)s, %(group_id)s, 1, jsonb_build_object('state', c.state) || c.extra,
-    sha256(convert_to(c.body, 'UTF8'))
+    sha256(convert_to(c.body, 'UTF8')), c.undoes
 FROM changed c
 ORDER BY c.n;
 
@@ -65,6 +66,10 @@ WITH referenced_facts AS (
     WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
 ), numbered AS (
     UPDATE {schema}.tenants SET last_seq = last_seq + 1 WHERE tenant_id = %(tenant)s RETURNING last_seq
+), listed AS (
+    INSERT INTO {schema}.memory_references (tenant_id, memory_id, seq, referenced_at, session_id)
+    SELECT DISTINCT %(tenant)s, m.id, n.last_seq, %(now)s::timestamptz, %(session_id)s::text
+    FROM numbered n CROSS JOIN unnest(%(ids)s::uuid[]) AS m (id)
 )
 INSERT INTO {schema}.memory_events (
     tenant_id, id, seq, event_type, entity_type, occurred_at, actor, request_id, subrequest_id, segment_id,
@@ -78,7 +83,7 @@ FROM numbered;
 -- name: of_memory
 -- The history of one memory, oldest first; of a long one the newest part.
 SELECT * FROM (
-    SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, payload
+    SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, undoes, payload
     FROM {schema}.memory_events
     WHERE tenant_id = %(tenant)s AND entity_id = %(id)s
     ORDER BY seq DESC

@@ -58,13 +58,14 @@ WHERE l.payload ? 'state' AND NOT l.payload ? 'tombstone';
 INSERT INTO {scratch}.episodes (
     tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
     consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at, observed_at,
-    created_at, expires_at, last_referenced_at, reference_count, metadata, request_id
+    created_at, expires_at, last_referenced_at, reference_count, metadata, request_id, pinned
 )
 SELECT m.tenant_id, m.id, m.ref, m.butler, m.session_id, m.content, m.content_hash, m.importance, m.tags, m.validity,
     m.consolidation_status, m.consolidation_attempts, m.last_consolidation_error, m.next_consolidation_retry_at,
-    m.observed_at, m.created_at, m.expires_at, m.last_referenced_at, m.reference_count, m.metadata, m.request_id
+    m.observed_at, m.created_at, m.expires_at, m.last_referenced_at, m.reference_count, m.metadata, m.request_id, m.pinned
 FROM {scratch}.final_states s
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episodes, s.state) m
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episodes,
+    '{"pinned": false}' || s.state) m
 WHERE s.entity_type = 'episode' AND s.state IS NOT NULL;
 
 -- name: rebuild_tombstones
@@ -85,7 +86,8 @@ WITH RECURSIVE broken AS (
 INSERT INTO {scratch}.facts
 SELECT m.*
 FROM {scratch}.final_states s
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.facts, s.state) m
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.facts,
+    '{"pinned": false}' || s.state) m
 WHERE s.entity_type = 'fact' AND s.id NOT IN (SELECT id FROM broken);
 
 -- name: rebuild_rules
@@ -93,7 +95,8 @@ WHERE s.entity_type = 'fact' AND s.id NOT IN (SELECT id FROM broken);
 INSERT INTO {scratch}.rules
 SELECT m.*
 FROM {scratch}.final_states s
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.rules, s.state) m
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.rules,
+    '{"pinned": false}' || s.state) m
 WHERE s.entity_type = 'rule' AND s.state IS NOT NULL;
 
 -- name: rebuild_aliases

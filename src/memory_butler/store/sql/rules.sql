@@ -42,9 +42,15 @@ INSERT INTO {schema}.rule_applications (
 );
 
 -- name: evidence
--- All that speaks for and against a rule; the latest reasons, each once, oldest first.
+-- All that speaks for and against a rule: what was not withdrawn, since the rule was last given another chance.
+-- The latest reasons, each once, oldest first.
 WITH applications AS (
-    SELECT * FROM {schema}.rule_applications WHERE tenant_id = %(tenant)s AND rule_id = %(rule_id)s
+    SELECT a.* FROM {schema}.rule_applications a
+    JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = a.rule_id
+    WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(rule_id)s AND a.outcome <> 'withdrawn'
+        AND (r.judged_from IS NULL OR a.created_at > r.judged_from)
+        AND NOT EXISTS (SELECT FROM {schema}.rule_applications w
+            WHERE w.tenant_id = %(tenant)s AND w.rule_id = a.rule_id AND w.withdraws = a.id)
 ), reasons AS (
     SELECT reason, min(created_at) AS first FROM applications
     WHERE outcome = 'harmful' AND reason IS NOT NULL

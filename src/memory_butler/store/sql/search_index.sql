@@ -70,15 +70,17 @@ WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
 -- part: seen_fact
 -- Keeps the facts of a list that the caller may see.
 CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
-    AND {schema}.readable(f.validity, f.scope, {schema}.effective_confidence(f.confidence, f.decay_rate,
-        coalesce(f.last_confirmed_at, f.created_at), %(now)s), %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+    AND {schema}.readable(f.validity, f.scope, {schema}.worth(f.pinned, f.confidence, f.decay_rate,
+        f.last_confirmed_at, f.created_at, %(now)s), %(scopes)s, %(min_confidence)s)
+    AND (%(permanences)s::text[] IS NULL OR f.permanence = ANY(%(permanences)s)) OFFSET 0) seen
 
 -- part: seen_rule
 -- Keeps the rules of a list that the caller may see.
 CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = n.id
     AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
-        {schema}.effective_confidence(r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at),
-        %(now)s) END, %(scopes)s, %(min_confidence)s) OFFSET 0) seen
+        {schema}.worth(r.pinned, r.confidence, r.decay_rate, r.last_confirmed_at, r.created_at, %(now)s) END,
+        %(scopes)s, %(min_confidence)s)
+    AND (%(maturities)s::text[] IS NULL OR r.maturity = ANY(%(maturities)s)) OFFSET 0) seen
 
 -- part: seen_episode
 -- Keeps the episodes of a list that the caller may see.
@@ -185,14 +187,16 @@ WITH asked AS MATERIALIZED (
 )
 SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope,
     f.source_butler AS butler, f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity,
-    f.permanence, NULL::text AS maturity, f.confidence, f.decay_rate, f.created_at, f.last_confirmed_at,
+    f.permanence, NULL::text AS maturity, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate,
+    f.created_at, f.last_confirmed_at,
     f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
     NULL::text[] AS harmful_reasons
 FROM candidates c JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
 WHERE c.memory_type = 'fact'
 UNION ALL
 SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, r.scope, r.source_butler,
-    NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence, r.decay_rate, r.created_at,
+    NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence,
+    CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END, r.created_at,
     r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons
 FROM candidates c JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
 WHERE c.memory_type = 'rule'

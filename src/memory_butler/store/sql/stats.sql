@@ -19,8 +19,8 @@ ORDER BY 1, 2, 3, 4, 5;
 
 -- name: confidence
 -- Effective confidence of live facts in ten steps.
-SELECT least(9, floor(10 * {schema}.effective_confidence(confidence, decay_rate,
-        coalesce(last_confirmed_at, created_at), %(now)s)))::int AS step, count(*) AS count
+SELECT least(9, floor(10 * {schema}.worth(pinned, confidence, decay_rate,
+        last_confirmed_at, created_at, %(now)s)))::int AS step, count(*) AS count
 FROM {schema}.facts
 WHERE tenant_id = %(tenant)s AND validity IN ('active', 'fading')
     AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))

@@ -1,0 +1,138 @@
+"""Memories, their links and their history, as they are stored."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory_butler.models.vocabulary import (
+    ConsolidationStatus,
+    Maturity,
+    MemoryType,
+    Permanence,
+    Relation,
+    Validity,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    id: UUID
+    tenant_id: str
+    ref: str
+    butler: str
+    session_id: str | None
+    content: str
+    importance: int
+    tags: list[str]
+    validity: Validity
+    consolidation_status: ConsolidationStatus
+    consolidated: bool
+    consolidation_attempts: int
+    last_consolidation_error: str | None
+    next_consolidation_retry_at: datetime | None
+    observed_at: datetime
+    created_at: datetime
+    expires_at: datetime
+    last_referenced_at: datetime | None
+    reference_count: int
+    metadata: dict[str, Any]
+    request_id: str | None
+    pinned: bool
+
+    type = MemoryType.EPISODE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    id: UUID
+    tenant_id: str
+    ref: str
+    subject: str
+    subject_label: str
+    predicate: str
+    predicate_label: str
+    content: str
+    scope: str
+    importance: int
+    tags: list[str]
+    validity: Validity
+    confidence: float
+    decay_rate: float
+    permanence: Permanence
+    valid_at: datetime | None
+    source_butler: str
+    source_episode_id: UUID | None
+    supersedes_id: UUID | None
+    created_at: datetime
+    last_confirmed_at: datetime | None
+    last_referenced_at: datetime | None
+    reference_count: int
+    metadata: dict[str, Any]
+    request_id: str | None
+    pinned: bool
+
+    type = MemoryType.FACT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    id: UUID
+    tenant_id: str
+    ref: str
+    content: str
+    scope: str
+    tags: list[str]
+    validity: Validity
+    maturity: Maturity
+    confidence: float
+    decay_rate: float
+    effectiveness_score: float | None
+    applied_count: int
+    success_count: int
+    harmful_count: int
+    harmful_reasons: list[str]
+    source_butler: str
+    source_episode_id: UUID | None
+    created_at: datetime
+    last_applied_at: datetime | None
+    last_evaluated_at: datetime | None
+    last_confirmed_at: datetime | None
+    last_referenced_at: datetime | None
+    reference_count: int
+    metadata: dict[str, Any]
+    request_id: str | None
+    pinned: bool
+    judged_from: datetime | None
+
+    type = MemoryType.RULE
+
+
+Memory = Episode | Fact | Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    source_type: MemoryType
+    source_id: UUID
+    target_type: MemoryType
+    target_id: UUID
+    relation: Relation
+    created_at: datetime
+    availability: str = "available"
+    other_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    seq: int
+    id: UUID
+    event_type: str
+    entity_type: str
+    entity_id: UUID | None
+    occurred_at: datetime
+    actor: str
+    request_id: str | None
+    group_id: UUID | None
+    undoes: UUID | None
+    payload: dict[str, Any]

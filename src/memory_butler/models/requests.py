@@ -1,0 +1,97 @@
+"""Who asks, and for what."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memory_butler.models.vocabulary import GLOBAL_SCOPE, Mode, Permanence, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Which request of the caller a change or a read belongs to."""
+
+    request_id: str | None = None
+    subrequest_id: str | None = None
+    segment_id: str | None = None
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is calling. Comes from the door (authentication or the local default), never from an argument."""
+
+    tenant: str
+    butler: str
+    role: Role = Role.AGENT
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    principal: Principal
+    lineage: Lineage = Lineage()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a read may see: these scopes of facts and rules, these butlers' episodes. None means all of the tenant's."""
+
+    scopes: tuple[str, ...] | None
+    butlers: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEpisode:
+    content: str
+    butler: str
+    session_id: str | None = None
+    importance: int = 5
+    observed_at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFact:
+    subject: str
+    predicate: str
+    content: str
+    importance: int = 5
+    permanence: str = Permanence.STANDARD
+    scope: str = GLOBAL_SCOPE
+    tags: tuple[str, ...] = ()
+    valid_at: datetime | None = None
+    source_episode: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRule:
+    content: str
+    scope: str = GLOBAL_SCOPE
+    tags: tuple[str, ...] = ()
+    source_episode: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A ranked read. `min_confidence` and `limit` fall back to the settings."""
+
+    query: str
+    types: tuple[str, ...] = ()
+    scope: str | None = None
+    butler: str | None = None
+    mode: str = Mode.HYBRID
+    limit: int | None = None
+    min_confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefRequest:
+    trigger_prompt: str
+    butler: str
+    token_budget: int | None = None

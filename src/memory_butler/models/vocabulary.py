@@ -1,0 +1,76 @@
+"""The words: every state, type and name that is stored or spoken."""
+
+from enum import StrEnum
+
+
+class MemoryType(StrEnum):
+    EPISODE = "episode"
+    FACT = "fact"
+    RULE = "rule"
+
+
+class Validity(StrEnum):
+    ACTIVE = "active"
+    FADING = "fading"
+    SUPERSEDED = "superseded"
+    EXPIRED = "expired"
+    RETRACTED = "retracted"
+
+
+LIVE = frozenset({Validity.ACTIVE, Validity.FADING})
+
+
+class Maturity(StrEnum):
+    CANDIDATE = "candidate"
+    ESTABLISHED = "established"
+    PROVEN = "proven"
+    ANTI_PATTERN = "anti_pattern"
+
+
+class Permanence(StrEnum):
+    PERMANENT = "permanent"
+    STABLE = "stable"
+    STANDARD = "standard"
+    VOLATILE = "volatile"
+    EPHEMERAL = "ephemeral"
+
+
+class ConsolidationStatus(StrEnum):
+    PENDING = "pending"
+    CONSOLIDATED = "consolidated"
+    FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
+
+
+class Tier(StrEnum):
+    EDEN = "eden"
+    MID = "mid"
+    LONG = "long"
+
+
+class Relation(StrEnum):
+    DERIVED_FROM = "derived_from"
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    SUPERSEDES = "supersedes"
+    RELATED_TO = "related_to"
+
+
+class Outcome(StrEnum):
+    HELPFUL = "helpful"
+    HARMFUL = "harmful"
+
+
+class Mode(StrEnum):
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    HYBRID = "hybrid"
+
+
+class Role(StrEnum):
+    AGENT = "agent"
+    ADMIN = "admin"
+
+
+GLOBAL_SCOPE = "global"
+EVERY_SCOPE = "*"
