@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 from fastmcp.exceptions import NotFoundError, ValidationError
@@ -14,14 +14,16 @@ from mcp_types import CallToolRequestParams, ToolAnnotations
 from pydantic import PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 
-from memory_butler.adapters.arguments import explain, request_id_of
+from memory_butler.adapters.arguments import Context, explain, lineage_of, request_id_of
+from memory_butler.adapters.opening import LateButler
 from memory_butler.adapters.shapes import Shape, with_request
 from memory_butler.butler import Butler
 from memory_butler.errors import DeadlinePassed, InternalError, MemoryButlerError, NotFound
-from memory_butler.models import Caller
+from memory_butler.models import Caller, Principal
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
+Offer = tuple[Callable[..., Awaitable[Shape]], ToolAnnotations]
 _given_up: set[asyncio.Task[Any]] = set()
 
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
@@ -44,6 +46,25 @@ class Visit:
 
     def answer(self, shape: Shape) -> Shape:
         return with_request(shape, self.caller.lineage.request_id)
+
+
+class Toolbox:
+    """Some tools that belong together, over one store and one caller."""
+
+    def __init__(self, late: LateButler, principal: Principal | None) -> None:
+        self._late = late
+        self._principal = principal
+
+    async def _visit(self, context: Context) -> Visit:
+        lineage = lineage_of(context)
+        # Less than the deadline, so that a store which does not open is named as the reason.
+        butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
+        caller = butler.local_caller()
+        return Visit(butler, replace(caller, principal=self._principal or caller.principal, lineage=lineage))
+
+    def tools(self) -> list[Offer]:
+        """The tools, each with its hints for the client."""
+        raise NotImplementedError
 
 
 def given(**arguments: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from memory_butler.models import Caller, Episode, Fact, Memory, MemoryType, Port
 from memory_butler.operations.once import trail
 from memory_butler.policy import confidence, reach
 from memory_butler.policy.admission import Handle, parse_handle
+from memory_butler.policy.lifecycle import is_exempt
 from memory_butler.policy.tiers import tier_of
 from memory_butler.store import episodes, events, facts, links, rules
 from memory_butler.store.database import Session
