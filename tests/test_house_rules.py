@@ -35,7 +35,7 @@ SQL_BUILT = {
     **SQL_SHOWN,
 }
 LONG_FILES = {
-    "tests/operations/test_state_machine.py": "one machine whose rules have to be read together",
+    "tests/operations/life.py": "one machine whose rules have to be read together",
     "tests/store/test_invariants.py": "one table of everything that the database refuses",
 }
 TOO_LONG: dict[str, str] = {}

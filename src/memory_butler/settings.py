@@ -1,10 +1,19 @@
 """One settings object, read once: defaults, then `config.toml` in the home folder, then the environment."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,6 +27,10 @@ ENV_PREFIX = "MEMORY_BUTLER_"
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 SqlName = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
+LONGEST_DAYS = 36_500
+Days = Annotated[float, Field(gt=0, le=LONGEST_DAYS)]
+Times = Annotated[int, Field(ge=1, le=1_000_000)]
+Capacity = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 
 class Group(BaseModel):
@@ -98,14 +111,14 @@ class Embedding(Group):
 class EdenTier(Group):
     """Episodes: what happened, raw and short-lived."""
 
-    ttl_days: float = Field(7, gt=0, description="Days an episode is kept.")
-    capacity: int = Field(50_000, ge=1, description="Episodes a butler keeps; the oldest consolidated go first.")
-    first_after_sessions: int = Field(
-        3, ge=1, description="Sessions that must have referred to an episode to put it first in line for consolidation."
+    ttl_days: Days = Field(7, description="Days an episode is kept.")
+    capacity: Capacity = Field(50_000, description="Episodes a butler keeps; the oldest consolidated go first.")
+    first_after_sessions: Times = Field(
+        3, description="Sessions that must have referred to an episode to put it first in line for consolidation."
     )
-    first_after_hours: float = Field(6, ge=0, description="Age that such an episode must have.")
-    protected_from: int = Field(
-        3, ge=1, description="References from which an episode is kept, past its time, until it is consolidated."
+    first_after_hours: float = Field(6, ge=0, description="Age that such an episode must have; less than `ttl_days`.")
+    protected_from: Times = Field(
+        3, description="References from which an episode is kept, past its time, until it is consolidated."
     )
 
     @model_validator(mode="after")
@@ -121,12 +134,19 @@ class EdenTier(Group):
 class MidTier(Group):
     """Facts that are ephemeral, volatile or standard, and rules that have yet to prove themselves."""
 
-    capacity: int = Field(100_000, ge=1, description="Live mid-term memories a butler keeps.")
-    stale_after_days: float | None = Field(
-        None, gt=0, description="Days without a reference after which one is evicted; unset: fading alone decides."
+    capacity: Capacity = Field(
+        100_000, description="Live mid-term memories a butler keeps; the least recently referenced go first."
     )
-    promote_after_references: int = Field(10, ge=1, description="References that promote a fact one permanence.")
-    promote_after_days: float = Field(7, ge=0, description="Days over which those references must be spread.")
+    stale_after_days: float | None = Field(
+        None,
+        gt=0,
+        le=LONGEST_DAYS,
+        description="Days without a reference after which one is evicted; unset: fading alone decides.",
+    )
+    promote_after_references: Times = Field(10, description="References that promote a fact one permanence.")
+    promote_after_days: float = Field(
+        7, ge=0, le=LONGEST_DAYS, description="Days over which those references must be spread."
+    )
 
     @model_validator(mode="after")
     def _promote_before_stale(self) -> Self:
@@ -141,17 +161,25 @@ class MidTier(Group):
 class LongTier(Group):
     """Facts that are stable or permanent, and rules that are established or proven."""
 
-    capacity: int = Field(100_000, ge=1, description="Live long-term memories a butler keeps.")
+    capacity: Capacity = Field(
+        100_000, description="Live long-term memories a butler keeps; the least recently referenced go first."
+    )
     stale_after_days: float | None = Field(
-        None, gt=0, description="Days without a reference after which one is evicted; unset: fading alone decides."
+        None,
+        gt=0,
+        le=LONGEST_DAYS,
+        description="Days without a reference after which one is evicted; unset: fading alone decides.",
     )
 
 
-# The numbers of the generational idea: small tiers, quick turnover.
-GENERATIONAL: dict[str, dict[str, Any]] = {
-    "eden": {"ttl_days": 1, "capacity": 1000},
-    "mid": {"capacity": 500, "stale_after_days": 30},
-    "long": {"capacity": 200, "stale_after_days": 365},
+# What a preset sets. `generous` is the defaults; `generational` is small tiers with quick turnover.
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "generous": {},
+    "generational": {
+        "eden": {"ttl_days": 1, "capacity": 1000, "first_after_sessions": 3, "first_after_hours": 6},
+        "mid": {"capacity": 500, "stale_after_days": 30, "promote_after_references": 10, "promote_after_days": 7},
+        "long": {"capacity": 200, "stale_after_days": 365},
+    },
 }
 
 
@@ -166,17 +194,58 @@ class Lifecycle(Group):
     mid: MidTier = MidTier()
     long: LongTier = LongTier()
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _start_from_preset(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or given.get("preset") != "generational":
-            return given
-        return _merged(GENERATIONAL, given)
+    def _start_from_preset(cls, given: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(given, dict):
+            return build(given)
+        given = {name: _chosen(value) for name, value in given.items()}
+        preset = PRESETS.get(str(given.get("preset")), {})
+        built = build(_merged(preset, given))
+        # A preset's number is a default and no choice: only what was chosen is carried over to another preset.
+        for name in preset:
+            chosen = given.get(name, {})
+            if isinstance(chosen, dict):
+                getattr(built, name).model_fields_set.intersection_update(chosen)
+        return built
+
+    @model_validator(mode="after")
+    def _last_longer_higher_up(self) -> Self:
+        mid, long = self.mid.stale_after_days, self.long.stale_after_days
+        if mid is not None and long is not None and long < mid:
+            raise ValueError(
+                f"long.stale_after_days ({long:g}) is less than mid.stale_after_days ({mid:g}):"
+                " moving up would make a memory leave sooner"
+            )
+        return self
 
     def changed(self, by: dict[str, Any]) -> "Lifecycle":
         """The same with some numbers replaced."""
-        own = self.model_dump(exclude_unset=True)
-        return Lifecycle.model_validate(_merged(own, by))
+        return Lifecycle.model_validate(_merged(_chosen(self), by))
+
+
+class Upkeep(Group):
+    """What looks after the store, and how often. That it happens is not a setting."""
+
+    worker: bool = Field(True, description="Whether `serve` and `mcp` run a worker inside themselves.")
+    concurrency: int = Field(
+        2, ge=1, le=64, description="Shards that one `work` looks after at the same time, as far as pool_size allows."
+    )
+    consolidation_hours: float = Field(6, ge=0.25, le=168, description="Hours between two consolidations of a shard.")
+    sweep_hours: float = Field(24, ge=1, le=168, description="Hours between two sweeps of a shard.")
+    cleanup_hours: float = Field(24, ge=1, le=168, description="Hours between two cleanups of a shard.")
+    tick_seconds: float = Field(60, ge=0.1, le=3600, description="Seconds between two looks at the timetable.")
+    lost_after_seconds: float = Field(
+        60, ge=1, le=3600, description="Silence after which a worker is taken for dead; its jobs are picked up."
+    )
+
+    def cadences(self) -> dict[str, timedelta]:
+        """How often each job of the timetable runs for a shard."""
+        return {
+            "consolidation": timedelta(hours=self.consolidation_hours),
+            "sweep": timedelta(hours=self.sweep_hours),
+            "cleanup": timedelta(hours=self.cleanup_hours),
+        }
 
 
 class ButlerSettings(Group):
@@ -185,6 +254,11 @@ class ButlerSettings(Group):
     lifecycle: dict[str, Any] = Field(
         default_factory=dict, description="Any of the settings under `lifecycle`, for this butler alone."
     )
+
+
+def _chosen(value: Any) -> Any:
+    """A group as what was chosen in it; any other value as it is."""
+    return value.model_dump(exclude_unset=True) if isinstance(value, BaseModel) else value
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -223,14 +297,15 @@ class Settings(BaseSettings):
     butler: Name = Field("main", description="Name this process calls itself when a call names no butler.")
     host: str = Field("127.0.0.1", description="Address `serve` listens on.")
     port: int = Field(8150, ge=0, le=65535, description="Port `serve` listens on.")
-    idempotency_days: float = Field(7, gt=0, description="Days an idempotency key is remembered.")
+    idempotency_days: Days = Field(7, description="Days an idempotency key is remembered.")
     log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="Least severe log line written.")
     retrieval: Retrieval = Retrieval()
     briefing: BriefingSettings = BriefingSettings()
     embedding: Embedding = Embedding()
     lifecycle: Lifecycle = Lifecycle()
+    upkeep: Upkeep = Upkeep()
     butlers: dict[Name, ButlerSettings] = Field(
-        default_factory=dict, description="What differs for single butlers, by name."
+        default_factory=dict, description="What differs for [single butlers](#single-butlers), by name."
     )
 
     def lifecycle_of(self, butler: str) -> Lifecycle:
@@ -264,8 +339,12 @@ class Settings(BaseSettings):
             except ValidationError as problem:
                 first = problem.errors()[0]
                 place = ".".join(["butlers", name, "lifecycle", *(str(part) for part in first["loc"])])
-                raise ValueError(f"{place}: {first['msg']}") from problem
+                raise ValueError(f"{place}: {_words(first)}") from problem
         return self
+
+
+def _words(error: Any) -> str:
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def load_settings(**given: Any) -> Settings:
@@ -273,7 +352,7 @@ def load_settings(**given: Any) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as problem:
-        lines = [f"{'.'.join(str(part) for part in e['loc']) or 'settings'}: {e['msg']}" for e in problem.errors()]
+        lines = [f"{'.'.join(str(part) for part in e['loc']) or 'settings'}: {_words(e)}" for e in problem.errors()]
         raise InvalidInput(
             "The settings are not valid. " + "; ".join(lines),
             recovery="Correct config.toml in the home folder or the MEMORY_BUTLER_… variable; see docs/settings.md.",

@@ -119,7 +119,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "validation_error",
         "the limit is 200",
     ),
-    "an invented tool": ("memory_store", {"content": "x"}, "not_found", "memory_store"),
+    "an invented tool": ("memory_remember", {"content": "x"}, "not_found", "memory_remember"),
 }
 
 

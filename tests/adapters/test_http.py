@@ -79,6 +79,11 @@ async def test_health_of_a_server_that_is_well(web: httpx.AsyncClient) -> None:
     assert ready.json() == {
         "ready": True,
         "checks": {"database": {"ok": True}, "migrations": {"ok": True}, "model": {"ok": True}},
+        "upkeep": {
+            "status": "never",
+            "worker": "elsewhere",
+            "jobs": {job: {"last_run": "never", "status": "never"} for job in ("consolidation", "sweep", "cleanup")},
+        },
     }
 
 
@@ -252,7 +257,8 @@ def _free_port() -> int:
 
 
 async def _start(home: Path, *arguments: str) -> asyncio.subprocess.Process:
-    env = {**os.environ, "MEMORY_BUTLER_HOME": str(home)}
+    # This home is full of other tests' tenants, and none of them is to be looked after.
+    env = {**os.environ, "MEMORY_BUTLER_HOME": str(home), "MEMORY_BUTLER_UPKEEP__WORKER": "false"}
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(*CLI, *arguments, env=env, stdout=pipe, stderr=pipe)
 

@@ -62,6 +62,14 @@ def test_the_level_is_a_setting_and_libraries_speak_from_warnings_on(tmp_path: P
     assert "not severe enough" not in path.read_text()
 
 
+def test_the_queues_library_is_not_heard(tmp_path: Path) -> None:
+    """It would say everything that goes wrong a second time, with the arguments of jobs."""
+    path = configure_logging(load_settings(home=tmp_path))
+    logging.getLogger("procrastinate.worker").error("Job sweep[1](tenant='ana') ended with status: Error")
+    logging.getLogger("memory_butler.jobs.work").warning("heard")
+    assert [line.rpartition(": ")[2] for line in path.read_text().splitlines()] == ["heard"]
+
+
 def test_the_log_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is rotated by size, keeps a few old files, and those are private too."""
     monkeypatch.setattr(logs, "LOG_BYTES", 2_000)

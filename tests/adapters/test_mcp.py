@@ -22,8 +22,8 @@ from memory_butler.settings import Settings, load_settings
 from .conftest import FACT, PARAMETERS, REQUIRED, Call, caller_of
 
 
-async def test_the_twelve_tools_have_the_parameters_of_the_contract(client: Client[Any]) -> None:
-    """Exactly the twelve tools exist, with the agreed parameters in the agreed order, and nothing else is taken."""
+async def test_the_tools_have_the_parameters_of_the_contract(client: Client[Any]) -> None:
+    """Exactly the agreed tools exist, with the agreed parameters in the agreed order, and nothing else is taken."""
     tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
     assert {name: " ".join(schema["properties"]) for name, schema in tools.items()} == PARAMETERS
     assert {name: set(schema.get("required", [])) for name, schema in tools.items()} == REQUIRED
@@ -31,7 +31,7 @@ async def test_the_twelve_tools_have_the_parameters_of_the_contract(client: Clie
 
 
 async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
-    """Reads are read-only, forgetting alone is destructive, and nothing reaches beyond the store."""
+    """Reads are read-only, forgetting and undoing alone are destructive, and nothing reaches beyond the store."""
     hints = {tool.name: tool.annotations for tool in await client.list_tools()}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
         "memory_search",
@@ -40,10 +40,19 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
         "memory_stats",
         "memory_context",
     }
-    assert {name for name, hint in hints.items() if hint.destructive_hint} == {"memory_forget"}
+    assert {name for name, hint in hints.items() if hint.destructive_hint} == {
+        "memory_forget",
+        "memory_forget_about",
+        "memory_undo",
+    }
     assert {name for name, hint in hints.items() if hint.idempotent_hint} == {
         "memory_confirm",
         "memory_forget",
+        "memory_forget_about",
+        "memory_restore",
+        "memory_pin",
+        "memory_unpin",
+        "memory_undo",
         "memory_stats",
         "memory_context",
     }
@@ -137,21 +146,28 @@ async def test_repeats_with_the_same_key_get_the_first_answer(call: Call) -> Non
 # --- request ids ----------------------------------------------------------------------------------
 
 
-def _arguments(tool: str, ref: str) -> dict[str, Any]:
-    """Valid arguments for a tool, on a rule that exists."""
-    values = {"type": "rule", "id": ref, "rule_id": ref, "butler": "coder"}
-    return {name: values.get(name, f"green {name} of {tool}") for name in REQUIRED[tool]}
+async def _arguments(call: Call, tool: str) -> dict[str, Any]:
+    """Valid arguments for a tool, on memories that exist and are in a fitting state."""
+    ref = (await call("memory_store_rule", content="Be kind.")).body["ref"]
+    event = (await call("memory_get", type="rule", id=ref)).body["events"][0]["id"]
+    values = {"type": "rule", "id": event if tool == "memory_undo" else ref, "rule_id": ref, "butler": "coder"}
+    if tool == "memory_correct":
+        values["fact_id"] = (await call("memory_store_fact", **FACT)).body["ref"]
+    for _ in range(3 if tool == "memory_reverse" else 0):
+        await call("memory_mark_harmful", rule_id=ref)
+    more = {"subject": "Anna"} if tool == "memory_forget_about" else {}
+    return more | {name: values.get(name, f"green {name} of {tool}") for name in REQUIRED[tool]}
 
 
 @pytest.mark.parametrize("tool", PARAMETERS)
 async def test_the_request_id_is_echoed(call: Call, tool: str) -> None:
     """Every tool names the request in its answer, and in its refusal too."""
-    ref = (await call("memory_store_rule", content="Be kind.")).body["ref"]
+    arguments = await _arguments(call, tool)
     context = {"request_id": f"req-{tool}", "session_id": "s1"}
-    good = await call(tool, **_arguments(tool, ref), request_context=context)
+    good = await call(tool, **arguments, request_context=context)
     assert not good.is_error, good.text
     assert good.body["request_id"] == f"req-{tool}"
-    bad = await call(tool, **_arguments(tool, ref), request_context=json.dumps(context), nonsense=1)
+    bad = await call(tool, **arguments, request_context=json.dumps(context), nonsense=1)
     assert (bad.error, bad.body["request_id"]) == ("validation_error", f"req-{tool}")
 
 
@@ -255,7 +271,7 @@ async def test_a_store_that_cannot_be_opened_is_tried_again(butler: Butler) -> N
 
     async with Client(build_server(LateButler(butler.settings, opener))) as client:
         call = caller_of(client)
-        assert len(await client.list_tools()) == 12
+        assert len(await client.list_tools()) == len(PARAMETERS)
         reply = await call("memory_stats")
         while len(attempts) < 3:
             assert (reply.error, reply.body["message"]) == ("target_unavailable", "The disk is full.")
@@ -276,7 +292,7 @@ async def test_the_door_is_open_before_the_store(butler: Butler) -> None:
     hurried = butler.settings.model_copy(update={"deadline_seconds": 0.5})
     async with Client(build_server(LateButler(hurried, opener))) as client:
         call = caller_of(client)
-        assert len(await client.list_tools()) == 12
+        assert len(await client.list_tools()) == len(PARAMETERS)
         early = await call("memory_stats")
         assert (early.error, early.body["retryable"]) == ("target_unavailable", True)
         assert "still being opened" in early.body["message"]

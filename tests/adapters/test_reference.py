@@ -1,12 +1,17 @@
 """The reference pages say what the code says."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from memory_butler.adapters import reference
 from memory_butler.errors import ERROR_CLASSES
 from memory_butler.settings import load_settings
+
+from .conftest import PARAMETERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -31,7 +36,7 @@ def test_check_tells_a_stale_page_by_its_exit_code(tmp_path: Path) -> None:
 def test_every_tool_setting_command_and_error_is_there() -> None:
     """Nothing that can be used is left out."""
     tools, settings, cli, errors = (make() for make in reference.PAGES.values())
-    assert tools.count("\n## memory_") == 12
+    assert tools.count("\n## memory_") == len(PARAMETERS)
     assert all(f"\n## {name}\n" in errors for name in ERROR_CLASSES)
     for name in (
         "MEMORY_BUTLER_HOME",
@@ -65,6 +70,31 @@ def test_the_pages_do_not_depend_on_where_they_are_written(tmp_path: Path, monke
     assert {name: (tmp_path / name).read_text() for name in reference.PAGES} == {
         name: make() for name, make in reference.PAGES.items()
     }
+
+
+def test_settings_say_what_they_may_be() -> None:
+    """A choice shows its values, a table that it is one, a limit as a number that people write."""
+    page = reference.settings_page()
+    assert "| `generous` or `generational` | `generous` |" in page
+    assert "| `MEMORY_BUTLER_BUTLERS` | table | empty |" in page
+    assert "≤ 1000000000 | `50000` |" in page
+    assert not [word for word in ("Literal", "PydanticUndefined", "dict", "e+0") if word in page]
+
+
+def test_the_example_of_single_butlers_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page says of its example holds, in the file and in the environment."""
+    page = reference.settings_page()
+    assert reference.BUTLERS_EXAMPLE in page
+    text = reference.BUTLERS_EXAMPLE.removeprefix("```toml\n").removesuffix("```")
+    (tmp_path / "config.toml").write_text(text)
+    coder, other = (load_settings(home=tmp_path).lifecycle_of(name) for name in ("coder", "other"))
+    assert (coder.eden.ttl_days, other.eden.ttl_days) == (3, 1)
+    assert (coder.mid.capacity, other.mid.capacity) == (2000, 2000)
+    (tmp_path / "config.toml").unlink()
+    for name, value in re.findall(r"`(MEMORY_BUTLER_BUTLERS[A-Z_]*)='?([^`']+)'?`", page):
+        monkeypatch.setenv(name, value)
+    found = load_settings(home=tmp_path)
+    assert [found.lifecycle_of(name).eden.ttl_days for name in ("coder", "home-office", "other")] == [3, 3, 7]
 
 
 def test_the_example_configuration_is_valid(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from fastmcp.client.transports import StdioTransport
 from memory_butler.adapters.mcp import INSTRUCTIONS
 from memory_butler.store.embedded import EmbeddedPostgres
 
-from .conftest import caller_of
+from .conftest import PARAMETERS, caller_of
 
 CLI = [sys.executable, "-m", "memory_butler.adapters.cli", "mcp"]
 PATIENCE_SECONDS = 60
@@ -32,7 +32,8 @@ HELLO = {
 def _env(home: Path, tenant: str) -> dict[str, str]:
     # The first call may come before the store is open on a busy machine; it is to wait for it.
     more = {"MEMORY_BUTLER_HOME": str(home), "MEMORY_BUTLER_TENANT": tenant, "MEMORY_BUTLER_DEADLINE_SECONDS": "30"}
-    return {**os.environ, **more}
+    # This home is full of other tests' tenants, and none of them is to be looked after.
+    return {**os.environ, **more, "MEMORY_BUTLER_UPKEEP__WORKER": "false"}
 
 
 class Agent:
@@ -95,7 +96,7 @@ async def test_only_protocol_is_on_stdout_and_the_end_is_clean(
     """Every line is an answer, errors included; input's end or a signal ends it with 0, and the database stays."""
     async with agent(home, tenant) as one:
         assert (await one.greet())["instructions"] == INSTRUCTIONS
-        assert len((await one.ask("tools/list"))["tools"]) == 12
+        assert len((await one.ask("tools/list"))["tools"]) == len(PARAMETERS)
         assert (await one.call("memory_store_rule", content="Say little."))["outcome"] == "created"
         assert (await one.call("memory_store_rule"))["error"] == "validation_error"
         assert (await one.call("memory_get", type="rule", id="zzzz"))["error"] == "not_found"
@@ -116,7 +117,7 @@ async def test_noise_on_stdin_does_not_end_the_server(home: Path, tenant: str) -
         async with asyncio.timeout(PATIENCE_SECONDS):
             while (reply := json.loads(await one.output.readline())).get("id") != "after":
                 assert "error" in reply
-        assert len(reply["result"]["tools"]) == 12
+        assert len(reply["result"]["tools"]) == len(PARAMETERS)
 
 
 async def test_two_servers_share_one_store_and_one_survives_the_other(
@@ -157,7 +158,7 @@ async def test_a_store_that_cannot_be_opened_leaves_the_server_standing(tmp_path
     more = {"MEMORY_BUTLER_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "MEMORY_BUTLER_DEADLINE_SECONDS": "5"}
     env = {**_env(tmp_path, tenant), **more}
     async with Client(StdioTransport(CLI[0], CLI[1:], env=env, keep_alive=False)) as client:
-        assert len(await client.list_tools()) == 12
+        assert len(await client.list_tools()) == len(PARAMETERS)
         for _ in range(2):
             reply = await caller_of(client)("memory_search", query="anything")
             assert (reply.error, reply.body["retryable"]) == ("target_unavailable", True)

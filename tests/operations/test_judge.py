@@ -192,3 +192,70 @@ async def test_a_rule_that_did_harm_is_not_taken_in_again(butler: Butler) -> Non
         await remember.rule(butler, NewRule(content="Deploy on friday"))
     after = await look.look(butler, "rule", rule.ref)
     assert [event.seq for event in after.events] == [event.seq for event in before.events]
+
+
+async def test_ten_helpful_and_two_harmful_leave_a_candidate(butler: Butler, rule: Stored, rows: Rows) -> None:
+    """Trust that was earned is lost at the mark that costs it: 10 / (10 + 8) is less than 0.6."""
+    await mark(butler, rule, *[HELPED] * 10)
+    assert rows("rules")[0]["maturity"] == "established"
+    await mark(butler, rule, HARMED)
+    assert rows("rules")[0]["maturity"] == "established"
+    await mark(butler, rule, HARMED)
+    (row,) = rows("rules")
+    assert (row["maturity"], row["effectiveness_score"]) == ("candidate", pytest.approx(0.5556, abs=5e-5))
+
+
+async def test_the_order_of_marks_makes_no_difference(butler: Butler, rows: Rows) -> None:
+    """Two rules with the same reports in another order stand the same."""
+    one = await remember.rule(butler, NewRule(content="Ask first"))
+    other = await remember.rule(butler, NewRule(content="Ask twice"))
+    await mark(butler, one, HARMED, HARMED, *[HELPED] * 13)
+    await mark(butler, other, *[HELPED] * 6, HARMED, *[HELPED] * 7, HARMED)
+    kept = ("maturity", "applied_count", "success_count", "harmful_count", "effectiveness_score")
+    first, second = ({name: row[name] for name in kept} for row in rows("rules"))
+    assert first == second
+    assert first["maturity"] == "established"
+
+
+async def test_a_mark_repeated_with_its_key_counts_once(
+    butler: Butler, rule: Stored, agent: Callable[..., Caller], rows: Rows
+) -> None:
+    """One application and one event; a new key, or none, is a new report; the key for another outcome is a conflict."""
+    caller = agent("health", session_id="s1")
+    first = await judge.mark(butler, rule.ref, HELPED, caller, idempotency_key="k1")
+    events = len(rows("memory_events"))
+    assert await judge.mark(butler, rule.ref, HELPED, caller, idempotency_key="k1") == first
+    assert (len(rows("rule_applications")), len(rows("memory_events"))) == (1, events)
+    with pytest.raises(Conflict, match="another request"):
+        await judge.mark(butler, rule.ref, HARMED, caller, idempotency_key="k1")
+    await judge.mark(butler, rule.ref, HELPED, caller, idempotency_key="k2")
+    await judge.mark(butler, rule.ref, HELPED, caller)
+    assert (len(rows("rule_applications")), rows("rules")[0]["success_count"]) == (3, 3)
+
+
+async def test_feedback_on_a_fact_says_that_it_is_one(
+    butler: Butler, agent: Callable[..., Caller], everything: Callable[[], dict[str, list[str]]]
+) -> None:
+    """By id, by bare reference or with its type; who may not see the fact only hears that there is no such rule."""
+    fact = await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green", scope="finance"))
+    before = everything()
+    for handle in (str(fact.id), fact.ref):
+        with pytest.raises(InvalidInput, match="is a fact, not a rule"):
+            await judge.mark(butler, handle, HELPED)
+        with pytest.raises(NotFound, match="There is no rule"):
+            await judge.mark(butler, handle, HELPED, agent("health"))
+    with pytest.raises(InvalidInput, match="is of type fact"):
+        await judge.mark(butler, f"fact:{fact.ref}", HELPED)
+    assert everything() == before
+
+
+async def test_the_whole_lineage_is_on_the_event(
+    butler: Butler, rule: Stored, agent: Callable[..., Caller], rows: Rows
+) -> None:
+    """Request, part of it, segment and session."""
+    lineage = {"request_id": "r", "subrequest_id": "r.1", "segment_id": "g", "session_id": "s"}
+    await judge.mark(butler, rule.ref, HARMED, agent("health", **lineage))
+    event = max(rows("memory_events"), key=lambda event: event["seq"])
+    assert {name: event[name] for name in lineage} == lineage
+    assert event["payload"]["application"]["session_id"] == "s"
+    assert event["payload"]["state"]["harmful_count"] == 1

@@ -1,6 +1,7 @@
 """Looking at one memory: everything that is known of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Question, Tier
-from memory_butler.operations import forget, judge, look, recall, remember
+from memory_butler.operations import correct, forget, judge, look, pin, recall, remember, restore, sweep, undo
+from memory_butler.settings import Lifecycle
 
 Rows = Callable[[str], list[dict[str, Any]]]
 
@@ -158,3 +160,123 @@ async def test_a_long_chain_is_shown_around_the_fact_that_was_asked_for(butler: 
     oldest = await look.look(butler, "fact", refs[0])
     assert oldest.chain[0].ref == refs[0]
     assert len(oldest.chain) == 101
+
+
+# --- why it is like this ------------------------------------------------------------------------------
+
+
+async def test_a_fact_tells_why_it_is_like_this(butler: Butler, clock: Any) -> None:
+    """Its events in words and in order, with reasons, with the facts they speak of, and with what no longer counts."""
+    old = await remember.fact(butler, tea("black", permanence="ephemeral"))
+    clock.move(days=20)
+    await sweep.sweep(butler)
+    await judge.confirm(butler, "fact", old.ref)
+    await forget.forget(butler, "fact", old.ref, reason="a joke")
+    forgetting = (await look.look(butler, "fact", old.ref)).events[-1]
+    await undo.undo(butler, forgetting.id)
+    new = await correct.correct(butler, old.ref, "green", reason="a slip")
+    await restore.restore(butler, "fact", old.ref, supersede=True)
+    seen = await look.look(butler, "fact", old.ref)
+    assert [line.words for line in seen.story] == [
+        "Stored by main.",
+        "Faded: nobody had confirmed it since it was stored on 2026-03-01.",
+        "Confirmed by main; it had been fading.",
+        "Forgotten by main: “a joke”.",
+        "Undone by main: the forgetting of 2026-03-21.",
+        f"Corrected by main, with fact:{new.ref} in its place: “a slip”.",
+        f"Brought back by main after it was superseded, in the place of fact:{new.ref}.",
+    ]
+    assert [line.undone for line in seen.story] == [False, False, False, True, False, False, False]
+    assert [line.event for line in seen.story] == list(seen.events)
+    other = await look.look(butler, "fact", new.ref)
+    assert [line.words for line in other.story] == [
+        f"Stored by main as a correction of fact:{old.ref}: “a slip”.",
+        f"Superseded by fact:{old.ref}, which was brought back.",
+    ]
+
+
+async def test_a_fact_names_what_took_its_place_each_time(butler: Butler) -> None:
+    """Superseded twice, by two facts: each event names its own."""
+    old = await remember.fact(butler, tea("black"))
+    first = await remember.fact(butler, tea("green"))
+    await undo.undo(butler, str((await look.look(butler, "fact", old.ref)).events[-1].group_id))
+    second = await remember.fact(butler, tea("white"))
+    told = [line.words for line in (await look.look(butler, "fact", old.ref)).story]
+    assert told == [
+        "Stored by main.",
+        f"Superseded by fact:{first.ref}.",
+        "Undone by main: the supersession of 2026-03-01.",
+        f"Superseded by fact:{second.ref}.",
+    ]
+
+
+async def test_a_rule_tells_how_it_earned_what_it_is(butler: Butler) -> None:
+    """Marks with their reasons, and the mark that turned it."""
+    rule = await remember.rule(butler, NewRule(content="boil tea"))
+    await judge.mark(butler, rule.ref, Outcome.HELPFUL)
+    for reason in ("it was late", None, "it was cold"):
+        await judge.mark(butler, rule.ref, Outcome.HARMFUL, reason=reason)
+    seen = await look.look(butler, "rule", rule.ref)
+    await undo.undo(butler, seen.events[-1].id)
+    seen = await look.look(butler, "rule", rule.ref)
+    assert [line.words for line in seen.story] == [
+        "Stored by main.",
+        "Marked helpful by main.",
+        "Marked harmful by main: “it was late”.",
+        "Marked harmful by main.",
+        "Marked harmful by main: “it was cold”. It became a warning.",
+        "Undone by main: the harmful mark of 2026-03-01. It became a candidate.",
+    ]
+    assert seen.memory.reference_count == 1
+
+
+@pytest.mark.parametrize(
+    ("permanence", "days", "lifecycle", "words"),
+    [
+        ("ephemeral", 1, {}, "If nothing happens it fades on 2026-03-17 and expires on 2026-03-31."),
+        ("ephemeral", 20, {}, "It has been fading since 2026-03-17, and expires on 2026-03-31 unless it is confirmed."),
+        ("ephemeral", 31, {}, "Nobody has confirmed it since 2026-03-01: the next sweep expires it."),
+        ("permanent", 31, {"long": {"stale_after_days": 40}}, "It does not fade."),
+        ("stable", 1, {"long": {"stale_after_days": 40}}, "If nobody uses it, it expires on 2026-04-10."),
+        ("standard", 1, {"mid": {"stale_after_days": 40}}, "If nobody uses it, it expires on 2026-04-10."),
+    ],
+)
+async def test_a_fact_says_what_becomes_of_it(
+    butler: Butler, clock: Any, *, permanence: str, days: float, lifecycle: dict[str, Any], words: str
+) -> None:
+    """By decay, and by disuse where that is configured for its tier and it is not protected."""
+    settings = butler.settings.model_copy(update={"lifecycle": Lifecycle.model_validate(lifecycle)})
+    fact = await remember.fact(butler, tea(permanence=permanence))
+    clock.move(days=days)
+    seen = await look.look(replace(butler, settings=settings), "fact", fact.ref)
+    assert seen.outlook.endswith(words)
+    await sweep.sweep(replace(butler, settings=settings))
+    after = await look.look(butler, "fact", fact.ref)
+    assert after.memory.validity == (
+        "expired" if "next sweep" in words else "fading" if "fading" in words else "active"
+    )
+
+
+async def test_what_does_not_end_says_so(butler: Butler, clock: Any) -> None:
+    """Pinned, a warning, out of use: no dates, and a sentence that says why."""
+    pinned = await remember.fact(butler, tea())
+    await pin.pin(butler, "fact", pinned.ref)
+    warning = await remember.rule(butler, NewRule(content="boil tea"))
+    for _ in range(3):
+        await judge.mark(butler, warning.ref, Outcome.HARMFUL)
+    gone = await remember.rule(butler, NewRule(content="offer tea"))
+    await forget.forget(butler, "rule", gone.ref)
+    kept = await remember.episode(butler, NewEpisode(content="x", butler="main"))
+    await pin.pin(butler, "episode", kept.ref)
+    for memory, words in ((pinned, "is pinned"), (warning, "is a warning"), (gone, "is forgotten"), (kept, "is kept")):
+        seen = await look.look(butler, memory.type, memory.ref)
+        assert (seen.fades_at, seen.expires_at) == (None, None)
+        assert words in seen.outlook
+
+
+async def test_an_episode_that_is_used_says_that_it_is_kept(butler: Butler) -> None:
+    """From the configured number of references on, and not before."""
+    episode = await remember.episode(butler, NewEpisode(content="x", butler="main"))
+    said = [(await look.look(butler, "episode", episode.ref)).outlook for _ in range(4)]
+    assert said[:3] == ["If nothing happens it is deleted on 2026-03-08."] * 3
+    assert said[3].startswith("It was referred to often: it is kept until it has been consolidated")

@@ -1,6 +1,5 @@
 """Replay: the log alone gives the store again, and says so where it cannot."""
 
-import uuid
 from collections.abc import Callable
 from typing import Any, LiteralString
 
@@ -11,11 +10,13 @@ from psycopg import sql
 from memory_butler.butler import Butler
 from memory_butler.errors import OverloadRejected, PermissionDenied
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Question
-from memory_butler.operations import index, judge, recall, remember
+from memory_butler.operations import correct, forget, index, judge, pin, recall, remember, restore, sweep, undo
 from memory_butler.operations.replay import replay
+from memory_butler.store import replay as store
 from memory_butler.store.replay import Difference, scratch_schema
 
 Connection = psycopg.Connection[Any]
+Rows = Callable[[str], list[dict[str, Any]]]
 
 
 async def _live(butler: Butler, clock: Any) -> dict[str, str]:
@@ -48,9 +49,18 @@ async def test_a_store_is_rebuilt_row_for_row(butler: Butler, clock: Any, owner:
         "rules": (1, 1),
         "rule_applications": (1, 1),
         "memory_links": (2, 2),
+        "memory_references": (6, 6),
         "aliases": (0, 0),
     }
+    assert report.events == 9
     assert owner.execute("SELECT to_regnamespace('memory_replay')").fetchone() == (None,)
+
+
+async def test_a_tenant_without_a_log_is_equal_to_nothing(butler: Butler) -> None:
+    """There is nothing to rebuild, and that is no difference."""
+    report = await replay(butler)
+    assert (report.equal, report.events) == (True, 0)
+    assert {(table.live, table.rebuilt) for table in report.tables.values()} == {(0, 0)}
 
 
 @pytest.mark.parametrize(
@@ -108,31 +118,157 @@ async def test_a_removed_text_is_said_to_be_removed(butler: Butler, clock: Any, 
     assert report.tables["rules"].differences == 0
 
 
-async def test_a_deleted_episode_comes_back_as_its_tombstone(butler: Butler, clock: Any, owner: Connection) -> None:
-    """An episode whose last event holds a tombstone is not rebuilt; its tombstone and the links to it are."""
+async def test_a_deleted_episode_comes_back_as_its_tombstone(butler: Butler, clock: Any, rows: Rows) -> None:
+    """Its row, its words and the record of its references are gone here and there; its tombstone and links are not."""
     await _live(butler, clock)
-    tenant = butler.settings.tenant
-    with owner.transaction():
-        owner.execute(
-            "INSERT INTO memory.episode_tombstones SELECT tenant_id, id, ref, butler, observed_at, created_at, now(),"
-            " 'expired' FROM memory.episodes WHERE tenant_id = %s",
-            (tenant,),
-        )
-        owner.execute(
-            "INSERT INTO memory.memory_events (tenant_id, id, seq, event_type, entity_type, entity_id, occurred_at,"
-            " actor, payload_version, payload) SELECT t.tenant_id, %s, last_seq + 1, 'episode.deleted', 'episode',"
-            " g.episode_id, now(), 'sweep', 1, jsonb_build_object('tombstone', to_jsonb(g))"
-            " FROM memory.tenants t JOIN memory.episode_tombstones g USING (tenant_id) WHERE tenant_id = %s",
-            (uuid.uuid4(), tenant),
-        )
-        owner.execute("DELETE FROM memory.episodes WHERE tenant_id = %s", (tenant,))
-        owner.execute("DELETE FROM memory.texts WHERE tenant_id = %s AND body LIKE '%%We talked%%'", (tenant,))
+    clock.move(days=8)
+    await sweep.sweep(butler)
+    assert rows("episodes") == []
+    assert not any("We talked" in text["body"] for text in rows("texts"))
     report = await replay(butler)
     assert report.equal, report
     assert report.removed_texts == ()
     assert report.tables["episodes"].rebuilt == 0
     assert report.tables["episode_tombstones"].rebuilt == 1
     assert report.tables["memory_links"].rebuilt == 2
+    assert report.tables["memory_references"].rebuilt == len(rows("memory_references")) == 4
+
+
+async def test_a_reference_to_what_was_just_deleted_is_rebuilt_too(butler: Butler, clock: Any, rows: Rows) -> None:
+    """A read may have found an episode that is deleted before the reference is counted: both stores keep that trace."""
+    stored = await remember.episode(butler, NewEpisode(content="We talked", butler="main"))
+    await recall.search(butler, Question(query="We talked"))
+    found = await recall.search(butler, Question(query="We talked"), bump=False)
+    clock.move(days=8)
+    await sweep.sweep(butler)
+    await recall._counted(butler, butler.local_caller(), found)
+    assert [row["memory_id"] for row in rows("memory_references")] == [stored.id]
+    assert (await replay(butler)).equal
+
+
+async def test_every_kind_of_change_is_rebuilt(butler: Butler, clock: Any, rows: Rows) -> None:
+    """Pins, reversals, withdrawn marks, corrections, restorations and what a sweep does come out of the log equal."""
+    await _live(butler, clock)
+    fact = await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green", permanence="ephemeral"))
+    rule = await remember.rule(butler, NewRule(content="Answer at once"))
+    bad = await remember.rule(butler, NewRule(content="Shout"))
+    for _ in range(3):
+        await judge.mark(butler, bad.ref, Outcome.HARMFUL, reason="it was loud")
+    await judge.mark(butler, rule.ref, Outcome.HELPFUL)
+    marked = max(rows("memory_events"), key=lambda event: event["seq"])
+    clock.move(hours=1)
+    await undo.undo(butler, str(marked["id"]))
+    await undo.undo(butler, str(max(rows("memory_events"), key=lambda event: event["seq"])["id"]))
+    await restore.reverse(butler, bad.ref)
+    await pin.pin(butler, "rule", rule.ref)
+    right = await correct.correct(butler, fact.ref, "black")
+    await forget.forget(butler, "fact", right.ref)
+    clock.move(days=40)
+    await sweep.sweep(butler)
+    await restore.restore(butler, "fact", right.ref)
+    report = await replay(butler)
+    assert report.equal, report
+    assert any(row["withdraws"] for row in rows("rule_applications"))
+    assert any(row["judged_from"] for row in rows("rules"))
+    assert any(row["pinned"] for row in rows("rules"))
+    assert report.tables["rule_applications"].rebuilt == len(rows("rule_applications")) == 7
+
+
+async def test_a_log_from_before_there_were_pins_is_rebuilt(butler: Butler, clock: Any, owner: Connection) -> None:
+    """An event that knows nothing of pins, written by an earlier version, speaks of a memory that is not pinned."""
+    await _live(butler, clock)
+    with owner.transaction():
+        owner.execute("ALTER TABLE memory.memory_events DISABLE TRIGGER append_only")
+        changed = owner.execute(
+            "UPDATE memory.memory_events SET payload = payload #- '{state,pinned}' #- '{state,judged_from}'"
+            " WHERE tenant_id = %s AND payload #> '{state,pinned}' IS NOT NULL",
+            (butler.settings.tenant,),
+        ).rowcount
+        owner.execute("ALTER TABLE memory.memory_events ENABLE TRIGGER append_only")
+    assert changed == 7
+    report = await replay(butler)
+    assert report.equal, report
+
+
+class TestPieceByPiece:
+    """The same in pieces of a few events, as a long log is worked through."""
+
+    @pytest.fixture(autouse=True)
+    def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(store, "PIECE", 2)
+
+    async def test_all_pieces_together_are_the_whole(self, butler: Butler, clock: Any) -> None:
+        """Every row is counted once, and each stage tells how far it is until it is done."""
+        await _live(butler, clock)
+        told: dict[str, list[tuple[int, int]]] = {}
+        report = await replay(
+            butler, progress=lambda stage, done, total: told.setdefault(stage, []).append((done, total))
+        )
+        assert report.equal, report
+        assert {name: table.rebuilt for name, table in report.tables.items() if table.rebuilt} == {
+            "episodes": 1,
+            "facts": 2,
+            "rules": 1,
+            "rule_applications": 1,
+            "memory_links": 2,
+            "memory_references": 6,
+        }
+        assert list(told) == ["Reading the log", "Rebuilding memories", "Rebuilding links", "Comparing"]
+        for steps in told.values():
+            assert len(steps) > 2
+            assert steps == sorted(steps)
+            assert steps[-1][0] == steps[-1][1]
+
+    async def test_a_fact_may_come_before_the_one_it_replaced(self, butler: Butler, clock: Any) -> None:
+        """Written by a process whose clock is behind, the newer fact has the lower id: in the log it comes later."""
+        clock.move(hours=1)
+        old = await remember.fact(butler, NewFact(subject="user", predicate="color", content="blue"))
+        clock.move(hours=-1)
+        new = await remember.fact(butler, NewFact(subject="user", predicate="color", content="green"))
+        assert new.id < old.id
+        report = await replay(butler)
+        assert report.equal, report
+        assert (report.tables["facts"].rebuilt, report.tables["memory_links"].rebuilt) == (2, 1)
+
+    async def test_a_row_the_log_has_never_heard_of_is_found(
+        self, butler: Butler, clock: Any, owner: Connection
+    ) -> None:
+        """Whatever its id: rows are looked for below the first and above the last memory of the log as well."""
+        await _live(butler, clock)
+        made = ["00000000-0000-0000-0000-000000000001", "ffffffff-ffff-ffff-ffff-ffffffffffff"]
+        for number, strange in enumerate(made):
+            owner.execute(
+                "INSERT INTO memory.rules SELECT (jsonb_populate_record(r, jsonb_build_object('id', %s::text, 'ref',"
+                " %s::text))).* FROM memory.rules r WHERE tenant_id = %s LIMIT 1",
+                (strange, f"zzz{number}", butler.settings.tenant),
+            )
+        report = await replay(butler)
+        assert [(one.key, one.kind) for one in report.tables["rules"].examples] == [
+            (strange, "only live") for strange in made
+        ]
+        assert (report.tables["rules"].live, report.tables["rules"].rebuilt) == (3, 1)
+
+    async def test_only_the_first_differences_are_named(
+        self, butler: Butler, clock: Any, owner: Connection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """All are counted; a store that differs everywhere does not fill the report."""
+        monkeypatch.setattr("memory_butler.operations.replay.EXAMPLES", 3)
+        for number in range(7):
+            await remember.fact(butler, NewFact(subject=f"s{number}", predicate="color", content="blue"))
+        owner.execute("UPDATE memory.facts SET importance = 9 WHERE tenant_id = %s", (butler.settings.tenant,))
+        facts = (await replay(butler)).tables["facts"]
+        assert (facts.differences, len(facts.examples)) == (7, 3)
+
+    async def test_a_lost_reference_is_found(self, butler: Butler, clock: Any, owner: Connection) -> None:
+        """The list of references, which promotion goes by, is held against the log like everything else."""
+        await _live(butler, clock)
+        owner.execute(
+            "UPDATE memory.memory_references SET session_id = 'x' WHERE tenant_id = %s AND (memory_id, seq) IN"
+            " (SELECT memory_id, seq FROM memory.memory_references WHERE tenant_id = %s LIMIT 1)",
+            (butler.settings.tenant, butler.settings.tenant),
+        )
+        references = (await replay(butler)).tables["memory_references"]
+        assert [(one.kind, one.columns) for one in references.examples] == [("different", ("session_id",))]
 
 
 async def test_a_replay_is_for_administrators_and_one_at_a_time(butler: Butler, agent: Callable[..., Caller]) -> None:

@@ -42,7 +42,7 @@ async def test_everything_is_counted(butler: Butler, clock: Any) -> None:
         "rules": {"active": 2, "retracted": 1},
     }
     assert found["rules_by_maturity"] == {"anti_pattern": 1, "established": 1}
-    assert found["tiers"] == {"eden": 2, "mid": 4, "long": 3}
+    assert {tier: held["count"] for tier, held in found["tiers"].items()} == {"eden": 2, "mid": 4, "long": 3}
     assert found["episodes_by_consolidation"] == {"pending": 2}
     assert found["backlog"]["pending_episodes"] == 2
     assert found["backlog"]["oldest_age_hours"] == 5.0
@@ -77,20 +77,29 @@ async def test_a_scope_is_counted_alone(butler: Butler, clock: Any, agent: Calla
         await report(butler, "no/slash")
 
 
-async def test_a_duty_that_never_ran_says_never(butler: Butler, owner: Any, tenant: str) -> None:
-    """Upkeep without a recorded run is named; a recorded one shows when and how it ended."""
+async def test_a_duty_that_never_ran_says_never(butler: Butler, owner: Any, tenant: str, clock: Any) -> None:
+    """Upkeep without a recorded run is named; a recorded one shows when it was, how it ended and when it is due."""
     await remember.rule(butler, NewRule(content="x"))
-    assert {run["last_run"] for run in (await report(butler))["jobs"].values()} == {"never"}
+    jobs = (await report(butler))["jobs"]
+    assert {(run["last_run"], run["status"]) for run in jobs.values()} == {("never", "never")}
     for minute, outcome in ((1, "failed"), (2, "succeeded")):
         owner.execute(
-            "INSERT INTO memory.job_runs (tenant_id, id, job, started_at, finished_at, outcome, report)"
-            " VALUES (%s, gen_random_uuid(), 'sweep', make_timestamptz(2026, 3, 1, 8, %s, 0, 'UTC'),"
+            "INSERT INTO memory.job_runs (tenant_id, id, job, butler, started_at, finished_at, outcome, report)"
+            " VALUES (%s, gen_random_uuid(), 'sweep', 'main', make_timestamptz(2026, 3, 1, 8, %s, 0, 'UTC'),"
             " make_timestamptz(2026, 3, 1, 8, %s, 30, 'UTC'), %s, '{}')",
             [tenant, minute, minute, outcome],
         )
     jobs = (await report(butler))["jobs"]
-    assert jobs["sweep"] == {"last_run": "2026-03-01T08:02:00+00:00", "outcome": "succeeded"}
-    assert jobs["consolidation"] == {"last_run": "never"}
+    assert jobs["sweep"] == {
+        "last_run": "2026-03-01T08:02:00+00:00",
+        "outcome": "succeeded",
+        "status": "ok",
+        "next_run": "2026-03-02T08:02:00+00:00",
+    }
+    assert jobs["consolidation"]["last_run"] == "never"
+    clock.move(days=2)
+    late = (await report(butler))["jobs"]["sweep"]
+    assert (late["status"], late["overdue_hours"]) == ("overdue", 25.0)
 
 
 async def test_a_report_changes_nothing_and_works_on_nothing(butler: Butler, everything: Everything) -> None:

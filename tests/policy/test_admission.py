@@ -20,6 +20,7 @@ from memory_butler.models import (
     NewRule,
     Permanence,
     Question,
+    Validity,
 )
 from memory_butler.policy import admission
 from memory_butler.policy.admission import (
@@ -219,10 +220,12 @@ def test_a_time_that_no_calendar_has_is_refused() -> None:
         (MemoryType, MemoryType.RULE, MemoryType.RULE),
         (Permanence, "Permanent", Permanence.PERMANENT),
         (Mode, "HYBRID", Mode.HYBRID),
+        (Validity, "retracted", Validity.RETRACTED),
+        (Validity, "Forgotten", Validity.RETRACTED),
     ],
 )
 def test_an_unambiguous_spelling_is_understood(kind: type[StrEnum], given_value: object, expected: StrEnum) -> None:
-    """Case, blanks and a plural are forgiven."""
+    """Case, blanks and a plural are forgiven; what is forgotten is retracted."""
     assert choose(kind, given_value, "x") is expected
 
 

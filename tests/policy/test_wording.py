@@ -17,6 +17,7 @@ from memory_butler.policy.wording import (
     fact_text,
     indexed_text,
     indexed_words,
+    note_predicate,
     one_line,
     searched_words,
     spoken,
@@ -162,11 +163,27 @@ def test_hostile_text_costs_no_time() -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("favorite_color", "favorite color"), ("allergic_to:peanuts", "allergic to peanuts"), ("a", "a")],
+    [
+        ("favorite_color", "favorite color"),
+        ("allergic_to:peanuts", "allergic to peanuts"),
+        ("a", "a"),
+        ("note:0123456789ab", "note"),
+        ("note:joke", "note joke"),
+        ("note:0123456789abc", "note 0123456789abc"),
+    ],
 )
 def test_names_read_as_words(name: str, words: str) -> None:
     """Underscores and colons are for machines."""
     assert spoken(name) == words
+
+
+def test_the_hash_in_a_notes_predicate_is_never_spoken(make_hit: MakeHit) -> None:
+    """A note reads as a note, in a briefing and in what it is found by."""
+    predicate = note_predicate(bytes.fromhex("c0ffee" * 10))
+    assert predicate == "note:c0ffeec0ffee"
+    hit = make_hit(1, subject_label="main", predicate_label=predicate, content="It rained.", ref="k3f7")
+    assert briefing_line(hit, 1) == "- main · note: It rained. [fact:k3f7] confidence 1.00"
+    assert indexed_text(MemoryType.FACT, "main", predicate, "It rained.") == "main note: It rained."
 
 
 def test_a_fact_is_found_by_all_its_parts() -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ from memory_butler.store import migrate
 from memory_butler.store.queries import Names
 print("ready", flush=True)
 sys.stdin.readline()
-migrate.upgrade(sys.argv[1], sys.argv[2], Names())
+migrate.upgrade(sys.argv[1], sys.argv[2], Names(app_role=sys.argv[3]))
 """
 
 
@@ -181,19 +182,82 @@ def test_every_revision_is_brought_to_the_newest(
 async def test_two_processes_may_migrate_at_the_same_instant(server: EmbeddedPostgres, fresh_database: str) -> None:
     """Both succeed, and there is one schema of the newest revision."""
     urls = [server.dsn("memory_app", fresh_database), server.dsn("memory_owner", fresh_database)]
-    children = [
-        await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CHILD, *urls, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        for _ in range(3)
-    ]
-    for child in children:
-        assert child.stdout and await child.stdout.readline() == b"ready\n"
+    children = await _ready(*urls, "memory_app")
     said = await asyncio.gather(*(child.communicate(b"go\n") for child in children))
     assert [child.returncode for child in children] == [0, 0, 0], said
     with psycopg.connect(urls[1]) as connection:
         rows = connection.execute("SELECT version_num FROM memory.alembic_version").fetchall()
     assert rows == [(migrate.HEAD,)]
+
+
+@pytest.fixture
+def bare_database(server: EmbeddedPostgres) -> Iterator[tuple[str, str]]:
+    """An empty database without the vector extension, and the name of a role that nobody has made yet."""
+    name = f"d{uuid.uuid4().hex[:12]}"
+    role = f"{name}_app"
+    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as superuser:
+        superuser.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield name, role
+        superuser.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        superuser.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
+
+
+async def _ready(*arguments: str) -> list[asyncio.subprocess.Process]:
+    """Three processes that are about to open the same database."""
+    children = [
+        await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-c", CHILD, *arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
+    for child in children:
+        assert child.stdout and await child.stdout.readline() == b"ready\n"
+    return children
+
+
+async def test_processes_may_set_up_an_empty_database_at_the_same_instant(
+    server: EmbeddedPostgres, bare_database: tuple[str, str]
+) -> None:
+    """Without the extension and without the role: all of them succeed, and each thing is made once."""
+    database, role = bare_database
+    dsn = server.dsn("postgres", database)
+    children = await _ready(dsn, dsn, role)
+    said = await asyncio.gather(*(child.communicate(b"go\n") for child in children))
+    assert [child.returncode for child in children] == [0, 0, 0], said
+    with psycopg.connect(dsn) as connection:
+        assert migrate.revision(connection, "memory") == migrate.HEAD
+        assert connection.execute("SELECT count(*) FROM pg_roles WHERE rolname = %s", (role,)).fetchone() == (1,)
+        assert connection.execute("SELECT count(*) FROM pg_extension WHERE extname = 'vector'").fetchone() == (1,)
+
+
+async def test_processes_wait_for_one_that_is_half_way_through_setting_up(
+    server: EmbeddedPostgres, bare_database: tuple[str, str]
+) -> None:
+    """One has made extension and role but not committed when the others come: they wait, and find both there."""
+    database, role = bare_database
+    dsn = server.dsn("postgres", database)
+    children = await _ready(dsn, dsn, role)
+    with psycopg.connect(dsn) as first, psycopg.connect(dsn, autocommit=True) as watcher:
+        first.execute("SELECT pg_advisory_xact_lock(hashtext('memory set-up'))")
+        first.execute("CREATE EXTENSION vector")
+        first.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role)))
+        waiting = [asyncio.create_task(child.communicate(b"go\n")) for child in children]
+        blocked = 0
+        while blocked < len(children):
+            assert not any(task.done() for task in waiting), [task.result() for task in waiting if task.done()]
+            row = watcher.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'", (database,)
+            ).fetchone()
+            assert row
+            blocked = row[0]
+            await asyncio.sleep(0.02)
+        first.commit()
+    said = await asyncio.gather(*waiting)
+    assert [child.returncode for child in children] == [0, 0, 0], said
 
 
 async def test_an_older_program_is_told_that_the_store_was_upgraded(

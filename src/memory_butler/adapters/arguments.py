@@ -76,6 +76,15 @@ def as_number(value: object) -> object:
     return value
 
 
+def as_flag(value: object) -> object:
+    """True or false, also as text. Nothing else: a word that only looks like yes must not set anything off."""
+    if isinstance(value, str) and value.strip().casefold() in ("true", "false"):
+        return value.strip().casefold() == "true"
+    if value is not None and not isinstance(value, bool):
+        raise _refuse("must be true or false")
+    return value
+
+
 def as_moment(value: object) -> object:
     """A date and time with its zone. A day alone is refused: it is another moment in every zone."""
     example = "write the date, the time and the zone, for example 2026-03-01T09:30:00+01:00, or with a Z for UTC"
@@ -192,8 +201,11 @@ ReadScope = Annotated[
 PermanenceName = Annotated[
     str | None, Field(description=f"How slowly it fades: {', '.join(Permanence)}; 'standard' if left out.")
 ]
+TierName = Annotated[str | None, Field(description="Only this generation: eden, mid or long.")]
 TypeName = Annotated[str, Field(description="fact, rule or episode.")]
 Handle = Annotated[str, Field(description="Short reference (fact:k3f7) or id, as shown with the memory.")]
 RuleHandle = Annotated[str, Field(description="Short reference of the rule (rule:k3f7) or its id.")]
+FactHandle = Annotated[str, Field(description="Short reference of the fact (fact:k3f7) or its id.")]
+Flag = Annotated[bool | None, BeforeValidator(as_flag)]
 Reason = Annotated[str | None, Field(description="Why, in a sentence; kept with the memory.")]
 Source = Annotated[str | None, Field(description="Reference or id of the episode this was learned from.")]

@@ -1,5 +1,7 @@
 """The command line: one command a verb. Each parses its arguments, calls one operation and shows what came back.
 
+What a person looks up here does not count as a reference: only what agents use moves a memory up.
+
 Exit codes: 0 done, 1 an error (said on stderr, or as JSON on stdout with --json), 2 the command was not understood.
 """
 
@@ -10,7 +12,16 @@ from typing import Annotated
 
 import typer
 
-from memory_butler.adapters import cli_store, terminal
+from memory_butler.adapters import (
+    cli_jobs,
+    cli_memory,
+    cli_replay,
+    cli_store,
+    cli_tiers,
+    cli_undo,
+    cli_upkeep,
+    terminal,
+)
 from memory_butler.adapters.terminal import answer, handle_of, moment_of, settings_of, text_of
 from memory_butler.errors import MemoryButlerError
 
@@ -36,6 +47,9 @@ Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be giv
 Importance = Annotated[int, typer.Option(help="How much it matters, from 1 to 10.")]
 StoreScope = Annotated[str, typer.Option(help="Who may read it: 'global', or a butler's name.")]
 Limit = Annotated[int | None, typer.Option(help="Most results; 10 unless set otherwise.")]
+AsOf = Annotated[
+    str | None, typer.Option(metavar="MOMENT", help="Answer as the store would have then: 2026-03-01T09:30:00+01:00.")
+]
 Reason = Annotated[str | None, typer.Option(help="Why; it is kept with the change.")]
 
 
@@ -151,10 +165,12 @@ def search(
     kind: Annotated[
         list[str] | None, typer.Option("--type", help="Only fact, rule or episode; may be given several times.")
     ] = None,
+    tier: Annotated[str | None, typer.Option(help="Only this generation: eden, mid or long.")] = None,
     scope: Scope = None,
     mode: Annotated[str, typer.Option(help="hybrid, semantic (by meaning) or keyword (by words).")] = "hybrid",
     limit: Limit = None,
     min_confidence: Annotated[float | None, typer.Option(help="Least confidence, from 0 to 1; 0.2 unless set.")] = None,
+    as_of: AsOf = None,
     as_json: Json = False,
 ) -> None:
     """Find memories by meaning and by words, best first."""
@@ -165,12 +181,14 @@ def search(
     question = Question(
         query=text_of(query),
         types=tuple(kind or ()),
+        tier=tier,
         scope=scope,
         mode=mode,
         limit=limit,
         min_confidence=min_confidence,
+        as_of=moment_of(as_of, "--as-of"),
     )
-    answer(ctx, as_json, lambda butler: recalling.search(butler, question), shapes.answer, tables.answer)
+    answer(ctx, as_json, lambda butler: recalling.search(butler, question, bump=False), shapes.answer, tables.answer)
 
 
 @app.command()
@@ -188,17 +206,17 @@ def recall(
     from memory_butler.operations import recall as recalling
 
     question = Question(query=text_of(topic), scope=scope, limit=limit)
-    answer(ctx, as_json, lambda butler: recalling.recall(butler, question), shapes.answer, tables.answer)
+    answer(ctx, as_json, lambda butler: recalling.recall(butler, question, bump=False), shapes.answer, tables.answer)
 
 
 @app.command()
 def get(ctx: typer.Context, ref: Ref, id: Id = None, as_json: Json = False) -> None:
-    """Show one memory: what it says, its links, its history."""
-    from memory_butler.adapters import shapes, tables
+    """Show one memory: what it says, its links, and why it is like this."""
+    from memory_butler.adapters import shapes, tables_history
     from memory_butler.operations import look
 
     named = handle_of(ref, id)
-    answer(ctx, as_json, lambda butler: look.look(butler, *named), shapes.portrait, tables.portrait)
+    answer(ctx, as_json, lambda butler: look.look(butler, *named, bump=False), shapes.portrait, tables_history.portrait)
 
 
 @app.command()
@@ -208,6 +226,7 @@ def context(
     *,
     butler: Annotated[str | None, typer.Option(help="Who is briefed; this butler unless named.")] = None,
     budget: Annotated[int | None, typer.Option(help="Most tokens; 3000 unless set otherwise.")] = None,
+    as_of: AsOf = None,
     receipt: Annotated[
         bool, typer.Option("--receipt", help="Say on stderr what it cost and what was left out.")
     ] = False,
@@ -219,7 +238,12 @@ def context(
     from memory_butler.operations import brief
 
     settings = settings_of(ctx)
-    request = BriefRequest(trigger_prompt=text_of(prompt), butler=butler or settings.butler, token_budget=budget)
+    request = BriefRequest(
+        trigger_prompt=text_of(prompt),
+        butler=butler or settings.butler,
+        token_budget=budget,
+        as_of=moment_of(as_of, "--as-of"),
+    )
     built = terminal.work(settings, lambda opened: brief.brief(opened, request))
     if as_json:
         terminal.print_json(shapes.briefing(built))
@@ -228,6 +252,8 @@ def context(
     if receipt:
         sys.stdout.flush()
         terminal.console(stderr=True).print(tables.briefing(built))
+    else:
+        sys.stderr.writelines(f"! {said}\n" for said in built.receipt.degraded)
 
 
 @app.command()
@@ -302,7 +328,15 @@ def stats(ctx: typer.Context, scope: Scope = None, as_json: Json = False) -> Non
     answer(ctx, as_json, lambda butler: report.report(butler, scope), shapes.plain, tables.stats)
 
 
-for command in cli_store.COMMANDS:
+for command in (
+    *cli_memory.COMMANDS,
+    *cli_tiers.COMMANDS,
+    *cli_upkeep.COMMANDS,
+    *cli_undo.COMMANDS,
+    *cli_jobs.COMMANDS,
+    *cli_replay.COMMANDS,
+    *cli_store.COMMANDS,
+):
     app.command()(command)
 
 

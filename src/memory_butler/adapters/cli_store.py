@@ -10,6 +10,7 @@ from memory_butler.adapters.terminal import settings_of
 from memory_butler.errors import InvalidInput
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
+NoWorker = Annotated[bool, typer.Option("--no-worker", help="Leave upkeep to others; otherwise a worker runs inside.")]
 
 
 def version() -> None:
@@ -27,25 +28,31 @@ def serve(
     ctx: typer.Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on; 127.0.0.1 unless set otherwise.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 8150 unless set otherwise.")] = None,
+    no_worker: NoWorker = False,
 ) -> None:
     """Serve MCP over HTTP until Ctrl-C."""
     import asyncio
 
     from memory_butler.adapters import http
 
-    asyncio.run(http.serve(settings_of(ctx, host=host, port=port)))
+    asyncio.run(http.serve(settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
 
 
 def mcp(
     ctx: typer.Context,
     butler: Annotated[str | None, typer.Option(help="Name this agent goes by; 'main' unless set otherwise.")] = None,
+    no_worker: NoWorker = False,
 ) -> None:
     """Serve MCP over stdio, for a client that starts it."""
     import asyncio
 
     from memory_butler.adapters import mcp as door
 
-    asyncio.run(door.run_stdio(settings_of(ctx, butler=butler)))
+    asyncio.run(door.run_stdio(settings_of(ctx, butler=butler, upkeep=_without_worker(no_worker))))
+
+
+def _without_worker(wanted: bool) -> dict[str, bool] | None:
+    return {"worker": False} if wanted else None
 
 
 def doctor(ctx: typer.Context, as_json: Json = False) -> None:

@@ -26,10 +26,12 @@ from memory_butler.adapters.answering import within
 from memory_butler.adapters.guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.logs import configure_logging
 from memory_butler.adapters.mcp import build_server
-from memory_butler.adapters.opening import LateButler
+from memory_butler.adapters.opening import LateButler, companion_of
 from memory_butler.adapters.stdio import send_library_logs_to_file
 from memory_butler.butler import Butler
 from memory_butler.errors import InternalError, MemoryButlerError, PermissionDenied, TargetUnavailable
+from memory_butler.operations import upkeep
+from memory_butler.policy import schedule
 from memory_butler.settings import Settings
 from memory_butler.store.database import StoreUpgraded
 
@@ -56,7 +58,9 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
     async def ready(request: Request) -> JSONResponse:
         checks = await readiness(late)
         is_ready = all(check["ok"] for check in checks.values())
-        return JSONResponse({"ready": is_ready, "checks": checks}, status_code=200 if is_ready else 503)
+        with_store = checks["database"]["ok"] and checks["migrations"]["ok"]
+        body = {"ready": is_ready, "checks": checks, "upkeep": await upkeep_report(late, with_store=with_store)}
+        return JSONResponse(body, status_code=200 if is_ready else 503)
 
     return server.http_app(
         path=MCP_PATH,
@@ -79,6 +83,24 @@ async def readiness(late: LateButler) -> dict[str, Check]:
         return {"database": _check(None), "migrations": _check(store), "model": model}
     migrations = {"ok": False, "detail": "not known without the database"} if store else _check(None)
     return {"database": _check(store), "migrations": migrations, "model": model}
+
+
+async def upkeep_report(late: LateButler, *, with_store: bool) -> Check:
+    """How the jobs stand. It is said here for whoever watches; a server whose sweep is late answers all the same."""
+    report: Check = {"status": "unknown", "worker": "inside" if late.companion else "elsewhere"}
+    if not with_store:
+        return report
+    try:
+        butler = await late.get(READY_SECONDS)
+        jobs = await within(READY_SECONDS, upkeep.standings_in_short(butler))
+    except MemoryButlerError as problem:
+        return {**report, "detail": problem.message}
+    except Exception:
+        # The outermost place of a health check: it reports a fault, it does not become one.
+        log.exception("a health check failed")
+        return {**report, "detail": InternalError().message}
+    worst = schedule.worst(schedule.Standing(job["status"]) for job in jobs.values())
+    return {**report, "status": str(worst), "jobs": jobs}
 
 
 async def _reach_store(butler: Butler) -> None:
@@ -160,7 +182,7 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     """Serve until a signal asks to stop."""
     configure_logging(settings)
     send_library_logs_to_file()
-    app = build_app(settings)
+    app = build_app(LateButler(settings, companion=companion_of(settings)))
     with _listening(settings) as listener:
         (announce or _say)(announcement(settings, listener.getsockname()[1]))
         config = uvicorn.Config(

@@ -50,6 +50,8 @@ def configure_logging(settings: Settings) -> Path:
     # Libraries speak up from warnings on; at lower levels some of them print what passes through them.
     root.setLevel(logging.WARNING)
     logging.getLogger(_OURS).setLevel(settings.log_level)
+    # Whoever runs the queue logs what goes wrong in it; the library would say it once more, arguments included.
+    logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
     return path
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Self
 
@@ -11,6 +11,9 @@ from memory_butler.errors import MemoryButlerError, TargetUnavailable
 from memory_butler.settings import Settings
 
 Opener = Callable[[], AbstractAsyncContextManager[Butler]]
+Companion = Callable[[Butler, asyncio.Event], Awaitable[None]]
+# Upkeep that does not end in time is left behind: whoever comes next picks it up.
+PARTING_SECONDS = 3.0
 
 log = logging.getLogger(__name__)
 
@@ -22,11 +25,15 @@ class StillOpening(TargetUnavailable):
 
 
 class LateButler:
-    """One butler for a whole process. `begin` starts opening it, `get` waits for it, `close` lets it go."""
+    """One butler for a whole process. `begin` starts opening it, `get` waits for it, `close` lets it go.
 
-    def __init__(self, settings: Settings, opener: Opener | None = None) -> None:
+    A companion works beside it from when it is open until it is told to stop.
+    """
+
+    def __init__(self, settings: Settings, opener: Opener | None = None, *, companion: Companion | None = None) -> None:
         self.settings = settings
         self._opener = opener or (lambda: open_butler(settings))
+        self.companion = companion
         self._given: Butler | None = None
         self._opened: asyncio.Future[Butler] | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -80,10 +87,13 @@ class LateButler:
                 opened.set_result(butler)
                 # The model loads beside the first calls instead of in front of them.
                 warming = asyncio.create_task(_warm(butler))
+                beside = asyncio.create_task(self._accompany(butler, warming, leave))
                 await leave.wait()
                 warming.cancel()
                 with suppress(asyncio.CancelledError):
                     await warming
+                await asyncio.wait({beside}, timeout=PARTING_SECONDS)
+                beside.cancel()
         except MemoryButlerError as problem:
             log.warning("the store could not be opened: %s", problem.message)
             _fail(opened, problem)
@@ -94,6 +104,33 @@ class LateButler:
             # The outermost place of this task: whatever it was, those who wait are told.
             log.exception("the store could not be opened")
             _fail(opened, TargetUnavailable(f"The memory store cannot be opened ({type(problem).__name__})."))
+
+    async def _accompany(self, butler: Butler, warming: "asyncio.Task[None]", leave: asyncio.Event) -> None:
+        # Answers come first, also in getting ready.
+        await asyncio.wait({warming})
+        if self.companion is None or leave.is_set():
+            return
+        try:
+            await self.companion(butler, leave)
+        except Exception:
+            # The outermost place of this task: the doors stay open, whatever it was.
+            log.exception("upkeep has ended")
+
+
+def companion_of(settings: Settings) -> Companion | None:
+    """The worker inside a server, unless it was told to have none."""
+    return _look_after if settings.upkeep.worker else None
+
+
+async def _look_after(butler: Butler, stop: asyncio.Event) -> None:
+    companion = await asyncio.to_thread(_load_worker)
+    await companion(butler, stop)
+
+
+def _load_worker() -> Companion:
+    from memory_butler.jobs.work import look_after  # noqa: PLC0415 (not before the door is open)
+
+    return look_after
 
 
 def _fail(opened: "asyncio.Future[Butler]", problem: MemoryButlerError) -> None:

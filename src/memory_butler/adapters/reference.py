@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, SecretStr
@@ -17,7 +17,7 @@ from memory_butler.adapters.cli import app
 from memory_butler.adapters.mcp import build_server
 from memory_butler.adapters.opening import LateButler
 from memory_butler.errors import ERROR_CLASSES
-from memory_butler.settings import ENV_PREFIX, Settings, load_settings
+from memory_butler.settings import ENV_PREFIX, PRESETS, Settings, load_settings
 
 HOW: Final = "<!-- Written from the code by `make docs`; change the code, not this page. -->"
 CONFIG_EXAMPLE: Final = """\
@@ -31,6 +31,17 @@ importance = 0.2
 
 [briefing]
 token_budget = 2000
+```"""
+BUTLERS_EXAMPLE: Final = """\
+```toml
+[lifecycle]
+preset = "generational"
+
+[lifecycle.mid]
+capacity = 2000
+
+[butlers.coder.lifecycle.eden]
+ttl_days = 3
 ```"""
 ERROR_EXAMPLE: Final = """\
 ```json
@@ -83,6 +94,19 @@ def settings_page() -> str:
     for section, rows in sections.items():
         lines += [f"## `[{section}]`" if section else "## Top level", titles[section]]
         lines.append(_table(("name", "environment variable", "type", "default", "meaning"), rows))
+    lines += [
+        "## Single butlers",
+        "Whatever is under `lifecycle` can be set for one butler alone, under `butlers` and its name. It inherits the "
+        "rest: first what is chosen under `lifecycle`, then the preset, which it may choose for itself, then the "
+        "defaults.",
+        BUTLERS_EXAMPLE,
+        "Here the butler `coder` keeps its episodes for three days, all others keep theirs for one, and everybody has "
+        "room for 2000 mid-term memories. In the environment the name stands between two underscores on either side: "
+        "`MEMORY_BUTLER_BUTLERS__CODER__LIFECYCLE__EDEN__TTL_DAYS=3`. A name that no variable can have is written as "
+        """JSON: `MEMORY_BUTLER_BUTLERS='{"home-office": {"lifecycle": {"eden": {"ttl_days": 3}}}}'`.""",
+        "What the presets set:",
+        _table(("preset", "section", "numbers"), _preset_rows()),
+    ]
     return _page(lines)
 
 
@@ -244,18 +268,40 @@ def _settings(group: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[t
         yield from _settings(inner, (*path, name))
 
 
+def _preset_rows() -> Iterator[tuple[str, str, str]]:
+    for preset, groups in PRESETS.items():
+        if not groups:
+            yield f"`{preset}`", "", "the defaults above"
+        for group, numbers in groups.items():
+            said = ", ".join(f"`{name} = {number}`" for name, number in numbers.items())
+            yield f"`{preset}`", f"`lifecycle.{group}`", said
+
+
 def _type_words(field: FieldInfo) -> str:
     kinds = [kind for kind in _alternatives(field.annotation) if kind is not type(None)]
     words = {str: "text", int: "whole number", float: "number", Path: "path", SecretStr: "text, kept secret"}
-    said = " or ".join(words.get(kind, getattr(kind, "__name__", str(kind))) for kind in kinds)
+    said = " or ".join(words.get(kind) or _composed_words(kind) for kind in kinds)
     bounds = []
     for rule in field.metadata:
         for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
             if getattr(rule, name, None) is not None:
-                bounds.append(f"{sign} {getattr(rule, name):g}")
+                bounds.append(f"{sign} {_number(getattr(rule, name))}")
         if getattr(rule, "pattern", None):
             bounds.append(f"`{rule.pattern}`")
     return f"{said}, {', '.join(bounds)}" if bounds else said
+
+
+def _composed_words(kind: Any) -> str:
+    """A choice as its values, a table as what it is."""
+    if get_origin(kind) is Literal:
+        return " or ".join(f"`{value}`" for value in get_args(kind))
+    if get_origin(kind) is dict:
+        return "table"
+    return getattr(kind, "__name__", str(kind))
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:g}"
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
@@ -265,7 +311,8 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def _default_words(field: FieldInfo) -> str:
-    return "not set" if field.default is None else f"`{field.default}`"
+    default = field.get_default(call_default_factory=True)
+    return "not set" if default is None else "empty" if default == {} else f"`{default}`"
 
 
 def _commands(group: Any, context: Any, path: str) -> Iterator[str]:

@@ -6,11 +6,26 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from memory_butler.models import Answer, Briefing, Event, Link, Maturity, Memory, MemoryType, Portrait, Ranked, Stored
+from memory_butler.models import (
+    Answer,
+    Briefing,
+    Link,
+    Maturity,
+    Memory,
+    MemoryType,
+    Portrait,
+    Ranked,
+    Stored,
+    StoryLine,
+    UndoReport,
+)
+from memory_butler.operations.forget_about import Forgetting
 from memory_butler.policy.maturity import warning
 from memory_butler.policy.tiers import tier_of
 
 Shape = dict[str, Any]
+NAMED_GONE = 200
+NAMED_FORGOTTEN = 200
 
 
 def plain(value: Any) -> Any:
@@ -97,6 +112,7 @@ def portrait(seen: Portrait) -> Shape:
         "effective_confidence": seen.effective_confidence,
         "fades_at": plain(seen.fades_at),
         "expires_at": plain(seen.expires_at),
+        "outlook": seen.outlook,
         "links": [_link(link, seen.memory.id) for link in seen.links],
         "chain": [
             {
@@ -107,8 +123,34 @@ def portrait(seen: Portrait) -> Shape:
             }
             for fact in seen.chain
         ],
-        "events": [_event(event) for event in seen.events],
+        "events": [_told(line) for line in seen.story],
     }
+
+
+def forgetting(report: Forgetting) -> Shape:
+    """What would be forgotten or was; of very many memories the first are named, and all are counted."""
+    touched = [
+        {
+            "ref": f"{entry.type}:{entry.ref}",
+            "why": ", ".join(entry.why),
+            **({"line": entry.line} if entry.line is not None else {}),
+        }
+        for entry in report.touched[:NAMED_FORGOTTEN]
+    ]
+    more = {"group_id": plain(report.group_id), "names": list(report.names) or None, "mentions": report.mentions}
+    return {
+        "dry_run": report.dry_run,
+        "count": len(report.touched),
+        "touched": touched,
+        **{name: value for name, value in more.items() if value is not None},
+    }
+
+
+def undone(report: UndoReport) -> Shape:
+    """What an undo did; of very many deleted episodes the first are named, and all are counted."""
+    shape = plain(asdict(report))
+    gone = shape.pop("not_brought_back")
+    return {**shape, "not_brought_back": gone[:NAMED_GONE], "not_brought_back_count": len(gone)}
 
 
 def briefing(built: Briefing) -> Shape:
@@ -128,13 +170,18 @@ def _link(link: Link, here: UUID) -> Shape:
     }
 
 
-def _event(event: Event) -> Shape:
+def _told(line: StoryLine) -> Shape:
+    event = line.event
     shape = {
         "seq": event.seq,
+        "id": plain(event.id),
         "event": event.event_type,
+        "words": line.words,
         "at": plain(event.occurred_at),
         "actor": event.actor,
         "request_id": event.request_id,
         "group_id": plain(event.group_id),
+        "undoes": plain(event.undoes),
+        "undone": line.undone or None,
     }
     return {key: value for key, value in shape.items() if value is not None}

@@ -10,8 +10,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from memory_butler.models import Answer, Briefing, Episode, Fact, Hit, Maturity, Portrait, Receipt, ScoreParts, Stored
+from memory_butler.models import (
+    Answer,
+    Briefing,
+    Episode,
+    Fact,
+    Hit,
+    Maturity,
+    Portrait,
+    Receipt,
+    ScoreParts,
+    Stored,
+    Tier,
+)
 from memory_butler.policy.maturity import warning
+from memory_butler.policy.tiers import tier_of
 from memory_butler.policy.wording import spoken
 
 BAR_CELLS = 5
@@ -24,7 +37,17 @@ _OUTCOMES = {
     "already_retracted": "{ref} was forgotten before",
     "marked_helpful": "Noted that {ref} helped",
     "marked_harmful": "Noted that {ref} did harm",
+    "restored": "Restored {ref}: it is in use again",
+    "already_active": "{ref} is in use already",
+    "corrected": "Stored {ref}; it corrects {old}",
+    "unchanged": "{ref} says so already",
+    "pinned": "Pinned {ref}: it is kept as it is until it is unpinned",
+    "already_pinned": "{ref} was pinned before",
+    "unpinned": "Unpinned {ref}: its time runs again, from now on",
+    "already_unpinned": "{ref} is not pinned",
+    "reversed": "Reversed {ref}: no warning any more, but a candidate",
 }
+TIERS = {Tier.EDEN: "Eden", Tier.MID: "mid-term", Tier.LONG: "long-term"}
 REASONS = {
     "budget": "there was no room left in the budget",
     "quota": "the section had used its share of the budget",
@@ -62,8 +85,9 @@ def what_it_says(hit: Hit) -> Text:
 
 
 def how_it_stands(hit: Hit) -> str:
-    """State, scope and day, in a few words."""
+    """State, tier, scope and day, in a few words."""
     parts = [hit.maturity or (hit.validity if hit.validity != "active" else ""), hit.permanence or ""]
+    parts.append(TIERS[tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity)])
     if hit.subject_label is None and hit.maturity is None:
         parts.append(f"seen {(hit.observed_at or hit.created_at).date()} by {hit.butler}")
     else:
@@ -105,6 +129,8 @@ def answer(found: Answer) -> RenderableType:
 
 def stored(done: Stored) -> RenderableType:
     said = _OUTCOMES.get(done.outcome, f"{done.outcome}: {{ref}}")
+    if done.outcome == "restored" and done.superseded_ref:
+        said += "; {old} is superseded by it"
     return Text(said.format(ref=f"{done.type}:{done.ref}", old=f"fact:{done.superseded_ref}") + ".")
 
 
@@ -124,11 +150,6 @@ def portrait(seen: Portrait) -> RenderableType:
     if seen.links:
         parts.append(Text("Links", style="bold"))
         parts.append(_rows(_link_row(link, kept.id) for link in seen.links))
-    if seen.events:
-        parts.append(Text("History", style="bold"))
-        parts.append(
-            _rows((str(event.seq), event.event_type, date_of(event.occurred_at), event.actor) for event in seen.events)
-        )
     return Group(*parts)
 
 
@@ -156,6 +177,7 @@ def _facts_of(seen: Portrait) -> dict[str, str]:
     pairs |= {"referenced": f"{kept.reference_count} times, last {date_of(kept.last_referenced_at)}"}
     pairs |= {"fades": date_of(seen.fades_at)} if seen.fades_at else {}
     pairs |= {"expires": date_of(seen.expires_at)} if seen.expires_at else {}
+    pairs |= {"outlook": seen.outlook}
     pairs |= {"tags": ", ".join(kept.tags)} if kept.tags else {}
     return {name: value for name, value in pairs.items() if value}
 
@@ -202,12 +224,42 @@ def stats(found: Mapping[str, Any]) -> RenderableType:
     for title, values in found.items():
         if title == "scope":
             continue
-        if isinstance(values, Mapping):
+        if title == "tiers":
+            parts += [Text("Tiers", style="bold"), _tiers(values)]
+        elif title == "tiers_by_butler":
+            if len(values) > 1:
+                parts += [Text("Tiers by butler, the fullest first", style="bold"), _tiers_by_butler(values)]
+        elif isinstance(values, Mapping):
             parts.append(Text(title.replace("_", " ").capitalize(), style="bold"))
             parts.append(_pairs({str(name): _words(value) for name, value in values.items()} or {"none": ""}))
         else:
             parts.append(Text.assemble((f"{title.replace('_', ' ').capitalize()}: ", "bold"), str(values)))
     return Group(*parts)
+
+
+def _tiers(tiers: Mapping[str, Any]) -> RenderableType:
+    """How full each generation is, how old, how much used."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("tier")
+    for column in ("memories", "capacity"):
+        table.add_column(column, justify="right")
+    table.add_column("full")
+    table.add_column("references", justify="right")
+    table.add_column("oldest")
+    for name, tier in tiers.items():
+        counts = (str(tier["count"]), str(tier["capacity"]), bar(tier["count"] / tier["capacity"]))
+        table.add_row(name, *counts, str(tier["references"]), (tier["oldest"] or "–")[:10])
+    return Padding(table, (0, 0, 0, 2), expand=False)
+
+
+def _tiers_by_butler(butlers: Mapping[str, Any]) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("butler", overflow="fold")
+    for column in next(iter(butlers.values())):
+        table.add_column(column, justify="right", overflow="fold")
+    for name, tiers in butlers.items():
+        table.add_row(Text(safe(name)), *(f"{tier['count']} of {tier['capacity']}" for tier in tiers.values()))
+    return Padding(table, (0, 0, 0, 2), expand=False)
 
 
 def finding_line(check: str, status: str, message: str, advice: str | None) -> RenderableType:

@@ -11,13 +11,23 @@ from memory_butler.adapters.arguments import (
     Handle,
     Limit,
     MinConfidence,
+    Moment,
     ReadScope,
+    TierName,
     TokenBudget,
     TypeName,
     Words,
 )
 from memory_butler.models import BriefRequest, Mode, Question
 from memory_butler.operations import brief, look, recall, report
+
+AsOf = Annotated[
+    Moment,
+    Field(
+        description="For an administrator who asks what was known then: answer as at this moment, for example "
+        "2026-03-01T09:30:00Z; nothing counts as used. Left out, it is now."
+    ),
+]
 
 
 class RecallTools(Toolbox):
@@ -33,18 +43,30 @@ class RecallTools(Toolbox):
         limit: Limit = None,
         min_confidence: MinConfidence = None,
         butler: Annotated[str | None, Field(description="Only this butler's episodes and scope.")] = None,
+        tier: TierName = None,
+        as_of: AsOf = None,
         request_context: Context = None,
     ) -> shapes.Shape:
         """Find memories by meaning and by words, best first.
 
         Use it when a question comes up that earlier sessions may have answered, or to find a memory's reference.
+        A tier narrows it down: eden is episodes, mid what is recent or has yet to prove itself, long what has lasted.
         Returns `results`, each with ref, content, state and score with its parts, and `count`. No results means that
         nothing fits; `degraded`, if present, says what the search had to do without. What is returned counts as used.
 
         Example: memory_search(query="which color does Anna like?", types=["fact"], limit=5)
         """
         visit = await self._visit(request_context)
-        details = given(types=types, scope=scope, mode=mode, limit=limit, min_confidence=min_confidence, butler=butler)
+        details = given(
+            types=types,
+            tier=tier,
+            scope=scope,
+            mode=mode,
+            limit=limit,
+            min_confidence=min_confidence,
+            butler=butler,
+            as_of=as_of,
+        )
         found = await recall.search(visit.butler, Question(query=query, **details), visit.caller)
         return visit.answer(shapes.answer(found))
 
@@ -89,9 +111,12 @@ class RecallTools(Toolbox):
         scope: Annotated[str | None, Field(description="Only this scope; everything if left out.")] = None,
         request_context: Context = None,
     ) -> shapes.Shape:
-        """How much is remembered and in which state: counts by type, state and tier, confidence, backlog, upkeep.
+        """How much is remembered and in which state: counts by type and state, how full the tiers are, upkeep.
 
         Use it when a person asks about the memory itself; it finds no memories.
+        Returns counts, for each tier (eden, mid, long) its count, capacity, oldest memory and references, the spread of
+        confidence, the backlog of episodes, how rules did, and for each job of upkeep its last run, its next one and
+        whether it keeps up (ok, never, overdue or failing).
 
         Example: memory_stats()
         """
@@ -104,6 +129,7 @@ class RecallTools(Toolbox):
         trigger_prompt: Annotated[str, Field(description="The task or message you are about to work on.")],
         butler: Annotated[str, Field(description="Who you are, for example 'coder': decides which scopes are read.")],
         token_budget: TokenBudget = None,
+        as_of: AsOf = None,
         request_context: Context = None,
     ) -> shapes.Shape:
         """A briefing for the task at hand: the facts, rules, warnings and recent episodes that bear on it.
@@ -115,7 +141,7 @@ class RecallTools(Toolbox):
         Example: memory_context(trigger_prompt="Fix the failing invoice test", butler="coder", token_budget=1500)
         """
         visit = await self._visit(request_context)
-        request = BriefRequest(trigger_prompt=trigger_prompt, butler=butler, token_budget=token_budget)
+        request = BriefRequest(trigger_prompt=trigger_prompt, butler=butler, token_budget=token_budget, as_of=as_of)
         return visit.answer(shapes.briefing(await brief.brief(visit.butler, request, visit.caller)))
 
     def tools(self) -> list[Offer]:

@@ -16,8 +16,9 @@ from memory_butler.adapters.arguments import (
     Scope,
     Source,
     Tags,
+    TierName,
 )
-from memory_butler.models import NewEpisode, NewFact, NewRule
+from memory_butler.models import NewEpisode, NewFact, NewNote, NewRule
 from memory_butler.operations import remember
 
 
@@ -132,9 +133,38 @@ class RememberTools(Toolbox):
             shapes.stored(await remember.rule(visit.butler, NewRule(content=content, **details), visit.caller))
         )
 
+    async def memory_store(
+        self,
+        *,
+        content: Annotated[str, Field(description="What to remember; up to 4,000 characters, in Eden up to 20,000.")],
+        tags: Tags = None,
+        tier: Annotated[
+            TierName, Field(description="eden (days), mid (months) or long (years); 'eden' if left out.")
+        ] = None,
+        butler: Annotated[str | None, Field(description="Whose note it is; yours if left out.")] = None,
+        importance: Importance = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> shapes.Shape:
+        """Keep a note without saying what kind of memory it is, only for how long it is likely to matter.
+
+        Use it when memory_store_fact, memory_store_rule and memory_store_episode do not fit; they say more.
+        In Eden the note is an episode: only its butler sees it, and it goes unless it is used. In mid or long it is a
+        fact that everybody may read and that stands beside all other notes; the same content again confirms it and
+        leaves its tier as it is.
+        Returns type, id, ref and outcome "created" or "confirmed".
+
+        Example: memory_store(content="The staging server is rebuilt every Monday.", tier="mid", tags=["ops"])
+        """
+        visit = await self._visit(request_context)
+        details = given(tags=tags, tier=tier, butler=butler, importance=importance, idempotency_key=idempotency_key)
+        done = await remember.store(visit.butler, NewNote(content=content, **details), visit.caller)
+        return visit.answer(shapes.stored(done))
+
     def tools(self) -> list[Offer]:
         return [
             (self.memory_store_episode, ADDS),
             (self.memory_store_fact, ADDS),
             (self.memory_store_rule, ADDS),
+            (self.memory_store, ADDS),
         ]

@@ -11,6 +11,7 @@ from memory_butler.models.answers import (
     SectionReceipt,
     Stored,
 )
+from memory_butler.models.history import LeftAlone, Past, Standing, StoryLine, TakenBack, UndoReport
 from memory_butler.models.memories import (
     Episode,
     Event,
@@ -25,6 +26,7 @@ from memory_butler.models.requests import (
     Lineage,
     NewEpisode,
     NewFact,
+    NewNote,
     NewRule,
     Principal,
     Question,
@@ -59,6 +61,7 @@ __all__ = [
     "Event",
     "Fact",
     "Hit",
+    "LeftAlone",
     "Lineage",
     "Link",
     "Maturity",
@@ -67,8 +70,10 @@ __all__ = [
     "Mode",
     "NewEpisode",
     "NewFact",
+    "NewNote",
     "NewRule",
     "Outcome",
+    "Past",
     "Permanence",
     "Portrait",
     "Principal",
@@ -81,7 +86,11 @@ __all__ = [
     "Rule",
     "ScoreParts",
     "SectionReceipt",
+    "Standing",
     "Stored",
+    "StoryLine",
+    "TakenBack",
     "Tier",
+    "UndoReport",
     "Validity",
 ]

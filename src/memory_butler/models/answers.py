@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from memory_butler.models.history import StoryLine
 from memory_butler.models.memories import Event, Fact, Link, Memory
 from memory_butler.models.vocabulary import MemoryType, Tier
 
@@ -78,7 +79,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portrait:
-    """One memory with everything that is known of it."""
+    """One memory with everything that is known of it; `story` says why it is like this, `outlook` what comes next."""
 
     memory: Memory
     tier: Tier
@@ -88,6 +89,8 @@ class Portrait:
     links: tuple[Link, ...]
     chain: tuple[Fact, ...]
     events: tuple[Event, ...]
+    story: tuple[StoryLine, ...]
+    outlook: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memory_butler.models.vocabulary import GLOBAL_SCOPE, Mode, Permanence, Role
+from memory_butler.models.vocabulary import GLOBAL_SCOPE, Mode, Permanence, Role, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,30 @@ class NewRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewNote:
+    """Something to remember, for callers who think in tiers rather than types. Without a butler it is the caller's."""
+
+    content: str
+    tier: str = Tier.EDEN
+    butler: str | None = None
+    importance: int = 5
+    tags: tuple[str, ...] = ()
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A ranked read. `min_confidence` and `limit` fall back to the settings."""
+    """A ranked read. `min_confidence` and `limit` fall back to the settings; `as_of` asks about another moment."""
 
     query: str
     types: tuple[str, ...] = ()
+    tier: str | None = None
     scope: str | None = None
     butler: str | None = None
     mode: str = Mode.HYBRID
     limit: int | None = None
     min_confidence: float | None = None
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,3 +109,4 @@ class BriefRequest:
     trigger_prompt: str
     butler: str
     token_budget: int | None = None
+    as_of: datetime | None = None

@@ -16,6 +16,11 @@ class Validity(StrEnum):
     EXPIRED = "expired"
     RETRACTED = "retracted"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "Validity | None":
+        """Some callers say `forgotten`; what is stored and returned is `retracted`."""
+        return cls.RETRACTED if value == "forgotten" else None
+
 
 LIVE = frozenset({Validity.ACTIVE, Validity.FADING})
 

@@ -1,42 +1,59 @@
 """Look: one memory with everything that is known of it."""
 
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
-from memory_butler.models import Caller, Episode, Fact, Memory, MemoryType, Portrait
+from memory_butler.models import LIVE, Caller, Episode, Event, Fact, Memory, MemoryType, Portrait, Rule, StoryLine, Tier
 from memory_butler.operations.once import trail
-from memory_butler.policy import confidence, reach
+from memory_butler.policy import confidence, reach, story, upkeep
 from memory_butler.policy.admission import Handle, parse_handle
 from memory_butler.policy.lifecycle import is_exempt
 from memory_butler.policy.tiers import tier_of
-from memory_butler.store import episodes, events, facts, links, rules
+from memory_butler.settings import Settings
+from memory_butler.store import episodes, events, facts, links, rules, undo
 from memory_butler.store.database import Session
 
 
-async def look(butler: Butler, memory_type: str, handle: str, caller: Caller | None = None) -> Portrait:
-    """The memory, its links both ways, its line of supersession and its history. Counts as a reference."""
+async def look(
+    butler: Butler, memory_type: str, handle: str, caller: Caller | None = None, *, bump: bool = True
+) -> Portrait:
+    """The memory, its links both ways, its line of supersession, its history in words and what becomes of it.
+
+    Counts as a reference, unless `bump` is off: then it is a pure read.
+    """
     caller = caller or butler.local_caller()
     wanted = parse_handle(memory_type, handle)
     now = butler.clock()
-    async with butler.database.write(caller.principal.tenant, now, relaxed=True) as session:
+    tenant = caller.principal.tenant
+    opened = butler.database.write(tenant, now, relaxed=True) if bump else butler.database.read(tenant)
+    async with opened as session:
         memory = await require(session, caller, wanted)
         around = await links.around(session, memory.id)
         chain = await facts.chain(session, memory.id) if isinstance(memory, Fact) else []
         history = await events.of_memory(session, memory.id)
-        await events.bump(session, trail(butler, caller, now), [memory.id], "get")
-    rated = _rated(memory)
+        known = await undo.around(session, memory.id)
+        if bump:
+            await events.bump(session, trail(butler, caller, now), [memory.id], "get")
+    tier = tier_of(
+        memory.type, permanence=getattr(memory, "permanence", None), maturity=getattr(memory, "maturity", None)
+    )
+    fades_at, expires_at = _ends(memory)
+    prospects = {"fades_at": fades_at, "expires_at": expires_at, **_upkeep(butler.settings, memory, tier)}
     return Portrait(
         memory=memory,
-        tier=tier_of(
-            memory.type, permanence=getattr(memory, "permanence", None), maturity=getattr(memory, "maturity", None)
-        ),
-        effective_confidence=round(confidence.effective_confidence(*rated, now), 6) if rated else 1.0,
-        fades_at=_falls_below(confidence.FADING_BELOW, memory),
-        expires_at=memory.expires_at if isinstance(memory, Episode) else _falls_below(confidence.EXPIRED_BELOW, memory),
+        tier=tier,
+        effective_confidence=_effective_confidence(memory, now),
+        fades_at=fades_at,
+        expires_at=expires_at,
         links=tuple(around),
         chain=tuple(chain) if len(chain) > 1 else (),
         events=tuple(history),
+        story=_told(history, known),
+        outlook=story.outlook(memory, now, **prospects),
     )
 
 
@@ -61,15 +78,58 @@ async def require(session: Session, caller: Caller, handle: Handle) -> Memory:
     return found
 
 
-def _rated(memory: Memory) -> tuple[float, float, datetime] | None:
-    """Confidence, decay rate and anchor of a memory that has them."""
+def _effective_confidence(memory: Memory, now: datetime) -> float:
     if isinstance(memory, Episode):
-        return None
-    anchored_at = confidence.anchor(memory.created_at, memory.last_confirmed_at)
-    return memory.confidence, 0.0 if is_exempt(memory) else memory.decay_rate, anchored_at
+        return 1.0
+    decay_rate = 0.0 if is_exempt(memory) else memory.decay_rate
+    return round(confidence.effective_confidence(memory.confidence, decay_rate, _anchor(memory), now), 6)
 
 
-def _falls_below(threshold: float, memory: Memory) -> datetime | None:
-    """When a memory passes a threshold if nothing happens."""
-    rated = _rated(memory)
-    return confidence.falls_below(threshold, *rated) if rated else None
+def _anchor(memory: Fact | Rule) -> datetime:
+    return confidence.anchor(memory.created_at, memory.last_confirmed_at)
+
+
+def _ends(memory: Memory) -> tuple[datetime | None, datetime | None]:
+    """When a memory fades and expires, or an episode is deleted, if nothing happens; None if it never does."""
+    if isinstance(memory, Episode):
+        return None, None if memory.pinned else memory.expires_at
+    if memory.validity not in LIVE or is_exempt(memory):
+        return None, None
+    rated = memory.confidence, memory.decay_rate, _anchor(memory)
+    return (
+        confidence.falls_below(confidence.FADING_BELOW, *rated),
+        confidence.falls_below(confidence.EXPIRED_BELOW, *rated),
+    )
+
+
+def _upkeep(settings: Settings, memory: Memory, tier: Tier) -> dict[str, Any]:
+    """What the sweep does to it beside letting it decay: unused for too long it goes, used often an episode stays."""
+    if isinstance(memory, Episode):
+        is_kept = upkeep.outlives_its_time(
+            pinned=memory.pinned,
+            active=memory.validity in LIVE,
+            consolidated=memory.consolidated,
+            reference_count=memory.reference_count,
+            protected_from=settings.lifecycle_of(memory.butler).eden.protected_from,
+        )
+        return {"is_kept": is_kept}
+    lifecycle = settings.lifecycle_of(memory.source_butler)
+    days = (lifecycle.long if tier is Tier.LONG else lifecycle.mid).stale_after_days
+    grade = memory.permanence if isinstance(memory, Fact) else memory.maturity
+    if days is None or grade in (*upkeep.PROTECTED.permanences, *upkeep.PROTECTED.maturities):
+        return {}
+    used = max(memory.last_referenced_at or memory.created_at, memory.last_confirmed_at or memory.created_at)
+    return {"stale_at": used + timedelta(days=days)}
+
+
+def _told(history: Sequence[Event], known: Mapping[UUID, Mapping[str, Any]]) -> tuple[StoryLine, ...]:
+    """The history in words, each event in the light of the one before it."""
+    lines = []
+    before: Mapping[str, Any] = {}
+    for event in history:
+        more = known.get(event.id, {})
+        around = story.Around(before=before, reason=more.get("reason"), other=more.get("other"))
+        undone = bool(more.get("is_undone"))
+        lines.append(StoryLine(event=event, words=story.tell(event, around), undone=undone))
+        before = event.payload.get("state", {})
+    return tuple(lines)

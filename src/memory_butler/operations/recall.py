@@ -5,14 +5,16 @@ from dataclasses import replace
 
 from memory_butler.butler import Butler
 from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavailable
-from memory_butler.models import Answer, Caller, MemoryType, Mode, Question
+from memory_butler.models import Answer, Caller, MemoryType, Mode, Question, Tier
+from memory_butler.operations.as_of import candidates, check_moment
 from memory_butler.operations.once import trail
 from memory_butler.policy import reach
 from memory_butler.policy.admission import admit_question
 from memory_butler.policy.ranking import RankingRules, rank
+from memory_butler.policy.tiers import MEMBERS
 from memory_butler.policy.wording import searched_words
 from memory_butler.settings import Retrieval
-from memory_butler.store import events, search_index
+from memory_butler.store import events
 from memory_butler.store.search_index import Probe
 
 HEAD_CHARACTERS = 2_000
@@ -20,12 +22,16 @@ TAIL_CHARACTERS = 2_000
 
 
 async def search(butler: Butler, question: Question, caller: Caller | None = None, *, bump: bool = True) -> Answer:
-    """The best memories for a question. What comes back counts as referenced, unless `bump` is off."""
+    """The best memories for a question. What comes back counts as referenced, unless `bump` is off.
+
+    Asked as of another moment, it answers as it would have then, and nothing counts as referenced.
+    """
     caller = caller or butler.local_caller()
     question = admit_question(question)
     answer = await find(butler, caller, question)
     kept = replace(answer, results=answer.results[: question.limit or butler.settings.retrieval.limit])
-    return await _counted(butler, caller, kept) if bump and kept.results else kept
+    counts = bump and question.as_of is None and bool(kept.results)
+    return await _counted(butler, caller, kept) if counts else kept
 
 
 async def _counted(butler: Butler, caller: Caller, answer: Answer) -> Answer:
@@ -39,24 +45,26 @@ async def _counted(butler: Butler, caller: Caller, answer: Answer) -> Answer:
     return answer
 
 
-async def recall(butler: Butler, question: Question, caller: Caller | None = None) -> Answer:
+async def recall(butler: Butler, question: Question, caller: Caller | None = None, *, bump: bool = True) -> Answer:
     """The facts and rules that matter most for a topic."""
-    return await search(butler, replace(question, types=(MemoryType.FACT, MemoryType.RULE)), caller)
+    return await search(butler, replace(question, types=(MemoryType.FACT, MemoryType.RULE)), caller, bump=bump)
 
 
 async def find(butler: Butler, caller: Caller, question: Question) -> Answer:
     """Everything that comes into question, ranked; a pure read. One embedding, one round trip to the database."""
     probe, degraded = await probe_for(butler, caller, question)
-    hits, _ = await search_index.search(butler.database, caller.principal.tenant, probe)
-    ranked = rank(hits, Mode(question.mode), ranking_rules(butler.settings.retrieval), probe.now)
-    return Answer(results=tuple(ranked), degraded=degraded)
+    found = await candidates(butler, caller, probe, question.as_of)
+    ranked = rank(found.hits, Mode(question.mode), ranking_rules(butler.settings.retrieval), probe.now)
+    return Answer(results=tuple(ranked), degraded=(*degraded, *found.missing))
 
 
 async def probe_for(butler: Butler, caller: Caller, question: Question) -> tuple[Probe, tuple[str, ...]]:
     """The question as the database sees it, and what it had to do without."""
+    check_moment(butler, caller, question.as_of)
     retrieval = butler.settings.retrieval
     mode = Mode(question.mode)
     reached = reach.readable(caller.principal, question.scope, question.butler)
+    members = MEMBERS[Tier(question.tier)] if question.tier else None
     words = essence(question.query)
     vector, degraded = await _vector(butler, words, mode)
     probe = Probe(
@@ -70,7 +78,9 @@ async def probe_for(butler: Butler, caller: Caller, question: Question) -> tuple
         k1=retrieval.bm25_k1,
         b=retrieval.bm25_b,
         candidates=retrieval.candidates,
-        now=butler.clock(),
+        now=question.as_of or butler.clock(),
+        permanences=members.permanences if members else None,
+        maturities=members.maturities if members else None,
     )
     return probe, degraded
 

@@ -1,8 +1,9 @@
-"""Remember: store an episode, a fact or a rule."""
+"""Remember: store an episode, a fact, a rule, or a note that becomes one of the first two."""
 
 import hashlib
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from memory_butler.butler import Butler
@@ -15,19 +16,30 @@ from memory_butler.models import (
     MemoryType,
     NewEpisode,
     NewFact,
+    NewNote,
     NewRule,
     Permanence,
     Relation,
     Stored,
+    Tier,
     Validity,
 )
 from memory_butler.operations.index import index_entry
 from memory_butler.operations.look import require
 from memory_butler.operations.once import fingerprint, trail, write_once
 from memory_butler.policy import confidence, reach, supersession
-from memory_butler.policy.admission import admit_episode, admit_fact, admit_rule, normal_name, parse_handle
+from memory_butler.policy.admission import (
+    admit_episode,
+    admit_fact,
+    admit_note,
+    admit_rule,
+    normal_name,
+    parse_handle,
+)
 from memory_butler.policy.maturity import warning
 from memory_butler.policy.references import short_reference
+from memory_butler.policy.tiers import PERMANENCE_OF_NOTE
+from memory_butler.policy.wording import note_predicate
 from memory_butler.store import episodes, events, facts, links, rules, search_index
 from memory_butler.store.database import Session
 from memory_butler.store.events import Change, Trail
@@ -35,9 +47,35 @@ from memory_butler.store.events import Change, Trail
 
 async def episode(butler: Butler, new: NewEpisode, caller: Caller | None = None) -> Stored:
     """Store what was observed in a session. Append-only: an episode is never changed by another."""
-    caller = caller or butler.local_caller()
     new = admit_episode(new)
-    caller = _acting_as(caller, new.butler)
+    caller = _acting_as(caller or butler.local_caller(), new.butler)
+    return await _episode(butler, new, caller, fingerprint("episode", new))
+
+
+async def store(butler: Butler, new: NewNote, caller: Caller | None = None) -> Stored:
+    """Store a note in a tier: Eden makes it an episode, mid and long a fact that stands beside all other notes."""
+    new = admit_note(new)
+    caller = _acting_as(caller or butler.local_caller(), new.butler)
+    name = caller.principal.butler
+    own: dict[str, Any] = {
+        "content": new.content,
+        "importance": new.importance,
+        "tags": new.tags,
+        "idempotency_key": new.idempotency_key,
+    }
+    if new.tier == Tier.EDEN:
+        seen = admit_episode(NewEpisode(butler=name, session_id=caller.lineage.session_id, **own))
+        return await _episode(butler, seen, caller, fingerprint("note", new))
+    known = NewFact(
+        subject=name,
+        predicate=note_predicate(content_hash(new.content)),
+        permanence=PERMANENCE_OF_NOTE[Tier(new.tier)],
+        **own,
+    )
+    return await fact(butler, known, caller)
+
+
+async def _episode(butler: Butler, new: NewEpisode, caller: Caller, digest: bytes) -> Stored:
     entry = await index_entry(butler, MemoryType.EPISODE, new.content, new.tags)
 
     async def work(session: Session, now: datetime) -> Stored:
@@ -59,7 +97,7 @@ async def episode(butler: Butler, new: NewEpisode, caller: Caller | None = None)
         await events.record(session, marks, [Change(MemoryType.EPISODE, memory_id, "created")])
         return Stored(type=MemoryType.EPISODE, id=memory_id, ref=ref, outcome="created")
 
-    return await write_once(butler, caller, new.idempotency_key, fingerprint("episode", new), work, refs=1)
+    return await write_once(butler, caller, new.idempotency_key, digest, work, refs=1)
 
 
 async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> Stored:
@@ -167,7 +205,7 @@ def content_hash(content: str) -> bytes:
     return hashlib.sha256(content.encode()).digest()
 
 
-def _acting_as(caller: Caller, butler: str) -> Caller:
+def _acting_as(caller: Caller, butler: str | None) -> Caller:
     acting = reach.acting_butler(caller.principal, butler)
     return replace(caller, principal=replace(caller.principal, butler=acting))
 

@@ -6,7 +6,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Role
 from memory_butler.store import replay as store
-from memory_butler.store.replay import TableReport
+from memory_butler.store.replay import Progress, TableReport
 
 EXAMPLES = 20
 LONGEST_SECONDS = 1800
@@ -16,6 +16,7 @@ LONGEST_SECONDS = 1800
 class Report:
     """What a replay found: each table's rows live and rebuilt, and the owners of words that were removed."""
 
+    events: int
     tables: dict[str, TableReport]
     removed_texts: tuple[str, ...]
 
@@ -24,18 +25,26 @@ class Report:
         return not any(table.differences for table in self.tables.values())
 
 
-async def replay(butler: Butler, caller: Caller | None = None) -> Report:
+def _unseen(stage: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
+async def replay(butler: Butler, caller: Caller | None = None, *, progress: Progress = _unseen) -> Report:
     """Rebuild the caller's tenant into an empty schema and compare row for row. Changes nothing; writers go on."""
     caller = caller or butler.local_caller()
     if caller.principal.role is not Role.ADMIN:
-        raise PermissionDenied("Only an administrator may replay the log.")
+        raise PermissionDenied(
+            "Only an administrator may replay the log.", recovery="Ask the person who looks after this store."
+        )
     async with store.scratch_schema(butler.database):
-        return await replay_into_scratch(butler, caller)
+        return await replay_into_scratch(butler, caller, progress=progress)
 
 
-async def replay_into_scratch(butler: Butler, caller: Caller) -> Report:
+async def replay_into_scratch(butler: Butler, caller: Caller, *, progress: Progress = _unseen) -> Report:
     """The same into a scratch schema that is already there, which is left as empty as it was."""
     async with butler.database.rehearse(caller.principal.tenant, LONGEST_SECONDS) as session:
-        await store.rebuild(session, butler.clock())
-        tables = await store.compare(session, EXAMPLES)
-        return Report(tables=tables, removed_texts=tuple(await store.removed_texts(session, EXAMPLES)))
+        pieces = await store.survey(session)
+        await store.rebuild(session, pieces, butler.clock(), progress)
+        tables = await store.compare(session, pieces, EXAMPLES, progress)
+        removed = await store.removed_texts(session, EXAMPLES)
+    return Report(events=pieces.events, tables=tables, removed_texts=tuple(removed))

@@ -1,27 +1,75 @@
 """Report: how much is remembered, in which state, and whether upkeep is keeping up."""
 
 from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
 from memory_butler.butler import Butler
-from memory_butler.models import EVERY_SCOPE, Caller, MemoryType, Role, Tier
+from memory_butler.models import EVERY_SCOPE, LIVE, Caller, MemoryType, Role, Tier
+from memory_butler.operations import upkeep
 from memory_butler.policy import reach
 from memory_butler.policy.admission import slug
 from memory_butler.policy.tiers import tier_of
-from memory_butler.store import stats
+from memory_butler.settings import Settings
+from memory_butler.store import episodes, stats
+from memory_butler.store.database import Row, Session
 
-# The upkeep every store needs; a duty that has no recorded run says so instead of staying silent.
-DUTIES = ("consolidation", "sweep", "cleanup")
+# A tenant may have any number of butlers; the fullest are shown one by one.
+BUTLERS_SHOWN = 20
 
 
-def _jobs(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    latest = {run["job"]: run for run in runs}
-    return {
-        duty: {"last_run": latest[duty]["started_at"].isoformat(), "outcome": latest[duty]["outcome"] or "running"}
-        if duty in latest
-        else {"last_run": "never"}
-        for duty in DUTIES
+def _tiers(
+    settings: Settings, rows: Sequence[Row], own: str, *, everything: bool, scope: str | None
+) -> dict[str, dict[str, Any]]:
+    """The tiers of what is in reach, and of each butler alone where all that is its own is in reach."""
+    live = [row for row in rows if row["validity"] in LIVE]
+    names = sorted({row["butler"] for row in live}) or [own]
+    found = {"tiers": _by_tier(settings, live, names)}
+    if scope is None:
+        apart = {
+            name: _by_tier(settings, [row for row in live if row["butler"] == name], [name])
+            for name in (names if everything else [own])
+        }
+        fullest = sorted(apart, key=lambda name: (-_fullness(apart[name]), name))
+        found["tiers_by_butler"] = {name: apart[name] for name in fullest[:BUTLERS_SHOWN]}
+    return found
+
+
+def _by_tier(settings: Settings, live: Sequence[Row], names: Collection[str]) -> dict[str, dict[str, Any]]:
+    """What each tier holds, and how much the butlers that are counted may keep in it together."""
+    limits = [settings.lifecycle_of(name) for name in names]
+    capacities = {
+        Tier.EDEN: sum(limit.eden.capacity for limit in limits),
+        Tier.MID: sum(limit.mid.capacity for limit in limits),
+        Tier.LONG: sum(limit.long.capacity for limit in limits),
     }
+    held: dict[Tier, list[Row]] = {tier: [] for tier in Tier}
+    for row in live:
+        kind = MemoryType(row["type"])
+        held[tier_of(kind, permanence=row["permanence"], maturity=row["maturity"])].append(row)
+    found = {}
+    for tier, rows in held.items():
+        oldest = min((row["oldest"] for row in rows), default=None)
+        found[str(tier)] = {
+            "count": sum(row["count"] for row in rows),
+            "capacity": capacities[tier],
+            "oldest": oldest.isoformat() if oldest else None,
+            "references": sum(row["references"] for row in rows),
+        }
+    return found
+
+
+async def _first_in_line(settings: Settings, session: Session, rows: Sequence[Row], now: datetime) -> int:
+    """How many waiting episodes come first, each butler's by its own thresholds."""
+    names = {row["butler"] for row in rows if row["consolidation"] == "pending" and row["validity"] in LIVE}
+    return sum(
+        [await episodes.count_first_in_line(session, name, settings.lifecycle_of(name).eden, now) for name in names]
+    )
+
+
+def _fullness(tiers: dict[str, dict[str, Any]]) -> float:
+    return max(float(tier["count"] / tier["capacity"]) for tier in tiers.values())
 
 
 async def report(butler: Butler, scope: str | None = None, caller: Caller | None = None) -> dict[str, Any]:
@@ -31,19 +79,17 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
     everything = wanted is None and caller.principal.role is Role.ADMIN
     reached = reach.readable(caller.principal, EVERY_SCOPE if everything else wanted, None)
     now = butler.clock()
+    cadences = butler.settings.upkeep.cadences()
     async with butler.database.read(caller.principal.tenant) as session:
-        found = await stats.overview(session, reached, now)
+        found = await stats.overview(session, reached, now, list(cadences))
+        first_in_line = await _first_in_line(butler.settings, session, found["counts"], now)
     states: dict[str, Counter[str]] = {kind: Counter() for kind in MemoryType}
     maturities: Counter[str] = Counter()
     consolidation: Counter[str] = Counter()
-    tiers: Counter[str] = Counter(dict.fromkeys(Tier, 0))
     for row in found["counts"]:
         states[row["type"]][row["validity"]] += row["count"]
-        if row["validity"] in ("active", "fading"):
-            kind = MemoryType(row["type"])
-            tiers[tier_of(kind, permanence=row["permanence"], maturity=row["maturity"])] += row["count"]
-            if row["maturity"]:
-                maturities[row["maturity"]] += row["count"]
+        if row["validity"] in LIVE and row["maturity"]:
+            maturities[row["maturity"]] += row["count"]
         if row["consolidation"]:
             consolidation[row["consolidation"]] += row["count"]
     backlog, effectiveness, log = found["backlog"][0], found["effectiveness"][0], found["log"]
@@ -53,12 +99,13 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
         "memories": {f"{kind}s": dict(sorted(counts.items())) for kind, counts in states.items()},
         "rules_by_maturity": dict(sorted(maturities.items())),
         "episodes_by_consolidation": dict(sorted(consolidation.items())),
-        "tiers": dict(tiers),
+        **_tiers(butler.settings, found["counts"], caller.principal.butler, everything=everything, scope=wanted),
         "fact_confidence": {
             f"{row['step'] / 10:.1f}-{(row['step'] + 1) / 10:.1f}": row["count"] for row in found["confidence"]
         },
         "backlog": {
             "pending_episodes": backlog["pending"],
+            "first_in_line": first_in_line,
             "oldest_created_at": oldest.isoformat() if oldest else None,
             "oldest_age_hours": round((now - oldest).total_seconds() / 3600, 1) if oldest else None,
         },
@@ -72,7 +119,7 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
                 else None
             ),
         },
-        "jobs": _jobs(found["runs"]),
+        "jobs": upkeep.in_short(upkeep.stand(found["runs"], cadences, now), cadences),
         "events": log[0]["events"] if log else 0,
         "embedding_model": butler.embedder.version.name,
     }

@@ -20,11 +20,14 @@ from memory_butler.models import (
     Mode,
     NewEpisode,
     NewFact,
+    NewNote,
     NewRule,
     Permanence,
     Question,
+    Tier,
 )
 from memory_butler.policy.references import is_reference
+from memory_butler.policy.tiers import tier_named, types_in
 
 EPISODE_CHARACTERS = 20_000
 FACT_CHARACTERS = 4_000
@@ -115,8 +118,10 @@ def choose(kind: type[Choice], value: object, name: str) -> Choice:
     """A value of a closed set; case, spaces and a plural are forgiven."""
     text = str(value).strip().casefold().replace("-", "_").replace(" ", "_")
     for candidate in (text, text.removesuffix("s")):
-        if candidate in kind._value2member_map_:
+        try:
             return kind(candidate)
+        except ValueError:
+            continue
     raise InvalidInput(f"{name} {value!r} is not known; it is one of: {', '.join(kind)}.")
 
 
@@ -229,17 +234,33 @@ def admit_rule(new: NewRule) -> NewRule:
     )
 
 
+def admit_note(new: NewNote) -> NewNote:
+    tier = tier_named(new.tier)
+    return replace(
+        new,
+        content=clean_text(new.content, "content", EPISODE_CHARACTERS if tier is Tier.EDEN else FACT_CHARACTERS),
+        tier=tier,
+        butler=None if new.butler is None else slug(new.butler, "butler"),
+        importance=whole_number(new.importance, "importance", 1, 10),
+        tags=clean_tags(new.tags),
+        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+    )
+
+
 def admit_question(question: Question) -> Question:
     types = tuple(dict.fromkeys(choose(MemoryType, kind, "types") for kind in question.types))
+    tier = None if question.tier is None else tier_named(question.tier)
     return replace(
         question,
         query=clean_text(question.query, "query", QUERY_CHARACTERS),
-        types=types or tuple(MemoryType),
+        types=types_in(tier, types) if tier else types or tuple(MemoryType),
+        tier=tier,
         scope=question.scope if question.scope in (None, EVERY_SCOPE) else slug(question.scope, "scope"),
         butler=None if question.butler is None else slug(question.butler, "butler"),
         mode=choose(Mode, question.mode, "mode"),
         limit=None if question.limit is None else whole_number(question.limit, "limit", 1, SEARCH_LIMIT),
         min_confidence=None if question.min_confidence is None else share(question.min_confidence, "min_confidence"),
+        as_of=moment(question.as_of, "as_of"),
     )
 
 
@@ -250,4 +271,5 @@ def admit_brief(request: BriefRequest) -> BriefRequest:
         trigger_prompt=clean_text(request.trigger_prompt, "trigger_prompt", QUERY_CHARACTERS),
         butler=slug(request.butler, "butler"),
         token_budget=None if budget is None else whole_number(budget, "token_budget", 0, BUDGET_TOKENS),
+        as_of=moment(request.as_of, "as_of"),
     )

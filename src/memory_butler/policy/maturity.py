@@ -13,7 +13,8 @@ PROVEN_AGE_DAYS = 30
 INVERT_HARMFUL = 3
 INVERT_BELOW = 0.3
 
-# A rule has no importance of its own: what it has earned stands in for it, on the same scale of ten.
+# A rule has no importance of its own: what it has earned stands in for it, on the same scale of ten. A candidate
+# weighs less than a fact of middling importance, a proven rule most; a warning comes next to it, so that it is seen.
 IMPORTANCE_OF_MATURITY: dict[str, int] = {
     Maturity.CANDIDATE: 4,
     Maturity.ESTABLISHED: 7,

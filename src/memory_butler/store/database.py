@@ -102,6 +102,10 @@ class Session:
     async def all(self, query: str, /, **params: Any) -> list[Row]:
         return await (await self.send(query, **params)).fetchall()
 
+    async def run(self, statement: str, params: dict[str, Any]) -> AsyncCursor[Row]:
+        """Send a statement of the queue's library, which brings its own."""
+        return await self._connection.execute(statement.encode(), params)
+
 
 class Database:
     """The store's connections. Open it once per process."""
@@ -188,14 +192,25 @@ class Database:
             yield session
 
     @asynccontextmanager
-    async def rehearse(self, tenant: str, longest_seconds: float) -> AsyncIterator[Session]:
+    async def aside(self, tenant: str = "") -> AsyncIterator[Session]:
+        """A transaction beside the memory, for upkeep: a tenant's records of it or, without a tenant, what all share.
+
+        It takes no write lock, and an embedded server that somebody has stopped stays so.
+        """
+        if self.embedded and not await asyncio.to_thread(self.embedded.is_running):
+            raise TargetUnavailable("The database is stopped.")
+        async with self._transaction(tenant, "database.bind_write", relaxed=False) as session:
+            yield session
+
+    @asynccontextmanager
+    async def rehearse(self, tenant: str, longest_seconds: float, names: Names | None = None) -> AsyncIterator[Session]:
         """A transaction on one snapshot of the store that may take long, may write, and is never committed."""
         with translated():
             async with self._connection() as connection:
                 await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
                 try:
                     async with connection.pipeline(), connection.transaction(force_rollback=True):
-                        session = Session(connection, load_queries(self.names), tenant)
+                        session = Session(connection, load_queries(names or self.names), tenant)
                         await self._bind(session, "database.bind_write", longest_seconds, relaxed=True)
                         yield session
                 finally:

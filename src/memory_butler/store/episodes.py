@@ -1,11 +1,13 @@
 """Episodes and what is left of deleted ones, as they are stored."""
 
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from memory_butler.models import ConsolidationStatus, Episode, NewEpisode, Validity
+from memory_butler.settings import EdenTier
 from memory_butler.store.database import Row, Session
 
 
@@ -37,6 +39,15 @@ async def set_validity(session: Session, episode_id: UUID, validity: Validity) -
     await session.send("episodes.set_validity", id=episode_id, validity=validity)
 
 
+async def renew(session: Session, episode_id: UUID, until: datetime) -> None:
+    """Have an episode in use, and keep it at least until then."""
+    await session.send("episodes.renew", id=episode_id, until=until)
+
+
+async def set_pinned(session: Session, episode_id: UUID, pinned: bool) -> None:
+    await session.send("episodes.set_pinned", id=episode_id, pinned=pinned)
+
+
 async def get(session: Session, memory_id: UUID | None, ref: str | None) -> Episode | None:
     row = await session.one("episodes.get", id=memory_id, ref=ref)
     return as_episode(row) if row else None
@@ -44,3 +55,23 @@ async def get(session: Session, memory_id: UUID | None, ref: str | None) -> Epis
 
 async def find_tombstone(session: Session, memory_id: UUID | None, ref: str | None) -> Row | None:
     return await session.one("episodes.find_tombstone", id=memory_id, ref=ref)
+
+
+async def next_in_line(
+    session: Session, butler: str, eden: EdenTier, now: datetime, limit: int
+) -> list[tuple[Episode, bool]]:
+    """What to consolidate next, each with whether it comes first because several sessions referred to it."""
+    rows = await session.all("episodes.next_in_line", butler=butler, limit=limit, **_first(eden, now), now=now)
+    first = [row.pop("well_referenced") for row in rows]
+    return list(zip((as_episode(row) for row in rows), first, strict=True))
+
+
+async def count_first_in_line(session: Session, butler: str, eden: EdenTier, now: datetime) -> int:
+    """How many of a butler's waiting episodes come first, by its own thresholds."""
+    row = await session.one("episodes.count_first_in_line", butler=butler, **_first(eden, now))
+    assert row
+    return int(row["count"])
+
+
+def _first(eden: EdenTier, now: datetime) -> dict[str, Any]:
+    return {"sessions": eden.first_after_sessions, "old_since": now - timedelta(hours=eden.first_after_hours)}

@@ -57,6 +57,20 @@ async def confirm(session: Session, fact_id: UUID, now: datetime) -> None:
     await session.send("facts.confirm", id=fact_id, now=now)
 
 
+async def restore(session: Session, fact_id: UUID, now: datetime) -> None:
+    await session.send("facts.restore", id=fact_id, now=now)
+
+
+async def set_pinned(session: Session, fact_id: UUID, pinned: bool) -> None:
+    await session.send("facts.set_pinned", id=fact_id, pinned=pinned)
+
+
+async def find_occupant(session: Session, fact_id: UUID) -> Fact | None:
+    """The live fact that stands where this one would stand if it were live."""
+    row = await session.one("facts.find_occupant", id=fact_id)
+    return as_fact(row) if row else None
+
+
 async def get(session: Session, memory_id: UUID | None, ref: str | None) -> Fact | None:
     row = await session.one("facts.get", id=memory_id, ref=ref)
     return as_fact(row) if row else None

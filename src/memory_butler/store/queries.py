@@ -21,14 +21,21 @@ class Names:
     schema: str = "memory"
     app_role: str = "memory_app"
     vector: str = "public"
+    # Set for a look at another time: the schema that holds the tables as they were then.
+    rebuilt_in: str | None = None
 
     @property
     def scratch(self) -> str:
-        """The schema beside the store that a replay rebuilds into."""
-        return f"{self.schema[:56]}_replay"
+        """The schema that tables are rebuilt into from the log: for a replay one beside the store."""
+        return self.rebuilt_in or f"{self.schema[:56]}_replay"
+
+    @property
+    def tables(self) -> str:
+        """The schema whose tables a search reads."""
+        return self.rebuilt_in or self.schema
 
     def fill(self, text: str) -> str:
-        for name in ("schema", "app_role", "vector", "scratch"):
+        for name in ("schema", "app_role", "vector", "scratch", "tables"):
             text = text.replace("{" + name + "}", sql.Identifier(getattr(self, name)).as_string())
         return text
 

@@ -1,10 +1,16 @@
-"""Rebuilding a tenant from its log into an empty schema beside the store, and comparing the two."""
+"""Rebuilding a tenant from its log into an empty schema beside the store, and comparing the two.
+
+The log is worked through in pieces, now by the order of events and now by the ids of memories. So it may be as long
+as it likes: no statement holds more than a piece of it.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 import psycopg
 from psycopg.rows import dict_row
@@ -14,17 +20,8 @@ from memory_butler.store import migrate
 from memory_butler.store.database import Database, Session, translated
 from memory_butler.store.queries import load_queries
 
-# In an order in which everything a row refers to is there before it.
-STEPS = (
-    "replay.gather",
-    "replay.rebuild_episodes",
-    "replay.rebuild_tombstones",
-    "replay.rebuild_facts",
-    "replay.rebuild_rules",
-    "replay.rebuild_aliases",
-    "replay.rebuild_applications",
-    "replay.rebuild_links",
-)
+PIECE = 20_000
+FIRST_ID, LAST_ID = UUID(int=0), UUID(int=2**128 - 1)
 TABLES = (
     "episodes",
     "episode_tombstones",
@@ -32,8 +29,12 @@ TABLES = (
     "rules",
     "rule_applications",
     "memory_links",
+    "memory_references",
     "aliases",
 )
+
+Progress = Callable[[str, int, int], None]
+Range = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,23 @@ class TableReport:
     examples: tuple[Difference, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A log of so many events, and the ids that part its memories into ranges of about the same number of events."""
+
+    events: int
+    milestones: tuple[UUID, ...]
+
+    def by_event(self) -> Iterator[Range]:
+        for after in range(0, self.events, PIECE):
+            yield {"after": after, "upto": min(after + PIECE, self.events)}
+
+    def by_id(self) -> Iterator[Range]:
+        """Ranges that leave no id out, whether the log knows it or not."""
+        for after, upto in zip((FIRST_ID, *self.milestones), (*self.milestones, LAST_ID), strict=True):
+            yield {"after": after, "upto": upto}
+
+
 @asynccontextmanager
 async def scratch_schema(database: Database) -> AsyncIterator[None]:
     """An empty schema of the newest revision beside the store; gone afterwards, and only one at a time."""
@@ -68,24 +86,51 @@ async def scratch_schema(database: Database) -> AsyncIterator[None]:
             try:
                 into = replace(names, schema=names.scratch)
                 await asyncio.to_thread(migrate.migrate_to, "head", database.owner_dsn(), into)
-                await owner.execute(queries["replay.make_final_states"])
-                await owner.execute(queries["replay.share_final_states"])
+                await owner.execute(queries["replay.let_facts_come_in_any_order"])
+                await owner.execute(queries["replay.make_wordless"])
+                await owner.execute(queries["replay.share_wordless"])
                 yield
             finally:
                 await owner.execute(queries["replay.drop_scratch"])
 
 
-async def rebuild(session: Session, now: datetime) -> None:
+async def survey(session: Session) -> Pieces:
+    """How long the log of the session's tenant is, and in which pieces it is worked through."""
+    length = await session.one("replay.length")
+    assert length
+    milestones = await session.all("replay.milestones", size=PIECE)
+    return Pieces(length["events"], tuple(row["entity_id"] for row in milestones))
+
+
+async def rebuild(session: Session, pieces: Pieces, now: datetime, progress: Progress) -> None:
     """Rebuild the session's tenant from its events and their texts, and from nothing else."""
     await session.send("replay.begin", now=now)
-    for step in STEPS:
-        await session.send(step)
+    for piece in pieces.by_event():
+        await session.one("replay.rebuild_references", until=None, **piece)
+        buried = await session.one("replay.rebuild_tombstones", **piece)
+        if buried and buried["made"]:
+            await session.send("replay.drop_references", **piece)
+        progress("Reading the log", piece["upto"], pieces.events)
+    ranges = list(pieces.by_id())
+    for number, piece in enumerate(ranges, start=1):
+        await session.one("replay.rebuild_states", until=None, **piece)
+        progress("Rebuilding memories", number, len(ranges))
+    await session.send("replay.drop_baseless_facts")
+    for piece in pieces.by_event():
+        await session.one("replay.rebuild_applications", **piece)
+        await session.one("replay.rebuild_links", **piece)
+        progress("Rebuilding links", piece["upto"], pieces.events)
 
 
-async def compare(session: Session, limit: int) -> dict[str, TableReport]:
+async def compare(session: Session, pieces: Pieces, limit: int, progress: Progress) -> dict[str, TableReport]:
     """Live and rebuilt rows of every table, with at most `limit` examples of a difference each."""
-    rows = {row["name"]: row for row in await session.all("replay.compare", limit=limit)}
-    return {name: _report(rows[name]) if name in rows else TableReport() for name in TABLES}
+    found = dict.fromkeys(TABLES, TableReport())
+    ranges = list(pieces.by_id())
+    for number, piece in enumerate(ranges, start=1):
+        for row in await session.all("replay.compare", limit=limit, **piece):
+            found[row["name"]] = _added(found[row["name"]], row, limit)
+        progress("Comparing", number, len(ranges))
+    return found
 
 
 async def removed_texts(session: Session, limit: int) -> list[str]:
@@ -93,12 +138,14 @@ async def removed_texts(session: Session, limit: int) -> list[str]:
     return [row["owner"] for row in await session.all("replay.removed_texts", limit=limit)]
 
 
-def _report(row: dict[str, object]) -> TableReport:
-    examples = row["examples"] or []
-    assert isinstance(examples, list)
+def _added(table: TableReport, row: dict[str, Any], limit: int) -> TableReport:
+    examples = tuple(
+        Difference(key=entry["key"], kind=entry["kind"], columns=tuple(entry["columns"]))
+        for entry in row["examples"] or []
+    )
     return TableReport(
-        live=int(str(row["live"])),
-        rebuilt=int(str(row["rebuilt"])),
-        differences=int(str(row["differences"])),
-        examples=tuple(Difference(key=e["key"], kind=e["kind"], columns=tuple(e["columns"])) for e in examples),
+        live=table.live + row["live"],
+        rebuilt=table.rebuilt + row["rebuilt"],
+        differences=table.differences + row["differences"],
+        examples=(*table.examples, *examples)[:limit],
     )

@@ -42,6 +42,24 @@ async def confirm(session: Session, rule_id: UUID, now: datetime) -> None:
     await session.send("rules.confirm", id=rule_id, now=now)
 
 
+async def restore(session: Session, rule_id: UUID, now: datetime) -> None:
+    await session.send("rules.restore", id=rule_id, now=now)
+
+
+async def set_pinned(session: Session, rule_id: UUID, pinned: bool) -> None:
+    await session.send("rules.set_pinned", id=rule_id, pinned=pinned)
+
+
+async def find_occupant(session: Session, rule_id: UUID) -> Rule | None:
+    """Another live rule that says the same."""
+    row = await session.one("rules.find_occupant", id=rule_id)
+    return as_rule(row) if row else None
+
+
+async def reverse(session: Session, rule_id: UUID, now: datetime) -> None:
+    await session.send("rules.reverse", id=rule_id, now=now)
+
+
 async def get(session: Session, memory_id: UUID | None, ref: str | None) -> Rule | None:
     row = await session.one("rules.get", id=memory_id, ref=ref)
     return as_rule(row) if row else None

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from psycopg import AsyncCursor
+
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Hit, MemoryType, Reach
 from memory_butler.store.database import Database, Row, Session
@@ -81,8 +83,16 @@ async def search(
 ) -> tuple[list[Hit], dict[str, int]]:
     """The raw candidates of both lists, which policy ranks; and how many of the nearest are hidden, and by what."""
     async with database.read(tenant) as session:
-        cursor = await session.send_for_tuples("search_index.search", with_hidden=with_hidden, **_params(probe))
-    found = [Hit(_TYPES[row[0]], *row[1:]) for row in await cursor.fetchall()]
+        cursor = await ask(session, probe, with_hidden=with_hidden)
+    return sorted_out(await cursor.fetchall())
+
+
+async def ask(session: Session, probe: Probe, *, with_hidden: bool) -> AsyncCursor[tuple[Any, ...]]:
+    return await session.send_for_tuples("search_index.search", with_hidden=with_hidden, **_params(probe))
+
+
+def sorted_out(rows: Sequence[tuple[Any, ...]]) -> tuple[list[Hit], dict[str, int]]:
+    found = [Hit(_TYPES[row[0]], *row[1:]) for row in rows]
     hidden = Counter(hit.hidden_by for hit in found if hit.hidden_by)
     return [hit for hit in found if not hit.hidden_by], {why: hidden[why] for why in ("scope", "confidence")}
 

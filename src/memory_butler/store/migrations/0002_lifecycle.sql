@@ -35,6 +35,8 @@ CREATE INDEX facts_butler ON {schema}.facts (tenant_id, source_butler, id) WHERE
 CREATE INDEX rules_butler ON {schema}.rules (tenant_id, source_butler, id) WHERE validity IN ('active', 'fading');
 CREATE INDEX idempotency_keys_expiry ON {schema}.idempotency_keys (tenant_id, expires_at);
 CREATE INDEX job_runs_shard ON {schema}.job_runs (tenant_id, butler, job, started_at DESC);
+-- The jobs of a shard never run together.
+CREATE UNIQUE INDEX job_runs_open ON {schema}.job_runs (tenant_id, butler) WHERE finished_at IS NULL;
 
 -- What came before is brought along. The owner is bound by row-level security like anybody else, except here.
 DO $body$
@@ -67,6 +69,17 @@ CREATE FUNCTION {schema}.worth(
 ) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
     {schema}.effective_confidence(confidence, CASE WHEN exempt THEN 0 ELSE decay_rate END,
         coalesce(last_confirmed_at, created_at), now);
+
+-- What an event left of a memory, apart from its references, which nothing takes back.
+CREATE FUNCTION {schema}.left_state(payload jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
+    ('{"pinned": false, "judged_from": null}' || (payload -> 'state')) - '{reference_count,last_referenced_at}'::text[];
+
+-- A change is undone while something undoes it that is not undone itself.
+CREATE FUNCTION {schema}.is_undone(tenant text, event uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $body$
+BEGIN
+    RETURN EXISTS (SELECT FROM {schema}.memory_events e
+        WHERE e.tenant_id = tenant AND e.undoes = event AND NOT {schema}.is_undone(tenant, e.id));
+END $body$;
 
 ALTER TABLE {schema}.memory_references ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {schema}.memory_references FORCE ROW LEVEL SECURITY;

@@ -13,6 +13,15 @@ INSERT INTO {schema}.episodes (
 -- Withdraw an episode from use, or bring it back.
 UPDATE {schema}.episodes SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
+-- name: renew
+-- An episode in use, kept at least until then.
+UPDATE {schema}.episodes SET validity = 'active', expires_at = greatest(expires_at, %(until)s)
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: set_pinned
+-- Keep an episode whatever time does, or let time have it again.
+UPDATE {schema}.episodes SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
 -- name: get
 -- One episode by id or by reference.
 SELECT * FROM {schema}.episodes
@@ -22,3 +31,27 @@ WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
 -- What is left of an episode that was deleted.
 SELECT * FROM {schema}.episode_tombstones
 WHERE tenant_id = %(tenant)s AND (episode_id = %(id)s::uuid OR ref = %(ref)s::text);
+
+-- part: well_referenced
+-- Old enough, and referred to in enough different sessions. Its number of references is looked at first: that is quick.
+(e.created_at <= %(old_since)s AND e.reference_count >= %(sessions)s AND (
+    SELECT count(DISTINCT m.session_id) FROM {schema}.memory_references m
+    WHERE m.tenant_id = %(tenant)s AND m.memory_id = e.id) >= %(sessions)s)
+
+-- part: backlog
+-- Episodes of a butler that wait for consolidation.
+{schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.butler = %(butler)s AND e.validity = 'active'
+    AND e.consolidation_status = 'pending'
+
+-- name: next_in_line
+-- What to consolidate next: what was referred to in several sessions comes first, then the oldest; nothing that is
+-- still waiting for another try.
+SELECT e.*, {well_referenced} AS well_referenced
+FROM {backlog} AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
+ORDER BY well_referenced DESC, e.created_at, e.id
+LIMIT %(limit)s;
+
+-- name: count_first_in_line
+-- How many of a butler's waiting episodes have been put first.
+SELECT count(*) AS count FROM {backlog} AND {well_referenced};

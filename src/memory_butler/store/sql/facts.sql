@@ -35,6 +35,27 @@ UPDATE {schema}.facts
 SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
 WHERE tenant_id = %(tenant)s AND id = %(id)s AND validity IN ('active', 'fading');
 
+-- name: restore
+-- Bring a fact back into use, renewed so that it does not fade at once.
+UPDATE {schema}.facts
+SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: set_pinned
+-- Keep a fact as it is whatever time does, or let time have it again.
+UPDATE {schema}.facts SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: find_occupant
+-- The live fact that stands where this one would stand: of the same property, or the record of the same occurrence.
+SELECT o.*
+FROM {schema}.facts f
+JOIN {schema}.facts o ON o.tenant_id = %(tenant)s AND o.scope = f.scope AND o.subject = f.subject
+    AND o.predicate = f.predicate AND o.id <> f.id AND o.validity IN ('active', 'fading')
+    AND o.valid_at IS NOT DISTINCT FROM f.valid_at AND (f.valid_at IS NULL OR o.content_hash = f.content_hash)
+WHERE f.tenant_id = %(tenant)s AND f.id = %(id)s
+ORDER BY o.created_at, o.id
+LIMIT 1;
+
 -- name: get
 -- One fact by id or by reference.
 SELECT * FROM {schema}.facts

@@ -6,135 +6,180 @@ SELECT pg_try_advisory_lock(hashtextextended(%(key)s, 0)) AS mine;
 -- Remove the schema that a replay rebuilds into.
 DROP SCHEMA IF EXISTS {scratch} CASCADE;
 
--- name: make_final_states
--- Where a replay gathers the last known state of every memory.
-CREATE TABLE {scratch}.final_states (
-    entity_type text NOT NULL,
-    id uuid NOT NULL,
-    state jsonb,
-    PRIMARY KEY (id)
-);
+-- name: let_facts_come_in_any_order
+-- Facts are rebuilt in the order of their ids, in which one may come before the fact it replaced.
+-- That both are there is seen to when all have come.
+ALTER TABLE {scratch}.facts DROP CONSTRAINT facts_tenant_id_supersedes_id_fkey;
 
--- name: share_final_states
--- Let the program's role gather there.
-GRANT SELECT, INSERT ON {scratch}.final_states TO {app_role};
+-- name: make_wordless
+-- Where a replay notes whose words are no longer kept.
+CREATE TABLE {scratch}.wordless (entity_type text NOT NULL, id uuid NOT NULL);
+
+-- name: share_wordless
+-- Let the program's role note it there.
+GRANT SELECT, INSERT ON {scratch}.wordless TO {app_role};
 
 -- name: begin
 -- Make the tenant known where its memories are rebuilt.
 INSERT INTO {scratch}.tenants (tenant_id, created_at) VALUES (%(tenant)s, %(now)s);
 
--- name: gather
--- A memory's final state is that of its last event, with its words, and the references counted after that event.
--- The state of a memory whose words were removed is left empty.
-WITH last AS (
-    SELECT DISTINCT ON (entity_id) entity_type, entity_id, seq, payload, text_hash
-    FROM {schema}.memory_events
-    WHERE tenant_id = %(tenant)s AND entity_id IS NOT NULL
-    ORDER BY entity_id, seq DESC
-), bumps AS (
-    SELECT b.id::uuid AS id, e.seq, e.occurred_at
-    FROM {schema}.memory_events e
-    CROSS JOIN LATERAL (SELECT DISTINCT jsonb_array_elements_text(e.payload -> 'ids') AS id) b
-    WHERE e.tenant_id = %(tenant)s AND e.entity_type = 'reference'
-), referenced AS (
-    SELECT l.entity_id, count(*) AS times, max(b.occurred_at) AS at
-    FROM last l JOIN bumps b ON b.id = l.entity_id AND b.seq > l.seq
-    GROUP BY l.entity_id
-)
-INSERT INTO {scratch}.final_states (entity_type, id, state)
-SELECT l.entity_type, l.entity_id,
-    CASE WHEN l.text_hash IS NULL OR t.body IS NOT NULL THEN
-        (l.payload -> 'state') || coalesce(t.body::jsonb, '{}') || CASE WHEN r.times IS NULL THEN '{}' ELSE
-            jsonb_build_object('reference_count', (l.payload #>> '{state,reference_count}')::int + r.times,
-                'last_referenced_at', greatest(r.at, (l.payload #>> '{state,last_referenced_at}')::timestamptz)) END
-    END
-FROM last l
-LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = l.entity_id AND t.hash = l.text_hash
-LEFT JOIN referenced r ON r.entity_id = l.entity_id
-WHERE l.payload ? 'state' AND NOT l.payload ? 'tombstone';
+-- name: length
+-- How many events the log has.
+SELECT coalesce(max(seq), 0) AS events FROM {schema}.memory_events WHERE tenant_id = %(tenant)s;
 
--- name: rebuild_episodes
--- Episodes as they must be now.
-INSERT INTO {scratch}.episodes (
-    tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
-    consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at, observed_at,
-    created_at, expires_at, last_referenced_at, reference_count, metadata, request_id, pinned
+-- name: milestones
+-- Ids that part the log, taken memory by memory, into pieces of so many events.
+SELECT DISTINCT entity_id
+FROM (
+    SELECT entity_id, row_number() OVER (ORDER BY entity_id) AS place
+    FROM {schema}.memory_events WHERE tenant_id = %(tenant)s AND entity_id IS NOT NULL
+) walked
+WHERE place %% %(size)s = 0
+ORDER BY entity_id;
+
+-- name: rebuild_references
+-- Each time a memory was returned by a read, in a piece of the log.
+WITH made AS (
+    INSERT INTO {scratch}.memory_references (tenant_id, memory_id, seq, referenced_at, session_id)
+    SELECT DISTINCT e.tenant_id, b.id::uuid, e.seq, e.occurred_at, e.session_id
+    FROM {schema}.memory_events e
+    CROSS JOIN LATERAL jsonb_array_elements_text(e.payload -> 'ids') AS b (id)
+    WHERE e.tenant_id = %(tenant)s AND e.entity_id IS NULL AND e.seq > %(after)s AND e.seq <= %(upto)s
+        AND (%(until)s::timestamptz IS NULL OR e.occurred_at <= %(until)s)
+    RETURNING 1
 )
-SELECT m.tenant_id, m.id, m.ref, m.butler, m.session_id, m.content, m.content_hash, m.importance, m.tags, m.validity,
-    m.consolidation_status, m.consolidation_attempts, m.last_consolidation_error, m.next_consolidation_retry_at,
-    m.observed_at, m.created_at, m.expires_at, m.last_referenced_at, m.reference_count, m.metadata, m.request_id, m.pinned
-FROM {scratch}.final_states s
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episodes,
-    '{"pinned": false}' || s.state) m
-WHERE s.entity_type = 'episode' AND s.state IS NOT NULL;
+SELECT count(*) AS made FROM made;
 
 -- name: rebuild_tombstones
--- What is left of deleted episodes.
-INSERT INTO {scratch}.episode_tombstones
-SELECT m.*
-FROM {schema}.memory_events e
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episode_tombstones, e.payload -> 'tombstone') m
-WHERE e.tenant_id = %(tenant)s AND e.entity_type = 'episode' AND e.payload ? 'tombstone';
-
--- name: rebuild_facts
--- Facts as they must be now; one that stands on a fact whose words were removed cannot stand without it.
-WITH RECURSIVE broken AS (
-    SELECT id FROM {scratch}.final_states WHERE state IS NULL
-    UNION ALL
-    SELECT s.id FROM {scratch}.final_states s JOIN broken b ON (s.state ->> 'supersedes_id')::uuid = b.id
+-- What is left of deleted episodes, in a piece of the log.
+WITH made AS (
+    INSERT INTO {scratch}.episode_tombstones
+    SELECT m.*
+    FROM {schema}.memory_events e
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episode_tombstones, e.payload -> 'tombstone') m
+    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.entity_type = 'episode'
+        AND e.payload ? 'tombstone'
+    RETURNING 1
 )
-INSERT INTO {scratch}.facts
-SELECT m.*
-FROM {scratch}.final_states s
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.facts,
-    '{"pinned": false}' || s.state) m
-WHERE s.entity_type = 'fact' AND s.id NOT IN (SELECT id FROM broken);
+SELECT count(*) AS made FROM made;
 
--- name: rebuild_rules
--- Rules as they must be now.
-INSERT INTO {scratch}.rules
-SELECT m.*
-FROM {scratch}.final_states s
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.rules,
-    '{"pinned": false}' || s.state) m
-WHERE s.entity_type = 'rule' AND s.state IS NOT NULL;
+-- name: drop_references
+-- With an episode goes the record of the reads that had returned it before. The rebuilt tables are unknown to the
+-- planner: here as below they are looked up by key, whatever it believes of their size.
+DELETE FROM {scratch}.memory_references r
+WHERE r.tenant_id = %(tenant)s AND r.memory_id = ANY (ARRAY(
+    SELECT e.entity_id FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.entity_type = 'episode'
+        AND e.payload ? 'tombstone'
+)) AND EXISTS (
+    SELECT FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.entity_id = r.memory_id AND e.seq > r.seq AND e.seq <= %(upto)s
+        AND e.payload ? 'tombstone'
+);
 
--- name: rebuild_aliases
--- Other names of subjects.
-INSERT INTO {scratch}.aliases
-SELECT m.*
-FROM {scratch}.final_states s
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.aliases, s.state) m
-WHERE s.entity_type = 'alias' AND s.state IS NOT NULL;
+-- name: rebuild_states
+-- The memories of a piece of the log, taken by id: each as its last event left it, with its words, and with the
+-- references counted after that event. The words of some may no longer be kept; those are noted.
+WITH newest AS (
+    SELECT entity_id, max(seq) AS seq
+    FROM {schema}.memory_events
+    WHERE tenant_id = %(tenant)s AND entity_id > %(after)s AND entity_id <= %(upto)s
+        AND (%(until)s::timestamptz IS NULL OR occurred_at <= %(until)s)
+    GROUP BY entity_id
+), states AS MATERIALIZED (
+    SELECT e.entity_type, e.entity_id AS id,
+        CASE WHEN e.text_hash IS NULL OR t.body IS NOT NULL THEN
+            -- What was written before there were pins was not pinned.
+            '{"pinned": false}' || (e.payload -> 'state') || coalesce(t.body::jsonb, '{}')
+            || CASE WHEN r.times = 0 THEN '{}' ELSE
+                jsonb_build_object('reference_count', (e.payload #>> '{state,reference_count}')::int + r.times,
+                    'last_referenced_at', greatest(r.at, (e.payload #>> '{state,last_referenced_at}')::timestamptz)) END
+        END AS state
+    FROM newest n
+    JOIN {schema}.memory_events e ON e.tenant_id = %(tenant)s AND e.entity_id = n.entity_id AND e.seq = n.seq
+    LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = e.entity_id AND t.hash = e.text_hash
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS times, max(b.referenced_at) AS at FROM {scratch}.memory_references b
+        WHERE b.tenant_id = %(tenant)s AND b.memory_id = e.entity_id AND b.seq > e.seq
+    ) r
+    WHERE e.payload ? 'state' AND NOT e.payload ? 'tombstone'
+), episodes AS (
+    INSERT INTO {scratch}.episodes (
+        tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
+        consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
+        observed_at, created_at, expires_at, last_referenced_at, reference_count, metadata, request_id, pinned
+    )
+    SELECT m.tenant_id, m.id, m.ref, m.butler, m.session_id, m.content, m.content_hash, m.importance, m.tags,
+        m.validity, m.consolidation_status, m.consolidation_attempts, m.last_consolidation_error,
+        m.next_consolidation_retry_at, m.observed_at, m.created_at, m.expires_at, m.last_referenced_at,
+        m.reference_count, m.metadata, m.request_id, m.pinned
+    FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episodes, s.state) m
+    WHERE s.entity_type = 'episode' AND s.state IS NOT NULL
+), facts AS (
+    INSERT INTO {scratch}.facts
+    SELECT m.* FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.facts, s.state) m
+    WHERE s.entity_type = 'fact' AND s.state IS NOT NULL
+), rules AS (
+    INSERT INTO {scratch}.rules
+    SELECT m.* FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.rules, s.state) m
+    WHERE s.entity_type = 'rule' AND s.state IS NOT NULL
+), aliases AS (
+    INSERT INTO {scratch}.aliases
+    SELECT m.* FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.aliases, s.state) m
+    WHERE s.entity_type = 'alias' AND s.state IS NOT NULL
+), wordless AS (
+    INSERT INTO {scratch}.wordless (entity_type, id) SELECT entity_type, id FROM states WHERE state IS NULL
+)
+SELECT count(*) AS made FROM states;
+
+-- name: drop_baseless_facts
+-- A fact that stands on a fact whose words were removed cannot stand without it.
+WITH RECURSIVE baseless AS (
+    SELECT f.id FROM {scratch}.facts f
+    WHERE f.tenant_id = %(tenant)s AND f.supersedes_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM {scratch}.facts o WHERE o.tenant_id = %(tenant)s AND o.id = f.supersedes_id)
+    UNION ALL
+    SELECT f.id FROM baseless b JOIN {scratch}.facts f ON f.tenant_id = %(tenant)s AND f.supersedes_id = b.id
+)
+DELETE FROM {scratch}.facts WHERE tenant_id = %(tenant)s AND id = ANY (ARRAY(SELECT id FROM baseless));
 
 -- name: rebuild_applications
--- Every application of a rule, with its reason unless that was removed.
-INSERT INTO {scratch}.rule_applications
-SELECT m.*
-FROM {schema}.memory_events e
-LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = e.entity_id
-    AND t.hash = decode(e.payload #>> '{application,reason_hash}', 'hex')
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.rule_applications, e.payload -> 'application'
-    || jsonb_build_object('tenant_id', e.tenant_id, 'reason', t.body::jsonb -> 'reason')) m
-JOIN {scratch}.rules r ON r.tenant_id = m.tenant_id AND r.id = m.rule_id
-WHERE e.tenant_id = %(tenant)s AND e.entity_type = 'rule' AND e.payload ? 'application';
+-- Every application of a rule in a piece of the log, with its reason unless that was removed.
+WITH made AS (
+    INSERT INTO {scratch}.rule_applications
+    SELECT m.*
+    FROM {schema}.memory_events e
+    LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = e.entity_id
+        AND t.hash = decode(e.payload #>> '{application,reason_hash}', 'hex')
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.rule_applications, e.payload -> 'application'
+        || jsonb_build_object('tenant_id', e.tenant_id, 'reason', t.body::jsonb -> 'reason')) m
+    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.entity_type = 'rule'
+        AND e.payload ? 'application' AND {scratch}.memory_exists(m.tenant_id, 'rule', m.rule_id)
+    RETURNING 1
+)
+SELECT count(*) AS made FROM made;
 
 -- name: rebuild_links
--- Links in the order they were made; making one again changed nothing.
-INSERT INTO {scratch}.memory_links
-SELECT DISTINCT ON (m.source_id, m.relation, m.target_id) m.*
-FROM {schema}.memory_events e
-CROSS JOIN LATERAL jsonb_array_elements(e.payload -> 'links') WITH ORDINALITY AS l (link, n)
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.memory_links,
-    l.link || jsonb_build_object('tenant_id', e.tenant_id)) m
-WHERE e.tenant_id = %(tenant)s AND e.payload ? 'links'
-    AND {scratch}.memory_exists(m.tenant_id, m.source_type, m.source_id)
-    AND {scratch}.memory_exists(m.tenant_id, m.target_type, m.target_id)
-ORDER BY m.source_id, m.relation, m.target_id, e.seq, l.n;
+-- Links in the order they were made, in a piece of the log; making one again changed nothing.
+WITH made AS (
+    INSERT INTO {scratch}.memory_links
+    SELECT m.*
+    FROM {schema}.memory_events e
+    CROSS JOIN LATERAL jsonb_array_elements(e.payload -> 'links') WITH ORDINALITY AS l (link, n)
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.memory_links,
+        l.link || jsonb_build_object('tenant_id', e.tenant_id)) m
+    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.payload ? 'links'
+        AND {scratch}.memory_exists(m.tenant_id, m.source_type, m.source_id)
+        AND {scratch}.memory_exists(m.tenant_id, m.target_type, m.target_id)
+    ORDER BY e.seq, l.n
+    ON CONFLICT DO NOTHING
+    RETURNING 1
+)
+SELECT count(*) AS made FROM made;
 
 -- name: removed_texts
 -- What the log speaks of in words that are no longer kept.
-SELECT s.entity_type || ' ' || s.id AS owner FROM {scratch}.final_states s WHERE s.state IS NULL
+SELECT w.entity_type || ' ' || w.id AS owner FROM {scratch}.wordless w
 UNION ALL
 SELECT 'reason of ' || (e.payload #>> '{application,id}')
 FROM {schema}.memory_events e
@@ -144,47 +189,65 @@ WHERE e.tenant_id = %(tenant)s AND e.payload #> '{application,reason_hash}' IS N
 ORDER BY 1
 LIMIT %(limit)s;
 
+-- part: in_range
+-- The tenant's rows of a range of ids.
+tenant_id = %(tenant)s AND id > %(after)s AND id <= %(upto)s
+
+-- part: verdict
+-- Whether a row is there, live (l) and rebuilt (r), and what is different about it.
+l.tenant_id IS NOT NULL AS is_live, r.tenant_id IS NOT NULL AS is_rebuilt,
+    CASE WHEN row(l.*) IS DISTINCT FROM row(r.*) THEN jsonb_build_object(
+        'kind', CASE WHEN l.tenant_id IS NULL THEN 'only rebuilt' WHEN r.tenant_id IS NULL THEN 'only live'
+            ELSE 'different' END,
+        'columns', (SELECT coalesce(jsonb_agg(c.key ORDER BY c.key), '[]') FROM jsonb_each(to_jsonb(l)) c
+            WHERE r.tenant_id IS NOT NULL AND c.value IS DISTINCT FROM to_jsonb(r) -> c.key)) END AS difference
+
 -- name: compare
--- Every table live and rebuilt, row by row: how many rows, how many differ, and the first that do.
+-- Every table live and rebuilt, row by row for a range of ids: how many rows, how many differ, and the first that do.
 WITH pairs AS (
-    SELECT 'episodes' AS name, coalesce(l.id, r.id)::text AS key, to_jsonb(l) AS live, to_jsonb(r) AS rebuilt
-    FROM (SELECT * FROM {schema}.episodes WHERE tenant_id = %(tenant)s) l
-    FULL JOIN (SELECT * FROM {scratch}.episodes WHERE tenant_id = %(tenant)s) r USING (id)
+    SELECT 'episodes' AS name, coalesce(l.id, r.id)::text AS key, {verdict}
+    FROM (SELECT * FROM {schema}.episodes WHERE {in_range}) l
+    FULL JOIN (SELECT * FROM {scratch}.episodes WHERE {in_range}) r USING (id)
     UNION ALL
-    SELECT 'episode_tombstones', coalesce(l.episode_id, r.episode_id)::text, to_jsonb(l), to_jsonb(r)
-    FROM (SELECT * FROM {schema}.episode_tombstones WHERE tenant_id = %(tenant)s) l
-    FULL JOIN (SELECT * FROM {scratch}.episode_tombstones WHERE tenant_id = %(tenant)s) r USING (episode_id)
+    SELECT 'episode_tombstones', coalesce(l.episode_id, r.episode_id)::text, {verdict}
+    FROM (SELECT * FROM {schema}.episode_tombstones
+        WHERE tenant_id = %(tenant)s AND episode_id > %(after)s AND episode_id <= %(upto)s) l
+    FULL JOIN (SELECT * FROM {scratch}.episode_tombstones
+        WHERE tenant_id = %(tenant)s AND episode_id > %(after)s AND episode_id <= %(upto)s) r USING (episode_id)
     UNION ALL
-    SELECT 'facts', coalesce(l.id, r.id)::text, to_jsonb(l), to_jsonb(r)
-    FROM (SELECT * FROM {schema}.facts WHERE tenant_id = %(tenant)s) l
-    FULL JOIN (SELECT * FROM {scratch}.facts WHERE tenant_id = %(tenant)s) r USING (id)
+    SELECT 'facts', coalesce(l.id, r.id)::text, {verdict}
+    FROM (SELECT * FROM {schema}.facts WHERE {in_range}) l
+    FULL JOIN (SELECT * FROM {scratch}.facts WHERE {in_range}) r USING (id)
     UNION ALL
-    SELECT 'rules', coalesce(l.id, r.id)::text, to_jsonb(l), to_jsonb(r)
-    FROM (SELECT * FROM {schema}.rules WHERE tenant_id = %(tenant)s) l
-    FULL JOIN (SELECT * FROM {scratch}.rules WHERE tenant_id = %(tenant)s) r USING (id)
+    SELECT 'rules', coalesce(l.id, r.id)::text, {verdict}
+    FROM (SELECT * FROM {schema}.rules WHERE {in_range}) l
+    FULL JOIN (SELECT * FROM {scratch}.rules WHERE {in_range}) r USING (id)
     UNION ALL
-    SELECT 'rule_applications', coalesce(l.id, r.id)::text, to_jsonb(l), to_jsonb(r)
-    FROM (SELECT * FROM {schema}.rule_applications WHERE tenant_id = %(tenant)s) l
-    FULL JOIN (SELECT * FROM {scratch}.rule_applications WHERE tenant_id = %(tenant)s) r USING (id)
+    SELECT 'rule_applications', coalesce(l.id, r.id)::text, {verdict}
+    FROM (SELECT * FROM {schema}.rule_applications WHERE {in_range}) l
+    FULL JOIN (SELECT * FROM {scratch}.rule_applications WHERE {in_range}) r USING (id)
     UNION ALL
     SELECT 'memory_links', concat_ws(' ', coalesce(l.source_id, r.source_id), coalesce(l.relation, r.relation),
-        coalesce(l.target_id, r.target_id)), to_jsonb(l), to_jsonb(r)
-    FROM (SELECT * FROM {schema}.memory_links WHERE tenant_id = %(tenant)s) l
-    FULL JOIN (SELECT * FROM {scratch}.memory_links WHERE tenant_id = %(tenant)s) r
+        coalesce(l.target_id, r.target_id)), {verdict}
+    FROM (SELECT * FROM {schema}.memory_links
+        WHERE tenant_id = %(tenant)s AND source_id > %(after)s AND source_id <= %(upto)s) l
+    FULL JOIN (SELECT * FROM {scratch}.memory_links
+        WHERE tenant_id = %(tenant)s AND source_id > %(after)s AND source_id <= %(upto)s) r
         USING (source_id, relation, target_id)
     UNION ALL
-    SELECT 'aliases', coalesce(l.id, r.id)::text, to_jsonb(l), to_jsonb(r)
-    FROM (SELECT * FROM {schema}.aliases WHERE tenant_id = %(tenant)s) l
-    FULL JOIN (SELECT * FROM {scratch}.aliases WHERE tenant_id = %(tenant)s) r USING (id)
-), judged AS (
-    SELECT name, live, rebuilt, CASE WHEN live IS DISTINCT FROM rebuilt THEN jsonb_build_object('key', key,
-        'kind', CASE WHEN live IS NULL THEN 'only rebuilt' WHEN rebuilt IS NULL THEN 'only live' ELSE 'different' END,
-        'columns', (SELECT coalesce(jsonb_agg(c.key ORDER BY c.key), '[]') FROM jsonb_each(live) c
-            WHERE rebuilt IS NOT NULL AND c.value IS DISTINCT FROM rebuilt -> c.key)) END AS difference
-    FROM pairs
+    SELECT 'memory_references', concat_ws(' ', coalesce(l.memory_id, r.memory_id), coalesce(l.seq, r.seq)), {verdict}
+    FROM (SELECT * FROM {schema}.memory_references
+        WHERE tenant_id = %(tenant)s AND memory_id > %(after)s AND memory_id <= %(upto)s) l
+    FULL JOIN (SELECT * FROM {scratch}.memory_references
+        WHERE tenant_id = %(tenant)s AND memory_id > %(after)s AND memory_id <= %(upto)s) r USING (memory_id, seq)
+    UNION ALL
+    SELECT 'aliases', coalesce(l.id, r.id)::text, {verdict}
+    FROM (SELECT * FROM {schema}.aliases WHERE {in_range}) l
+    FULL JOIN (SELECT * FROM {scratch}.aliases WHERE {in_range}) r USING (id)
 )
-SELECT name, count(live) AS live, count(rebuilt) AS rebuilt, count(difference) AS differences,
-    to_jsonb((array_agg(difference ORDER BY difference ->> 'key') FILTER (WHERE difference IS NOT NULL))
+SELECT name, count(*) FILTER (WHERE is_live) AS live, count(*) FILTER (WHERE is_rebuilt) AS rebuilt,
+    count(difference) AS differences,
+    to_jsonb((array_agg(difference || jsonb_build_object('key', key) ORDER BY key) FILTER (WHERE difference IS NOT NULL))
         [1:%(limit)s::int]) AS examples
-FROM judged
+FROM pairs
 GROUP BY name;

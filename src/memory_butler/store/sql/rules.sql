@@ -28,6 +28,38 @@ UPDATE {schema}.rules
 SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
 WHERE tenant_id = %(tenant)s AND id = %(id)s AND validity IN ('active', 'fading');
 
+-- name: restore
+-- Bring a rule back into use, renewed so that it does not fade at once.
+UPDATE {schema}.rules
+SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: set_pinned
+-- Keep a rule as it is whatever time does, or let time have it again.
+UPDATE {schema}.rules SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: find_occupant
+-- Another live rule of the same scope that says the same as this one.
+SELECT o.*
+FROM {schema}.rules r
+JOIN {schema}.rules o ON o.tenant_id = %(tenant)s AND o.content_hash = r.content_hash AND o.scope = r.scope
+    AND o.id <> r.id AND o.validity IN ('active', 'fading')
+WHERE r.tenant_id = %(tenant)s AND r.id = %(id)s
+ORDER BY o.created_at, o.id
+LIMIT 1;
+
+-- name: reverse
+-- Take back that a rule is a warning: it starts again, and only what is reported from now on counts. Clocks may
+-- disagree, so "now" is not before anything that was reported already.
+UPDATE {schema}.rules
+SET maturity = 'candidate', applied_count = 0, success_count = 0, harmful_count = 0, effectiveness_score = NULL,
+    harmful_reasons = '{}', judged_from = greatest(%(now)s, judged_from, (
+        SELECT max(a.created_at) FROM {schema}.rule_applications a
+        WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(id)s)),
+    last_evaluated_at = greatest(%(now)s, last_evaluated_at),
+    last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
 -- name: get
 -- One rule by id or by reference.
 SELECT * FROM {schema}.rules

@@ -63,20 +63,20 @@ round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM aske
 -- Every fact with its nearness. The order is the index's own: it keeps a plan made for small tenants from hashing the
 -- passages of a large one.
 SELECT p.memory_id AS id, {nearness} AS score
-FROM {schema}.passages p
+FROM {tables}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
     AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
 
 -- part: seen_fact
 -- Keeps the facts of a list that the caller may see.
-CROSS JOIN LATERAL (SELECT FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
+CROSS JOIN LATERAL (SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
     AND {schema}.readable(f.validity, f.scope, {schema}.worth(f.pinned, f.confidence, f.decay_rate,
         f.last_confirmed_at, f.created_at, %(now)s), %(scopes)s, %(min_confidence)s)
     AND (%(permanences)s::text[] IS NULL OR f.permanence = ANY(%(permanences)s)) OFFSET 0) seen
 
 -- part: seen_rule
 -- Keeps the rules of a list that the caller may see.
-CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = n.id
+CROSS JOIN LATERAL (SELECT FROM {tables}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = n.id
     AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
         {schema}.worth(r.pinned, r.confidence, r.decay_rate, r.last_confirmed_at, r.created_at, %(now)s) END,
         %(scopes)s, %(min_confidence)s)
@@ -84,7 +84,7 @@ CROSS JOIN LATERAL (SELECT FROM {schema}.rules r WHERE r.tenant_id = %(tenant)s 
 
 -- part: seen_episode
 -- Keeps the episodes of a list that the caller may see.
-CROSS JOIN LATERAL (SELECT FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
+CROSS JOIN LATERAL (SELECT FROM {tables}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
     AND e.validity = 'active' AND e.expires_at > %(now)s
     AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
 
@@ -103,13 +103,13 @@ WITH asked AS MATERIALIZED (
     SELECT n.id, n.score FROM facts_ahead n {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), rules_by_meaning AS MATERIALIZED (
     SELECT p.memory_id AS id, {nearness} AS score
-    FROM {schema}.passages p
+    FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
         AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), episodes_by_meaning AS MATERIALIZED (
     SELECT p.memory_id AS id, {nearness} AS score
-    FROM {schema}.passages p
+    FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
         AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
@@ -120,19 +120,19 @@ WITH asked AS MATERIALIZED (
     FROM (
         SELECT documents, %(k1)s::float8 * (1 - %(b)s::float8) AS base,
             %(k1)s::float8 * %(b)s::float8 * documents / greatest(document_words, 1) AS slope
-        FROM {schema}.tenants WHERE tenant_id = %(tenant)s OFFSET 0
+        FROM {tables}.tenants WHERE tenant_id = %(tenant)s OFFSET 0
     ) t
     CROSS JOIN unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS asked (lexeme)
     CROSS JOIN LATERAL (
         SELECT (%(k1)s::float8 + 1)
             * ln(1 + (greatest(t.documents, c.spread) - c.spread + 0.5::float8) / (c.spread + 0.5::float8)) AS gain
-        FROM (SELECT count(*) AS spread FROM {schema}.postings
+        FROM (SELECT count(*) AS spread FROM {tables}.postings
             WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme) c
         OFFSET 0
     ) s
     CROSS JOIN LATERAL (
         SELECT memory_type, memory_id, frequency::float8 AS frequency, words::float8 AS words
-        FROM {schema}.postings WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme
+        FROM {tables}.postings WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme
     ) p
     GROUP BY p.memory_id
 ), near AS MATERIALIZED (
@@ -166,18 +166,18 @@ WITH asked AS MATERIALIZED (
     SELECT 'fact' AS memory_type, f.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
     FROM (SELECT id FROM facts_ahead WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
-    JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = n.id
+    JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = n.id
     WHERE f.validity IN ('active', 'fading') AND f.id NOT IN (SELECT id FROM near)
     UNION ALL
     SELECT 'rule', r.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END
     FROM (SELECT id FROM rules_by_meaning WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
-    JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = n.id
+    JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = n.id
     WHERE r.validity IN ('active', 'fading') AND r.id NOT IN (SELECT id FROM near)
 ), candidates AS MATERIALIZED (
     SELECT memory_type, id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
         SELECT {nearness}
-        FROM {schema}.passages p
+        FROM {tables}.passages p
         WHERE p.tenant_id = %(tenant)s AND p.memory_type = worded.memory_type AND p.memory_id = worded.id
             AND p.embedding_version = %(embedding_version)s
     )) AS similarity, NULL AS hidden_by
@@ -191,18 +191,18 @@ SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similar
     f.created_at, f.last_confirmed_at,
     f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
     NULL::text[] AS harmful_reasons
-FROM candidates c JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
+FROM candidates c JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
 WHERE c.memory_type = 'fact'
 UNION ALL
 SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, r.scope, r.source_butler,
     NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence,
     CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END, r.created_at,
     r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons
-FROM candidates c JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
+FROM candidates c JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
 WHERE c.memory_type = 'rule'
 UNION ALL
 SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
     NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
     e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL
-FROM candidates c JOIN {schema}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
+FROM candidates c JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
 WHERE c.memory_type = 'episode';

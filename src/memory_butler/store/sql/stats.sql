@@ -1,21 +1,22 @@
 -- name: counts
--- Memories by type and state, and what their tier follows from.
-SELECT 'fact' AS type, validity, permanence, NULL AS maturity, NULL AS consolidation, count(*) AS count,
-    min(created_at) AS oldest, sum(reference_count) AS references
+-- Memories by type, butler and state, and what their tier follows from.
+SELECT 'fact' AS type, source_butler AS butler, validity, permanence, NULL AS maturity, NULL AS consolidation,
+    count(*) AS count, min(created_at) AS oldest, sum(reference_count)::bigint AS references
 FROM {schema}.facts
 WHERE tenant_id = %(tenant)s AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
-GROUP BY validity, permanence
+GROUP BY source_butler, validity, permanence
 UNION ALL
-SELECT 'rule', validity, NULL, maturity, NULL, count(*), min(created_at), sum(reference_count)
+SELECT 'rule', source_butler, validity, NULL, maturity, NULL, count(*), min(created_at), sum(reference_count)::bigint
 FROM {schema}.rules
 WHERE tenant_id = %(tenant)s AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
-GROUP BY validity, maturity
+GROUP BY source_butler, validity, maturity
 UNION ALL
-SELECT 'episode', validity, NULL, NULL, consolidation_status, count(*), min(created_at), sum(reference_count)
+SELECT 'episode', butler, validity, NULL, NULL, consolidation_status, count(*), min(created_at),
+    sum(reference_count)::bigint
 FROM {schema}.episodes
 WHERE tenant_id = %(tenant)s AND (%(butlers)s::text[] IS NULL OR butler = ANY(%(butlers)s))
-GROUP BY validity, consolidation_status
-ORDER BY 1, 2, 3, 4, 5;
+GROUP BY butler, validity, consolidation_status
+ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- name: confidence
 -- Effective confidence of live facts in ten steps.
@@ -45,10 +46,3 @@ WHERE tenant_id = %(tenant)s AND validity IN ('active', 'fading')
 -- name: log
 -- How long the log is.
 SELECT last_seq AS events FROM {schema}.tenants WHERE tenant_id = %(tenant)s;
-
--- name: last_runs
--- The latest run of each job.
-SELECT DISTINCT ON (job) job, started_at, finished_at, outcome
-FROM {schema}.job_runs
-WHERE tenant_id = %(tenant)s
-ORDER BY job, started_at DESC;

@@ -1,0 +1,104 @@
+"""What a memory's past tells, and what taking back a part of it did."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory_butler.models.memories import Event
+from memory_butler.models.vocabulary import ConsolidationStatus, Maturity, Validity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """As much of a memory's state as decides where it may go from there."""
+
+    validity: Validity
+    maturity: Maturity | None = None
+    consolidation: ConsolidationStatus | None = None
+    confidence: float = 1.0
+    decay_rate: float = 0.0
+    pinned: bool = False
+    created_at: datetime
+    last_confirmed_at: datetime | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """An event with everything that decides whether it can be undone.
+
+    `before` is how it found its memory, which is nothing if it made it, and `stands` how the memory stands now.
+    `source_id` is the event that left it as it was before, or the event itself if that was the first.
+    """
+
+    seq: int
+    id: UUID
+    event_type: str
+    entity_type: str
+    entity_id: UUID
+    occurred_at: datetime
+    ref: str
+    application: dict[str, Any] | None = None
+    undid: dict[str, Any] | None = None
+    is_gone: bool = False
+    is_undone: bool = False
+    is_unchanged: bool | None = True
+    source_id: UUID
+    holder_id: UUID | None = None
+    holder_ref: str | None = None
+    is_confirmation: bool = False
+    stands: Standing | None
+    before: Standing | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.entity_type}:{self.ref}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryLine:
+    """One event of a memory in words; `undone` says that it no longer counts."""
+
+    event: Event
+    words: str
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """One event that was undone, and how its memory stands since; `remark` says what could not be as it was."""
+
+    ref: str
+    event_id: UUID
+    what: str
+    validity: str
+    maturity: str | None = None
+    remark: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftAlone:
+    """One event that was not undone, and why."""
+
+    ref: str
+    event_id: UUID
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoReport:
+    """What an undo did, or would do. `undo_id` takes the undo itself back; of long lists the first are shown."""
+
+    id: UUID
+    kind: str
+    undo_id: UUID | None
+    dry_run: bool
+    undone: int
+    already_undone: int
+    skipped: int
+    taken_back: tuple[TakenBack, ...]
+    left_alone: tuple[LeftAlone, ...]
+    remarks: dict[str, int]
+    not_brought_back: tuple[str, ...]

@@ -1,0 +1,156 @@
+"""Upkeep's books: what is due for which shard, what ran, and how it stands."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from memory_butler.butler import Butler
+from memory_butler.errors import PermissionDenied
+from memory_butler.models import Caller, Principal, Role
+from memory_butler.policy import schedule
+from memory_butler.policy.schedule import History, Standing
+from memory_butler.store import job_runs
+from memory_butler.store.database import Row
+
+Cadences = Mapping[str, timedelta]
+SUCCEEDED, FAILED = "succeeded", "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStanding:
+    """How one job stands for one butler."""
+
+    job: str
+    butler: str
+    status: Standing
+    last_run: datetime | None
+    outcome: str | None
+    seconds: float | None
+    next_run: datetime
+    overdue_seconds: float | None
+    failures: int
+    report: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str | None:
+        """What the last run has to say: why it failed, or why it did less than its name promises."""
+        said = self.report.get("error") or self.report.get("note")
+        return str(said) if said else None
+
+
+def shard_of(tenant: str, butler: str) -> Caller:
+    """Upkeep acts for a butler with an administrator's rights, inside one tenant."""
+    return Caller(Principal(tenant, butler, Role.ADMIN))
+
+
+async def tenants(butler: Butler) -> list[str]:
+    """Whose stores there are."""
+    async with butler.database.aside() as session:
+        return await job_runs.tenants(session)
+
+
+async def due(butler: Butler, tenant: str, cadences: Cadences) -> list[tuple[str, str]]:
+    """The butlers of a tenant and the jobs that should run for them now."""
+    now = butler.clock()
+    async with butler.database.aside(tenant) as session:
+        rows = await job_runs.histories(session, list(cadences))
+    return [(row["butler"], row["job"]) for row in rows if schedule.is_due(_history(row), cadences[row["job"]], now)]
+
+
+async def begin(butler: Butler, shard: Caller, job: str, every: timedelta) -> UUID | None:
+    """Open the record of a run; None if there is nothing to do. To be called by whoever has the shard's turn: a run
+    that is still open then belongs to a worker that is gone."""
+    now, name = butler.clock(), shard.principal.butler
+    async with butler.database.aside(shard.principal.tenant) as session:
+        await job_runs.close_lost(session, name, now)
+        found = await job_runs.histories(session, [job], name)
+        if not found or not schedule.is_due(_history(found[0]), every, now):
+            return None
+        run = butler.make_id(now)
+        await job_runs.start(session, run, name, job, now)
+    return run
+
+
+async def finish(butler: Butler, shard: Caller, run: UUID, outcome: str, report: dict[str, Any]) -> bool:
+    """Close the record of a run. False: it took so long that another worker has taken over."""
+    async with butler.database.aside(shard.principal.tenant) as session:
+        return await job_runs.finish(session, run, outcome, report, butler.clock()) is not None
+
+
+async def standings(butler: Butler, caller: Caller | None = None) -> tuple[JobStanding, ...]:
+    """How every job stands, butler by butler."""
+    caller = caller or butler.local_caller()
+    if caller.principal.role is not Role.ADMIN:
+        raise PermissionDenied("Only an administrator may see the jobs of every butler.")
+    cadences = butler.settings.upkeep.cadences()
+    async with butler.database.read(caller.principal.tenant) as session:
+        rows = await job_runs.histories(session, list(cadences))
+    return stand(rows, cadences, butler.clock())
+
+
+def _history(row: Row) -> History:
+    return History(
+        since=row["since"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        outcome=row["outcome"],
+        cut_short=bool((row["report"] or {}).get("cut_short")),
+        failures=row["failures"],
+    )
+
+
+async def standings_in_short(butler: Butler, caller: Caller | None = None) -> dict[str, dict[str, Any]]:
+    """How every job stands, over all butlers."""
+    return in_short(await standings(butler, caller), butler.settings.upkeep.cadences())
+
+
+def stand(rows: Iterable[Row], cadences: Cadences, now: datetime) -> tuple[JobStanding, ...]:
+    """What the rows of the record mean at this moment."""
+    return tuple(_stand(row, cadences[row["job"]], now) for row in rows)
+
+
+def _stand(row: Row, every: timedelta, now: datetime) -> JobStanding:
+    history = _history(row)
+    started, finished = history.started_at, history.finished_at
+    overdue = schedule.overdue_by(history, every, now)
+    return JobStanding(
+        job=row["job"],
+        butler=row["butler"],
+        status=schedule.standing(history, every, now),
+        last_run=started,
+        outcome=(history.outcome or "running") if started else None,
+        seconds=(finished - started).total_seconds() if started and finished else None,
+        next_run=schedule.due_at(history, every),
+        overdue_seconds=overdue.total_seconds() if overdue else None,
+        failures=history.failures,
+        report=row["report"] or {},
+    )
+
+
+def in_short(found: Iterable[JobStanding], cadences: Cadences) -> dict[str, dict[str, Any]]:
+    """One entry per job over all butlers: the latest run, the next one, and the worst standing of any."""
+    by_job: dict[str, list[JobStanding]] = {job: [] for job in cadences}
+    for one in found:
+        by_job[one.job].append(one)
+    return {job: _in_short(standing) for job, standing in by_job.items()}
+
+
+def _in_short(found: list[JobStanding]) -> dict[str, Any]:
+    ran = [one for one in found if one.last_run]
+    latest = max(ran, key=lambda one: (one.last_run, one.butler), default=None)
+    worst = schedule.worst(one.status for one in found)
+    late = [one.overdue_seconds for one in found if one.overdue_seconds]
+    short: dict[str, Any] = {"last_run": "never"}
+    if latest and latest.last_run:
+        short = {"last_run": latest.last_run.isoformat(), "outcome": latest.outcome}
+    short["status"] = str(worst)
+    if found:
+        short["next_run"] = min(one.next_run for one in found).isoformat()
+    if late:
+        short["overdue_hours"] = round(max(late) / 3600, 1)
+    notes = [one.note for one in found if one.status is worst and one.note]
+    if notes:
+        short["note"] = notes[0]
+    return short

@@ -1,0 +1,42 @@
+"""What ran: every run of a job, for which shard, when, and how it ended."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from memory_butler.store.database import Row, Session
+
+LOST = {"error": "The worker was lost.", "cut_short": True}
+
+
+async def tenants(session: Session) -> list[str]:
+    return [row["tenant"] for row in await session.all("job_runs.tenants")]
+
+
+async def histories(session: Session, jobs: Sequence[str], butler: str | None = None) -> list[Row]:
+    """What is recorded of each job: one row per butler and job, in the order of the jobs."""
+    return await session.all("job_runs.histories", jobs=list(jobs), butler=butler)
+
+
+async def close_lost(session: Session, butler: str, now: datetime) -> None:
+    """End what a shard's last worker left open. Only for whoever has the shard's turn."""
+    await session.send("job_runs.close_lost", butler=butler, now=now, report=Jsonb(LOST))
+
+
+async def start(session: Session, run: UUID, butler: str, job: str, now: datetime) -> None:
+    await session.send("job_runs.start", id=run, butler=butler, job=job, now=now)
+
+
+async def finish(session: Session, run: UUID, outcome: str, report: dict[str, Any], now: datetime) -> Row | None:
+    """The run's times, or None if it had been given up for lost."""
+    shape = Jsonb(report, dumps=partial(json.dumps, default=str))
+    return await session.one("job_runs.finish", id=run, outcome=outcome, report=shape, now=now)
+
+
+async def drop_old(session: Session, butler: str, before: datetime) -> int:
+    return len(await session.all("job_runs.drop_old", butler=butler, before=before))

@@ -1,0 +1,86 @@
+-- name: names_of
+-- A subject with its other names. A name that two subjects share stands for itself alone.
+WITH meant AS (
+    SELECT %(subject)s::text AS subject
+    UNION
+    SELECT min(subject) FROM {schema}.aliases
+    WHERE tenant_id = %(tenant)s AND alias = %(subject)s
+    HAVING count(DISTINCT subject) = 1
+)
+SELECT subject AS name FROM meant
+UNION
+SELECT a.alias FROM {schema}.aliases a JOIN meant m ON a.tenant_id = %(tenant)s AND a.subject = m.subject
+ORDER BY name
+LIMIT %(limit)s;
+
+-- name: about_subject
+-- The live facts about a subject that the caller reaches.
+SELECT 'fact' AS type, id, ref, subject_label, predicate_label, content, tags, metadata, '{}'::text[] AS reasons
+FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND subject = ANY(%(names)s) AND validity IN ('active', 'fading')
+    AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
+ORDER BY id
+LIMIT %(limit)s;
+
+-- name: end_of_page
+-- Where a page of so many memories ends, in the order of their ids; nothing if it is the last.
+SELECT id
+FROM (
+    (SELECT id FROM {schema}.facts WHERE tenant_id = %(tenant)s AND id > %(after)s ORDER BY id LIMIT %(size)s)
+    UNION ALL
+    (SELECT id FROM {schema}.rules WHERE tenant_id = %(tenant)s AND id > %(after)s ORDER BY id LIMIT %(size)s)
+    UNION ALL
+    (SELECT id FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND id > %(after)s ORDER BY id LIMIT %(size)s)
+) m
+ORDER BY id
+OFFSET %(size)s - 1
+LIMIT 1;
+
+-- name: that_may_name
+-- The live memories of a page that the caller reaches and that may name an identifier: a coarse sieve, see
+-- policy/identifiers.py, which decides which of them do.
+SELECT type, id, ref, subject_label, predicate_label, content, tags, metadata, reasons
+FROM (
+    SELECT 'fact' AS type, id, ref, subject_label, predicate_label, content, tags, metadata, '{}'::text[] AS reasons,
+        subject_label || E'\n' || predicate_label || E'\n' || content || E'\n' || array_to_string(tags, E'\n')
+            || metadata::text AS words
+    FROM {schema}.facts
+    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s AND validity IN ('active', 'fading')
+        AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
+    UNION ALL
+    SELECT 'rule', id, ref, NULL, NULL, content, tags, metadata, harmful_reasons,
+        content || E'\n' || array_to_string(tags, E'\n') || metadata::text || array_to_string(harmful_reasons, E'\n')
+    FROM {schema}.rules
+    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s AND validity IN ('active', 'fading')
+        AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
+    UNION ALL
+    SELECT 'episode', id, ref, NULL, NULL, content, tags, metadata, '{}',
+        content || E'\n' || array_to_string(tags, E'\n') || metadata::text
+    FROM {schema}.episodes
+    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s AND validity = 'active'
+        AND (%(butlers)s::text[] IS NULL OR butler = ANY(%(butlers)s))
+    -- Keeps the words from being put together anew each time they are looked at.
+    OFFSET 0
+) m
+WHERE CASE WHEN octet_length(words) = length(words) THEN lower(words COLLATE "C") LIKE ALL(%(patterns)s::text[])
+    ELSE words ~ %(odd)s OR translate(
+        lower(CASE WHEN words IS NFKC NORMALIZED THEN words ELSE normalize(words, NFKC) END COLLATE "C"),
+        %(capitals)s, %(smalls)s) LIKE ALL(%(patterns)s::text[]) END;
+
+-- name: retract_facts
+-- Withdraw facts from use, those of them that are still in it.
+UPDATE {schema}.facts SET validity = 'retracted'
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading')
+RETURNING id;
+
+-- name: retract_rules
+-- Withdraw rules from use, those of them that are still in it.
+UPDATE {schema}.rules SET validity = 'retracted'
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading')
+RETURNING id;
+
+-- name: retract_episodes
+-- Withdraw episodes from use, those of them that are still in it.
+UPDATE {schema}.episodes SET validity = 'retracted'
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity = 'active'
+RETURNING id;

@@ -1,0 +1,96 @@
+"""The sweep at the terminal: a table for a person, JSON for a program, and one block where it cannot be done."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from memory_butler.adapters import logs
+from memory_butler.adapters.cli import app
+from memory_butler.butler import Butler
+from memory_butler.errors import NotFound
+from memory_butler.models import NewFact, NewRule
+from memory_butler.operations import remember
+from memory_butler.store.database import Database
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command on the test's own store, by its clock; in a thread, as a command brings its own event loop."""
+
+    @asynccontextmanager
+    async def open_ours(settings: object) -> AsyncIterator[Butler]:
+        database = Database.from_settings(butler.settings)
+        await database.open()
+        yield replace(butler, database=database)
+        await database.close()
+
+    monkeypatch.setattr("memory_butler.butler.open_butler", open_ours)
+    monkeypatch.setattr(logs, "configure_logging", lambda settings: None)
+    monkeypatch.setenv("MEMORY_BUTLER_HOME", str(butler.settings.home))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    async def call(*command: str) -> Result:
+        return await asyncio.to_thread(CliRunner().invoke, app, [*command], catch_exceptions=True)
+
+    return call
+
+
+async def _store(butler: Butler, clock: Any) -> None:
+    for number in range(3):
+        new = NewFact(subject=f"x{number}", predicate="is", content="here", permanence="ephemeral")
+        await remember.fact(butler, new)
+    await remember.rule(butler, NewRule(content="Stay"))
+    clock.move(days=40)
+
+
+async def test_a_person_sees_what_was_done_and_how_to_take_it_back(butler: Butler, clock: Any, run: Run) -> None:
+    """A line a duty that fits the terminal, the sum, and the command that undoes it; first as a rehearsal."""
+    await _store(butler, clock)
+    rehearsed = await run("sweep", "--dry-run")
+    assert rehearsed.exit_code == 0
+    assert "would change" in rehearsed.stdout
+    assert "memory-butler undo" not in rehearsed.stdout
+    done = await run("sweep")
+    assert done.exit_code == 0
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("expire")]
+    assert line.split() == ["expire", "4", "3", line.split()[3], "facts", "3"]
+    assert "3 changed, in" in done.stdout
+    assert "To take it back: memory-butler undo " in done.stdout
+    assert all(len(line.rstrip()) <= 80 and "\x1b" not in line for line in done.stdout.splitlines())
+    again = await run("sweep")
+    assert "0 changed, in" in again.stdout
+
+
+async def test_a_program_gets_the_report_as_one_line(butler: Butler, clock: Any, run: Run) -> None:
+    """With the group, the duties in their order, and examples that can be looked up."""
+    await _store(butler, clock)
+    done = await run("sweep", "--json", "--butler", "main")
+    [line] = done.stdout.splitlines()
+    report = json.loads(line)
+    assert (report["changed"], report["dry_run"]) == (3, False)
+    [shard] = report["butlers"]
+    assert shard["butler"] == "main"
+    assert [duty["duty"] for duty in shard["duties"]][:2] == ["promote_facts", "mature_rules"]
+    [expire] = [duty for duty in shard["duties"] if duty["duty"] == "expire"]
+    assert expire["outcomes"] == {"facts": 3}
+    looked = await run("get", expire["examples"][0], "--json")
+    assert json.loads(looked.stdout)["memory"]["validity"] == "expired"
+    assert json.loads(looked.stdout)["events"][-1]["group_id"] == shard["group_id"]
+
+
+async def test_an_empty_store_and_an_unknown_butler_are_said_to_be_so(butler: Butler, clock: Any, run: Run) -> None:
+    """Nothing stored is no error; a name nobody has is one, and it says which names there are."""
+    assert (await run("sweep")).stdout.strip() == "Nothing is stored."
+    await _store(butler, clock)
+    failed = await run("sweep", "--butler", "nobody")
+    assert isinstance(failed.exception, NotFound)
+    assert "main" in failed.exception.recovery

@@ -1,0 +1,123 @@
+"""A store of its own for each test of the jobs: upkeep looks after every tenant that it finds."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.butler import Butler, open_butler
+from memory_butler.jobs.record import Ran
+from memory_butler.jobs.work import Upkeep
+from memory_butler.models import NewRule
+from memory_butler.operations import remember
+from memory_butler.operations.upkeep import shard_of
+from memory_butler.settings import Settings, load_settings
+from memory_butler.store.embedded import EmbeddedPostgres
+
+from ..conftest import MovingClock
+
+Row = dict[str, Any]
+BRISK = {"tick_seconds": 0.1, "lost_after_seconds": 1}
+
+
+def settings_for(server: EmbeddedPostgres, database: str, **given: Any) -> Settings:
+    """Settings as for a database of one's own, which is how a store of its own is had quickly."""
+    return load_settings(
+        home=server.home,
+        database_url=server.dsn("memory_app", database),
+        owner_url=server.dsn("memory_owner", database),
+        **given,
+    )
+
+
+@pytest.fixture(scope="session")
+async def template(server: EmbeddedPostgres) -> str:
+    """The name of a migrated database without a tenant."""
+    name = f"j{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {} OWNER memory_owner").format(sql.Identifier(name)))
+    with psycopg.connect(server.dsn("postgres", name), autocommit=True) as inside:
+        inside.execute("CREATE EXTENSION vector")
+    async with open_butler(settings_for(server, name), embedder=FakeEmbedder()):
+        pass
+    return name
+
+
+@pytest.fixture
+def database(server: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """The name of a database that only this test uses."""
+    name = f"j{uuid.uuid4().hex[:12]}"
+    own, model = sql.Identifier(name), sql.Identifier(template)
+    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {} OWNER memory_owner TEMPLATE {}").format(own, model))
+        yield name
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(own))
+
+
+@pytest.fixture
+async def butler(server: EmbeddedPostgres, database: str, clock: MovingClock) -> AsyncIterator[Butler]:
+    """A butler on the test's own store, whose upkeep looks often, with a clock that stands still."""
+    brisk = settings_for(server, database, upkeep=BRISK)
+    async with open_butler(brisk, embedder=FakeEmbedder(), clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def rows(server: EmbeddedPostgres, database: str) -> Callable[..., list[Row]]:
+    """What a statement finds, past row-level security."""
+
+    def read(statement: str, *params: object) -> list[Row]:
+        with psycopg.connect(server.dsn("postgres", database), autocommit=True, row_factory=dict_row) as connection:
+            # The queue's triggers name its tables without a schema.
+            connection.execute("SET search_path = memory")
+            cursor = connection.execute(statement.encode(), params)
+            return cursor.fetchall() if cursor.description else []
+
+    return read
+
+
+async def settle(butler: Butler, *shards: str) -> None:
+    """Have shards, each `tenant/butler`: a butler is there from its first memory on."""
+    for shard in shards:
+        tenant, name = shard.split("/")
+        own = replace(butler, settings=butler.settings.model_copy(update={"tenant": tenant, "butler": name}))
+        await remember.rule(own, NewRule(content="Be brief.", scope=name), shard_of(tenant, name))
+
+
+async def do_all_that_is_due(butler: Butler, **more: Any) -> list[Ran]:
+    ran: list[Ran] = []
+    await Upkeep(butler, tell=ran.append, **more).once(asyncio.Event())
+    return ran
+
+
+async def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
+    """What a condition gives once it gives something."""
+    async with asyncio.timeout(seconds):
+        while not (found := await asyncio.to_thread(condition)):  # noqa: ASYNC110 (only the store knows when)
+            await asyncio.sleep(0.02)
+    return found
+
+
+class Working:
+    """Upkeep that goes on beside a test."""
+
+    def __init__(self, upkeep: Upkeep) -> None:
+        self.upkeep = upkeep
+        self.stop = asyncio.Event()
+
+    async def __aenter__(self) -> "Working":
+        self.task = asyncio.create_task(self.upkeep.run(self.stop))
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.stop.set()
+        with suppress(asyncio.CancelledError):
+            await self.task

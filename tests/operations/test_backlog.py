@@ -1,0 +1,95 @@
+"""The backlog: which episode is consolidated next."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from tests.operations.sweeping import Life, contents, with_lifecycle
+
+from memory_butler.butler import Butler
+from memory_butler.errors import InvalidInput, PermissionDenied
+from memory_butler.models import Caller, Stored
+from memory_butler.operations import forget
+from memory_butler.operations.backlog import next_in_line
+from memory_butler.store import episodes
+
+JUST = timedelta(microseconds=1)
+
+
+@pytest.fixture
+def life(butler: Butler, clock: Any, owner: psycopg.Connection[Any]) -> Life:
+    return Life(butler, clock, owner)
+
+
+async def line(life: Life, **eden: Any) -> list[tuple[str, bool]]:
+    butler = with_lifecycle(life.butler, eden=eden)
+    found = await next_in_line(butler, life.caller(), "main", 100)
+    async with butler.database.read(life.tenant) as session:
+        first = await episodes.count_first_in_line(
+            session, "main", butler.settings.lifecycle_of("main").eden, life.clock()
+        )
+    assert first == sum(waiting.first for waiting in found)
+    return [(waiting.episode.content.removeprefix("we saw "), waiting.first) for waiting in found]
+
+
+async def refer_in(life: Life, memory: Stored, *sessions: str | None) -> None:
+    for session in sessions:
+        await life.refer([memory], session=session)
+
+
+async def test_what_several_sessions_referred_to_comes_first_once_it_is_old_enough(life: Life) -> None:
+    """Three distinct sessions and six hours, and neither two nor a microsecond less; otherwise the oldest first."""
+    early = await life.episode("early")
+    life.clock.move(seconds=1)
+    twice = await life.episode("twice")
+    life.clock.move(seconds=1)
+    thrice = await life.episode("thrice")
+    await refer_in(life, early, "s1", "s1", "s1", "s1")
+    await refer_in(life, twice, "s1", "s2", None, None)
+    await refer_in(life, thrice, "s1", "s2", "s3")
+    life.clock.move(hours=6)
+    life.clock.now -= JUST
+    assert await line(life) == [("early", False), ("twice", False), ("thrice", False)]
+    life.clock.now += JUST
+    assert await line(life) == [("thrice", True), ("early", False), ("twice", False)]
+    assert await line(life, first_after_sessions=1) == [("early", True), ("twice", True), ("thrice", True)]
+    assert await line(life, first_after_hours=7) == [("early", False), ("twice", False), ("thrice", False)]
+
+
+async def test_only_what_can_be_consolidated_now_is_in_line(life: Life) -> None:
+    """Not what is done, forgotten, another butler's, or waiting for its next try; that one comes when its time has."""
+    done, gone, later = [await life.episode(name) for name in ("done", "gone", "later")]
+    await life.episode("other", of="health")
+    await life.episode("next")
+    for memory in (done, gone, later):
+        await refer_in(life, memory, "s1", "s2", "s3")
+    await life.consolidate(done)
+    await forget.forget(life.butler, "episode", gone.ref)
+    life.clock.move(hours=6)
+    assert await line(life) == [("later", True), ("next", False)]
+    life.owner.execute(
+        "UPDATE memory.episodes SET next_consolidation_retry_at = %s WHERE tenant_id = %s AND id = %s",
+        (life.clock() + JUST, life.tenant, later.id),
+    )
+    found = await next_in_line(life.butler, life.caller(), "main", 100)
+    assert [waiting.episode.content for waiting in found] == ["we saw next"]
+    life.clock.now += JUST
+    assert await line(life) == [("later", True), ("next", False)]
+
+
+async def test_the_line_is_bounded_and_looking_at_it_changes_nothing(life: Life, agent: Callable[..., Caller]) -> None:
+    """So many and no more; a butler sees its own line only; a limit that makes no sense is refused."""
+    for number in range(3):
+        await life.episode(f"number {number}")
+        life.clock.move(minutes=1)
+    before = contents(life)
+    found = await next_in_line(life.butler, agent("main"), "main", 2)
+    assert [waiting.episode.content for waiting in found] == ["we saw number 0", "we saw number 1"]
+    assert contents(life) == before
+    with pytest.raises(PermissionDenied):
+        await next_in_line(life.butler, agent("health"), "main", 2)
+    for limit in (0, 1_001):
+        with pytest.raises(InvalidInput):
+            await next_in_line(life.butler, None, "main", limit)

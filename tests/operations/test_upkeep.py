@@ -1,0 +1,174 @@
+"""Upkeep's books: what is due, what ran, and how it stands."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory_butler.butler import Butler
+from memory_butler.errors import IntegrityViolation, PermissionDenied
+from memory_butler.models import Caller, NewEpisode, NewRule
+from memory_butler.operations import remember, upkeep
+from memory_butler.operations.upkeep import FAILED, SUCCEEDED, shard_of
+
+from ..conftest import START, MovingClock
+from .conftest import Rows
+
+DAY = timedelta(days=1)
+CADENCES = {"consolidation": timedelta(hours=6), "sweep": DAY, "cleanup": DAY}
+
+
+@pytest.fixture
+async def shard(butler: Butler, tenant: str) -> Caller:
+    """The shard of a butler that has stored something."""
+    await remember.rule(butler, NewRule(content="Be brief."))
+    return shard_of(tenant, "main")
+
+
+async def run(butler: Butler, shard: Caller, job: str, outcome: str = SUCCEEDED, **report: Any) -> None:
+    begun = await upkeep.begin(butler, shard, job, CADENCES[job])
+    assert begun is not None
+    assert await upkeep.finish(butler, shard, begun, outcome, report)
+
+
+async def test_a_shard_is_there_from_its_first_memory_on(butler: Butler, tenant: str, shard: Caller) -> None:
+    """Every job is due for every butler that has stored something, in the order of the timetable."""
+    assert tenant in await upkeep.tenants(butler)
+    assert await upkeep.due(butler, tenant, CADENCES) == [("main", job) for job in CADENCES]
+    await remember.episode(butler, NewEpisode(content="Arrived.", butler="helper"))
+    assert [name for name, _ in await upkeep.due(butler, tenant, CADENCES)] == ["helper"] * 3 + ["main"] * 3
+
+
+async def test_a_run_is_on_record_from_its_beginning(
+    butler: Butler, shard: Caller, rows: Rows, clock: MovingClock
+) -> None:
+    """Open while it runs, then with its end, its outcome and its report; what has run is not due."""
+    begun = await upkeep.begin(butler, shard, "sweep", DAY)
+    (open_run,) = rows("job_runs")
+    assert begun and (open_run["id"], open_run["finished_at"], open_run["outcome"]) == (begun, None, None)
+    clock.move(seconds=90)
+    assert await upkeep.finish(butler, shard, begun, SUCCEEDED, {"changed": 3})
+    (done,) = rows("job_runs")
+    assert (done["started_at"], done["finished_at"]) == (START, START + timedelta(seconds=90))
+    assert (done["job"], done["butler"], done["outcome"], done["report"]) == (
+        "sweep",
+        "main",
+        SUCCEEDED,
+        {"changed": 3},
+    )
+    assert ("main", "sweep") not in await upkeep.due(butler, shard.principal.tenant, CADENCES)
+    assert await upkeep.begin(butler, shard, "sweep", DAY) is None
+
+
+async def test_a_run_whose_worker_was_lost_is_closed_by_the_next(butler: Butler, shard: Caller, rows: Rows) -> None:
+    """It failed for a reason that is not its own, so the job runs again at once; the old worker's end comes too late."""
+    lost = await upkeep.begin(butler, shard, "sweep", DAY)
+    again = await upkeep.begin(butler, shard, "sweep", DAY)
+    assert lost and again and lost != again
+    states = {row["id"]: (row["outcome"], row["report"]) for row in rows("job_runs")}
+    assert states == {lost: (FAILED, {"error": "The worker was lost.", "cut_short": True}), again: (None, {})}
+    assert not await upkeep.finish(butler, shard, lost, SUCCEEDED, {})
+    assert await upkeep.finish(butler, shard, again, SUCCEEDED, {})
+    assert {row["outcome"] for row in rows("job_runs") if row["id"] == lost} == {FAILED}
+
+
+async def test_a_job_that_kills_its_workers_is_not_tried_without_end(
+    butler: Butler, shard: Caller, clock: MovingClock
+) -> None:
+    """Lost once, it runs again at once; lost again, it has to wait like any other that fails."""
+    assert await upkeep.begin(butler, shard, "sweep", DAY)
+    assert await upkeep.begin(butler, shard, "sweep", DAY)
+    assert await upkeep.begin(butler, shard, "sweep", DAY) is None
+    clock.move(minutes=10)
+    assert await upkeep.begin(butler, shard, "sweep", DAY)
+
+
+async def test_the_database_allows_one_open_run_a_shard(butler: Butler, shard: Caller, rows: Rows, owner: Any) -> None:
+    """Whatever goes wrong in the queue, two jobs of a shard are never on record as running together."""
+    await upkeep.begin(butler, shard, "sweep", DAY)
+    with pytest.raises(IntegrityViolation):
+        async with butler.database.aside(shard.principal.tenant) as session:
+            now = butler.clock()
+            await session.send("job_runs.start", id=butler.make_id(now), job="cleanup", butler="main", now=now)
+    assert len(rows("job_runs")) == 1
+
+
+async def test_a_clock_that_is_set_back_does_not_spoil_the_record(
+    butler: Butler, shard: Caller, rows: Rows, clock: MovingClock
+) -> None:
+    """A run that seems to end before it began ends when it began."""
+    begun = await upkeep.begin(butler, shard, "sweep", DAY)
+    clock.move(hours=-1)
+    assert begun and await upkeep.finish(butler, shard, begun, SUCCEEDED, {})
+    assert {row["finished_at"] for row in rows("job_runs")} == {START}
+
+
+async def test_how_the_jobs_stand(butler: Butler, shard: Caller, clock: MovingClock) -> None:
+    """Never, well, overdue, failing: with the last run, the next one, how long it took and how often it failed."""
+    await run(butler, shard, "consolidation", note="no distiller is installed")
+    for _ in range(2):
+        await run(butler, shard, "cleanup", FAILED, error="The cupboard is locked.")
+        clock.move(minutes=10)
+    stands = {one.job: one for one in await upkeep.standings(butler)}
+    assert {job: str(one.status) for job, one in stands.items()} == {
+        "consolidation": "ok",
+        "sweep": "never",
+        "cleanup": "failing",
+    }
+    assert (stands["sweep"].last_run, stands["sweep"].outcome, stands["sweep"].next_run) == (None, None, START)
+    assert stands["sweep"].overdue_seconds == 20 * 60
+    assert (stands["cleanup"].failures, stands["cleanup"].note) == (2, "The cupboard is locked.")
+    assert stands["cleanup"].next_run == START + timedelta(minutes=20)
+    assert (stands["consolidation"].last_run, stands["consolidation"].seconds) == (START, 0)
+    assert (stands["consolidation"].note, stands["consolidation"].overdue_seconds) == (
+        "no distiller is installed",
+        None,
+    )
+    clock.move(hours=9)
+    late = next(one for one in await upkeep.standings(butler) if one.job == "consolidation")
+    assert (str(late.status), late.overdue_seconds) == ("overdue", (3 * 60 + 20) * 60)
+
+
+async def test_a_job_that_runs_is_shown_as_running(butler: Butler, shard: Caller) -> None:
+    """Between its beginning and its end."""
+    await upkeep.begin(butler, shard, "sweep", DAY)
+    stands = {one.job: one for one in await upkeep.standings(butler)}
+    assert (stands["sweep"].outcome, stands["sweep"].seconds, str(stands["sweep"].status)) == ("running", None, "ok")
+
+
+async def test_in_short_the_worst_of_all_butlers_is_said(butler: Butler, shard: Caller, clock: MovingClock) -> None:
+    """The latest run of any butler and the earliest next one; but one butler in trouble is trouble."""
+    await run(butler, shard, "sweep")
+    clock.move(hours=2)
+    await remember.episode(butler, NewEpisode(content="Arrived.", butler="helper"))
+    await run(butler, shard_of(shard.principal.tenant, "helper"), "sweep", FAILED, error="No.")
+    clock.move(minutes=4)
+    short = await upkeep.standings_in_short(butler)
+    assert short["sweep"] == {
+        "last_run": (START + timedelta(hours=2)).isoformat(),
+        "outcome": "failed",
+        "status": "failing",
+        "next_run": (START + timedelta(hours=2, minutes=5)).isoformat(),
+        "note": "No.",
+    }
+    assert short["cleanup"] == {
+        "last_run": "never",
+        "status": "never",
+        "next_run": START.isoformat(),
+        "overdue_hours": 2.1,
+    }
+
+
+async def test_only_an_administrator_sees_every_butlers_jobs(
+    butler: Butler, shard: Caller, agent: Callable[..., Caller]
+) -> None:
+    """They name the other butlers."""
+    with pytest.raises(PermissionDenied):
+        await upkeep.standings(butler, agent("health"))
+
+
+async def test_other_tenants_are_not_seen(butler: Butler, shard: Caller) -> None:
+    """Neither their butlers nor their runs."""
+    assert await upkeep.standings(butler, shard_of("somebody-else", "main")) == ()
+    assert await upkeep.begin(butler, shard_of("somebody-else", "main"), "sweep", DAY) is None

@@ -1,0 +1,125 @@
+"""How often a call waits for the database, counted on the wire: between program and server stands a listener."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import SecretStr
+
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.butler import Butler, open_butler
+from memory_butler.models import BriefRequest, NewFact, Question
+from memory_butler.operations import brief, recall, remember
+from memory_butler.settings import Settings
+from memory_butler.store.embedded import EmbeddedPostgres
+
+# Messages upon which the server hands out what it has to say, and before which it keeps it: Sync and Flush. A simple
+# query is work and asking in one.
+ASKING = (b"S", b"H")
+QUERY = b"Q"
+
+
+class Wire:
+    """Carries bytes both ways and counts how often work is handed over and its answer asked for.
+
+    To ask twice with no work in between, as the driver does at the end of a pipeline, is to wait once.
+    """
+
+    def __init__(self) -> None:
+        self.round_trips = 0
+        self._carrying: list[asyncio.Task[None]] = []
+
+    async def ended(self) -> None:
+        """Wait until everything has been carried."""
+        await asyncio.gather(*self._carrying)
+
+    def carry(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter, path: str) -> None:
+        self._carrying.append(asyncio.create_task(self._carry(client, to_client, path)))
+
+    async def _carry(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter, path: str) -> None:
+        server, to_server = await asyncio.open_unix_connection(path)
+        back = asyncio.create_task(self._copy(server, to_client))
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            await self._copy_messages(client, to_server)
+        to_server.close()
+        await back
+
+    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(65536):
+                target.write(data)
+                await target.drain()
+        target.close()
+
+    async def _copy_messages(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        kind, working = b"", False  # the first message has no kind
+        while True:
+            head = await source.readexactly(4)
+            body = await source.readexactly(int.from_bytes(head, "big") - 4)
+            self.round_trips += kind == QUERY or (working and kind in ASKING)
+            working = kind not in ASKING and kind != QUERY
+            target.write(kind + head + body)
+            await target.drain()
+            kind = await source.readexactly(1)
+
+
+@asynccontextmanager
+async def _listened_to(settings: Settings, server: EmbeddedPostgres, tenant: str) -> AsyncIterator[tuple[Butler, Wire]]:
+    place = conninfo_to_dict(server.dsn("memory_app", "memory"))
+    path = f"{place['host']}/.s.PGSQL.{place['port']}"
+    wire = Wire()
+    listener = await asyncio.start_server(lambda reader, writer: wire.carry(reader, writer, path), "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    url = f"postgresql://memory_app@127.0.0.1:{port}/memory?sslmode=disable&gssencmode=disable"
+    given: dict[str, Any] = {
+        "database_url": SecretStr(url),
+        "owner_url": SecretStr(server.dsn("memory_owner", "memory")),
+        "tenant": tenant,
+    }
+    try:
+        async with open_butler(settings.model_copy(update=given), embedder=FakeEmbedder()) as butler:
+            yield butler, wire
+    finally:
+        listener.close()
+        await wire.ended()
+
+
+@pytest.mark.parametrize("read", ["search", "context"])
+async def test_a_read_is_one_round_trip(settings: Settings, server: EmbeddedPostgres, tenant: str, read: str) -> None:
+    """Role, tenant, limits, the search itself and the end of the transaction travel together, each time."""
+    async with _listened_to(settings, server, tenant) as (butler, wire):
+        for number in range(30):
+            await remember.fact(butler, NewFact(subject=f"s{number}", predicate="tea", content=f"green {number} " * 40))
+
+        async def ask() -> int:
+            before = wire.round_trips
+            if read == "search":
+                answer = await recall.find(
+                    butler, butler.local_caller(), recall.admit_question(Question(query="green tea"))
+                )
+                assert len(answer.results) == 30
+            else:
+                built = await brief.brief(butler, BriefRequest(trigger_prompt="green tea", butler="main"))
+                assert "green" in built.text
+            return wire.round_trips - before
+
+        # More often than it takes until the driver keeps a statement prepared: that must not cost a round trip either.
+        assert [await ask() for _ in range(8)] == [1] * 8
+
+
+async def test_the_wire_tells_one_round_trip_from_several(
+    settings: Settings, server: EmbeddedPostgres, tenant: str
+) -> None:
+    """The count can be wrong: a read that waits for each of three rows makes three, and a write more than a read."""
+    async with _listened_to(settings, server, tenant) as (butler, wire):
+        before = wire.round_trips
+        async with butler.database.read(tenant) as session:
+            for _ in range(3):
+                await session.one("search_index.find_text_search", config="english")
+        assert wire.round_trips - before == 4  # the last for the end of the transaction
+        before = wire.round_trips
+        await remember.fact(butler, NewFact(subject="user", predicate="tea", content="green"))
+        assert wire.round_trips - before > 1
