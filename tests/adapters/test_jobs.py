@@ -261,10 +261,6 @@ def test_jobs_says_loudly_what_is_wrong(
     env["MEMORY_BUTLER_BUTLER"] = "helper"
     run("remember", "rule", "Be brief.")
     assert run("jobs").count("NEVER RAN") == 3
-    never = json.loads(run("jobs", "--json"))["jobs"]
-    assert [(job["job"], job["butler"], job["status"], job["last_run"]) for job in never] == [
-        (job, "helper", "never", "never") for job in JOBS
-    ]
     lines = [json.loads(line) for line in run("work", "--once", "--json").splitlines()]
     assert [line["job"] for line in lines if line["tenant"] == tenant] == JOBS
     said = run("jobs")

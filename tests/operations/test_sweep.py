@@ -87,6 +87,7 @@ async def test_what_is_exempt_does_not_decay(life: Life) -> None:
     pinned, rule = await life.fact("pinned", "ephemeral"), await life.rule("pinned")
     await pin.pin(life.butler, "fact", pinned.ref)
     await pin.pin(life.butler, "rule", rule.ref)
+    life.owner.execute("UPDATE memory.facts SET confidence = 0.1 WHERE tenant_id = %s", (life.tenant,))
     kept = [pinned, rule, await life.rule("warning", harmful=3), await life.fact("forever", "permanent")]
     gone = [await life.fact("other"), await life.rule("other")]
     life.clock.move(days=3650)
@@ -338,6 +339,18 @@ async def test_the_size_of_batches_does_not_matter(life: Life, monkeypatch: pyte
         monkeypatch.setattr(duties, name, 1)
     await sweep(other.butler)
     assert contents(other) == contents(life)
+
+
+async def test_a_transaction_changes_no_more_than_its_share(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much is due among what was looked at; and everything is counted once."""
+    monkeypatch.setattr(duties, "CHANGED", 2)
+    for number in range(5):
+        await life.fact(f"x {number}", "ephemeral")
+    life.clock.move(days=40)
+    steps: list[Progress] = []
+    await sweep(life.butler, progress=steps.append)
+    told = [(step.scanned, step.changed) for step in steps if step.duty is Duty.EXPIRE]
+    assert told == [(2, 2), (4, 4), (5, 5), (5, 5)]
 
 
 async def test_two_sweeps_at_once_do_the_work_of_one(life: Life) -> None:

@@ -62,7 +62,7 @@ async def test_a_run_is_on_record_from_its_beginning(
 
 
 async def test_a_run_whose_worker_was_lost_is_closed_by_the_next(butler: Butler, shard: Caller, rows: Rows) -> None:
-    """It failed for a reason that is not its own, so the job runs again at once; the old worker's end comes too late."""
+    """It failed for a reason not its own, so the job runs again at once; the old worker's end comes too late."""
     lost = await upkeep.begin(butler, shard, "sweep", DAY)
     again = await upkeep.begin(butler, shard, "sweep", DAY)
     assert lost and again and lost != again

@@ -86,6 +86,8 @@ NOT_NAMED = {
         "annä",
         "anna7",
         "anna#7",
+        "anna's@x.org",
+        "Anna's-Maria",
     ],
     "x.org": [MAIL, "www.x.org"],
     "news@x.org": ["anna+news@x.org"],

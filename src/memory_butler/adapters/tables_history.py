@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from memory_butler.adapters import tables
@@ -20,18 +21,17 @@ def portrait(seen: Portrait) -> RenderableType:
 
 def story(lines: Iterable[StoryLine]) -> RenderableType:
     """Each event in words, with the ids that undo it below."""
-    parts = []
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
     for line in lines:
         event = line.event
-        ids = f"event {event.id}" + (f" · group {event.group_id}" if event.group_id else "")
-        said = Text.assemble(
-            (f"{date_of(event.occurred_at)}  ", "dim"),
-            Text(safe(line.words), style="strike" if line.undone else ""),
-            ("  (undone)", "dim") if line.undone else "",
-            (f"\n{ids}", "dim"),
-        )
-        parts.append(Padding(said, (0, 0, 0, 2), expand=False))
-    return Group(*parts)
+        ids = [f"event {event.id}", *([f"group {event.group_id}"] if event.group_id else [])]
+        words = Text(safe(line.words), style="strike" if line.undone else "")
+        if line.undone:
+            words.append("  (undone)", style="not strike")
+        grid.add_row(date_of(event.occurred_at), Group(words, *(Text(named, style="dim") for named in ids)))
+    return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
 def undone(report: UndoReport) -> RenderableType:

@@ -48,6 +48,7 @@ class Past:
     holder_id: UUID | None = None
     holder_ref: str | None = None
     is_confirmation: bool = False
+    is_rewording: bool = False
     stands: Standing | None
     before: Standing | None
 

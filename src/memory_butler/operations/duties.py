@@ -17,7 +17,7 @@ from memory_butler.store.sweep import FIRST_ID, FIRST_MOMENT, Looked, TierOf
 
 # How much one transaction looks at, and how much it changes at most: the tenant's lock is held for a moment only.
 SCANNED = 5_000
-CHANGED = 1_000
+CHANGED = 500
 BURIED = 250
 
 

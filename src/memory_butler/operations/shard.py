@@ -90,9 +90,8 @@ class Shard:
             self.foreseen.update({one.id: one.becomes for one in due if one.becomes})
 
     def overlay(self) -> Foreseen:
-        grades = list(self.foreseen.values())
-        return Foreseen(
-            list(self.foreseen), grades, [0.0 if grade == GONE else upkeep.decay_rate_of(grade) for grade in grades]
+        return Foreseen.of(
+            [(id, grade, 0.0 if grade == GONE else upkeep.decay_rate_of(grade)) for id, grade in self.foreseen.items()]
         )
 
 
@@ -134,13 +133,14 @@ class Choice:
 
 async def let_go(shard: Shard, choice: Choice) -> Batches:
     """Choose without the lock, then let go under it of what has not been used in the meantime."""
-    async with shard.weighing() as session:
-        held, too_many = await choice.measure(session)
-    yield Batch(held)
-    after = (FIRST_MOMENT, FIRST_ID)
-    while too_many > 0:
+    after, chosen, going_on = (FIRST_MOMENT, FIRST_ID), 0, True
+    while going_on:
+        # Measured and chosen in one snapshot: what another sweep lets go of meanwhile is what this one has chosen, too.
         async with shard.weighing() as session:
-            rows = await choice.choose(session, after, min(too_many, CHOSEN))
+            held, too_many = await choice.measure(session)
+            too_many -= chosen if shard.dry_run else 0
+            rows = await choice.choose(session, after, min(too_many, CHOSEN)) if too_many > 0 else []
+        yield Batch(0 if chosen else held)
         for start in range(0, len(rows), choice.at_once):
             part = rows[start : start + choice.at_once]
             due = [choice.due(row) for row in part]
@@ -152,7 +152,6 @@ async def let_go(shard: Shard, choice: Choice) -> Batches:
                         await choice.change(session, trail, due)
             shard.foresee(due)
             yield Batch(0, due)
-        if not rows:
-            return
-        too_many -= len(rows)
-        after = (rows[-1]["used_at"], rows[-1]["id"])
+        going_on = bool(rows) and too_many > CHOSEN
+        if rows:
+            after, chosen = (rows[-1]["used_at"], rows[-1]["id"]), chosen + len(rows)

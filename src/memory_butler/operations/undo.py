@@ -164,6 +164,7 @@ async def _carry_out(task: Task) -> UndoReport:
             first = await _answered(session, task.caller, task.key, task.digest, now)
             if first:
                 return first
+            await store.look_up_by_key(session)
             below, handled = await _batch(session, task, marks, tally, below)
             report = _report(task, tally, group_id, dry_run=False)
             if below <= task.named.oldest and task.key:
@@ -286,8 +287,7 @@ async def _apply(session: Session, marks: Trail, tally: Tally, undoing: Sequence
         _note(tally, past, settled)
         kind = MemoryType(past.entity_type)
         changes.append(Change(kind, past.entity_id, "undone", extra, undoes=past.id))
-        renewed = Restoring(past.entity_id, past.source_id, settled.validity, settled.maturity, settled.renews)
-        restorings.append((kind, renewed))
+        restorings.append((kind, _restoring(past, settled)))
     for in_use in (False, True):
         for kind in MemoryType:
             chosen = [one for of, one in restorings if of is kind and (one.validity in LIVE) is in_use]
@@ -296,6 +296,17 @@ async def _apply(session: Session, marks: Trail, tally: Tally, undoing: Sequence
     for rule_id, left in evidence:
         await write_evidence(session, rule_id, left)
     await events.record(session, marks, changes)
+
+
+def _restoring(past: Past, settled: Settled) -> Restoring:
+    return Restoring(
+        id=past.entity_id,
+        source=past.source_id,
+        validity=settled.validity,
+        maturity=settled.maturity,
+        renews=settled.renews,
+        rewords=past.is_rewording,
+    )
 
 
 def _what_was_undone(past: Past) -> dict[str, Any]:

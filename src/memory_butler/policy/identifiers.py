@@ -79,12 +79,17 @@ def names(text: str, identifier: str) -> bool:
     while start >= 0:
         end = start + len(identifier)
         before, after = found[max(0, start - _NEAR) : start][::-1], found[end : end + _NEAR]
-        if not _goes_on(identifier, identifier[0], before) and (
-            _SUFFIX.match(after) or not _goes_on(identifier, identifier[-1], after, after_it=True)
-        ):
+        edge, after = _past_suffix(identifier[-1], after)
+        if not _goes_on(identifier, identifier[0], before) and not _goes_on(identifier, edge, after, after_it=True):
             return True
         start = found.find(identifier, start + 1)
     return False
+
+
+def _past_suffix(edge: str, after: str) -> tuple[str, str]:
+    """What follows a possessive or a short verb (Anna's, Anna'll), which belong to the sentence and not to the name."""
+    suffix = _SUFFIX.match(after)
+    return (after[suffix.end() - 1], after[suffix.end() :]) if suffix else (edge, after)
 
 
 def _goes_on(identifier: str, edge: str, beyond: str, *, after_it: bool = False) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from memory_butler.store import search_index
@@ -25,18 +25,19 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a rehearsal has found and not done: ids, what they become, and how fast that decays."""
+    """What a rehearsal has found and not done. It goes with every look, so its arrays are written down once."""
 
-    ids: Sequence[UUID] = ()
-    grades: Sequence[str] = ()
-    rates: Sequence[float] = ()
+    ids: str = "{}"
+    grades: str = "{}"
+    rates: str = "{}"
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[UUID, str, float]]) -> Self:
+        """Ids, what they become (a permanence, a maturity, or a word for being gone), and how fast that decays."""
+        return cls(*("{" + ",".join(str(value) for value in column) + "}" for column in zip(*found, strict=True)))
 
     def params(self) -> dict[str, Any]:
-        return {
-            "foreseen_ids": list(self.ids),
-            "foreseen_grades": list(self.grades),
-            "foreseen_rates": list(self.rates),
-        }
+        return {"foreseen_ids": self.ids, "foreseen_grades": self.grades, "foreseen_rates": self.rates}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ class Restoring:
     validity: str
     maturity: str | None
     renews: bool
+    rewords: bool
 
 
 async def find(session: Session, identifier: UUID) -> Named | None:
@@ -64,6 +65,11 @@ async def later(session: Session, event_id: UUID) -> list[Row]:
     return await session.all("undo.later", id=event_id, limit=NAMED_LATER)
 
 
+async def look_up_by_key(session: Session) -> None:
+    """To be said once in a transaction that changes many memories."""
+    await session.send("undo.look_up_by_key")
+
+
 async def restore(session: Session, kind: MemoryType, memories: Sequence[Restoring], now: datetime) -> None:
     await session.send(
         _RESTORE[kind],
@@ -72,6 +78,7 @@ async def restore(session: Session, kind: MemoryType, memories: Sequence[Restori
         validities=[memory.validity for memory in memories],
         maturities=[memory.maturity for memory in memories],
         renews=[memory.renews for memory in memories],
+        rewords=[memory.rewords for memory in memories],
         now=now,
     )
 

@@ -247,7 +247,7 @@ WITH pairs AS (
 )
 SELECT name, count(*) FILTER (WHERE is_live) AS live, count(*) FILTER (WHERE is_rebuilt) AS rebuilt,
     count(difference) AS differences,
-    to_jsonb((array_agg(difference || jsonb_build_object('key', key) ORDER BY key) FILTER (WHERE difference IS NOT NULL))
-        [1:%(limit)s::int]) AS examples
+    to_jsonb((array_agg(difference || jsonb_build_object('key', key) ORDER BY key)
+        FILTER (WHERE difference IS NOT NULL))[1:%(limit)s::int]) AS examples
 FROM pairs
 GROUP BY name;

@@ -28,6 +28,7 @@ SELECT e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at,
     l.undoes IS NOT NULL AS is_last_undo,
     (e.payload #>> '{state,last_confirmed_at}') IS DISTINCT FROM (b.payload #>> '{state,last_confirmed_at}')
         AS is_confirmation,
+    b.text_hash IS DISTINCT FROM e.text_hash AS is_rewording,
     coalesce(b.id, e.id) AS source_id, b.id IS NULL AS is_first, h.id AS holder_id, h.ref AS holder_ref,
     CASE WHEN n.seq IS NULL THEN here.validity ELSE l.payload #>> '{state,validity}' END AS validity,
     CASE WHEN n.seq IS NULL THEN here.maturity ELSE l.payload #>> '{state,maturity}' END AS maturity,
@@ -55,7 +56,7 @@ CROSS JOIN LATERAL (
     ORDER BY x.seq DESC LIMIT 1
 ) l
 LEFT JOIN LATERAL (
-    SELECT x.id, x.payload FROM {schema}.memory_events x
+    SELECT x.id, x.payload, x.text_hash FROM {schema}.memory_events x
     WHERE x.tenant_id = %(tenant)s AND x.entity_id = e.entity_id AND x.seq < e.seq
     ORDER BY x.seq DESC LIMIT 1
 ) b ON true
@@ -123,6 +124,19 @@ WHERE e.tenant_id = %(tenant)s AND e.id = %(id)s AND (u.seq IS NULL OR u.seq <= 
 ORDER BY x.seq
 LIMIT %(limit)s;
 
+-- name: look_up_by_key
+-- For the rest of the transaction rows are looked up one by one: what a sweep or an undo has just changed is not in the
+-- statistics yet, and by those it may seem cheaper to look through all of a tenant's memories, batch after batch.
+SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+
+-- part: restored
+-- Which memories, back to what which event left of them, and what is to be different. Their words only if they change.
+unnest(%(ids)s::uuid[], %(sources)s::uuid[], %(validities)s::text[], %(maturities)s::text[], %(renews)s::boolean[],
+    %(rewords)s::boolean[]) AS o (id, source, validity, maturity, renews, rewords)
+JOIN {schema}.memory_events e ON e.tenant_id = %(tenant)s AND e.id = o.source
+LEFT JOIN {schema}.texts t ON o.rewords AND t.tenant_id = %(tenant)s AND t.memory_id = o.id AND t.hash = e.text_hash
+CROSS JOIN LATERAL jsonb_to_record({schema}.left_state(e.payload) || coalesce(t.body::jsonb, '{}'))
+
 -- name: restore_facts
 -- Bring facts back to what an event left of them, apart from their references.
 UPDATE {schema}.facts f
@@ -131,12 +145,8 @@ SET validity = o.validity, confidence = s.confidence, permanence = s.permanence,
     metadata = coalesce(s.metadata, f.metadata),
     last_confirmed_at = CASE WHEN o.renews THEN greatest(%(now)s, f.created_at, f.last_confirmed_at)
         ELSE s.last_confirmed_at END
-FROM unnest(%(ids)s::uuid[], %(sources)s::uuid[], %(validities)s::text[], %(maturities)s::text[], %(renews)s::boolean[])
-    AS o (id, source, validity, maturity, renews)
-JOIN {schema}.memory_events e ON e.tenant_id = %(tenant)s AND e.id = o.source
-LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = o.id AND t.hash = e.text_hash
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.facts,
-    {schema}.left_state(e.payload) || coalesce(t.body::jsonb, '{}')) s
+FROM {restored} AS s (confidence double precision, permanence text, decay_rate double precision, importance smallint,
+    pinned boolean, tags text[], metadata jsonb, last_confirmed_at timestamptz)
 WHERE f.tenant_id = %(tenant)s AND f.id = o.id;
 
 -- name: restore_rules
@@ -149,12 +159,10 @@ SET validity = o.validity, maturity = o.maturity, confidence = s.confidence, dec
     pinned = s.pinned, tags = coalesce(s.tags, r.tags), metadata = coalesce(s.metadata, r.metadata),
     last_confirmed_at = CASE WHEN o.renews THEN greatest(%(now)s, r.created_at, r.last_confirmed_at)
         ELSE s.last_confirmed_at END
-FROM unnest(%(ids)s::uuid[], %(sources)s::uuid[], %(validities)s::text[], %(maturities)s::text[], %(renews)s::boolean[])
-    AS o (id, source, validity, maturity, renews)
-JOIN {schema}.memory_events e ON e.tenant_id = %(tenant)s AND e.id = o.source
-LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = o.id AND t.hash = e.text_hash
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.rules,
-    {schema}.left_state(e.payload) || coalesce(t.body::jsonb, '{}')) s
+FROM {restored} AS s (confidence double precision, decay_rate double precision, effectiveness_score double precision,
+    applied_count int, success_count int, harmful_count int, harmful_reasons text[], last_applied_at timestamptz,
+    last_evaluated_at timestamptz, judged_from timestamptz, pinned boolean, tags text[], metadata jsonb,
+    last_confirmed_at timestamptz)
 WHERE r.tenant_id = %(tenant)s AND r.id = o.id;
 
 -- name: restore_episodes
@@ -165,12 +173,9 @@ SET validity = o.validity, consolidation_status = s.consolidation_status,
     next_consolidation_retry_at = s.next_consolidation_retry_at, importance = s.importance, pinned = s.pinned,
     tags = coalesce(s.tags, p.tags), metadata = coalesce(s.metadata, p.metadata),
     expires_at = CASE WHEN o.renews THEN %(now)s::timestamptz + (s.expires_at - p.created_at) ELSE s.expires_at END
-FROM unnest(%(ids)s::uuid[], %(sources)s::uuid[], %(validities)s::text[], %(maturities)s::text[], %(renews)s::boolean[])
-    AS o (id, source, validity, maturity, renews)
-JOIN {schema}.memory_events e ON e.tenant_id = %(tenant)s AND e.id = o.source
-LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = o.id AND t.hash = e.text_hash
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.episodes,
-    {schema}.left_state(e.payload) || coalesce(t.body::jsonb, '{}')) s
+FROM {restored} AS s (consolidation_status text, consolidation_attempts int, last_consolidation_error text,
+    next_consolidation_retry_at timestamptz, importance smallint, pinned boolean, tags text[], metadata jsonb,
+    expires_at timestamptz)
 WHERE p.tenant_id = %(tenant)s AND p.id = o.id;
 
 -- name: find_application
