@@ -259,7 +259,8 @@ async def test_a_log_from_before_there_were_pins_can_be_undone(life: Life, rows:
     rule = await life.rule("a", helpful=1)
     life.owner.execute("SET session_replication_role = replica")
     life.owner.execute(
-        "UPDATE memory.memory_events SET payload = jsonb_set(payload, '{state}', (payload -> 'state') - '{pinned,judged_from}'::text[])"
+        "UPDATE memory.memory_events SET payload = jsonb_set(payload, '{state}',"
+        " (payload -> 'state') - '{pinned,judged_from}'::text[])"
         " WHERE tenant_id = %s",
         (life.tenant,),
     )

@@ -96,9 +96,9 @@ class RecallTools(Toolbox):
     async def memory_get(self, *, type: TypeName, id: Handle, request_context: Context = None) -> shapes.Shape:
         """One memory with everything known of it.
 
-        Use it to check where a memory comes from, what it replaced, or what state it is in.
-        Returns the memory, tier, effective_confidence, when it fades, its links both ways, the chain of facts it
-        belongs to, and its history of events.
+        Use it to check where a memory comes from, what it replaced, or why it is in the state it is in.
+        Returns the memory, tier, effective_confidence, when it fades and expires (`outlook` says it in words), its
+        links both ways, the chain of facts it belongs to, and its events in words, with the ids memory_undo takes.
 
         Example: memory_get(type="fact", id="fact:k3f7")
         """
