@@ -136,6 +136,7 @@ def load(server: EmbeddedPostgres, tenant: str, plan: Plan, now: datetime) -> No
     with psycopg.connect(server.dsn("postgres", "memory"), autocommit=True) as connection:
         for statement in (LOAD_TENANT, LOAD_BUTLER, LOAD_FACTS, LOAD_REFERENCES, LOAD_TEXTS, LOAD_EVENTS):
             connection.execute(statement, values)
+            connection.execute("ANALYZE")
         connection.execute("VACUUM (ANALYZE)")
         connection.execute("CHECKPOINT")
 

@@ -16,7 +16,7 @@ from memory_butler.adapters.cli import app
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
 from memory_butler.models import NewFact, NewRule
-from memory_butler.operations import remember
+from memory_butler.operations import remember, upkeep
 from memory_butler.store.database import Database
 
 Run = Callable[..., Any]
@@ -94,3 +94,15 @@ async def test_an_empty_store_and_an_unknown_butler_are_said_to_be_so(butler: Bu
     failed = await run("sweep", "--butler", "nobody")
     assert isinstance(failed.exception, NotFound)
     assert "main" in failed.exception.recovery
+
+
+async def test_a_sweep_by_hand_is_on_record(butler: Butler, clock: Any, run: Run) -> None:
+    """After it nobody calls the sweep overdue, and its record names the group; a rehearsal leaves no record."""
+    await _store(butler, clock)
+    await run("sweep", "--dry-run")
+    before = {one.job: one.status for one in await upkeep.standings(butler)}
+    assert before["sweep"] == "never"
+    done = json.loads((await run("sweep", "--json")).stdout)
+    (after,) = [one for one in await upkeep.standings(butler) if one.job == "sweep"]
+    assert (after.status, after.outcome) == ("ok", "succeeded")
+    assert after.report["group_id"] == done["butlers"][0]["group_id"] is not None

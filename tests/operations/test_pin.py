@@ -112,6 +112,16 @@ async def test_unpinning_renews(butler: Butler, kind: str, clock: Any, rows: Row
     assert (await look.look(butler, kind, done.ref)).effective_confidence == row["confidence"]
 
 
+async def test_a_pinned_episode_is_found_after_its_time(butler: Butler, clock: Any) -> None:
+    """Kept means found: past its days it is in answers and briefings, and its neighbour is not."""
+    kept = await remember.episode(butler, NewEpisode(content="They planted the oak.", butler="main"))
+    await remember.episode(butler, NewEpisode(content="They planted the elm.", butler="main"))
+    await pin(butler, "episode", kept.ref)
+    clock.move(days=8)
+    found = await recall.search(butler, Question(query="planted the oak and the elm"))
+    assert [entry.hit.ref for entry in found.results] == [kept.ref]
+
+
 async def test_an_unpinned_episode_has_its_days_anew(butler: Butler, clock: Any, rows: Rows) -> None:
     """One that outlived its week under a pin is not due for deletion the moment the pin is off."""
     seen = await store(butler, "episode")

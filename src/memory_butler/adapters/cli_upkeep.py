@@ -28,6 +28,7 @@ def sweep(
 
     from memory_butler.butler import Butler
     from memory_butler.operations import sweep as sweeping
+    from memory_butler.operations import upkeep
 
     async def work(opened: Butler) -> "SweepReport":
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -38,7 +39,11 @@ def sweep(
                 words = f"{step.butler}: {_spoken(step.duty)}, {step.scanned:,} looked at"
                 bar.update(task, description=words, completed=step.duties_done, total=step.duties)
 
-            return await sweeping.sweep(opened, only_butler=butler, dry_run=dry_run, progress=tell)
+            report = await sweeping.sweep(opened, only_butler=butler, dry_run=dry_run, progress=tell)
+        for shard in [] if dry_run else report.shards:
+            whose = upkeep.shard_of(opened.settings.tenant, shard.butler)
+            await upkeep.put_on_record(opened, whose, "sweep", report.started_at, shard.as_dict())
+        return report
 
     report = terminal.work(settings_of(ctx), work)
     if as_json:

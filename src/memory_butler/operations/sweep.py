@@ -56,6 +56,25 @@ class ShardReport:
     def changed(self) -> int:
         return sum(duty.changed for duty in self.duties)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "butler": self.butler,
+            "changed": self.changed,
+            "group_id": str(self.group_id) if self.group_id else None,
+            "duties": [
+                {
+                    "duty": str(duty.duty),
+                    "scanned": duty.scanned,
+                    "changed": duty.changed,
+                    "outcomes": duty.outcomes,
+                    "examples": list(duty.examples),
+                    "seconds": duty.seconds,
+                }
+                for duty in self.duties
+            ],
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepReport:
@@ -77,25 +96,7 @@ class SweepReport:
             "dry_run": self.dry_run,
             "changed": self.changed,
             "seconds": self.seconds,
-            "butlers": [
-                {
-                    "butler": shard.butler,
-                    "changed": shard.changed,
-                    "group_id": str(shard.group_id) if shard.group_id else None,
-                    "duties": [
-                        {
-                            "duty": str(duty.duty),
-                            "scanned": duty.scanned,
-                            "changed": duty.changed,
-                            "outcomes": duty.outcomes,
-                            "examples": list(duty.examples),
-                            "seconds": duty.seconds,
-                        }
-                        for duty in shard.duties
-                    ],
-                }
-                for shard in self.shards
-            ],
+            "butlers": [shard.as_dict() for shard in self.shards],
         }
 
 

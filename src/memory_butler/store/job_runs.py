@@ -34,8 +34,15 @@ async def start(session: Session, run: UUID, butler: str, job: str, now: datetim
 
 async def finish(session: Session, run: UUID, outcome: str, report: dict[str, Any], now: datetime) -> Row | None:
     """The run's times, or None if it had been given up for lost."""
-    shape = Jsonb(report, dumps=partial(json.dumps, default=str))
-    return await session.one("job_runs.finish", id=run, outcome=outcome, report=shape, now=now)
+    return await session.one("job_runs.finish", id=run, outcome=outcome, report=_shape(report), now=now)
+
+
+async def put_on_record(session: Session, *, report: dict[str, Any], **given: Any) -> None:
+    await session.send("job_runs.put_on_record", report=_shape(report), **given)
+
+
+def _shape(report: dict[str, Any]) -> Jsonb:
+    return Jsonb(report, dumps=partial(json.dumps, default=str))
 
 
 async def drop_old(session: Session, butler: str, before: datetime) -> int:

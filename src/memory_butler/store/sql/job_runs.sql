@@ -35,6 +35,13 @@ WHERE tenant_id = %(tenant)s AND butler = %(butler)s AND finished_at IS NULL;
 INSERT INTO {schema}.job_runs (tenant_id, id, job, butler, started_at, report)
 VALUES (%(tenant)s, %(id)s, %(job)s, %(butler)s, %(now)s, '{}');
 
+-- name: put_on_record
+-- Record a run that has ended well, whoever started it.
+INSERT INTO {schema}.job_runs (tenant_id, id, job, butler, started_at, finished_at, outcome, report)
+VALUES (%(tenant)s, %(id)s, %(job)s, %(butler)s, %(started_at)s,
+    greatest(%(now)s::timestamptz, %(started_at)s::timestamptz), 'succeeded',
+    %(report)s);
+
 -- name: finish
 -- Record how a run ended, unless it was given up for lost meanwhile.
 UPDATE {schema}.job_runs

@@ -85,7 +85,7 @@ CROSS JOIN LATERAL (SELECT FROM {tables}.rules r WHERE r.tenant_id = %(tenant)s 
 -- part: seen_episode
 -- Keeps the episodes of a list that the caller may see.
 CROSS JOIN LATERAL (SELECT FROM {tables}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
-    AND e.validity = 'active' AND e.expires_at > %(now)s
+    AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
     AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
 
 -- name: search
