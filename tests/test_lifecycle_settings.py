@@ -145,3 +145,9 @@ def test_what_contradicts_itself_is_refused_by_name(tmp_path: Path, given: dict[
         load_settings(home=tmp_path, **given)
     assert "config.toml" in caught.value.recovery
     assert "Value error" not in caught.value.message
+
+
+def test_a_timetable_that_is_looked_at_too_seldom_is_refused(tmp_path: Path) -> None:
+    """Looking once an hour for what is due every quarter of an hour would always be late."""
+    with pytest.raises(InvalidInput, match="tick_seconds"):
+        load_settings(home=tmp_path, upkeep={"tick_seconds": 3600, "consolidation_hours": 0.25})

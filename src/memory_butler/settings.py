@@ -239,6 +239,16 @@ class Upkeep(Group):
         60, ge=1, le=3600, description="Silence after which a worker is taken for dead; its jobs are picked up."
     )
 
+    @model_validator(mode="after")
+    def _look_often_enough(self) -> Self:
+        shortest = min(self.cadences().values()).total_seconds()
+        if self.tick_seconds > shortest / 2:
+            raise ValueError(
+                f"tick_seconds ({self.tick_seconds:g}) is more than half of the shortest time between two runs"
+                f" ({shortest:g} seconds): jobs would always be late"
+            )
+        return self
+
     def cadences(self) -> dict[str, timedelta]:
         """How often each job of the timetable runs for a shard."""
         return {

@@ -10,8 +10,8 @@ from tests.operations.sweeping import Life, contents, with_lifecycle
 
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput, PermissionDenied
-from memory_butler.models import Caller, Stored
-from memory_butler.operations import forget
+from memory_butler.models import Caller, Fact, NewFact, Stored
+from memory_butler.operations import forget, look, remember
 from memory_butler.operations.backlog import next_in_line
 from memory_butler.store import episodes
 
@@ -93,3 +93,25 @@ async def test_the_line_is_bounded_and_looking_at_it_changes_nothing(life: Life,
     for limit in (0, 1_001):
         with pytest.raises(InvalidInput):
             await next_in_line(life.butler, None, "main", limit)
+
+
+@pytest.mark.parametrize(("given", "starts"), [(5, 6), (9, 10), (10, 10)])
+async def test_what_comes_from_a_well_referenced_episode_starts_more_important(
+    life: Life, given: int, starts: int
+) -> None:
+    """One step more for facts that name it as their source, at most ten; none more before it is old enough."""
+    seen, other = await life.episode("seen"), await life.episode("other")
+    await refer_in(life, seen, "s1", "s2", "s3")
+    await refer_in(life, other, "s1", "s1", "s1")
+
+    async def importance(source: Stored, predicate: str) -> int:
+        new = NewFact(subject="x", predicate=predicate, content="y", importance=given, source_episode=source.ref)
+        stored = await remember.fact(life.butler, new)
+        found = (await look.look(life.butler, "fact", stored.ref, bump=False)).memory
+        assert isinstance(found, Fact)
+        return found.importance
+
+    assert await importance(seen, "early") == given
+    life.clock.move(hours=6)
+    assert await importance(seen, "late") == starts
+    assert await importance(other, "other") == given

@@ -59,7 +59,10 @@ async def mark(
         rule = await require_changeable(session, caller, wanted)
         assert isinstance(rule, Rule)
         if rule.validity not in LIVE:
-            raise Conflict(f"{wanted} is {rule.validity}; feedback on it would change nothing.")
+            raise Conflict(
+                f"{wanted} is {rule.validity}; feedback on it would change nothing.",
+                recovery="If it is in use after all, bring it back with memory_restore first.",
+            )
         marks = trail(butler, caller, now)
         extra = await _apply(session, marks, rule, outcome, why)
         await events.record(session, marks, [Change(MemoryType.RULE, rule.id, outcome, extra)])

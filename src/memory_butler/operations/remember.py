@@ -10,6 +10,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import Conflict
 from memory_butler.models import (
     Caller,
+    Episode,
     Fact,
     Link,
     Maturity,
@@ -39,6 +40,7 @@ from memory_butler.policy.admission import (
 from memory_butler.policy.maturity import warning
 from memory_butler.policy.references import short_reference
 from memory_butler.policy.tiers import PERMANENCE_OF_NOTE
+from memory_butler.policy.upkeep import first_importance
 from memory_butler.policy.wording import note_predicate
 from memory_butler.store import episodes, events, facts, links, rules, search_index
 from memory_butler.store.database import Session
@@ -115,7 +117,8 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
         known = await facts.find_known(session, new, digest=digest, **names)
         decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)
         marks = trail(butler, caller, now, grouped=isinstance(decision, supersession.Replaces))
-        source = await _source(session, caller, new.source_episode)
+        seen = await _source(session, caller, new.source_episode)
+        source = seen.id if seen else None
         await session.send("database.register_butler", butler=caller.principal.butler, now=now)
         if isinstance(decision, supersession.Restates):
             return await _restate(session, marks, decision.known, source)
@@ -125,7 +128,7 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
             await facts.set_validity(session, old.id, Validity.SUPERSEDED)
         await facts.insert(
             session,
-            new,
+            await _weighed(butler, session, new, seen, now),
             id=memory_id,
             ref=ref,
             content_hash=digest,
@@ -165,7 +168,8 @@ async def rule(butler: Butler, new: NewRule, caller: Caller | None = None) -> St
     async def work(session: Session, now: datetime) -> Stored:
         digest = content_hash(new.content)
         twin = await rules.find_live_twin(session, new.scope, digest)
-        source = await _source(session, caller, new.source_episode)
+        seen = await _source(session, caller, new.source_episode)
+        source = seen.id if seen else None
         marks = trail(butler, caller, now)
         if twin and twin.maturity is Maturity.ANTI_PATTERN:
             raise Conflict(
@@ -210,10 +214,21 @@ def _acting_as(caller: Caller, butler: str | None) -> Caller:
     return replace(caller, principal=replace(caller.principal, butler=acting))
 
 
-async def _source(session: Session, caller: Caller, given: str | None) -> UUID | None:
+async def _source(session: Session, caller: Caller, given: str | None) -> Episode | None:
     if given is None:
         return None
-    return (await require(session, caller, parse_handle(MemoryType.EPISODE, given))).id
+    found = await require(session, caller, parse_handle(MemoryType.EPISODE, given))
+    assert isinstance(found, Episode)
+    return found
+
+
+async def _weighed(butler: Butler, session: Session, new: NewFact, seen: Episode | None, now: datetime) -> NewFact:
+    """What comes from an episode that several sessions referred to starts more important."""
+    if seen is None:
+        return new
+    eden = butler.settings.lifecycle_of(seen.butler).eden
+    matters = await episodes.is_well_referenced(session, seen, eden, now)
+    return replace(new, importance=first_importance(new.importance, well_referenced=matters))
 
 
 async def _restate(session: Session, marks: Trail, known: Fact, source: UUID | None) -> Stored:

@@ -35,6 +35,10 @@ PROTECTED = Members(
     (MemoryType.FACT, MemoryType.RULE), (Permanence.PERMANENT,), (Maturity.PROVEN, Maturity.ANTI_PATTERN)
 )
 
+# What comes from an episode that several sessions referred to starts this much more important.
+WELL_REFERENCED_BONUS = 1
+MOST_IMPORTANT = 10
+
 _TRUST = [Maturity.CANDIDATE, Maturity.ESTABLISHED, Maturity.PROVEN]
 
 
@@ -45,6 +49,11 @@ class Use:
     times: int
     first: datetime | None
     last: datetime | None
+
+
+def first_importance(given: int, *, well_referenced: bool) -> int:
+    """The importance a fact starts with, by that of the episode it comes from."""
+    return min(MOST_IMPORTANT, given + WELL_REFERENCED_BONUS) if well_referenced else given
 
 
 def promoted(permanence: Permanence, use: Use, *, after_references: int, spread: timedelta) -> Permanence | None:

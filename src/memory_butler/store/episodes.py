@@ -66,6 +66,11 @@ async def next_in_line(
     return list(zip((as_episode(row) for row in rows), first, strict=True))
 
 
+async def is_well_referenced(session: Session, episode: Episode, eden: EdenTier, now: datetime) -> bool:
+    row = await session.one("episodes.is_well_referenced", id=episode.id, **_first(eden, now))
+    return bool(row and row["well_referenced"])
+
+
 async def count_first_in_line(session: Session, butler: str, eden: EdenTier, now: datetime) -> int:
     """How many of a butler's waiting episodes come first, by its own thresholds."""
     row = await session.one("episodes.count_first_in_line", butler=butler, **_first(eden, now))

@@ -52,6 +52,10 @@ FROM {backlog} AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidatio
 ORDER BY well_referenced DESC, e.created_at, e.id
 LIMIT %(limit)s;
 
+-- name: is_well_referenced
+-- Whether so many sessions referred to an episode that what comes from it matters more.
+SELECT {well_referenced} AS well_referenced FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = %(id)s;
+
 -- name: count_first_in_line
 -- How many of a butler's waiting episodes have been put first.
 SELECT count(*) AS count FROM {backlog} AND {well_referenced};
