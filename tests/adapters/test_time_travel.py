@@ -120,11 +120,11 @@ async def test_the_command_line_asks_as_of_a_moment(real_butler: Butler, cli: Ru
     past = json.loads(cli("search", "color", "--mode", "keyword", "--as-of", then, "--json").stdout)
     assert [entry["content"] for entry in now["results"]] == ["green"]
     assert [entry["content"] for entry in past["results"]] == ["blue"]
-    assert past["degraded"] == ["1 episode of that time has been deleted since"]
+    assert past["degraded"] == ["1 episode of that time has been deleted since; scores by words may differ"]
     said = cli("context", "Anna's color", "--as-of", then)
     assert "color: blue" in said.stdout
     assert "deleted" not in said.stdout
-    assert said.stderr == "! 1 episode of that time has been deleted since\n"
+    assert said.stderr == "! 1 episode of that time has been deleted since; scores by words may differ\n"
 
 
 @pytest.mark.parametrize(

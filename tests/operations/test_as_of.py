@@ -122,7 +122,7 @@ async def test_what_has_been_deleted_since_is_said(butler: Butler, clock: Any) -
 
     answer = await recall.search(butler, replace(question, as_of=then))
     assert {entry.hit.content for entry in answer.results} == {"lies in the harbour", "Harbour at night"}
-    assert answer.degraded == ("2 episodes of that time have been deleted since",)
+    assert answer.degraded == ("2 episodes of that time have been deleted since; scores by words may differ",)
     briefing = await brief.brief(butler, replace(request, as_of=then))
     assert briefing.receipt.degraded == answer.degraded
     assert "lies in the harbour" in briefing.text

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
@@ -48,7 +49,7 @@ class Visit:
         return with_request(shape, self.caller.lineage.request_id)
 
 
-class Toolbox:
+class Toolbox(ABC):
     """Some tools that belong together, over one store and one caller."""
 
     def __init__(self, late: LateButler, principal: Principal | None) -> None:
@@ -62,9 +63,9 @@ class Toolbox:
         caller = butler.local_caller()
         return Visit(butler, replace(caller, principal=self._principal or caller.principal, lineage=lineage))
 
+    @abstractmethod
     def tools(self) -> list[Offer]:
         """The tools, each with its hints for the client."""
-        raise NotImplementedError
 
 
 def given(**arguments: Any) -> dict[str, Any]:

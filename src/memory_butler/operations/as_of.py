@@ -53,4 +53,4 @@ def missing_words(wordless: dict[str, int]) -> tuple[str, ...]:
         return ()
     counts = [f"{count} {kind}{'s' * (count > 1)}" for kind, count in wordless.items()]
     verb = "have" if sum(wordless.values()) > 1 else "has"
-    return (f"{' and '.join(counts)} of that time {verb} been deleted since",)
+    return (f"{' and '.join(counts)} of that time {verb} been deleted since; scores by words may differ",)

@@ -2,19 +2,18 @@
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from memory_butler.butler import Butler
-from memory_butler.errors import Conflict, InvalidInput
+from memory_butler.errors import InvalidInput
 from memory_butler.models import EVERY_SCOPE, Caller, MemoryType, Reach, Role
 from memory_butler.operations.change import admit_reason
-from memory_butler.operations.once import fingerprint, trail
+from memory_butler.operations.once import fingerprint, first_answer, keep_answer, trail
 from memory_butler.policy import identifiers, reach
 from memory_butler.policy.admission import NAME_CHARACTERS, clean_text, normal_name, optional_label
 from memory_butler.policy.wording import one_line, spoken
-from memory_butler.store import events, forgetting, keys
+from memory_butler.store import events, forgetting
 from memory_butler.store.database import Row, Session
 from memory_butler.store.events import Change, Trail
 
@@ -77,22 +76,11 @@ async def forget_about(
     now = butler.clock()
     digest = fingerprint("forget_about", {**asdict(wanted), "reason": why})
     async with butler.database.write(caller.principal.tenant, now) as session:
-        first = await keys.find(session, caller.principal.butler, key, now) if key else None
-        if first and bytes(first["request_hash"]) != digest:
-            raise Conflict(f"The idempotency key {key!r} was used before for another request.")
+        first = await first_answer(session, caller, key, digest, now)
         if first:
-            return _from_json(first["response"])
+            return _from_json(first)
         done = await _forget(session, trail(butler, caller, now, grouped=True), found.touched, why)
-        if key:
-            await keys.keep(
-                session,
-                butler=caller.principal.butler,
-                key=key,
-                request_hash=digest,
-                response=_to_json(done),
-                now=now,
-                expires_at=now + timedelta(days=butler.settings.idempotency_days),
-            )
+        await keep_answer(session, butler, caller, key=key, digest=digest, response=_to_json(done), now=now)
         return done
 
 

@@ -44,26 +44,47 @@ async def write_once(
 ) -> Stored:
     """Run `work` in one transaction that holds the tenant's lock, unless its key was used before."""
     now = butler.clock()
-    name = caller.principal.butler
     async with butler.database.write(caller.principal.tenant, now, refs=refs) as session:
-        if key is not None:
-            first = await keys.find(session, name, key, now)
-            if first and bytes(first["request_hash"]) != digest:
-                raise Conflict(f"The idempotency key {key!r} was used before for another request.")
-            if first:
-                return _from_json(first["response"])
+        first = await first_answer(session, caller, key, digest, now)
+        if first:
+            return _from_json(first)
         stored = await work(session, now)
-        if key is not None:
-            await keys.keep(
-                session,
-                butler=name,
-                key=key,
-                request_hash=digest,
-                response=_to_json(stored),
-                now=now,
-                expires_at=now + timedelta(days=butler.settings.idempotency_days),
-            )
+        await keep_answer(session, butler, caller, key=key, digest=digest, response=_to_json(stored), now=now)
         return stored
+
+
+async def first_answer(
+    session: Session, caller: Caller, key: str | None, digest: bytes, now: datetime
+) -> dict[str, Any] | None:
+    """What was answered when the key was first used; None if it was not. Another request under it is refused."""
+    first = None if key is None else await keys.find(session, caller.principal.butler, key, now)
+    if first and bytes(first["request_hash"]) != digest:
+        raise Conflict(f"The idempotency key {key!r} was used before for another request.")
+    return first["response"] if first else None
+
+
+async def keep_answer(
+    session: Session,
+    butler: Butler,
+    caller: Caller,
+    *,
+    key: str | None,
+    digest: bytes,
+    response: dict[str, Any],
+    now: datetime,
+) -> None:
+    """Keep an answer for a repeat of the request; without a key there is nothing to repeat."""
+    if key is None:
+        return
+    await keys.keep(
+        session,
+        butler=caller.principal.butler,
+        key=key,
+        request_hash=digest,
+        response=response,
+        now=now,
+        expires_at=now + timedelta(days=butler.settings.idempotency_days),
+    )
 
 
 def _to_json(stored: Stored) -> dict[str, Any]:

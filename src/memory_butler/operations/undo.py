@@ -3,19 +3,19 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from memory_butler.models import LIVE, Caller, LeftAlone, MemoryType, Past, Role, TakenBack, UndoReport
-from memory_butler.operations.once import fingerprint, trail
+from memory_butler.operations.once import fingerprint, first_answer, keep_answer, trail
 from memory_butler.operations.withdraw import withdraw, write_evidence
 from memory_butler.policy.admission import LABEL_CHARACTERS, clean_text, optional_label
 from memory_butler.policy.story import name_event
 from memory_butler.policy.undo import CHANGED, Settled, Walk
-from memory_butler.store import events, keys
+from memory_butler.store import events
 from memory_butler.store import undo as store
 from memory_butler.store.database import Session
 from memory_butler.store.events import Change, Trail
@@ -167,8 +167,11 @@ async def _carry_out(task: Task) -> UndoReport:
             await store.look_up_by_key(session)
             below, handled = await _batch(session, task, marks, tally, below)
             report = _report(task, tally, group_id, dry_run=False)
-            if below <= task.named.oldest and task.key:
-                await _keep(session, task, report, now)
+            if below <= task.named.oldest:
+                kept = _plain(asdict(report))
+                await keep_answer(
+                    session, task.butler, task.caller, key=task.key, digest=task.digest, response=kept, now=now
+                )
         done += handled
         task.progress("Undoing", done, task.named.events)
         if below <= task.named.oldest:
@@ -338,12 +341,9 @@ def _report(task: Task, tally: Tally, undo_id: UUID | None, *, dry_run: bool) ->
 async def _answered(
     session: Session, caller: Caller, key: str | None, digest: bytes, now: datetime
 ) -> UndoReport | None:
-    first = await keys.find(session, caller.principal.butler, key, now) if key else None
-    if first is None:
+    kept = await first_answer(session, caller, key, digest, now)
+    if kept is None:
         return None
-    if bytes(first["request_hash"]) != digest:
-        raise Conflict(f"The idempotency key {key!r} was used before for another request.")
-    kept = first["response"]
     return UndoReport(
         **{
             **kept,
@@ -357,19 +357,6 @@ async def _answered(
             ),
             "not_brought_back": tuple(kept["not_brought_back"]),
         }
-    )
-
-
-async def _keep(session: Session, task: Task, report: UndoReport, now: datetime) -> None:
-    assert task.key
-    await keys.keep(
-        session,
-        butler=task.caller.principal.butler,
-        key=task.key,
-        request_hash=task.digest,
-        response=_plain(asdict(report)),
-        now=now,
-        expires_at=now + timedelta(days=task.butler.settings.idempotency_days),
     )
 
 
