@@ -5,7 +5,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,8 @@ from benchmarks.load_store import BUTLER, Pool, Size, load_store
 from benchmarks.sentences import questions, sentences
 from memory_butler.butler import Butler, open_butler
 from memory_butler.models import BriefRequest, Caller, MemoryType, NewEpisode, NewFact, Principal, Question
-from memory_butler.operations import brief, recall, remember
+from memory_butler.operations import brief, find, recall, remember
 from memory_butler.settings import load_settings
-from memory_butler.store import search_index
 
 SEED = 20_260_101
 SMALL, LARGE = Size(100, 10, 40), Size(10_000, 200, 1_000)
@@ -102,10 +101,9 @@ async def _rows_fetched(butler: Butler, tenant: str) -> int:
     """How many rows a context fetches for this tenant: the floor fetches as many."""
     caller = caller_of(tenant)
     question = Question(query=QUESTION, types=tuple(MemoryType), butler=BUTLER)
-    probe, _ = await recall.probe_for(butler, caller, question)
-    probe = replace(probe, candidates=brief.candidates_for(probe, butler.settings.briefing.token_budget))
-    hits, _ = await search_index.search(butler.database, tenant, probe, with_hidden=True)
-    return len(hits)
+    longest = brief.candidates_for(butler.settings.retrieval.candidates, butler.settings.briefing.token_budget)
+    found = await find.find(butler, caller, question, longest_list=longest, with_hidden=True)
+    return len(found.ranked) + sum(found.hidden.values())
 
 
 async def cached_latencies(bench: Bench) -> None:

@@ -1,14 +1,12 @@
 """The measurements run: each in a short form, on a store of its own."""
 
 import json
-import math
 from pathlib import Path
 
 import pytest
-from benchmarks import metrics, replay, retrieval, speed, speed_report, sweep
+from benchmarks import replay, speed, speed_report, sweep
 from benchmarks.latency import Latency, percentile
 from benchmarks.load_store import Pool, Size, load_store
-from benchmarks.metrics import Judged
 from benchmarks.sentences import questions, sentences
 from rich.console import Console
 
@@ -16,61 +14,6 @@ from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import Butler
 from memory_butler.models import BriefRequest, Caller, MemoryType, Principal, Question
 from memory_butler.operations import brief, index, recall, report
-
-TURNS = {
-    "a/1": "Anna: I adopted a grey cat called Momo last week.",
-    "a/2": "Ben: The train to Porto was late again.",
-    "a/3": "Anna: My sister plays the cello in Leipzig.",
-    "a/4": "Ben: I bake sourdough bread every Sunday.",
-}
-ASKED = [
-    ("What pet did Anna adopt?", "single-hop", ["a/1"]),
-    ("Which instrument does Anna's sister play?", "single-hop", ["a/3"]),
-    ("What does Ben bake?", "adversarial", ["a/4"]),
-]
-
-
-def _write(path: Path, rows: list[dict[str, object]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data" / "locomo-dev"
-    turns = [
-        {"conversation": "a", "session": 1, "id": key, "timestamp": "2023-05-08T13:56:00", "text": text}
-        for key, text in TURNS.items()
-    ]
-    _write(folder / "turns.jsonl", [*turns])
-    _write(
-        folder / "questions.jsonl",
-        [{"conversation": "a", "question": q, "category": c, "evidence": e} for q, c, e in ASKED],
-    )
-    _write(
-        folder / "observations.jsonl",
-        [{"conversation": "a", "session": 1, "speaker": "Anna", "text": "Anna has a cat.", "evidence": ["a/1"]}],
-    )
-    return tmp_path / "data"
-
-
-def test_retrieval_finds_the_labelled_evidence_and_writes_how_it_was_measured(data: Path, tmp_path: Path) -> None:
-    """A tiny conversation goes in, every question finds its turn in hybrid mode, and the file says how."""
-    path = tmp_path / "retrieval.json"
-    options = ["--set-option", "retrieval.semantic_weight=0.5", "--sweep"]
-
-    assert retrieval.main(["--data", str(data), "--json", str(path), *options]) == 0
-
-    written = json.loads(path.read_text(encoding="utf-8"))
-    hybrid = written["results"]["locomo"]["episodes"]["hybrid"]
-    assert hybrid["all"]["questions"] == 2
-    assert hybrid["all"]["recall@5"] == 1.0
-    assert hybrid["all"]["ndcg@10"] > 0.9
-    assert hybrid["categories"]["adversarial"]["questions"] == 1
-    assert written["results"]["locomo"]["facts"]["hybrid"]["all"]["recall@10"] == 0.5
-    assert set(written["results"]["locomo"]["sweep"]) >= {"0:1", "1:0"}
-    assert written["settings"]["retrieval"]["semantic_weight"] == 0.5
-    assert written["machine"]["cores"] >= 1
 
 
 def test_a_replay_is_measured_on_a_log_of_the_length_asked_for(tmp_path: Path) -> None:
@@ -85,26 +28,6 @@ def test_a_replay_is_measured_on_a_log_of_the_length_asked_for(tmp_path: Path) -
     assert written["rows"]["memory_references"] == 1000
     assert written["seconds"] > 0
     assert written["server_process_mb"] > 0
-
-
-def test_retrieval_without_data_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    """No folder is guessed: the command explains the layout and fails."""
-    assert retrieval.main([]) == 2
-    assert "turns.jsonl" in capsys.readouterr().err
-
-
-def test_measures_of_one_question_follow_their_definition() -> None:
-    """Two of three pieces of evidence, found first and third."""
-    nothing: frozenset[str] = frozenset()
-    judged = Judged("x", frozenset("abc"), [frozenset("a"), nothing, frozenset("b")], 3)
-
-    found = metrics.scores(judged)
-
-    assert found["recall@5"] == pytest.approx(2 / 3)
-    assert found["strict@10"] == 0
-    assert found["hit@10"] == 1
-    ideal = 1 + 1 / math.log2(3) + 1 / 2
-    assert found["ndcg@10"] == pytest.approx((1 + 1 / 2) / ideal)
 
 
 def test_percentiles_are_values_that_occurred() -> None:

@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
+from memory_butler.ai.reranking import Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
 from memory_butler.ai.weights import resolve_weights
 from memory_butler.models import Caller, Principal, Role
@@ -31,6 +34,7 @@ class Butler:
     clock: Clock
     make_id: MakeId
     embedding_version: int
+    reranker: Reranker | None = None
 
     def local_caller(self) -> Caller:
         """The one person whose store this is, in the local shape."""
@@ -62,6 +66,7 @@ async def open_butler(
         threads=settings.embedding.threads,
         cached_queries=settings.embedding.query_cache,
     )
+    reranker = _reranker(settings, models)
     database = Database.from_settings(settings)
     try:
         await database.open()
@@ -78,7 +83,18 @@ async def open_butler(
             clock=clock,
             make_id=make_id or id_maker(),
             embedding_version=version,
+            reranker=reranker,
         )
     finally:
         await embedder.close()
+        if reranker:
+            await reranker.close()
         await database.close()
+
+
+def _reranker(settings: Settings, models: Path) -> Reranker | None:
+    rerank = settings.retrieval.rerank
+    if rerank.method != "cross_encoder":
+        return None
+    chosen = rerank.cross_encoder
+    return CrossEncoder(CrossEncoderSource(chosen.folder, chosen.repo), cache=models, threads=chosen.threads)

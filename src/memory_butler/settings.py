@@ -53,6 +53,39 @@ class ScoreWeights(Group):
         return self
 
 
+class CrossEncoderSettings(Group):
+    """A cross-encoder, used if `retrieval.rerank.method` is `cross_encoder`."""
+
+    folder: Path | None = Field(
+        None, description="Folder with config.json, model.safetensors and tokenizer.json of a sequence classifier."
+    )
+    repo: str | None = Field(
+        None,
+        pattern=r"^[\w-][\w.-]*/[\w-][\w.-]*(@[\w-][\w./-]*)?$",
+        description="If there is no folder: repository on the Hugging Face hub, `owner/name[@revision]`.",
+    )
+    threads: int = Field(2, ge=1, le=64, description="Threads used by one run of it.")
+
+
+class Rerank(Group):
+    """The second look at the candidates."""
+
+    method: Literal["judge", "cross_encoder", "off"] = Field(
+        "judge", description="`judge` weighs all signals, `cross_encoder` asks a model, `off` keeps the fused order."
+    )
+    candidates: int = Field(30, ge=1, le=200, description="Most candidates that a cross-encoder looks at.")
+    milliseconds: float = Field(
+        1000, gt=0, le=10_000, description="Longest it may take; then the answer is in the fused order and says so."
+    )
+    cross_encoder: CrossEncoderSettings = CrossEncoderSettings()
+
+    @model_validator(mode="after")
+    def _have_a_model(self) -> Self:
+        if self.method == "cross_encoder" and not (self.cross_encoder.folder or self.cross_encoder.repo):
+            raise ValueError("method cross_encoder needs cross_encoder.folder or cross_encoder.repo")
+        return self
+
+
 class Retrieval(Group):
     """How memories are found."""
 
@@ -68,6 +101,10 @@ class Retrieval(Group):
     recency_half_life_days: float = Field(30, gt=0, description="Days after which recency has halved.")
     limit: int = Field(10, ge=1, le=100, description="Results of a search that names no limit.")
     min_confidence: Share = Field(0.2, description="Effective confidence below which a memory is not returned.")
+    min_relevance: Share = Field(
+        0.01, description="Probability of bearing on the question below which a memory is not returned."
+    )
+    rerank: Rerank = Rerank()
 
 
 class Quotas(Group):
@@ -90,10 +127,6 @@ class BriefingSettings(Group):
 
     token_budget: int = Field(3000, ge=0, le=200_000, description="Tokens of a briefing that names no budget.")
     quotas: Quotas = Quotas()
-    min_similarity: Share = Field(
-        0.2,
-        description="Cosine below which a memory is left out of a briefing; half of it if they share a word.",
-    )
     tokenizer: str = Field(
         "wordpiece",
         description="What counts tokens: `wordpiece`, a path to a tokenizer.json, or `tiktoken:<encoding>`.",
@@ -224,6 +257,65 @@ class Lifecycle(Group):
         return Lifecycle.model_validate(_merged(_chosen(self), by))
 
 
+class IvfflatSettings(Group):
+    """An IVFFlat index: quick to build, good up to some hundred thousand passages."""
+
+    lists: int | None = Field(
+        None, ge=1, le=32_768, description="Lists it is built with; unset: the square root of its rows."
+    )
+    probes: int | None = Field(
+        None,
+        ge=1,
+        le=32_768,
+        description="Lists a search looks into first; unset: one and a half times the square root of the lists.",
+    )
+
+
+class HnswSettings(Group):
+    """An HNSW index: slower to build and to write to, quick however many passages there are."""
+
+    m: int = Field(24, ge=4, le=100, description="Links of a passage to others.")
+    ef_construction: int = Field(
+        128, ge=8, le=1000, description="Passages looked at to find them; at least twice `m`, and better many."
+    )
+    ef_search: int = Field(200, ge=1, le=1000, description="Passages a search keeps in view on its way.")
+
+    @model_validator(mode="after")
+    def _look_at_enough(self) -> Self:
+        if self.ef_construction < 2 * self.m:
+            raise ValueError(f"ef_construction ({self.ef_construction}) is less than twice m ({self.m})")
+        return self
+
+
+class VectorIndex(Group):
+    """When nearness of meaning is looked up in an index instead of looking at everything.
+
+    `memory-butler index migrate` makes it so.
+    """
+
+    posture: Literal["auto", "exact", "ivfflat", "hnsw"] = Field(
+        "auto", description="`auto` takes IVFFlat and, from `hnsw_from` passages, HNSW; `exact` uses no index at all."
+    )
+    exact_below: int = Field(
+        20_000,
+        ge=0,
+        le=100_000_000,
+        description="Passages of one type that a tenant must have for an index to be worth it.",
+    )
+    hnsw_from: int = Field(
+        200_000, ge=0, le=1_000_000_000, description="Passages from which `auto` takes HNSW instead of IVFFlat."
+    )
+    scan_share: Share = Field(
+        0.05,
+        description="Share of an index that a search with filters walks through before it looks at everything instead.",
+    )
+    build_memory_mb: int = Field(
+        512, ge=16, le=1_000_000, description="Memory for building an index; best if all of it fits, 2 kB a passage."
+    )
+    ivfflat: IvfflatSettings = IvfflatSettings()
+    hnsw: HnswSettings = HnswSettings()
+
+
 class Upkeep(Group):
     """What looks after the store, and how often. That it happens is not a setting."""
 
@@ -314,6 +406,7 @@ class Settings(BaseSettings):
     embedding: Embedding = Embedding()
     lifecycle: Lifecycle = Lifecycle()
     upkeep: Upkeep = Upkeep()
+    vector_index: VectorIndex = VectorIndex()
     butlers: dict[Name, ButlerSettings] = Field(
         default_factory=dict, description="What differs for [single butlers](#single-butlers), by name."
     )

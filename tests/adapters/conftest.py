@@ -14,12 +14,16 @@ from memory_butler.butler import Butler
 PARAMETERS = {
     "memory_store_episode": "content butler session_id importance observed_at tags metadata idempotency_key "
     "request_context",
-    "memory_store_fact": "subject predicate content importance permanence scope tags valid_at source_episode metadata "
-    "idempotency_key request_context",
+    "memory_store_fact": "subject predicate content importance permanence scope tags valid_at source_episode aliases "
+    "metadata idempotency_key request_context",
     "memory_store_rule": "content scope tags source_episode metadata idempotency_key request_context",
     "memory_store": "content tags tier butler importance idempotency_key request_context",
-    "memory_search": "query types scope mode limit min_confidence butler tier as_of request_context",
-    "memory_recall": "topic scope limit min_confidence butler request_context",
+    "memory_search": "query types scope mode limit min_confidence min_relevance butler tier as_of expand time_from "
+    "time_to request_context",
+    "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to "
+    "request_context",
+    "memory_explain": "query id types scope mode limit min_confidence min_relevance butler tier time_from time_to "
+    "token_budget request_context",
     "memory_get": "type id request_context",
     "memory_confirm": "type id idempotency_key request_context",
     "memory_mark_helpful": "rule_id idempotency_key request_context",
@@ -42,6 +46,7 @@ REQUIRED = {
     "memory_store": {"content"},
     "memory_search": {"query"},
     "memory_recall": {"topic"},
+    "memory_explain": {"query", "id"},
     "memory_get": {"type", "id"},
     "memory_confirm": {"type", "id"},
     "memory_mark_helpful": {"rule_id"},

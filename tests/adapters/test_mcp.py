@@ -36,6 +36,7 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
         "memory_search",
         "memory_recall",
+        "memory_explain",
         "memory_get",
         "memory_stats",
         "memory_context",
@@ -53,6 +54,7 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
         "memory_pin",
         "memory_unpin",
         "memory_undo",
+        "memory_explain",
         "memory_stats",
         "memory_context",
     }

@@ -80,7 +80,7 @@ async def test_reports_say_what_was_done(butler: Butler, rows: Rows, clock: Movi
     }
     assert reports["sweep"]["changed"] == 1
     assert [shard["butler"] for shard in reports["sweep"]["butlers"]] == ["main"]
-    assert reports["cleanup"] == {"runs": 0, "queue_jobs": 0, "workers": 0, "scratch_schemas": 0}
+    assert reports["cleanup"] == {"runs": 0, "queue_jobs": 0, "workers": 0, "scratch_schemas": 0, "reindexed": 0}
 
 
 async def test_each_job_has_its_own_round(butler: Butler, clock: MovingClock) -> None:

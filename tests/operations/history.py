@@ -32,7 +32,14 @@ SUBJECTS = ("user", "the garden", "Anna")
 PREDICATES = ("color", "city", "dinner")
 CONTENTS = ("blue and green", "green tea", "a small house near the harbour", "71.5 kg", "naïve 🌱 größe")
 ADVICE = ("Ask before ordering tea", "Answer in German", "Water the garden at night")
-QUERIES = ("green", "the garden at night", "which color does Anna like?", "harbour house", "ordering 🌱")
+QUERIES = (
+    "which color does Annie like?",
+    "green",
+    "the garden at night",
+    "which color does Anna like?",
+    "harbour house",
+    "ordering 🌱",
+)
 
 
 @dataclass
@@ -123,6 +130,7 @@ class History:
             scope=pick(["global", "global", "health"]),
             tags=pick([(), ("home",)]),
             valid_at=pick([None, None, START]),
+            aliases=pick([(), (), ("Annie",), ("the plot", "Annie")]),
         )
         self.stored.append(await remember.fact(self.butler, new, self.caller()))
 

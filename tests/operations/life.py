@@ -63,6 +63,7 @@ ADVICE = st.sampled_from(["Ask before ordering", "Answer in German"])
 REASONS = st.none() | st.sampled_from(["it was late", 'he said "no"', "naïve 🌱"])
 KEYS = st.none() | st.sampled_from(["k1", "k2"])
 TAGS = st.lists(st.sampled_from(["home", "größe"]), max_size=2, unique=True).map(tuple)
+ALIASES = st.lists(st.sampled_from(["Annie", "the yard", "Ⅷ größe"]), max_size=2, unique=True).map(tuple)
 METADATA = st.sampled_from([{}, {"n": 1.10, "deep": {"list": [None, True, "x"]}}])
 PERMANENCES = st.sampled_from(["standard", "ephemeral", "permanent"])
 REQUESTS = st.none() | st.sampled_from(["r1", "r2"])
@@ -76,6 +77,7 @@ FACTS = st.builds(
     permanence=PERMANENCES,
     tags=TAGS,
     metadata=METADATA,
+    aliases=ALIASES,
     valid_at=st.none() | st.sampled_from([BEGIN, BEGIN - timedelta(days=400)]),
 )
 
@@ -146,6 +148,7 @@ class Model:
     keys: dict[tuple[str, str], tuple[datetime, object, Stored]] = field(default_factory=dict)
     content: dict[str, str] = field(default_factory=dict)
     warnings: set[str] = field(default_factory=set)
+    aliases: set[tuple[str, str]] = field(default_factory=set)
 
     def is_live(self, ref: str) -> bool:
         return self.validity[ref] in ("active", "fading")
@@ -266,6 +269,7 @@ class Life(RuleBasedStateMachine):
         stored = self.write(call, new, lambda butler, caller: remember.fact(butler, new, caller))
         if stored is None:
             return multiple()
+        model.aliases |= {(_normal(new.subject), alias) for alias in new.aliases}
         place = (new.scope, _normal(new.subject), _normal(new.predicate))
         if new.valid_at is None:
             known = model.properties.get(place)
@@ -365,6 +369,8 @@ class Life(RuleBasedStateMachine):
             return
         portrait = self.world.run(look.look(self.butlers[call.process], *of, self.caller(call)))
         assert portrait.memory.content == self.model.content[of.ref]
+        subject = getattr(portrait.memory, "subject", None)
+        assert set(portrait.aliases) == {alias for of_subject, alias in self.model.aliases if of_subject == subject}
         self.model.references[of.ref] += 1
 
     # --- what must hold after every step ----------------------------------------------------------------
@@ -405,6 +411,11 @@ class Life(RuleBasedStateMachine):
             ref: (marks[Outcome.HELPFUL], marks[Outcome.HARMFUL]) for ref, marks in model.marks.items()
         }
 
+        named = self.rows(
+            "SELECT subject, alias_label FROM memory.aliases WHERE tenant_id = %(tenant)s AND validity = 'active'"
+        )
+        assert set(named) == model.aliases
+
     @invariant()
     def every_row_is_in_the_log(self) -> None:
         """The last event of a memory holds its row as it is, but for the words (kept apart) and later references."""
@@ -414,6 +425,7 @@ class Life(RuleBasedStateMachine):
                 SELECT id, to_jsonb(f) AS row FROM memory.facts f WHERE tenant_id = %(tenant)s
                 UNION ALL SELECT id, to_jsonb(r) FROM memory.rules r WHERE tenant_id = %(tenant)s
                 UNION ALL SELECT id, to_jsonb(e) FROM memory.episodes e WHERE tenant_id = %(tenant)s
+                UNION ALL SELECT id, to_jsonb(a) FROM memory.aliases a WHERE tenant_id = %(tenant)s
             )
             SELECT id FROM rows LEFT JOIN LATERAL (
                 SELECT payload -> 'state' AS state, body::jsonb AS words

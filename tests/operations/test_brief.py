@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from memory_butler.ai.tokens import open_token_counter
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput, PermissionDenied
-from memory_butler.models import Briefing, BriefRequest, Caller, Lineage, NewEpisode, NewFact, NewRule, Outcome
-from memory_butler.operations import forget, judge, remember
+from memory_butler.models import Briefing, BriefRequest, Caller, Lineage, NewEpisode, NewFact, NewRule, Outcome, Question
+from memory_butler.operations import forget, judge, recall, remember
 from memory_butler.operations.brief import brief
 
 Everything = Callable[[], dict[str, list[str]]]
@@ -176,13 +176,26 @@ async def test_nothing_relevant_says_so_with_the_real_model(real_butler: Butler)
     assert "peanuts" in (await tell(real_butler, "Plan a dinner: can Anna eat satay sauce with nuts?")).text
 
 
-async def test_how_near_a_memory_must_be_is_a_setting(butler: Butler) -> None:
-    """With no threshold everything comes in, with a high one only the same words do."""
-    await remember.rule(butler, NewRule(content="brew some green tea every day in the old kitchen at four"))
+async def test_how_relevant_a_memory_must_be_is_a_setting(butler: Butler) -> None:
+    """With no threshold everything comes in, with a high one nothing; between them the better match stays longer."""
+    await remember.rule(butler, NewRule(content="walk the dog every day"))
     await remember.rule(butler, NewRule(content="green tea"))
-    strict = (await tell(configured(butler, min_similarity=1.0))).text
-    loose = (await tell(configured(butler, min_similarity=0.0))).text
-    assert ("kitchen" in strict, "- green tea [" in strict, "kitchen" in loose) == (False, True, True)
+
+    async def told(least: float) -> tuple[bool, bool]:
+        retrieval = butler.settings.retrieval.model_copy(update={"min_relevance": least})
+        own = replace(butler, settings=butler.settings.model_copy(update={"retrieval": retrieval}))
+        text = (await tell(own)).text
+        return "- green tea [" in text, "dog" in text
+
+    found = await recall.search(butler, Question(query="green tea", min_relevance=0), bump=False)
+    best, other = (entry.parts.relevance for entry in found.results)
+    assert best > other
+    assert [await told(least) for least in (0.0, other, (best + other) / 2, 1.0)] == [
+        (True, True),
+        (True, True),
+        (True, False),
+        (best == 1.0, False),
+    ]
 
 
 async def test_an_agent_is_briefed_for_itself_only(butler: Butler, agent: Agent) -> None:

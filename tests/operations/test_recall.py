@@ -31,7 +31,8 @@ async def know(butler: Butler, content: str, caller: Caller | None = None, **giv
 
 
 async def contents(of: Butler, query: str, caller: Caller | None = None, /, **given: Any) -> list[str]:
-    answer = await recall.search(of, Question(query=query, **given), caller)
+    """What is found, however little it bears on the question, unless a limit is given."""
+    answer = await recall.search(of, Question(**{"query": query, "min_relevance": 0.0, **given}), caller)
     return [entry.hit.content for entry in answer.results]
 
 
@@ -53,14 +54,16 @@ async def test_each_mode_finds_the_best_match_first(real_butler: Butler, mode: s
     await know(real_butler, "The dentist appointment is on Tuesday at nine.")
     await know(real_butler, "The car needs winter tyres before November.")
     await know(real_butler, "Anna prefers jasmine tea in the afternoon.")
-    assert (await contents(real_butler, "When is the dentist appointment?", mode=mode))[0].startswith("The dentist")
+    found = await contents(real_butler, "When is the dentist appointment?", mode=mode, min_relevance=None)
+    assert found[0].startswith("The dentist")
 
 
 async def test_meaning_is_found_without_a_shared_word(real_butler: Butler) -> None:
     """A question in other words finds the fact by meaning, and by words finds nothing."""
     await know(real_butler, "The physician wants to see him after lunch.")
     await know(real_butler, "The lawn mower is broken.")
-    assert (await contents(real_butler, "doctor visit", mode="semantic"))[0].startswith("The physician")
+    found = await contents(real_butler, "doctor visit", mode="semantic", min_relevance=None)
+    assert found[0].startswith("The physician")
     assert await contents(real_butler, "doctor visit", mode="keyword") == []
 
 
@@ -79,7 +82,7 @@ async def test_a_result_shows_its_parts(butler: Butler) -> None:
     done = await know(butler, "tea is green", importance=8)
     (entry,) = (await recall.search(butler, Question(query="green tea"))).results
     parts = entry.parts
-    assert (parts.relevance, parts.importance, parts.recency, parts.effective_confidence) == (1.0, 0.8, 1.0, 1.0)
+    assert (parts.fit, parts.importance, parts.recency, parts.effective_confidence) == (1.0, 0.8, 1.0, 1.0)
     assert parts.score == pytest.approx(0.4 + 0.24 + 0.2 + 0.1)
     assert (parts.semantic_rank, parts.keyword_rank) == (1, 1)
     assert (entry.hit.ref, entry.hit.scope, entry.hit.created_at) == (done.ref, "global", butler.clock())
@@ -302,16 +305,17 @@ async def test_recency_weight_and_half_life_change_the_score(butler: Butler, clo
         assert entry.parts.recency == pytest.approx(recency, abs=1e-6)
 
 
-async def test_the_votes_of_the_lists_change_relevance(butler: Butler) -> None:
-    """A list without a vote has no part in relevance."""
+async def test_the_votes_of_the_lists_change_the_fused_order(butler: Butler) -> None:
+    """Where nobody takes a second look, a list without a vote has no part in the order."""
     await know(butler, "tea tea tea tea pot of the old kind with many other words in it")
     await know(butler, "tea")
 
     only = {"relevance": 1.0, "importance": 0.0, "recency": 0.0, "confidence": 0.0}
     weights = butler.settings.retrieval.weights.model_copy(update=only)
+    off = butler.settings.retrieval.rerank.model_copy(update={"method": "off"})
 
     async def leader(**votes: float) -> str:
-        return (await contents(configured(butler, weights=weights, bm25_b=0.0, **votes), "tea"))[0]
+        return (await contents(configured(butler, weights=weights, rerank=off, bm25_b=0.0, **votes), "tea"))[0]
 
     assert await leader(semantic_weight=1.0, keyword_weight=0.0) == "tea"
     assert (await leader(semantic_weight=0.0, keyword_weight=1.0)).startswith("tea tea")

@@ -37,7 +37,8 @@ TINY = Lifecycle(
     mid=MidTier(capacity=3, promote_after_references=3, promote_after_days=1),
     long=LongTier(capacity=2, stale_after_days=60),
 )
-TABLES = ("facts", "rules", "episodes", "episode_tombstones", "rule_applications", "memory_links", "memory_events")
+TABLES = ("facts", "rules", "episodes", "episode_tombstones", "rule_applications", "memory_links", "memory_events",
+          "aliases")  # fmt: skip
 # What an undo leaves alone (counted references), and what it may have to set anew, or the memory would be gone again.
 NOT_UNDONE = {"reference_count", "last_referenced_at"}
 SET_ANEW = {"last_confirmed_at", "validity", "maturity", "expires_at"}
@@ -75,6 +76,11 @@ class FullLife(Life):
         model.events = {(*row[3:6], row[6], row[2]): row[0] for row in live if row[6] is not None}
         model.advice = {(row[3], row[2]): row[0] for row in rules if row[1] in ("active", "fading")}
         model.marks = {row[0]: Counter({Outcome.HELPFUL: row[4], Outcome.HARMFUL: row[5]}) for row in rules}
+        model.aliases = set(
+            self.rows(
+                "SELECT subject, alias_label FROM memory.aliases WHERE tenant_id = %(tenant)s AND validity = 'active'"
+            )
+        )
         model.warnings = {row[0] for row in rules if row[6] == "anti_pattern"}
 
     @rule(target=episodes, call=CALLS, words=WORDS)
@@ -153,16 +159,23 @@ class FullLife(Life):
             self.adopt()
             assert self.model.marks[ref].total() == 0
 
-    @rule(call=CALLS, about=st.sampled_from([{"subject": "User"}, {"text": "green and blue"}, {"text": "in German"}]))
+    @rule(
+        call=CALLS,
+        about=st.sampled_from(
+            [{"subject": "User"}, {"text": "green and blue"}, {"text": "in German"}, {"text": "Annie"}]
+        ),
+    )
     def forget_about(self, call: Call, about: dict[str, str]) -> None:
         butler, caller = self.butlers[call.process], self.caller(call)
         foretold = self.world.run(forget_about.forget_about(butler, caller, **about))
         done = self.world.run(forget_about.forget_about(butler, caller, dry_run=False, **about))
         assert [one.ref for one in done.touched] == [one.ref for one in foretold.touched]
+        assert sorted(done.aliases) == sorted(foretold.aliases)
         self.adopt()
         assert all(self.model.validity[one.ref] == "retracted" for one in done.touched)
         if "subject" in about:
             assert not [key for key in self.model.properties if key[1] == _normal(about["subject"])]
+            assert not [named for named in self.model.aliases if named[0] == _normal(about["subject"])]
 
     @rule(process=st.integers(0, 1))
     def sweep(self, process: int) -> None:
@@ -211,9 +224,11 @@ class FullLife(Life):
         if earlier is None:
             assert now["validity"] == "retracted"
             return
-        exempt = NOT_UNDONE | SET_ANEW
+        # A name is in use or withdrawn, and nothing else.
+        exempt = NOT_UNDONE | SET_ANEW if "ref" in now else set()
+        pins = {"pinned": False} if "ref" in now else {}
         assert {key: value for key, value in now.items() if key not in exempt} == {
-            "pinned": False,
+            **pins,
             **{key: value for key, value in earlier.items() if key not in exempt},
         }
 

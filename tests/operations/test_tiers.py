@@ -43,7 +43,7 @@ async def note(of: Butler, content: str, caller: Caller | None = None, /, **give
 
 
 async def found(of: Butler, query: str, /, **given: Any) -> set[str]:
-    answer = await recall.search(of, Question(query=query, **given), bump=False)
+    answer = await recall.search(of, Question(**{"query": query, "min_relevance": 0.0, **given}), bump=False)
     return {entry.hit.content for entry in answer.results}
 
 
@@ -141,9 +141,9 @@ async def test_a_note_that_cannot_be_is_refused(butler: Butler, everything: Ever
 
 
 async def test_a_notes_hash_is_in_no_word_and_in_no_briefing(butler: Butler, rows: Rows) -> None:
-    """Only its own words are indexed and shown: a hash would make every note a little like the others."""
+    """Only its own words and its subject's name are indexed and shown: a hash would make all notes a little alike."""
     await note(butler, "The attic is insulated.", tier="long")
-    assert {row["lexeme"] for row in rows("postings")} == {"main", "note", "attic", "insul"}
+    assert {row["lexeme"] for row in rows("postings")} == {"main", "note", "attic", "insul", "#main"}
     (fact,) = rows("facts")
     block = await brief.brief(butler, brief.BriefRequest(trigger_prompt="Is the attic insulated?", butler="main"))
     assert f"- main · note: The attic is insulated. [fact:{fact['ref']}]" in block.text
@@ -175,7 +175,7 @@ async def test_a_tier_is_searched_alone(butler: Butler, mode: str) -> None:
     """Every mode returns what is in the tier and nothing else, and each result says its tier."""
     held = await stock(butler)
     for tier, contents in held.items():
-        answer = await recall.search(butler, Question(query="tea", tier=tier, mode=mode, limit=50), bump=False)
+        answer = await recall.search(butler, Question(query="tea", tier=tier, mode=mode, limit=50, min_relevance=0), bump=False)
         assert {entry.hit.content for entry in answer.results} == contents
     assert await found(butler, "tea", mode=mode, limit=50) == set().union(*held.values())
 

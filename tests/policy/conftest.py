@@ -61,6 +61,7 @@ def make_ranked() -> Callable[..., Ranked]:
     def make(number: int = 1, type: MemoryType = MemoryType.FACT, score: float = 0.5, **given: Any) -> Ranked:
         parts = ScoreParts(
             score=score,
+            fit=0.5,
             relevance=0.5,
             importance=0.5,
             recency=1.0,

@@ -1,4 +1,4 @@
-"""Passages cover a text, keep whose words they are, and stay few."""
+"""Passages cover what a text says, leave out who says it, and stay few."""
 
 import time
 from itertools import pairwise
@@ -11,7 +11,9 @@ from memory_butler.ai.embedding import MAX_TOKENS
 from memory_butler.ai.tokens import DEFAULT_SPEC, TokenCounter, open_token_counter
 from memory_butler.ai.weights import resolve_weights
 from memory_butler.policy import passages
-from memory_butler.policy.passages import MAX_PASSAGES, cut_passages, passage_spans
+from memory_butler.policy.labels import labels
+from memory_butler.policy.names import is_speaker
+from memory_butler.policy.passages import MAX_PASSAGES, cut_passages, passage_head, passage_spans
 
 PADDING = "This sentence is only here to make the whole text longer than a short one. It goes on for a while. "
 
@@ -27,25 +29,29 @@ TABLE = {
             "Was it worth it? I believe that it was.",
         ],
     ),
-    "every sentence keeps its speaker": (
+    "who speaks is left out": (
         "Melanie: I signed up for a pottery class yesterday. It was like therapy for me, letting me express myself. "
         'She said "hooray!" to all of us there.',
         [
-            "Melanie: I signed up for a pottery class yesterday.",
-            "Melanie: It was like therapy for me, letting me express myself.",
-            'Melanie: She said "hooray!" to all of us there.',
+            "I signed up for a pottery class yesterday.",
+            "It was like therapy for me, letting me express myself.",
+            'She said "hooray!" to all of us there.',
         ],
     ),
     "a transcript changes speakers": (
         "User: How do I renew my passport before the trip? I leave in May.\n"
         "Support Desk: Send us the old one first. We answer within two weeks of that.",
         [
-            "User: How do I renew my passport before the trip?",
-            "User: I leave in May.",
-            "Support Desk: Send us the old one first.",
-            "Support Desk: We answer within two weeks of that.",
+            "How do I renew my passport before the trip?",
+            "I leave in May.",
+            "Send us the old one first.",
+            "We answer within two weeks of that.",
         ],
     ),
+    "also in a short text": ("Ann: Tea, Bob?\nBob: Yes, Ann: a cup.", ["Tea, Bob?\nYes, Ann: a cup."]),
+    "a heading stays, it is no speaker": ("Note: Ann is away until May.", ["Note: Ann is away until May."]),
+    "a speaker who says nothing is all there is": ("Ann:", ["Ann:"]),
+    "a role speaks, too": ("user: Which tram goes to the harbour?", ["Which tram goes to the harbour?"]),
     "list items stand alone": (
         "- buy oat milk and some bread for the week\n- call the dentist about Thursday's appointment\n"
         "1. renew the insurance of the car in time",
@@ -103,6 +109,14 @@ def test_a_head_stands_before_every_passage() -> None:
     longer = cut_passages(PADDING * 2 + "The end of it all.", head="Ann likes ")
     assert len(longer) > 1
     assert all(passage.startswith("Ann likes ") for passage in longer)
+
+
+def test_a_fact_is_about_its_predicate_and_a_subject_that_is_no_name() -> None:
+    """A name is matched as one; what is no name belongs to the meaning."""
+    assert passage_head("Anna", "favorite_color") == "favorite color:"
+    assert passage_head("billing_service", "port") == "billing service port:"
+    assert passage_head("User", "home") == "User home:"
+    assert passage_head(None, None) == ""
 
 
 def test_a_repeated_passage_counts_once() -> None:
@@ -176,9 +190,13 @@ def test_passages_are_never_empty_and_hold_all_of_the_text(text: str) -> None:
     found = cut_passages(text)
     assert all(passage == passage.strip() and passage for passage in found)
     assert len(set(found)) == len(found) <= MAX_PASSAGES
-    for start, end in passage_spans(text.strip()):
-        piece = text.strip()[start:end].strip()
-        assert any(passage.endswith(piece) for passage in found)
+    text = text.strip()
+    who = {place for label in labels(text) if is_speaker(label) for place in range(label.start, label.end)}
+    pieces = [
+        "".join(text[place] for place in range(start, end) if place not in who).strip()
+        for start, end in passage_spans(text)
+    ]
+    assert found == (list(dict.fromkeys(filter(None, pieces))) or ([text] if text else []))
 
 
 @given(TEXTS)
@@ -187,4 +205,4 @@ def test_the_same_text_is_always_cut_the_same_way(text: str) -> None:
 
 
 def test_the_policy_has_a_version() -> None:
-    assert passages.PASSAGE_POLICY_VERSION == 1
+    assert passages.PASSAGE_POLICY_VERSION == 2

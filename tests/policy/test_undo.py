@@ -203,7 +203,14 @@ def test_what_is_older_than_an_event_that_stays_stays_too() -> None:
     assert [(event.seq, why) for event, why in staying] == [(8, CHANGED)]
 
 
-def test_an_event_about_something_else_cannot_be_undone() -> None:
-    """Only memories can be brought back."""
-    alias = replace(past(1, 1, "active", "active"), entity_type="alias")
-    assert judged(alias) == ([], {1: "an event about an alias cannot be undone"})
+def test_a_name_is_in_use_or_withdrawn() -> None:
+    """Another name of a subject goes back to what it was, whatever the time; one that was new is withdrawn."""
+    given = replace(past(1, 1, "active", "active"), entity_type="alias", before=None)
+    withdrawn = replace(past(2, 2, "retracted", "active"), entity_type="alias")
+    changed = replace(past(3, 3, "active", "active", is_unchanged=False), entity_type="alias")
+    undoing, staying = Walk().judge([given, withdrawn, changed], NOW)
+    assert [(event.seq, settled) for event, settled in undoing] == [
+        (1, Settled("retracted")),
+        (2, Settled("active")),
+    ]
+    assert [(event.seq, why) for event, why in staying] == [(3, CHANGED)]

@@ -12,7 +12,8 @@ from pydantic import SecretStr
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import Butler, open_butler
 from memory_butler.models import BriefRequest, NewFact, Question
-from memory_butler.operations import brief, recall, remember
+from memory_butler.operations import brief, find, remember
+from memory_butler.policy.admission import admit_question
 from memory_butler.settings import Settings
 from memory_butler.store.embedded import EmbeddedPostgres
 
@@ -97,10 +98,8 @@ async def test_a_read_is_one_round_trip(settings: Settings, server: EmbeddedPost
         async def ask() -> int:
             before = wire.round_trips
             if read == "search":
-                answer = await recall.find(
-                    butler, butler.local_caller(), recall.admit_question(Question(query="green tea"))
-                )
-                assert len(answer.results) == 30
+                question = admit_question(Question(query="green tea"))
+                assert len((await find.find(butler, butler.local_caller(), question)).ranked) == 30
             else:
                 built = await brief.brief(butler, BriefRequest(trigger_prompt="green tea", butler="main"))
                 assert "green" in built.text
@@ -108,6 +107,26 @@ async def test_a_read_is_one_round_trip(settings: Settings, server: EmbeddedPost
 
         # More often than it takes until the driver keeps a statement prepared: that must not cost a round trip either.
         assert [await ask() for _ in range(8)] == [1] * 8
+
+
+async def test_a_name_that_was_not_guessed_costs_a_second_round_trip_once(
+    settings: Settings, server: EmbeddedPostgres, tenant: str
+) -> None:
+    """A name without a capital is no guess: the store says that it is one, the question is asked again without it, and
+    from then on the name is known. One that looks like a name costs nothing."""
+    async with _listened_to(settings, server, tenant) as (butler, wire):
+        for name in ("Anna", "Ben"):
+            await remember.fact(butler, NewFact(subject=name, predicate="tea", content="green"))
+
+        async def ask(query: str) -> int:
+            before = wire.round_trips
+            found = await find.find(butler, butler.local_caller(), admit_question(Question(query=query)))
+            assert found.ranked[0].hit.named
+            return wire.round_trips - before
+
+        assert [await ask("which tea does anna drink?") for _ in range(3)] == [2, 1, 1]
+        assert await ask("which tea does Ben drink?") == 1
+        assert await ask("and which milk does anna take?") == 1
 
 
 async def test_the_wire_tells_one_round_trip_from_several(

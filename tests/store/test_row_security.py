@@ -275,6 +275,9 @@ async def test_a_search_reads_by_the_tenants_index(butler: Butler, crowd: str, g
     """Under row-level security, with many tenants, no plan of the search reads a whole table."""
     probe = search_index.Probe(
         words="word1 word3",
+        names=("word1", "anna"),
+        guessed=("anna",),
+        mentions="anna",
         embedding=[0.05] * 384,
         embedding_version=butler.embedding_version,
         types=list(MemoryType),
@@ -289,11 +292,11 @@ async def test_a_search_reads_by_the_tenants_index(butler: Butler, crowd: str, g
     query = b"EXPLAIN " + load_queries(butler.database.names)["search_index.search"]
     async with butler.database.read(crowd) as session:
         await session._connection.execute("SELECT set_config('plan_cache_mode', %s, true)", (generic,))
-        params = search_index._params(probe) | {"tenant": crowd, "with_hidden": True}
+        params = search_index.params(probe) | {"tenant": crowd, "with_hidden": True}
         cursor = await session._connection.execute(query, params, prepare=True)
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
-    hits, _ = await search_index.search(butler.database, crowd, probe)
-    assert len(hits) == 100
-    for table in ("postings", "passages", "facts"):
+    found = await search_index.search(butler.database, crowd, probe)
+    assert len(found.hits) == 100
+    for table in ("postings", "passages", "facts", "aliases"):
         assert f"on {table} " in plan
         assert f"Seq Scan on {table} " not in plan, plan

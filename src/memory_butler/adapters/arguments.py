@@ -171,10 +171,20 @@ Importance = Annotated[
     int | None, BeforeValidator(as_whole_number), Field(description="1 (trivial) to 10 (vital); 5 if left out.")
 ]
 Limit = Annotated[int | None, BeforeValidator(as_whole_number), Field(description="Most results: 1 to 100.")]
+Expand = Annotated[
+    int | None,
+    BeforeValidator(as_whole_number),
+    Field(description="1 to 5: show so many neighbours of each result, too; none if left out."),
+]
 MinConfidence = Annotated[
     float | None,
     BeforeValidator(as_number),
     Field(description="0 to 1: leave out what is less certain by now."),
+]
+MinRelevance = Annotated[
+    float | None,
+    BeforeValidator(as_number),
+    Field(description="0 to 1: leave out what is less likely to bear on the question; 0 returns the best there is."),
 ]
 TokenBudget = Annotated[
     int | None,
@@ -182,6 +192,12 @@ TokenBudget = Annotated[
     Field(description="Most tokens the text may have, headings included; 3000 unless configured otherwise."),
 ]
 Moment = Annotated[datetime | None, BeforeValidator(as_moment)]
+TimeFrom = Annotated[
+    Moment, Field(description="Only what happened (or, if it has no time, was stored) at this moment or later.")
+]
+TimeTo = Annotated[
+    Moment, Field(description="Only what happened (or, if it has no time, was stored) before this moment.")
+]
 Metadata = Annotated[
     dict[str, Any] | None, BeforeValidator(as_object), Field(description="Anything to keep with it, as a JSON object.")
 ]

@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 
 from memory_butler.adapters import (
+    cli_explain,
+    cli_index,
     cli_jobs,
     cli_memory,
     cli_replay,
@@ -36,6 +38,7 @@ app = typer.Typer(
 )
 remember_app = typer.Typer(no_args_is_help=True, help="Store a fact, a rule or an episode.", rich_markup_mode=None)
 app.add_typer(remember_app, name="remember")
+app.add_typer(cli_index.index_app, name="index")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON, the same shape as the MCP tool's answer.")]
 Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference such as fact:k3f7, or a type if ID follows.")]
@@ -47,9 +50,15 @@ Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be giv
 Importance = Annotated[int, typer.Option(help="How much it matters, from 1 to 10.")]
 StoreScope = Annotated[str, typer.Option(help="Who may read it: 'global', or a butler's name.")]
 Limit = Annotated[int | None, typer.Option(help="Most results; 10 unless set otherwise.")]
+Expand = Annotated[int, typer.Option(help="Show up to so many neighbours of each result, too: 1 to 5.")]
 AsOf = Annotated[
     str | None, typer.Option(metavar="MOMENT", help="Answer as the store would have then: 2026-03-01T09:30:00+01:00.")
 ]
+MinRelevance = Annotated[
+    float | None, typer.Option(help="How likely it must bear on this, from 0 (take the best there is) to 1.")
+]
+Since = Annotated[str | None, typer.Option(metavar="MOMENT", help="Only what is from this moment or later.")]
+Until = Annotated[str | None, typer.Option(metavar="MOMENT", help="Only what is from before this moment.")]
 Reason = Annotated[str | None, typer.Option(help="Why; it is kept with the change.")]
 
 
@@ -86,6 +95,9 @@ def remember_fact(
     valid_at: Annotated[
         str | None, typer.Option(help="For something that happened at a time: 2026-03-01T09:30:00+01:00.")
     ] = None,
+    alias: Annotated[
+        list[str] | None, typer.Option("--alias", help="Another name of the subject; may be given several times.")
+    ] = None,
     key: Key = None,
     as_json: Json = False,
 ) -> None:
@@ -103,6 +115,7 @@ def remember_fact(
         scope=scope,
         tags=tuple(tag or ()),
         valid_at=moment_of(valid_at, "--valid-at"),
+        aliases=tuple(alias or ()),
         idempotency_key=key,
     )
     answer(ctx, as_json, lambda butler: remember.fact(butler, new), shapes.stored, tables.stored)
@@ -170,7 +183,11 @@ def search(
     mode: Annotated[str, typer.Option(help="hybrid, semantic (by meaning) or keyword (by words).")] = "hybrid",
     limit: Limit = None,
     min_confidence: Annotated[float | None, typer.Option(help="Least confidence, from 0 to 1; 0.2 unless set.")] = None,
+    min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
     as_of: AsOf = None,
+    expand: Expand = 0,
     as_json: Json = False,
 ) -> None:
     """Find memories by meaning and by words, best first."""
@@ -186,7 +203,11 @@ def search(
         mode=mode,
         limit=limit,
         min_confidence=min_confidence,
+        min_relevance=min_relevance,
+        time_from=moment_of(since, "--since"),
+        time_to=moment_of(until, "--until"),
         as_of=moment_of(as_of, "--as-of"),
+        expand=expand,
     )
     answer(ctx, as_json, lambda butler: recalling.search(butler, question, bump=False), shapes.answer, tables.answer)
 
@@ -198,6 +219,8 @@ def recall(
     *,
     scope: Scope = None,
     limit: Limit = None,
+    min_relevance: MinRelevance = None,
+    expand: Expand = 0,
     as_json: Json = False,
 ) -> None:
     """Find the facts and rules that matter most for a topic."""
@@ -205,7 +228,7 @@ def recall(
     from memory_butler.models import Question
     from memory_butler.operations import recall as recalling
 
-    question = Question(query=text_of(topic), scope=scope, limit=limit)
+    question = Question(query=text_of(topic), scope=scope, limit=limit, min_relevance=min_relevance, expand=expand)
     answer(ctx, as_json, lambda butler: recalling.recall(butler, question, bump=False), shapes.answer, tables.answer)
 
 
@@ -329,6 +352,7 @@ def stats(ctx: typer.Context, scope: Scope = None, as_json: Json = False) -> Non
 
 
 for command in (
+    *cli_explain.COMMANDS,
     *cli_memory.COMMANDS,
     *cli_tiers.COMMANDS,
     *cli_upkeep.COMMANDS,

@@ -146,7 +146,10 @@ def _forgetting(found: "Forgetting", subject: str | None) -> "RenderableType":
 
     count = len(found.touched)
     what = f"{count} {'memory' if count == 1 else 'memories'}"
-    if not count:
+    if found.aliases:
+        named = len(found.aliases)
+        what += f" and {named} other {'name' if named == 1 else 'names'}"
+    if not count and not found.aliases:
         said = ["Nothing that is in use is about this." if found.dry_run else "There was nothing to forget."]
     elif found.dry_run:
         said = [f"This would forget {what}. Nothing has changed; add --really to do it."]

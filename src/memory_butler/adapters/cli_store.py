@@ -115,7 +115,8 @@ def demo() -> None:
 
 
 def reindex(ctx: typer.Context, as_json: Json = False) -> None:
-    """Make the search index anew. Needed after a change of the text-search setting."""
+    """Make the search index anew. Needed after a change of the text-search setting; after an upgrade that indexes
+    otherwise, upkeep does it within a day, and this at once."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from memory_butler.butler import Butler

@@ -277,6 +277,30 @@ def _embedding(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def cross_encoder(folder: Path | None, repo: str | None, home: Path, threads: int = 2) -> Finding:
+    """Whether the cross-encoder that the settings ask for is there and works. It is never downloaded for a check-up."""
+    from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource  # noqa: PLC0415
+
+    source = CrossEncoderSource(folder, repo, hub_url=None)
+
+    async def score() -> float:
+        encoder = CrossEncoder(source, cache=home / "models", threads=threads)
+        try:
+            await encoder.start()
+            began = time.perf_counter()
+            await encoder.score("Is the model there?", ["The model is there."])
+            return time.perf_counter() - began
+        finally:
+            await encoder.close()
+
+    try:
+        took = asyncio.run(score())
+    except MemoryButlerError as problem:
+        # Searches go on without it, so this is no reason to call the whole patient ill.
+        return Finding("cross-encoder", "warning", problem.message, _advice(problem, home))
+    return Finding("cross-encoder", "ok", f"{folder or repo} scores a text in {took * 1000:.0f} ms")
+
+
 def _clock(patient: Patient) -> Iterator[Finding]:
     now = datetime.now(UTC)
     if now.year not in SANE_YEARS:
@@ -336,6 +360,14 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
+def _cross_encoder(patient: Patient) -> Iterator[Finding]:
+    """Only where the settings ask for one."""
+    rerank = patient.settings.retrieval.rerank
+    if rerank.method == "cross_encoder":
+        chosen = rerank.cross_encoder
+        yield cross_encoder(chosen.folder, chosen.repo, patient.settings.home, chosen.threads)
+
+
 CHECKS: dict[str, Check] = {
     "home": _home,
     "disk": _disk,
@@ -345,6 +377,7 @@ CHECKS: dict[str, Check] = {
     "role": _role,
     "model weights": _weights,
     "embedding": _embedding,
+    "cross-encoder": _cross_encoder,
     "clock": _clock,
     "port": _port,
 }

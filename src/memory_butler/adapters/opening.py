@@ -6,8 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Self
 
+from memory_butler.ai.embedding import Embedder
+from memory_butler.ai.reranking import Reranker
 from memory_butler.butler import Butler, open_butler
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
+from memory_butler.policy.moments import read_moments
 from memory_butler.settings import Settings
 
 Opener = Callable[[], AbstractAsyncContextManager[Butler]]
@@ -140,7 +143,15 @@ def _fail(opened: "asyncio.Future[Butler]", problem: MemoryButlerError) -> None:
 
 
 async def _warm(butler: Butler) -> None:
+    """Get ready what the first questions would have to wait for."""
+    # To read a time loads a library of languages, which would make everybody wait who is served beside it.
+    reading = asyncio.to_thread(read_moments, "yesterday", butler.clock())
+    await asyncio.gather(_start("embedding model", butler.embedder), _start("reranker", butler.reranker), reading)
+
+
+async def _start(name: str, model: Embedder | Reranker | None) -> None:
     try:
-        await butler.embedder.start()
+        if model is not None:
+            await model.start()
     except MemoryButlerError as problem:
-        log.warning("the embedding model is not ready: %s", problem.message)
+        log.warning("the %s is not ready: %s", name, problem.message)

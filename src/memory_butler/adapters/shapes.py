@@ -13,12 +13,14 @@ from memory_butler.models import (
     Maturity,
     Memory,
     MemoryType,
+    Neighbour,
     Portrait,
     Ranked,
     Stored,
     StoryLine,
     UndoReport,
 )
+from memory_butler.models.explanation import Explanation
 from memory_butler.operations.forget_about import Forgetting
 from memory_butler.policy.maturity import warning
 from memory_butler.policy.tiers import tier_of
@@ -59,8 +61,29 @@ def stored(done: Stored) -> Shape:
 
 
 def answer(found: Answer) -> Shape:
-    shape: Shape = {"results": [ranked(entry) for entry in found.results], "count": len(found.results)}
+    results = [{**ranked(entry), **beside(found, entry.hit.id)} for entry in found.results]
+    shape: Shape = {"results": results, "count": len(results)}
     return {**shape, "degraded": list(found.degraded)} if found.degraded else shape
+
+
+def beside(found: Answer, result: UUID) -> Shape:
+    """The neighbours of a result, if they were asked for."""
+    return {"neighbours": [neighbour(entry) for entry in found.neighbours[result]]} if found.neighbours else {}
+
+
+def neighbour(entry: Neighbour) -> Shape:
+    """What stands beside a result; one that the answer holds at another place is named only."""
+    shape: Shape = {"ref": f"{entry.type}:{entry.ref}", "type": entry.type, "relation": entry.relation}
+    if entry.content is not None:
+        shape |= {
+            "content": entry.content,
+            "subject": entry.subject_label,
+            "predicate": entry.predicate_label,
+            "created_at": entry.created_at,
+            "observed_at": entry.observed_at,
+            "valid_at": entry.valid_at,
+        }
+    return {key: plain(value) for key, value in shape.items() if value is not None}
 
 
 def ranked(entry: Ranked) -> Shape:
@@ -91,7 +114,9 @@ def ranked(entry: Ranked) -> Shape:
         shape["warning"] = warning(hit.content, hit.harmful_reasons or [])
     return {
         **{key: plain(value) for key, value in shape.items() if value is not None},
+        "relevance": entry.parts.relevance,
         "score": entry.parts.score,
+        **({"also": list(entry.also)} if entry.also else {}),
         "parts": entry.parts._asdict(),
     }
 
@@ -108,6 +133,7 @@ def memory(kept: Memory) -> Shape:
 def portrait(seen: Portrait) -> Shape:
     return {
         "memory": memory(seen.memory),
+        **({"aliases": list(seen.aliases)} if seen.aliases else {}),
         "tier": seen.tier.value,
         "effective_confidence": seen.effective_confidence,
         "fades_at": plain(seen.fades_at),
@@ -137,7 +163,12 @@ def forgetting(report: Forgetting) -> Shape:
         }
         for entry in report.touched[:NAMED_FORGOTTEN]
     ]
-    more = {"group_id": plain(report.group_id), "names": list(report.names) or None, "mentions": report.mentions}
+    more = {
+        "group_id": plain(report.group_id),
+        "names": list(report.names) or None,
+        "aliases": len(report.aliases) or None,
+        "mentions": report.mentions,
+    }
     return {
         "dry_run": report.dry_run,
         "count": len(report.touched),
@@ -151,6 +182,12 @@ def undone(report: UndoReport) -> Shape:
     shape = plain(asdict(report))
     gone = shape.pop("not_brought_back")
     return {**shape, "not_brought_back": gone[:NAMED_GONE], "not_brought_back_count": len(gone)}
+
+
+def explanation(told: Explanation) -> Shape:
+    """Every step that it got to."""
+    shape = {key: value for key, value in plain(asdict(told)).items() if value is not None}
+    return {**shape, "ref": f"{told.type}:{told.ref}"}
 
 
 def briefing(built: Briefing) -> Shape:

@@ -16,7 +16,9 @@ from memory_butler.models import (
     Episode,
     Fact,
     Hit,
+    Kinship,
     Maturity,
+    Neighbour,
     Portrait,
     Receipt,
     ScoreParts,
@@ -25,9 +27,10 @@ from memory_butler.models import (
 )
 from memory_butler.policy.maturity import warning
 from memory_butler.policy.tiers import tier_of
-from memory_butler.policy.wording import spoken
+from memory_butler.policy.wording import ordinal, spoken
 
 BAR_CELLS = 5
+NEIGHBOUR_CHARACTERS = 160
 _BIDI = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)}
 _OUTCOMES = {
     "created": "Stored {ref}",
@@ -48,6 +51,12 @@ _OUTCOMES = {
     "reversed": "Reversed {ref}: no warning any more, but a candidate",
 }
 TIERS = {Tier.EDEN: "Eden", Tier.MID: "mid-term", Tier.LONG: "long-term"}
+_KINSHIPS = {
+    Kinship.BEFORE: "before it",
+    Kinship.AFTER: "after it",
+    Kinship.SAME_SUBJECT: "same subject",
+    Kinship.SOURCE: "learned from",
+}
 REASONS = {
     "budget": "there was no room left in the budget",
     "quota": "the section had used its share of the budget",
@@ -107,9 +116,10 @@ def why_it_ranks(parts: ScoreParts) -> str:
     return ", ".join(places)
 
 
-def ordinal(number: int) -> str:
-    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
+def how_relevant(parts: ScoreParts) -> str:
+    """How likely it bears on the question, as a share of a hundred."""
+    percent = 100 * parts.relevance
+    return f"{percent:.0f} %" if percent >= 1 else "< 1 %"
 
 
 def answer(found: Answer) -> RenderableType:
@@ -118,13 +128,30 @@ def answer(found: Answer) -> RenderableType:
         return Group(*lines, Text("Nothing found."))
     table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("relevant", justify="right", no_wrap=True)
     table.add_column("reference", no_wrap=True)
     table.add_column("memory", overflow="fold")
     for entry in found.results:
         under = f"{how_it_stands(entry.hit)} · {why_it_ranks(entry.parts)}"
+        if entry.also:
+            under += f" · {', '.join(entry.also)} {'says' if len(entry.also) == 1 else 'say'} the same"
         said = Text.assemble(what_it_says(entry.hit), "\n", (safe(under), "dim"))
-        table.add_row(f"{entry.parts.score:.3f}", Text(f"{entry.hit.type}:{entry.hit.ref}", style="cyan"), said)
+        reference = Text(f"{entry.hit.type}:{entry.hit.ref}", style="cyan")
+        table.add_row(f"{entry.parts.score:.3f}", how_relevant(entry.parts), reference, said)
+        for beside in found.neighbours.get(entry.hit.id, ()):
+            table.add_row("", "", Text(f"  {beside.type}:{beside.ref}", style="dim cyan"), neighbour(beside))
     return Group(*lines, table)
+
+
+def neighbour(beside: Neighbour) -> Text:
+    """How it belongs to the result above it, and the beginning of what it says."""
+    said = Text(f"  {_KINSHIPS[beside.relation]}: ", style="dim")
+    if beside.content is None:
+        return said.append("it is in this answer already")
+    name = f"{spoken(beside.predicate_label)}: " if beside.predicate_label else ""
+    words = " ".join((name + beside.content).split())
+    cut = words if len(words) <= NEIGHBOUR_CHARACTERS else f"{words[:NEIGHBOUR_CHARACTERS]}…"
+    return said.append(safe(cut), "not dim")
 
 
 def stored(done: Stored) -> RenderableType:
@@ -158,6 +185,7 @@ def _facts_of(seen: Portrait) -> dict[str, str]:
     pairs: dict[str, str] = {"id": str(kept.id)}
     if isinstance(kept, Fact):
         pairs |= {"subject": kept.subject_label, "predicate": kept.predicate_label, "permanence": kept.permanence.value}
+        pairs |= {"also called": ", ".join(seen.aliases)} if seen.aliases else {}
         pairs |= {"happened": date_of(kept.valid_at)} if kept.valid_at else {}
     if isinstance(kept, Episode):
         pairs |= {"butler": kept.butler, "session": kept.session_id or "", "observed": date_of(kept.observed_at)}

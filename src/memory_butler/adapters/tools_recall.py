@@ -2,24 +2,29 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from memory_butler.adapters import shapes
 from memory_butler.adapters.answering import COUNTED_READ, PURE_READ, Offer, Toolbox, given
 from memory_butler.adapters.arguments import (
     Context,
+    Expand,
     Handle,
     Limit,
     MinConfidence,
+    MinRelevance,
     Moment,
     ReadScope,
     TierName,
+    TimeFrom,
+    TimeTo,
     TokenBudget,
     TypeName,
     Words,
+    as_whole_number,
 )
 from memory_butler.models import BriefRequest, Mode, Question
-from memory_butler.operations import brief, look, recall, report
+from memory_butler.operations import brief, explain, look, recall, report
 
 AsOf = Annotated[
     Moment,
@@ -42,17 +47,26 @@ class RecallTools(Toolbox):
         mode: Annotated[str | None, Field(description=f"{', '.join(Mode)}; 'hybrid' if left out.")] = None,
         limit: Limit = None,
         min_confidence: MinConfidence = None,
+        min_relevance: MinRelevance = None,
         butler: Annotated[str | None, Field(description="Only this butler's episodes and scope.")] = None,
         tier: TierName = None,
         as_of: AsOf = None,
+        expand: Expand = None,
+        time_from: TimeFrom = None,
+        time_to: TimeTo = None,
         request_context: Context = None,
     ) -> shapes.Shape:
         """Find memories by meaning and by words, best first.
 
         Use it when a question comes up that earlier sessions may have answered, or to find a memory's reference.
         A tier narrows it down: eden is episodes, mid what is recent or has yet to prove itself, long what has lasted.
-        Returns `results`, each with ref, content, state and score with its parts, and `count`. No results means that
-        nothing fits; `degraded`, if present, says what the search had to do without. What is returned counts as used.
+        Returns `results`, each with ref, content, state, its `relevance` (how likely it bears on the question), score
+        with its parts and, if others say the same, their refs in `also`; and `count`. No results means that nothing
+        fits; `degraded`, if present, says what the search had to do without. What is returned counts as used.
+        A time in the question ("last week", "in May 2023") puts what fits it first; time_from and time_to leave out
+        the rest.
+        With expand, each result has `neighbours`: what its session holds before and after an episode, other facts of a
+        fact's subject, the episodes a fact or rule was learned from. One without content is elsewhere in the answer.
 
         Example: memory_search(query="which color does Anna like?", types=["fact"], limit=5)
         """
@@ -64,8 +78,12 @@ class RecallTools(Toolbox):
             mode=mode,
             limit=limit,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             butler=butler,
             as_of=as_of,
+            expand=expand,
+            time_from=time_from,
+            time_to=time_to,
         )
         found = await recall.search(visit.butler, Question(query=query, **details), visit.caller)
         return visit.answer(shapes.answer(found))
@@ -77,7 +95,11 @@ class RecallTools(Toolbox):
         scope: ReadScope = None,
         limit: Limit = None,
         min_confidence: MinConfidence = None,
+        min_relevance: MinRelevance = None,
         butler: Annotated[str | None, Field(description="The butler whose own scope counts beside 'global'.")] = None,
+        expand: Expand = None,
+        time_from: TimeFrom = None,
+        time_to: TimeTo = None,
         request_context: Context = None,
     ) -> shapes.Shape:
         """The facts and rules that matter most for a topic; episodes are left out.
@@ -88,10 +110,69 @@ class RecallTools(Toolbox):
         Example: memory_recall(topic="deploying the billing service")
         """
         visit = await self._visit(request_context)
-        details = given(scope=scope, limit=limit, min_confidence=min_confidence, butler=butler)
+        details = given(
+            scope=scope,
+            limit=limit,
+            min_confidence=min_confidence,
+            min_relevance=min_relevance,
+            butler=butler,
+            expand=expand,
+            time_from=time_from,
+            time_to=time_to,
+        )
         return visit.answer(
             shapes.answer(await recall.recall(visit.butler, Question(query=topic, **details), visit.caller))
         )
+
+    async def memory_explain(
+        self,
+        *,
+        query: Annotated[str, Field(description="The question or words that were searched with.")],
+        id: Handle,
+        types: Annotated[Words, Field(description="Any of fact, rule, episode; all three if left out.")] = None,
+        scope: ReadScope = None,
+        mode: Annotated[str | None, Field(description=f"{', '.join(Mode)}; 'hybrid' if left out.")] = None,
+        limit: Limit = None,
+        min_confidence: MinConfidence = None,
+        min_relevance: MinRelevance = None,
+        butler: Annotated[str | None, Field(description="Only this butler's episodes and scope.")] = None,
+        tier: TierName = None,
+        time_from: TimeFrom = None,
+        time_to: TimeTo = None,
+        token_budget: Annotated[
+            int | None,
+            BeforeValidator(as_whole_number),
+            Field(description="Say also whether it is in a briefing of so many tokens on the same words."),
+        ] = None,
+        request_context: Context = None,
+    ) -> shapes.Shape:
+        """Why a search does or does not return a memory.
+
+        Use it when memory_search or memory_context left out what you expected, or returned what you did not. Pass what
+        you passed to the search. It changes nothing, and nothing counts as used.
+        Returns `verdict`, a sentence; `returned`, `fate` and `place`; how the question was read (`reading`); the place
+        on both lists with raw scores (`by_meaning`, `by_words`); each of the `filters`; the judge's signals with their
+        weights (`second_look`); relevance and its limit (`gate`); the terms of the score (`scoring`); what says the
+        same (`variety`). Steps that it did not get to are left out.
+
+        Example: memory_explain(query="which color does Anna like?", id="fact:k3f7")
+        """
+        visit = await self._visit(request_context)
+        details = given(
+            types=types,
+            tier=tier,
+            scope=scope,
+            mode=mode,
+            limit=limit,
+            min_confidence=min_confidence,
+            min_relevance=min_relevance,
+            butler=butler,
+            time_from=time_from,
+            time_to=time_to,
+        )
+        question = Question(query=query, **details)
+        told = await explain.explain(visit.butler, question, id, visit.caller, token_budget=token_budget)
+        return visit.answer(shapes.explanation(told))
 
     async def memory_get(self, *, type: TypeName, id: Handle, request_context: Context = None) -> shapes.Shape:
         """One memory with everything known of it.
@@ -148,6 +229,7 @@ class RecallTools(Toolbox):
         return [
             (self.memory_search, COUNTED_READ),
             (self.memory_recall, COUNTED_READ),
+            (self.memory_explain, PURE_READ),
             (self.memory_get, COUNTED_READ),
             (self.memory_stats, PURE_READ),
             (self.memory_context, PURE_READ),

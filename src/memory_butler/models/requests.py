@@ -63,6 +63,7 @@ class NewFact:
     tags: tuple[str, ...] = ()
     valid_at: datetime | None = None
     source_episode: str | None = None
+    aliases: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     idempotency_key: str | None = None
 
@@ -91,7 +92,11 @@ class NewNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A ranked read. `min_confidence` and `limit` fall back to the settings; `as_of` asks about another moment."""
+    """A ranked read. `min_confidence`, `min_relevance` and `limit` fall back to the settings; `as_of` asks about
+    another moment. `time_from` and `time_to` leave out what is from another time.
+
+    With `expand`, each result comes with up to so many neighbours of each kind.
+    """
 
     query: str
     types: tuple[str, ...] = ()
@@ -101,7 +106,11 @@ class Question:
     mode: str = Mode.HYBRID
     limit: int | None = None
     min_confidence: float | None = None
+    min_relevance: float | None = None
+    time_from: datetime | None = None
+    time_to: datetime | None = None
     as_of: datetime | None = None
+    expand: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,16 @@ from datetime import datetime
 
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput, PermissionDenied
-from memory_butler.models import Caller, Hit, Role
+from memory_butler.models import Caller, Role
 from memory_butler.store import as_of, search_index
-from memory_butler.store.search_index import Probe
+from memory_butler.store.search_index import Found, Probe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What policy ranks; how many of the nearest are hidden, and by what; and what is missing that was there then."""
+    """What was found, and what is missing that was there then."""
 
-    hits: list[Hit]
-    hidden: dict[str, int]
+    found: Found
     missing: tuple[str, ...] = ()
 
 
@@ -41,10 +40,11 @@ async def candidates(
     """Everything that comes into question: from the live tables or, as of a moment, from the log."""
     tenant = caller.principal.tenant
     if moment is None:
-        hits, hidden = await search_index.search(butler.database, tenant, probe, with_hidden=with_hidden)
-        return Candidates(hits=hits, hidden=hidden)
-    then = await as_of.search(butler.database, tenant, probe, with_hidden=with_hidden)
-    return Candidates(hits=then.hits, hidden=then.hidden, missing=missing_words(then.wordless))
+        return Candidates(
+            found=await search_index.search(butler.database, tenant, probe, with_hidden=with_hidden)
+        )
+    past = await as_of.search(butler.database, tenant, probe, with_hidden=with_hidden)
+    return Candidates(found=past.then, missing=missing_words(past.wordless))
 
 
 def missing_words(wordless: dict[str, int]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from memory_butler.operations.once import fingerprint, first_answer, keep_answer
 from memory_butler.policy import identifiers, reach
 from memory_butler.policy.admission import NAME_CHARACTERS, clean_text, normal_name, optional_label
 from memory_butler.policy.wording import one_line, spoken
-from memory_butler.store import events, forgetting
+from memory_butler.store import aliases, events, forgetting
 from memory_butler.store.database import Row, Session
 from memory_butler.store.events import Change, Trail
 
@@ -37,7 +37,8 @@ class Touched:
 class Forgetting:
     """What would be forgotten, or what was, and under which group that can be undone.
 
-    `names` are those a subject goes by; `mentions` says how many more memories name it in passing, up to the limit.
+    `names` are those a subject goes by; `mentions` says how many more memories name it in passing, up to the limit;
+    `aliases` are other names of subjects that go, too.
     """
 
     dry_run: bool
@@ -45,6 +46,7 @@ class Forgetting:
     group_id: UUID | None = None
     names: tuple[str, ...] = ()
     mentions: int | None = None
+    aliases: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ async def forget_about(
         first = await first_answer(session, caller, key, digest, now)
         if first:
             return _from_json(first)
-        done = await _forget(session, trail(butler, caller, now, grouped=True), found.touched, why)
+        done = await _forget(session, trail(butler, caller, now, grouped=True), found, why)
         await keep_answer(session, butler, caller, key=key, digest=digest, response=_to_json(done), now=now)
         return done
 
@@ -102,18 +104,21 @@ async def _find(butler: Butler, tenant: str, wanted: _Wanted, *, hint: bool) -> 
     """What is to be forgotten, each with all its reasons. Memories never change their words, so it stays true."""
     found: dict[UUID, Touched] = {}
     names: list[str] = []
+    called: dict[UUID, None] = {}
     if wanted.subject is not None:
         async with butler.database.read(tenant) as session:
             names = await forgetting.names_of(session, normal_name(wanted.subject))
             rows = await forgetting.about_subject(session, names, wanted.reach, MOST + 1)
+            called |= dict.fromkeys(await aliases.ids_of_subjects(session, names, MOST + 1))
         found = {row["id"]: _touched(row, ["is about it"]) for row in rows}
     if wanted.text is not None:
+        called |= dict.fromkeys(await _called(butler, tenant, wanted.text))
         async for entry in _naming(butler, tenant, wanted.reach, wanted.text):
             known = found.get(entry.id)
             found[entry.id] = replace(entry, why=(*known.why, *entry.why)) if known else entry
             if len(found) > MOST:
                 break
-    if len(found) > MOST:
+    if max(len(found), len(called)) > MOST:
         raise InvalidInput(
             f"More than {MOST:,} memories are about this, too many to forget at once; nothing was changed.",
             recovery="Narrow it down: a whole name, an address or a number instead of a word that many memories hold.",
@@ -122,8 +127,19 @@ async def _find(butler: Butler, tenant: str, wanted: _Wanted, *, hint: bool) -> 
         dry_run=True,
         touched=tuple(sorted(found.values(), key=lambda entry: (SHOWN_ORDER.index(entry.type), entry.id))),
         names=tuple(names),
+        aliases=tuple(called),
         mentions=await _mentions(butler, tenant, wanted, set(found)) if hint else None,
     )
+
+
+async def _called(butler: Butler, tenant: str, identifier: str) -> list[UUID]:
+    """Other names of subjects that hold the identifier as a whole, or whose subject does."""
+    async with butler.database.read(tenant) as session:
+        return [
+            row["id"]
+            async for row in aliases.each(session)
+            if _any_names((row["alias_label"], row["subject"], spoken(row["subject"])), identifier)
+        ]
 
 
 async def _mentions(butler: Butler, tenant: str, wanted: _Wanted, known: set[UUID]) -> int | None:
@@ -148,21 +164,21 @@ async def _naming(butler: Butler, tenant: str, reached: Reach, identifier: str) 
             yield _touched(row, where)
 
 
-async def _forget(session: Session, marks: Trail, found: Sequence[Touched], why: str | None) -> Forgetting:
+async def _forget(session: Session, marks: Trail, found: Forgetting, why: str | None) -> Forgetting:
     """Retract what was found, as far as it is still in use. The lines are left out of the answer: what was asked to be
     forgotten is not repeated, here or with the idempotency key."""
     live: set[UUID] = set()
     for kind in MemoryType:
-        ids = [entry.id for entry in found if entry.type is kind]
+        ids = [entry.id for entry in found.touched if entry.type is kind]
         live |= await forgetting.retract(session, kind, ids) if ids else set()
-    done = tuple(replace(entry, line=None) for entry in found if entry.id in live)
-    if not done:
+    done = tuple(replace(entry, line=None) for entry in found.touched if entry.id in live)
+    named = await aliases.retract(session, found.aliases)
+    if not done and not named:
         return Forgetting(dry_run=False, touched=())
-    changes = [
-        Change(entry.type, entry.id, "retracted", await events.reason_of(session, entry.id, why)) for entry in done
-    ]
+    gone = [(str(entry.type), entry.id) for entry in done] + [(events.ALIAS, alias) for alias in named]
+    changes = [Change(kind, id, "retracted", await events.reason_of(session, id, why)) for kind, id in gone]
     await events.record(session, marks, changes)
-    return Forgetting(dry_run=False, touched=done, group_id=marks.group_id)
+    return Forgetting(dry_run=False, touched=done, group_id=marks.group_id, aliases=tuple(named))
 
 
 def _any_names(texts: Iterable[str], identifier: str) -> bool:
@@ -205,7 +221,8 @@ def _touched(row: Row, why: Sequence[str]) -> Touched:
 
 def _to_json(done: Forgetting) -> dict[str, Any]:
     touched = [[entry.type, str(entry.id), entry.ref, *entry.why] for entry in done.touched]
-    return {"group_id": str(done.group_id) if done.group_id else None, "touched": touched}
+    named = [str(alias) for alias in done.aliases]
+    return {"group_id": str(done.group_id) if done.group_id else None, "touched": touched, "aliases": named}
 
 
 def _from_json(kept: dict[str, Any]) -> Forgetting:
@@ -216,4 +233,5 @@ def _from_json(kept: dict[str, Any]) -> Forgetting:
             Touched(type=MemoryType(kind), id=UUID(id), ref=ref, why=tuple(why))
             for kind, id, ref, *why in kept["touched"]
         ),
+        aliases=tuple(map(UUID, kept.get("aliases", []))),
     )

@@ -14,7 +14,7 @@ from memory_butler.policy.admission import Handle, parse_handle
 from memory_butler.policy.lifecycle import is_exempt
 from memory_butler.policy.tiers import tier_of
 from memory_butler.settings import Settings
-from memory_butler.store import episodes, events, facts, links, rules, undo
+from memory_butler.store import aliases, episodes, events, facts, links, rules, undo
 from memory_butler.store.database import Session
 
 
@@ -34,6 +34,7 @@ async def look(
         memory = await require(session, caller, wanted)
         around = await links.around(session, memory.id)
         chain = await facts.chain(session, memory.id) if isinstance(memory, Fact) else []
+        also_called = await aliases.of_subject(session, memory.subject) if isinstance(memory, Fact) else []
         history = await events.of_memory(session, memory.id)
         known = await undo.around(session, memory.id)
         if bump:
@@ -54,6 +55,7 @@ async def look(
         events=tuple(history),
         story=_told(history, known),
         outlook=story.outlook(memory, now, **prospects),
+        aliases=tuple(also_called),
     )
 
 

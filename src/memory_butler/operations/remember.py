@@ -1,7 +1,8 @@
 """Remember: store an episode, a fact, a rule, or a note that becomes one of the first two."""
 
 import hashlib
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -38,11 +39,12 @@ from memory_butler.policy.admission import (
     parse_handle,
 )
 from memory_butler.policy.maturity import warning
+from memory_butler.policy.names import name_key
 from memory_butler.policy.references import short_reference
 from memory_butler.policy.tiers import PERMANENCE_OF_NOTE
 from memory_butler.policy.upkeep import first_importance
 from memory_butler.policy.wording import note_predicate
-from memory_butler.store import episodes, events, facts, links, rules, search_index
+from memory_butler.store import aliases, episodes, events, facts, links, rules, search_index
 from memory_butler.store.database import Session
 from memory_butler.store.events import Change, Trail
 
@@ -116,12 +118,15 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
         digest = content_hash(new.content)
         known = await facts.find_known(session, new, digest=digest, **names)
         decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)
-        marks = trail(butler, caller, now, grouped=isinstance(decision, supersession.Replaces))
+        grouped = isinstance(decision, supersession.Replaces) or bool(new.aliases)
+        marks = trail(butler, caller, now, grouped=grouped)
         seen = await _source(session, caller, new.source_episode)
         source = seen.id if seen else None
         await session.send("database.register_butler", butler=caller.principal.butler, now=now)
         if isinstance(decision, supersession.Restates):
-            return await _restate(session, marks, decision.known, source)
+            stored = await _restate(session, marks, decision.known, source)
+            await _name(session, marks, names["subject"], new.aliases)
+            return stored
         old = decision.old if isinstance(decision, supersession.Replaces) else None
         memory_id, ref = butler.make_id(now), short_reference(session.last_ref)
         if old:
@@ -147,6 +152,7 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
         if old:
             changes.insert(0, Change(MemoryType.FACT, old.id, "superseded"))
         await events.record(session, marks, changes)
+        await _name(session, marks, names["subject"], new.aliases)
         return Stored(
             type=MemoryType.FACT,
             id=memory_id,
@@ -155,7 +161,35 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
             superseded_ref=old.ref if old else None,
         )
 
-    return await write_once(butler, caller, new.idempotency_key, fingerprint("fact", new), work, refs=1)
+    return await write_once(butler, caller, new.idempotency_key, _fingerprint(new), work, refs=1)
+
+
+def _fingerprint(new: NewFact) -> bytes:
+    """A fact without other names is the request it was before there were any."""
+    asked = asdict(new)
+    if not new.aliases:
+        del asked["aliases"]
+    return fingerprint("fact", asked)
+
+
+async def _name(session: Session, marks: Trail, subject: str, labels: Sequence[str]) -> None:
+    """Give a subject its other names, each with an event of its own; those it has already stay as they are."""
+    changes = []
+    for label in labels:
+        new_id = marks.make_id(marks.now)
+        named = await aliases.insert(
+            session,
+            id=new_id,
+            subject=subject,
+            alias=name_key(label),
+            alias_label=label,
+            now=marks.now,
+            request_id=marks.lineage.request_id,
+        )
+        if named:
+            changes.append(Change(events.ALIAS, named, "created" if named == new_id else "restored"))
+    if changes:
+        await events.record(session, marks, changes)
 
 
 async def rule(butler: Butler, new: NewRule, caller: Caller | None = None) -> Stored:

@@ -18,11 +18,12 @@ from memory_butler.policy.undo import CHANGED, Settled, Walk
 from memory_butler.store import events
 from memory_butler.store import undo as store
 from memory_butler.store.database import Session
-from memory_butler.store.events import Change, Trail
+from memory_butler.store.events import ALIAS, Change, Trail
 from memory_butler.store.undo import Named, Restoring
 
 # So many events are undone in one transaction: together or not at all.
 BATCH = 1000
+KINDS = (*MemoryType, ALIAS)
 SHOWN = 100
 REASONS = 3
 WHERE_IDS_ARE = "memory_get shows the ids of a memory's events and of their groups; a sweep's report names its group."
@@ -126,11 +127,9 @@ def _undoable(named: Named | None, wanted: UUID) -> Named:
             f"There is no event or group {wanted}.",
             recovery=WHERE_IDS_ARE,
         )
-    if named.event_id and named.entity_type not in set(MemoryType):
+    if named.event_id and named.entity_type not in KINDS:
         raise InvalidInput(
-            "That a memory was referred to cannot be undone: it says nothing about the memory."
-            if named.entity_type == "reference"
-            else f"An event about an {named.entity_type} cannot be undone.",
+            "That a memory was referred to cannot be undone: it says nothing about the memory.",
             recovery="Undo an event that changed a memory; memory_get shows them.",
         )
     return named
@@ -288,12 +287,12 @@ async def _apply(session: Session, marks: Trail, tally: Tally, undoing: Sequence
             settled, extra = judged.settled, extra | judged.extra
             evidence.append((past.entity_id, judged.evidence))
         _note(tally, past, settled)
-        kind = MemoryType(past.entity_type)
+        kind = past.entity_type
         changes.append(Change(kind, past.entity_id, "undone", extra, undoes=past.id))
         restorings.append((kind, _restoring(past, settled)))
     for in_use in (False, True):
-        for kind in MemoryType:
-            chosen = [one for of, one in restorings if of is kind and (one.validity in LIVE) is in_use]
+        for kind in KINDS:
+            chosen = [one for of, one in restorings if of == kind and (one.validity in LIVE) is in_use]
             if chosen:
                 await store.restore(session, kind, chosen, marks.now)
     for rule_id, left in evidence:

@@ -37,9 +37,11 @@ REASON_CHARACTERS = 1_000
 QUERY_CHARACTERS = 100_000
 LABEL_CHARACTERS = 200
 TAGS = 20
+ALIASES = 20
 TAG_CHARACTERS = 64
 METADATA_BYTES = 16_384
 SEARCH_LIMIT = 100
+EXPAND_LIMIT = 5
 BUDGET_TOKENS = 200_000
 
 _GAPS = re.compile(r"[\s_\-‐-―]+")
@@ -144,6 +146,25 @@ def clean_tags(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clean_text(tag, "a tag", TAG_CHARACTERS).casefold() for tag in values))
 
 
+def clean_aliases(values: Sequence[str], subject: str) -> tuple[str, ...]:
+    """Other names of a subject: each once, and not the subject's own."""
+    if isinstance(values, str) or len(values) > ALIASES:
+        raise InvalidInput(f"aliases must be a list of at most {ALIASES} names.")
+    labels = [clean_text(alias, "an alias", NAME_CHARACTERS) for alias in values]
+    found = {normal_name(subject): subject}
+    for label in labels:
+        found.setdefault(_bounded_name("an alias", label), label)
+    return tuple(found.values())[1:]
+
+
+def _bounded_name(name: str, label: str) -> str:
+    """The normal form of a name, which folding may have made longer than the name."""
+    found = normal_name(label)
+    if len(found) > NAME_CHARACTERS * 2:
+        raise InvalidInput(f"{name} is too long.")
+    return found
+
+
 def clean_metadata(value: dict[str, Any]) -> dict[str, Any]:
     """Metadata as it will come back: plain JSON, every key a text."""
     if not isinstance(value, dict):
@@ -218,9 +239,8 @@ def admit_fact(new: NewFact) -> NewFact:
         idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
     )
     for name, label in (("subject", fact.subject), ("predicate", fact.predicate)):
-        if len(normal_name(label)) > NAME_CHARACTERS * 2:
-            raise InvalidInput(f"{name} is too long.")
-    return fact
+        _bounded_name(name, label)
+    return replace(fact, aliases=clean_aliases(new.aliases, fact.subject))
 
 
 def admit_rule(new: NewRule) -> NewRule:
@@ -250,8 +270,21 @@ def admit_note(new: NewNote) -> NewNote:
 def admit_question(question: Question) -> Question:
     types = tuple(dict.fromkeys(choose(MemoryType, kind, "types") for kind in question.types))
     tier = None if question.tier is None else tier_named(question.tier)
+    expand = whole_number(question.expand, "expand", 0, EXPAND_LIMIT)
+    if expand and question.as_of is not None:
+        raise InvalidInput(
+            "expand shows what stands around a memory now; it is not offered as of another moment.",
+            recovery="Leave out expand, or leave out as_of to read what holds now.",
+        )
+    time_from, time_to = moment(question.time_from, "time_from"), moment(question.time_to, "time_to")
+    if time_from and time_to and time_from >= time_to:
+        raise InvalidInput("time_from is not before time_to.", recovery="Swap them, or leave one out.")
     return replace(
         question,
+        time_from=time_from,
+        time_to=time_to,
+        min_relevance=None if question.min_relevance is None else share(question.min_relevance, "min_relevance"),
+        expand=expand,
         query=clean_text(question.query, "query", QUERY_CHARACTERS),
         types=types_in(tier, types) if tier else types or tuple(MemoryType),
         tier=tier,

@@ -1,22 +1,25 @@
 """How a memory's text is cut into passages, each with a vector of its own.
 
-One vector blurs a long text, and a sentence alone forgets whose it is. So a short text stays whole, a longer one
-becomes its sentences, and every passage keeps the speaker ("Name: …") it stands under. A memory matches as well as its
-best passage. What this gives is measured in docs/why.md.
+One vector blurs a long text. So a short text stays whole and a longer one becomes its sentences; a memory matches as
+well as its best passage. Who speaks ("Name: …") is left out: two texts are not alike because both begin with "Anna:",
+and whom a memory is about is matched by name, see names.py. What this gives is measured in docs/why.md.
 """
 
 import re
 from bisect import bisect_right
 from itertools import pairwise
 
-PASSAGE_POLICY_VERSION = 1
+from memory_butler.policy.labels import FENCE, Label, labels
+from memory_butler.policy.names import is_speaker, looks_like_name
+from memory_butler.policy.wording import spoken
+
+PASSAGE_POLICY_VERSION = 2
 # In UTF-8 bytes, because a character of Chinese says more than one of English.
 SHORT_TEXT_BYTES = 120
 MIN_PASSAGE_BYTES = 20
 # In thirds of a token, guessed high by _cost: the model reads 256 tokens.
 MAX_PASSAGE_COST = 720
 MAX_PASSAGES = 64
-MAX_LABEL_CHARACTERS = 40
 
 Span = tuple[int, int]
 
@@ -24,36 +27,61 @@ TERMINATORS = ".!?…؟।"
 CLOSERS = "\"'”’»)]}*_`"
 # Neither branch can fail once it has begun, so the scan stays linear whatever the text.
 BREAK = re.compile(r"\s+|[。！？｡]+[」』）】”’\"')\]]*")
-LINE = re.compile(r"\n\s*")
-FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-LABEL = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2}(?::\s|：)")
 
 
 def cut_passages(text: str, *, head: str = "") -> list[str]:
-    """The passages of `text`: 1 to MAX_PASSAGES, none empty, together all of it; none at all if it is blank.
+    """The passages of `text`: 1 to MAX_PASSAGES, none empty, together all that is said in it; none if it is blank.
 
-    `head` (for a fact its subject and predicate) is put before each of them. Text beyond what MAX_PASSAGES hold makes
-    passages longer than the model reads; their ends then count for the keyword search only.
+    `head` (for a fact what it is about) is put before each of them. Text beyond what MAX_PASSAGES hold makes passages
+    longer than the model reads; their ends then count for the keyword search only.
     """
     text, prefix = text.strip(), f"{head.strip()} " if head.strip() else ""
     if not text:
         return [prefix.strip()] if prefix else []
-    labels = _labels(text)
-    starts = [start for start, _ in labels]
-    passages = []
-    for start, end in passage_spans(text):
-        position = bisect_right(starts, start) - 1
-        label = labels[position][1] if position >= 0 and starts[position] < start else ""
-        passages.append(f"{prefix}{label}{text[start:end].strip()}")
-    return list(dict.fromkeys(passages))
+    speech = _Speech(text)
+    said = [speech.between(*span).strip() for span in _spans(speech)]
+    return list(dict.fromkeys(f"{prefix}{passage}" for passage in said if passage)) or [f"{prefix}{text}"]
 
 
 def passage_spans(text: str) -> list[Span]:
     """Where the passages of a stripped text begin and end: in order, without a gap."""
-    if _size(text) <= SHORT_TEXT_BYTES:
+    return _spans(_Speech(text))
+
+
+def passage_head(subject: str | None, predicate: str | None) -> str:
+    """What a fact is about, as far as that belongs to its meaning: a name does not."""
+    if subject is None or predicate is None:
+        return ""
+    return f"{spoken(predicate)}:" if looks_like_name(subject) else f"{spoken(subject)} {spoken(predicate)}:"
+
+
+class _Speech:
+    """A text, its labels, and what is said in it apart from who says it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        found = labels(text)
+        self.turns = {label.start for label in found}
+        self._speakers: list[Label] = [label for label in found if is_speaker(label)]
+        self._starts = [label.start for label in self._speakers]
+
+    def between(self, start: int, end: int) -> str:
+        """The text from here to there without the labels of its speakers."""
+        parts = []
+        for label in self._speakers[max(0, bisect_right(self._starts, start) - 1) :]:
+            if label.start >= end:
+                break
+            parts.append(self.text[start : max(start, label.start)])
+            start = max(start, min(label.end, end))
+        return "".join([*parts, self.text[start:end]])
+
+
+def _spans(speech: _Speech) -> list[Span]:
+    text = speech.text
+    if _size(speech.between(0, len(text))) <= SHORT_TEXT_BYTES:
         return [(0, len(text))] if text else []
     pieces: list[Span] = []
-    for start, end in (piece for span in _joined_short(text) for piece in _split_long(text, span)):
+    for start, end in (piece for span in _joined_short(speech) for piece in _split_long(text, span)):
         if text[start:end].isspace():
             pieces[-1] = (pieces[-1][0], end)
         else:
@@ -90,21 +118,20 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     return gap.count("\n") > 1 or not wrapped
 
 
-def _joined_short(text: str) -> list[Span]:
+def _joined_short(speech: _Speech) -> list[Span]:
     """Fragments ("Hey!", "1.") go with what follows, a last one with what precedes, but never with another speaker."""
-    labelled = {start for start, _ in _labels(text)}
     joined: list[Span] = []
-    for start, end in pairwise(_boundaries(text)):
-        dangling = end == len(text) and _is_short(text, (start, end))
-        if joined and start not in labelled and (dangling or _is_short(text, joined[-1])):
+    for start, end in pairwise(_boundaries(speech.text)):
+        dangling = end == len(speech.text) and _is_short(speech, (start, end))
+        if joined and start not in speech.turns and (dangling or _is_short(speech, joined[-1])):
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((start, end))
     return joined
 
 
-def _is_short(text: str, span: Span) -> bool:
-    return _size(text[slice(*span)].strip()) < MIN_PASSAGE_BYTES
+def _is_short(speech: _Speech, span: Span) -> bool:
+    return _size(speech.between(*span).strip()) < MIN_PASSAGE_BYTES
 
 
 def _size(text: str) -> int:
@@ -144,15 +171,3 @@ def _joined_evenly(spans: list[Span]) -> list[Span]:
         place = start * MAX_PASSAGES // length
         joined[place] = (joined[place][0] if place in joined else start, end)
     return list(joined.values())
-
-
-def _labels(text: str) -> list[tuple[int, str]]:
-    """Each "Name: " that begins a line outside code, and where it stands."""
-    fences = [match.start() for match in FENCE.finditer(text)]
-    starts = [0, *(match.end() for match in LINE.finditer(text))]
-    found = (
-        (start, LABEL.match(text[start : start + MAX_LABEL_CHARACTERS]))
-        for start in starts
-        if bisect_right(fences, start) % 2 == 0
-    )
-    return [(start, match.group().rstrip() + " ") for start, match in found if match]

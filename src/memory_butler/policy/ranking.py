@@ -1,12 +1,15 @@
-"""How a score is computed.
+"""How an answer comes about.
 
-1. The two lists, by meaning and by words, are ranked on their raw scores.
-2. They are fused by weighted reciprocal ranks (k = 60): a list a memory is not on contributes nothing.
-3. *Relevance*, between 0 and 1, follows from the place in the fused order: the first has 1, and it falls towards 0,
-   steeply at first. The fused values themselves will not do: neighbours differ by a percent, and importance would
-   decide everything.
-4. score = 0.4 relevance + 0.3 importance + 0.2 recency + 0.1 effective confidence, rounded before it orders anything.
-5. Order: score, then newest, then id.
+1. *Two lists.* The database returns the best by meaning and the best by words. Each is ranked on its raw scores.
+2. *Fusion.* They are fused by weighted reciprocal ranks (k = 60): a list a memory is not on contributes nothing.
+3. *Second look.* The judge (judge.py), or a cross-encoder in its place, weighs each candidate by everything that is
+   known of it. Without a second look the fused order stands.
+4. *Relevance.* How likely each bears on the question at all, between 0 and 1; what is below the limit is not returned.
+5. *Fit.* How relevant it is compared with the best, which has 1. In an order without votes fit follows from the place
+   and falls towards 0, steeply at first: fused values of neighbours differ by a percent, and importance would decide
+   everything.
+6. *Score* = 0.4 fit + 0.3 importance + 0.2 recency + 0.1 effective confidence, rounded before it orders anything.
+7. *Order*: score, then newest, then id. At last what says the same collapses (diversity.py).
 """
 
 import math
@@ -15,11 +18,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory_butler.models import Hit, Maturity, MemoryType, Mode, Ranked, ScoreParts
+from memory_butler.policy import judge
+from memory_butler.policy.asking import Asking
 from memory_butler.policy.confidence import anchor, effective_confidence
 from memory_butler.policy.maturity import IMPORTANCE_OF_MATURITY
 
 RRF_K = 60
-# How steeply relevance falls with the place: the fifth of a hundred has 0.77, the tenth 0.58, the fiftieth 0.12.
+# How steeply fit falls with the place: the fifth of a hundred has 0.77, the tenth 0.58, the fiftieth 0.12.
 PLACE_K = 15
 TIE = 1e-12
 DIGITS = 6
@@ -37,19 +42,53 @@ class RankingRules:
     semantic_weight: float
     keyword_weight: float
     recency_half_life_days: float
+    with_judge: bool = True
 
 
-def rank(hits: Sequence[Hit], mode: Mode, rules: RankingRules, now: datetime) -> list[Ranked]:
-    """Every candidate with its score and the parts of it, best first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lists:
+    """Where each candidate stands: on the list by meaning, on the one by words, and on both fused."""
+
+    semantic: list[int | None]
+    keyword: list[int | None]
+    fused: list[int | None]
+
+
+def fuse(hits: Sequence[Hit], mode: Mode, rules: RankingRules) -> Lists:
+    """Stage one: the places on both lists, and on the fusion of the two."""
     nowhere: list[int | None] = [None] * len(hits)
     semantic = _places([hit.semantic_score for hit in hits]) if mode is not Mode.KEYWORD else nowhere
     keyword = _places([hit.keyword_score for hit in hits]) if mode is not Mode.SEMANTIC else nowhere
-    relevance = _relevance(semantic, keyword, rules)
-    ranked = [
-        Ranked(hit, _parts(hit, (by_meaning, by_words), relevant, rules, now))
-        for hit, by_meaning, by_words, relevant in zip(hits, semantic, keyword, relevance, strict=True)
-        if by_meaning or by_words
+    fused = [
+        (rules.semantic_weight / (RRF_K + by_meaning) if by_meaning else 0.0)
+        + (rules.keyword_weight / (RRF_K + by_words) if by_words else 0.0)
+        for by_meaning, by_words in zip(semantic, keyword, strict=True)
     ]
+    return Lists(semantic=semantic, keyword=keyword, fused=_places([value or None for value in fused]))
+
+
+def rank(
+    hits: Sequence[Hit],
+    asking: Asking,
+    mode: Mode,
+    rules: RankingRules,
+    now: datetime,
+    *,
+    second_look: Sequence[float | None] | None = None,
+) -> list[Ranked]:
+    """Every candidate with its score and the parts of it, best first. `second_look` has a cross-encoder's scores."""
+    lists = fuse(hits, mode, rules)
+    votes = [judge.vote(signals) for signals in judge.signals_of(hits, asking)]
+    best = max((vote for vote, place in zip(votes, lists.fused, strict=True) if place), default=0.0)
+    by_votes = second_look is None and rules.with_judge and mode is Mode.HYBRID
+    places = lists.fused if second_look is None else _looked_again(lists.fused, second_look)
+    most = judge.relevance(best, best, asking)
+    ranked = []
+    for at, (hit, place) in enumerate(zip(hits, places, strict=True)):
+        if place is not None:
+            likely = judge.relevance(votes[at], best, asking)
+            fit = likely / most if by_votes else _fit_of_place(place, len(hits))
+            ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
     return sorted(ranked, key=lambda r: (-r.parts.score, -r.hit.created_at.timestamp(), r.hit.id))
 
 
@@ -82,32 +121,36 @@ def _places(scores: Sequence[float | None]) -> list[int | None]:
     return places
 
 
-def _relevance(semantic: Sequence[int | None], keyword: Sequence[int | None], rules: RankingRules) -> list[float]:
-    """Relevance by the place in the order of the fused reciprocal ranks."""
-    fused = [
-        (rules.semantic_weight / (RRF_K + by_meaning) if by_meaning else 0.0)
-        + (rules.keyword_weight / (RRF_K + by_words) if by_words else 0.0)
-        for by_meaning, by_words in zip(semantic, keyword, strict=True)
-    ]
-    places = _places([value or None for value in fused])
-    last = 1 / (PLACE_K + len(fused) + 1)
-    return [(1 / (PLACE_K + place) - last) / (1 / (PLACE_K + 1) - last) if place else 0.0 for place in places]
+def _fit_of_place(place: int, candidates: int) -> float:
+    last = 1 / (PLACE_K + candidates + 1)
+    return (1 / (PLACE_K + place) - last) / (1 / (PLACE_K + 1) - last)
+
+
+def _looked_again(fused: Sequence[int | None], scores: Sequence[float | None]) -> list[int | None]:
+    """The places by a cross-encoder's scores; what it did not look at stays behind what it did, in the fused order."""
+    behind = min((score for score in scores if score is not None), default=0.0) - 1
+    return _places(
+        [
+            None if place is None else (behind - place if score is None else score)
+            for place, score in zip(fused, scores, strict=True)
+        ]
+    )
 
 
 def _parts(
-    hit: Hit, ranks: tuple[int | None, int | None], relevance: float, rules: RankingRules, now: datetime
+    hit: Hit, ranks: tuple[int | None, int | None], fit_and_relevance: tuple[float, float], rules: RankingRules,
+    now: datetime,
 ) -> ScoreParts:
+    fit, relevance = fit_and_relevance
     importance = importance_of(hit)
     recency = recency_of(hit, rules.recency_half_life_days, now)
     confidence = confidence_of(hit, now)
     score = (
-        rules.relevance * relevance
-        + rules.importance * importance
-        + rules.recency * recency
-        + rules.confidence * confidence
+        rules.relevance * fit + rules.importance * importance + rules.recency * recency + rules.confidence * confidence
     )
     return ScoreParts(
         score=round(score, DIGITS),
+        fit=round(fit, DIGITS),
         relevance=round(relevance, DIGITS),
         importance=importance,
         recency=round(recency, DIGITS),

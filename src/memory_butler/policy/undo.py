@@ -134,10 +134,11 @@ class Walk:
 
 
 def _outcome(past: Past, now: datetime) -> Settled | Unreachable:
-    if past.entity_type not in set(MemoryType):
-        return Unreachable(f"an event about an {past.entity_type} cannot be undone")
     if not past.is_unchanged or past.stands is None:
         return Unreachable(CHANGED)
+    if past.entity_type not in set(MemoryType):
+        # Another name of a subject: it is in use or withdrawn, and time does nothing to it.
+        return Settled(past.before.validity if past.before else Validity.RETRACTED)
     kind = MemoryType(past.entity_type)
     return settle(kind, past.stands, past.before, now, takes_back_confirmation=past.is_confirmation)
 

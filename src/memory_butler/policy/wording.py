@@ -17,7 +17,7 @@ _FORGED = re.compile(
     r"[\[［【〔]\s*((?:fact|rule|episode)s?\s*[:：][^\[\]［］【】〔〕]{0,40})[\]］】〕]?", re.IGNORECASE
 )
 # Scripts written without spaces, which the text search would take for one long word.
-_UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
+UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
 # A note's predicate carries the hash of its content, which says nothing to anybody.
 _NOTE = re.compile(r"note:[0-9a-f]{12}")
 
@@ -53,7 +53,7 @@ def indexed_words(text: str, tags: Sequence[str]) -> str:
 
 def searched_words(text: str) -> str:
     """Text as words can be found in it: a character of Chinese or Japanese counts as a word."""
-    return _UNSPACED.sub(r" \1 ", text)
+    return UNSPACED.sub(r" \1 ", text)
 
 
 def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
@@ -63,6 +63,12 @@ def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
         safe = "".join(" " if unicodedata.category(char) in _UNSAFE else char for char in text)
     line = _MARKERS.sub("", _FORGED.sub(r"(\1)", " ".join(safe.split()))) or "…"
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd …"""
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def day(moment: datetime) -> str:

@@ -7,7 +7,6 @@ statement that every search runs, reading those tables instead of the live ones.
 from dataclasses import dataclass, replace
 
 from memory_butler.errors import TargetUnavailable
-from memory_butler.models import Hit
 from memory_butler.store import search_index
 from memory_butler.store.database import Database, Session
 from memory_butler.store.replay import FIRST_ID, LAST_ID
@@ -21,6 +20,7 @@ ROOMS = (
     "as_of.make_facts",
     "as_of.make_rules",
     "as_of.make_episodes",
+    "as_of.index_sessions",
     "as_of.make_aliases",
     "as_of.make_references",
     "as_of.make_wordless",
@@ -32,10 +32,9 @@ ROOMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The candidates of a search in the past, how many were hidden and by what, and how many are gone by now."""
+    """What a search in the past found, and how many memories of that time are gone by now."""
 
-    hits: list[Hit]
-    hidden: dict[str, int]
+    then: search_index.Found
     wordless: dict[str, int]
 
 
@@ -52,9 +51,9 @@ async def search(database: Database, tenant: str, probe: Probe, *, with_hidden: 
         await session.send("as_of.measure")
         await session.send("as_of.fill_tenants", now=probe.now)
         cursor = await search_index.ask(session, probe, with_hidden=with_hidden)
-        hits, hidden = search_index.sorted_out(await cursor.fetchall())
+        then = search_index.sorted_out(await cursor.fetchall())
         gone = await session.all("as_of.wordless")
-    return Found(hits=hits, hidden=hidden, wordless={row["entity_type"]: row["count"] for row in gone})
+    return Found(then=then, wordless={row["entity_type"]: row["count"] for row in gone})
 
 
 async def _require_room(session: Session) -> None:

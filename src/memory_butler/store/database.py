@@ -112,6 +112,7 @@ class Database:
 
     def __init__(self, settings: Settings, embedded: EmbeddedPostgres | None) -> None:
         self._settings = settings
+        self.index_rules = settings.vector_index
         self.embedded = embedded
         self.names = Names(schema=settings.db_schema, app_role=settings.app_role)
         self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None

@@ -1,9 +1,11 @@
-"""Which models made the vectors."""
+"""Which models made the vectors, and which vectors are to be made anew."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 
-from memory_butler.store.database import Database
+from memory_butler.store.database import Database, Row, Session
 
 
 class Version(Protocol):
@@ -28,3 +30,13 @@ async def ensure(database: Database, tenant: str, version: Version, passage_poli
             row = await session.one("database.find_embedding_version", **named)
     assert row
     return int(row["id"])
+
+
+async def outdated(session: Session, version: int, after: UUID, limit: int) -> list[Row]:
+    """The next memories by id that are indexed under another version, with their words."""
+    return await session.all("embedding_versions.outdated", version=version, after=after, limit=limit)
+
+
+async def present(session: Session, ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these memories are still there."""
+    return {row["id"] for row in await session.all("embedding_versions.present", ids=list(ids))}

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from memory_butler.models import Event, Lineage, MemoryType
+from memory_butler.models import Event, Lineage
 from memory_butler.store.database import Session
 from memory_butler.store.ids import MakeId
 
@@ -26,11 +26,15 @@ class Trail:
     group_id: UUID | None = None
 
 
+# What the log speaks of beside memories: another name of a subject.
+ALIAS = "alias"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """That a memory changed, and what came with it (links, an application, a tombstone)."""
+    """That a memory or a name changed, and what came with it (links, an application, a tombstone)."""
 
-    type: MemoryType
+    type: str
     id: UUID
     event: str
     extra: dict[str, Any] = field(default_factory=dict)

@@ -1,10 +1,12 @@
 """Named queries: one `.sql` file per noun, each query with a name and a line of purpose.
 
-What several queries of a file, or several places of one, have in common stands above them as a named *part*; `{name}`
-puts it in.
+What several queries, or several places of one, have in common stands above them as a named *part*; `{name}` puts it
+in, and `{noun.name}` a part of another file.
 """
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -40,25 +42,36 @@ class Names:
         return text
 
 
-@cache
-def _sources() -> dict[str, str]:
+def _blocks() -> Iterator[tuple[str, str, str, str]]:
+    """The noun of every part and query, which of the two it is, its name and its words."""
     folder = files("memory_butler.store") / "sql"
-    found: dict[str, str] = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if not file.name.endswith(".sql"):
             continue
         text = file.read_text(encoding="utf-8")
         heads = list(_HEAD.finditer(text))
-        parts: dict[str, str] = {}
         for head, following in zip(heads, [*heads[1:], None], strict=True):
             body = text[head.end() : following.start() if following else len(text)].strip().removesuffix(";")
-            for part, words in parts.items():
-                body = body.replace("{" + part + "}", words)
-            if head[1] == "part":
-                parts[head[2]] = body
-            else:
-                found[f"{file.name.removesuffix('.sql')}.{head[2]}"] = body
-    return found
+            yield file.name.removesuffix(".sql"), head[1], head[2], body
+
+
+def _with_parts(body: str, parts: Mapping[str, str]) -> str:
+    for name, words in parts.items():
+        body = body.replace("{" + name + "}", words)
+    return body
+
+
+@cache
+def _sources() -> dict[str, str]:
+    blocks = list(_blocks())
+    own: dict[str, dict[str, str]] = defaultdict(dict)
+    for noun, kind, name, body in blocks:
+        if kind == "part":
+            own[noun][name] = _with_parts(body, own[noun])
+    shared = {f"{noun}.{name}": words for noun, parts in own.items() for name, words in parts.items()}
+    return {
+        f"{noun}.{name}": _with_parts(body, own[noun] | shared) for noun, kind, name, body in blocks if kind == "name"
+    }
 
 
 @cache

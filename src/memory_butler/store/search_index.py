@@ -11,6 +11,7 @@ from psycopg import AsyncCursor
 
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Hit, MemoryType, Reach
+from memory_butler.store import vector_index
 from memory_butler.store.database import Database, Row, Session
 from memory_butler.store.vectors import as_vector
 
@@ -20,9 +21,11 @@ _TYPES = {str(kind): kind for kind in MemoryType}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """What a memory is found by: its words, and the vectors of its passages."""
+    """What a memory is found by: its words, the names it stands under or else answers to, its passages' vectors."""
 
     words: str
+    names: Sequence[str]
+    loose_names: Sequence[str]
     vectors: Sequence[Vector]
     embedding_version: int
     text_search: str
@@ -30,9 +33,13 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A search as the database sees it."""
+    """A search as the database sees it: `names` are keys in the question that may be names, `guessed` those that look
+    like it, `mentions` the names that were taken out of its words."""
 
     words: str
+    names: Sequence[str] = ()
+    guessed: Sequence[str] = ()
+    mentions: str = ""
     embedding: Vector | None
     embedding_version: int
     types: Sequence[MemoryType]
@@ -45,11 +52,34 @@ class Probe:
     now: datetime
     permanences: Sequence[str] | None = None
     maturities: Sequence[str] | None = None
+    time_from: datetime | None = None
+    time_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The raw candidates, which policy ranks; how many of the nearest are hidden, and by what; which keys of the
+    question are names to the tenant, which lead to memories though they may be words like any other, and which names
+    it has never heard of; and how many memories it has."""
+
+    hits: list[Hit]
+    hidden: dict[str, int]
+    names: frozenset[str] = frozenset()
+    loose_names: frozenset[str] = frozenset()
+    unheard: frozenset[str] = frozenset()
+    memories: int = 0
 
 
 async def add(session: Session, memory_type: MemoryType, memory_id: UUID, indexed: Indexed) -> None:
     named = {"memory_type": memory_type, "memory_id": memory_id}
-    await session.send("search_index.add_postings", config=indexed.text_search, words=indexed.words, **named)
+    await session.send(
+        "search_index.add_postings",
+        config=indexed.text_search,
+        words=indexed.words,
+        names=list(indexed.names),
+        loose_names=list(indexed.loose_names),
+        **named,
+    )
     for ordinal, vector in enumerate(indexed.vectors):
         await session.send(
             "search_index.add_passage",
@@ -78,26 +108,33 @@ async def require_text_search(session: Session, config: str) -> None:
         )
 
 
-async def search(
-    database: Database, tenant: str, probe: Probe, *, with_hidden: bool = False
-) -> tuple[list[Hit], dict[str, int]]:
-    """The raw candidates of both lists, which policy ranks; and how many of the nearest are hidden, and by what."""
-    async with database.read(tenant) as session:
+async def search(database: Database, tenant: str, probe: Probe, *, with_hidden: bool = False) -> Found:
+    """Everything that comes into question, in one round trip."""
+    async with vector_index.read(database, tenant, {**params(probe), "with_hidden": with_hidden}) as session:
         cursor = await ask(session, probe, with_hidden=with_hidden)
     return sorted_out(await cursor.fetchall())
 
 
 async def ask(session: Session, probe: Probe, *, with_hidden: bool) -> AsyncCursor[tuple[Any, ...]]:
-    return await session.send_for_tuples("search_index.search", with_hidden=with_hidden, **_params(probe))
+    return await session.send_for_tuples("search_index.search", with_hidden=with_hidden, **params(probe))
 
 
-def sorted_out(rows: Sequence[tuple[Any, ...]]) -> tuple[list[Hit], dict[str, int]]:
-    found = [Hit(_TYPES[row[0]], *row[1:]) for row in rows]
+def sorted_out(rows: Sequence[tuple[Any, ...]]) -> Found:
+    """The rows of the statement by what they are: candidates, hidden ones, and names."""
+    found = [Hit(_TYPES[row[0]], *row[1:]) for row in rows if row[0] in _TYPES]
     hidden = Counter(hit.hidden_by for hit in found if hit.hidden_by)
-    return [hit for hit in found if not hit.hidden_by], {why: hidden[why] for why in ("scope", "confidence")}
+    return Found(
+        hits=[hit for hit in found if not hit.hidden_by],
+        hidden={why: hidden[why] for why in ("scope", "confidence")},
+        names=frozenset(row[2] for row in rows if row[0] == "name" and row[14] == "name"),
+        loose_names=frozenset(row[2] for row in rows if row[0] == "name"),
+        unheard=frozenset(row[2] for row in rows if row[0] == "unheard"),
+        memories=next((row[12] for row in rows if row[0] == "tenant"), 0),
+    )
 
 
-def _params(probe: Probe) -> dict[str, Any]:
+def params(probe: Probe) -> dict[str, Any]:
+    """The probe as the parameters of the statement."""
     return {
         "with_facts": MemoryType.FACT in probe.types,
         "with_rules": MemoryType.RULE in probe.types,
@@ -109,10 +146,15 @@ def _params(probe: Probe) -> dict[str, Any]:
         "maturities": None if probe.maturities is None else list(probe.maturities),
         "config": probe.text_search,
         "words": probe.words,
+        "names": list(probe.names),
+        "guessed": list(probe.guessed),
+        "mentions": probe.mentions,
         "embedding": None if probe.embedding is None else as_vector(probe.embedding),
         "embedding_version": probe.embedding_version,
         "k1": probe.k1,
         "b": probe.b,
         "candidates": probe.candidates,
+        "time_from": probe.time_from,
+        "time_to": probe.time_to,
         "now": probe.now,
     }

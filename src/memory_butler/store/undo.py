@@ -8,12 +8,14 @@ from uuid import UUID
 
 from memory_butler.models import ConsolidationStatus, Maturity, MemoryType, Past, Standing, Validity
 from memory_butler.store.database import Row, Session
+from memory_butler.store.events import ALIAS
 
 NAMED_LATER = 3
-_RESTORE = {
+_RESTORE: dict[str, str] = {
     MemoryType.FACT: "undo.restore_facts",
     MemoryType.RULE: "undo.restore_rules",
     MemoryType.EPISODE: "undo.restore_episodes",
+    ALIAS: "undo.restore_aliases",
 }
 
 
@@ -70,7 +72,7 @@ async def look_up_by_key(session: Session) -> None:
     await session.send("undo.look_up_by_key")
 
 
-async def restore(session: Session, kind: MemoryType, memories: Sequence[Restoring], now: datetime) -> None:
+async def restore(session: Session, kind: str, memories: Sequence[Restoring], now: datetime) -> None:
     await session.send(
         _RESTORE[kind],
         ids=[memory.id for memory in memories],

@@ -19,6 +19,10 @@ CREATE TEMPORARY TABLE rules (LIKE {schema}.rules, PRIMARY KEY (tenant_id, id));
 -- Where episodes go as they were.
 CREATE TEMPORARY TABLE episodes (LIKE {schema}.episodes, PRIMARY KEY (tenant_id, id));
 
+-- name: index_sessions
+-- The episodes of a session in their order.
+CREATE INDEX ON {tables}.episodes (tenant_id, butler, session_id, observed_at, created_at, id);
+
 -- name: make_aliases
 -- Where other names of subjects go.
 CREATE TEMPORARY TABLE aliases (LIKE {schema}.aliases);

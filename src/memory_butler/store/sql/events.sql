@@ -23,6 +23,10 @@ WITH changed AS (
             jsonb_build_object('content', p.content, 'content_hash', p.content_hash, 'tags', p.tags,
                 'metadata', p.metadata)::text
         FROM {schema}.episodes p WHERE o.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = o.id
+        UNION ALL
+        SELECT to_jsonb(a) - '{subject,alias,alias_label}'::text[],
+            jsonb_build_object('subject', a.subject, 'alias', a.alias, 'alias_label', a.alias_label)::text
+        FROM {schema}.aliases a WHERE o.entity_type = 'alias' AND a.tenant_id = %(tenant)s AND a.id = o.id
     ) s ON true
 ), kept AS (
     INSERT INTO {schema}.texts (tenant_id, memory_id, hash, body)

@@ -4,12 +4,13 @@ WITH meant AS (
     SELECT %(subject)s::text AS subject
     UNION
     SELECT min(subject) FROM {schema}.aliases
-    WHERE tenant_id = %(tenant)s AND alias = %(subject)s
+    WHERE tenant_id = %(tenant)s AND alias = %(subject)s AND validity = 'active'
     HAVING count(DISTINCT subject) = 1
 )
 SELECT subject AS name FROM meant
 UNION
-SELECT a.alias FROM {schema}.aliases a JOIN meant m ON a.tenant_id = %(tenant)s AND a.subject = m.subject
+SELECT a.alias FROM {schema}.aliases a
+JOIN meant m ON a.tenant_id = %(tenant)s AND a.subject = m.subject AND a.validity = 'active'
 ORDER BY name
 LIMIT %(limit)s;
 

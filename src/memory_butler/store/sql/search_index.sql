@@ -1,5 +1,7 @@
 -- name: add_postings
--- Index the words of a memory, and count it among what can be found by words if it has any.
+-- Index the words of a memory, and count it among what can be found by words if it has any. Beside them stand the
+-- names it stands under (@anna_schmidt) and what else it answers to (#anna, #billing_service), which no text search
+-- makes of a word and which are not counted.
 WITH found AS (
     SELECT lexeme, least(cardinality(positions), 32767) AS frequency
     FROM unnest(to_tsvector(%(config)s::regconfig, %(words)s))
@@ -11,8 +13,16 @@ WITH found AS (
     WHERE tenant_id = %(tenant)s AND m.words > 0
 )
 INSERT INTO {schema}.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)
-SELECT %(tenant)s, %(memory_type)s, %(memory_id)s, lexeme, frequency, m.words
-FROM found CROSS JOIN measured m;
+SELECT %(tenant)s, %(memory_type)s, %(memory_id)s, f.lexeme, f.frequency, m.words
+FROM measured m
+CROSS JOIN (
+    SELECT lexeme, frequency FROM found
+    UNION ALL
+    SELECT '@' || name, 1 FROM unnest(%(names)s::text[]) AS n (name)
+    UNION ALL
+    SELECT '#' || name, 1 FROM unnest(%(loose_names)s::text[]) AS n (name)
+) f
+WHERE m.words > 0;
 
 -- name: add_passage
 -- Index the meaning of one passage of a memory.
@@ -66,13 +76,16 @@ SELECT p.memory_id AS id, {nearness} AS score
 FROM {tables}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
     AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
+    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'fact')
 
 -- part: seen_fact
 -- Keeps the facts of a list that the caller may see.
 CROSS JOIN LATERAL (SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = n.id
     AND {schema}.readable(f.validity, f.scope, {schema}.worth(f.pinned, f.confidence, f.decay_rate,
         f.last_confirmed_at, f.created_at, %(now)s), %(scopes)s, %(min_confidence)s)
-    AND (%(permanences)s::text[] IS NULL OR f.permanence = ANY(%(permanences)s)) OFFSET 0) seen
+    AND (%(permanences)s::text[] IS NULL OR f.permanence = ANY(%(permanences)s))
+    AND (%(time_from)s::timestamptz IS NULL OR coalesce(f.valid_at, f.created_at) >= %(time_from)s)
+    AND (%(time_to)s::timestamptz IS NULL OR coalesce(f.valid_at, f.created_at) < %(time_to)s) OFFSET 0) seen
 
 -- part: seen_rule
 -- Keeps the rules of a list that the caller may see.
@@ -80,21 +93,63 @@ CROSS JOIN LATERAL (SELECT FROM {tables}.rules r WHERE r.tenant_id = %(tenant)s 
     AND {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
         {schema}.worth(r.pinned, r.confidence, r.decay_rate, r.last_confirmed_at, r.created_at, %(now)s) END,
         %(scopes)s, %(min_confidence)s)
-    AND (%(maturities)s::text[] IS NULL OR r.maturity = ANY(%(maturities)s)) OFFSET 0) seen
+    AND (%(maturities)s::text[] IS NULL OR r.maturity = ANY(%(maturities)s))
+    AND (%(time_from)s::timestamptz IS NULL OR r.created_at >= %(time_from)s)
+    AND (%(time_to)s::timestamptz IS NULL OR r.created_at < %(time_to)s) OFFSET 0) seen
 
 -- part: seen_episode
 -- Keeps the episodes of a list that the caller may see.
 CROSS JOIN LATERAL (SELECT FROM {tables}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = n.id
     AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
-    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)) OFFSET 0) seen
+    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s))
+    AND (%(time_from)s::timestamptz IS NULL OR e.observed_at >= %(time_from)s)
+    AND (%(time_to)s::timestamptz IS NULL OR e.observed_at < %(time_to)s) OFFSET 0) seen
+
+-- part: asks
+-- Does a text end with a question, whatever is noted in brackets behind it?
+~ '[?？]["''”’)*]*\s*(\[[^][]*\]\s*)?$'
+
+-- part: sought
+-- What is looked for: the words of the question, the names it asks about, and those names where a text says them.
+SELECT lexeme, 'word' AS kind FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS w (lexeme)
+UNION ALL
+SELECT DISTINCT lexeme, 'name' FROM named
+UNION ALL
+(SELECT lexeme, 'mention'
+FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(mentions)s))) AS m (lexeme)
+EXCEPT SELECT lexeme, 'mention' FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS w (lexeme))
+
+-- part: weighed
+-- BM25 over everything the tenant has, whoever may see it, so that a word weighs the same for every reader.
+SELECT a.lexeme, a.kind, t.base, t.slope, t.unit,
+    (%(k1)s::float8 + 1)
+        * ln(1 + (greatest(t.documents, c.spread) - c.spread + 0.5::float8) / (c.spread + 0.5::float8)) AS gain
+FROM (
+    SELECT documents, %(k1)s::float8 * (1 - %(b)s::float8) AS base,
+        %(k1)s::float8 * %(b)s::float8 * documents / greatest(document_words, 1) AS slope,
+        -- What a word is worth that only one memory has.
+        (%(k1)s::float8 + 1) * ln(1 + (greatest(documents, 1) - 0.5::float8) / 1.5) AS unit
+    FROM {tables}.tenants WHERE tenant_id = %(tenant)s OFFSET 0
+) t
+CROSS JOIN sought a
+CROSS JOIN LATERAL (SELECT count(*) AS spread FROM {tables}.postings
+    WHERE tenant_id = %(tenant)s AND lexeme = a.lexeme) c
+
+-- part: bm25
+-- How well a memory matches what is looked for, by its words.
+round(1e6 * sum(w.gain * p.frequency / (p.frequency + w.base + w.slope * p.words))) / 1e6
 
 -- name: search
 -- The raw candidates, the best of each type by meaning and by words. Both lists are weighed whole and walked from the
 -- top until enough of what the caller may see is found: no limit can cut a result that a filter would have let through.
--- Asked to, it also names what stood among the nearest and is hidden from the caller, and why.
+-- With each come the signals that policy judges by. Asked to, it also names what stood among the nearest and is hidden
+-- from the caller, and why. Rows of the types `name` and `unheard` say which names of the question the tenant knows, and
+-- which it has never heard of; one of the type `tenant`, how many memories it has.
 WITH asked AS MATERIALIZED (
     -- Read once: a cached plan would read the query's vector anew for every passage it is compared with.
     SELECT %(embedding)s::{vector}.vector AS embedding
+), by_index AS MATERIALIZED (
+    {vector_index.by_index}
 ), facts_ahead AS MATERIALIZED (
     -- The list of facts is the long one. Its head, which a heap finds without sorting all of it, mostly suffices.
     {facts_by_meaning}
@@ -105,37 +160,42 @@ WITH asked AS MATERIALIZED (
     SELECT p.memory_id AS id, {nearness} AS score
     FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
+        AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'rule')
         AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), episodes_by_meaning AS MATERIALIZED (
     SELECT p.memory_id AS id, {nearness} AS score
     FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
+        AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'episode')
         AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
+), named AS MATERIALIZED (
+    {aliases.names_asked}
+), sought AS MATERIALIZED (
+    {sought}
+), weighed AS MATERIALIZED (
+    {weighed}
 ), by_words AS MATERIALIZED (
-    -- BM25 over everything the tenant has, whoever may see it, so that a word weighs the same for every reader.
     SELECT max(p.memory_type) AS memory_type, p.memory_id AS id,
-        round(1e6 * sum(s.gain * p.frequency / (p.frequency + t.base + t.slope * p.words))) / 1e6 AS score
+        {bm25} AS score,
+        round(1e6 * sum(w.said * p.frequency / (p.frequency + w.base + w.slope * p.words))) / 1e6 AS said,
+        round(1e6 * sum(w.share)) / 1e6 AS covered,
+        max(w.is_name) = 1 AS named, max(w.is_mention) = 1 AS mentioned
     FROM (
-        SELECT documents, %(k1)s::float8 * (1 - %(b)s::float8) AS base,
-            %(k1)s::float8 * %(b)s::float8 * documents / greatest(document_words, 1) AS slope
-        FROM {tables}.tenants WHERE tenant_id = %(tenant)s OFFSET 0
-    ) t
-    CROSS JOIN unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS asked (lexeme)
-    CROSS JOIN LATERAL (
-        SELECT (%(k1)s::float8 + 1)
-            * ln(1 + (greatest(t.documents, c.spread) - c.spread + 0.5::float8) / (c.spread + 0.5::float8)) AS gain
-        FROM (SELECT count(*) AS spread FROM {tables}.postings
-            WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme) c
-        OFFSET 0
-    ) s
+        SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS said,
+            CASE kind WHEN 'word' THEN gain / sum(gain) FILTER (WHERE kind = 'word') OVER () ELSE 0 END AS share,
+            (kind = 'name')::int AS is_name, (kind = 'mention')::int AS is_mention
+        FROM weighed OFFSET 0
+    ) w
     CROSS JOIN LATERAL (
         SELECT memory_type, memory_id, frequency::float8 AS frequency, words::float8 AS words
-        FROM {tables}.postings WHERE tenant_id = %(tenant)s AND lexeme = asked.lexeme
+        FROM {tables}.postings WHERE tenant_id = %(tenant)s AND lexeme = w.lexeme
     ) p
     GROUP BY p.memory_id
 ), near AS MATERIALIZED (
+    SELECT memory_type, id, score FROM by_index WHERE NOT ahead
+    UNION ALL
     SELECT 'fact' AS memory_type, id, score FROM facts_near
     UNION ALL
     (SELECT 'fact' AS memory_type, n.id, n.score
@@ -165,16 +225,18 @@ WITH asked AS MATERIALIZED (
 ), hidden AS MATERIALIZED (
     SELECT 'fact' AS memory_type, f.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
-    FROM (SELECT id FROM facts_ahead WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
+    FROM (SELECT id FROM (SELECT id, score FROM facts_ahead UNION ALL
+        SELECT id, score FROM by_index WHERE ahead AND memory_type = 'fact') h WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
     JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = n.id
     WHERE f.validity IN ('active', 'fading') AND f.id NOT IN (SELECT id FROM near)
     UNION ALL
     SELECT 'rule', r.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END
-    FROM (SELECT id FROM rules_by_meaning WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
+    FROM (SELECT id FROM (SELECT id, score FROM rules_by_meaning UNION ALL
+        SELECT id, score FROM by_index WHERE ahead AND memory_type = 'rule') h WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
     JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = n.id
     WHERE r.validity IN ('active', 'fading') AND r.id NOT IN (SELECT id FROM near)
-), candidates AS MATERIALIZED (
+), listed AS MATERIALIZED (
     SELECT memory_type, id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
         SELECT {nearness}
         FROM {tables}.passages p
@@ -184,25 +246,60 @@ WITH asked AS MATERIALIZED (
     FROM near FULL JOIN worded USING (memory_type, id)
     UNION ALL
     SELECT memory_type, id, NULL, NULL, NULL, hidden_by FROM hidden
+), candidates AS MATERIALIZED (
+    SELECT l.*, coalesce(w.said, 0) AS said, coalesce(w.covered, 0) AS covered, coalesce(w.named, false) AS named,
+        coalesce(w.mentioned, false) AS mentioned
+    FROM listed l LEFT JOIN by_words w USING (id)
+), turns AS MATERIALIZED (
+    -- Episodes in their sessions: a question just before may be what this one answers.
+    SELECT e.id, b.id AS previous, b.content {asks} AS answers
+    FROM candidates c
+    JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
+    LEFT JOIN LATERAL (
+        SELECT n.id, n.content FROM {tables}.episodes n
+        WHERE n.tenant_id = %(tenant)s AND n.butler = e.butler AND n.session_id = e.session_id
+            AND (n.observed_at, n.created_at, n.id) < (e.observed_at, e.created_at, e.id) AND n.validity = 'active'
+        ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
+    ) b ON true
+    WHERE c.memory_type = 'episode'
 )
 SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope,
     f.source_butler AS butler, f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity,
     f.permanence, NULL::text AS maturity, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate,
     f.created_at, f.last_confirmed_at,
     f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
-    NULL::text[] AS harmful_reasons
+    NULL::text[] AS harmful_reasons, c.said, c.covered, c.named, c.mentioned, 0::float8 AS asked_before, false AS opens
 FROM candidates c JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
 WHERE c.memory_type = 'fact'
 UNION ALL
 SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, r.scope, r.source_butler,
     NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence,
     CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END, r.created_at,
-    r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons
+    r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons, c.said, c.covered, c.named,
+    c.mentioned, 0, false
 FROM candidates c JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
 WHERE c.memory_type = 'rule'
 UNION ALL
 SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
     NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
-    e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL
+    e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL, c.said, c.covered, c.named, c.mentioned,
+    coalesce(w.said, 0), e.session_id IS NOT NULL AND t.previous IS NULL
 FROM candidates c JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
-WHERE c.memory_type = 'episode';
+JOIN turns t ON t.id = c.id LEFT JOIN by_words w ON w.id = t.previous AND t.answers
+WHERE c.memory_type = 'episode'
+UNION ALL
+SELECT 'name', NULL, asked, NULL, NULL, NULL, NULL, lexeme, '', NULL, NULL, '', NULL, NULL, CASE WHEN is_name THEN 'name' ELSE 'word' END,
+    NULL, NULL, 0, 0, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, true, false, 0, false
+FROM named
+UNION ALL
+SELECT 'tenant', NULL, '', NULL, NULL, NULL, NULL, '', '', NULL, NULL, '', least(documents, 2000000000)::int, NULL, '',
+    NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, false, 0, false
+FROM {tables}.tenants WHERE tenant_id = %(tenant)s
+UNION ALL
+SELECT 'unheard', NULL, g.name, NULL, NULL, NULL, NULL, '', '', NULL, NULL, '', NULL, NULL, '', NULL, NULL, 0, 0, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, false, 0, false
+FROM unnest(%(guessed)s::text[]) AS g (name)
+WHERE NOT EXISTS (SELECT FROM named n WHERE n.asked = g.name)
+    AND NOT EXISTS (SELECT FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, g.name))) AS l (lexeme)
+        JOIN {tables}.postings p ON p.tenant_id = %(tenant)s AND p.lexeme = l.lexeme);

@@ -20,7 +20,7 @@ WITH picked AS MATERIALIZED (
     ORDER BY e.seq DESC LIMIT %(limit)s)
 )
 SELECT e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at,
-    coalesce(e.payload #>> '{state,ref}', e.payload #>> '{tombstone,ref}') AS ref,
+    coalesce(e.payload #>> '{state,ref}', e.payload #>> '{tombstone,ref}', e.entity_id::text) AS ref,
     e.payload -> 'application' AS application, e.payload -> 'undone' AS undid,
     e.entity_type = 'episode' AND here.validity IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
     l.id = e.id OR ({schema}.left_state(l.payload) = {schema}.left_state(e.payload) AND l.text_hash = e.text_hash)
@@ -69,6 +69,9 @@ LEFT JOIN LATERAL (
     UNION ALL
     SELECT p.validity, NULL, p.consolidation_status, p.created_at FROM {schema}.episodes p
     WHERE e.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = e.entity_id
+    UNION ALL
+    SELECT a.validity, NULL, NULL, a.created_at FROM {schema}.aliases a
+    WHERE e.entity_type = 'alias' AND a.tenant_id = %(tenant)s AND a.id = e.entity_id
 ) here ON true
 LEFT JOIN LATERAL (
     -- The validity is spelled in a way that no index on live memories is used: there may be ever so many of them.
@@ -177,6 +180,12 @@ FROM {restored} AS s (consolidation_status text, consolidation_attempts int, las
     next_consolidation_retry_at timestamptz, importance smallint, pinned boolean, tags text[], metadata jsonb,
     expires_at timestamptz)
 WHERE p.tenant_id = %(tenant)s AND p.id = o.id;
+
+-- name: restore_aliases
+-- Withdraw names of subjects, or give them back.
+UPDATE {schema}.aliases a SET validity = o.validity
+FROM unnest(%(ids)s::uuid[], %(validities)s::text[]) AS o (id, validity)
+WHERE a.tenant_id = %(tenant)s AND a.id = o.id;
 
 -- name: find_application
 -- One application of a rule.

@@ -1,0 +1,165 @@
+"""The judge: how well a candidate answers a question, from everything that is known of the two.
+
+Each signal is a number around 0 to 1; their weighted sum is the judge's *vote*, by which candidates are ordered. The
+weights were fitted to labelled questions (`python -m benchmarks.fit_judge`), one set for every kind of memory and
+question. What each signal earns is shown in docs/retrieval.md.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from operator import mul
+from typing import NamedTuple
+
+from memory_butler.models import Hit, MemoryType
+from memory_butler.policy.asking import Asking
+from memory_butler.policy.intent import Intent
+from memory_butler.policy.moments import TimeHint, closeness, settle
+from memory_butler.policy.names import speakers
+
+TAIL_CHARACTERS = 200
+MOST_ODDS = 50.0
+_ASKS = re.compile(r"[?？][\"'”’)*]*\s*(?:\[[^][]*\]\s*)?$")
+# "Last week" and "before the move" are vaguer than "in May 2023", and people repeat them from what they were told.
+VAGUE = 0.3
+# Subjects that stand for whoever asks.
+ASKERS = frozenset({"user", "the user", "me", "i", "myself", "self", "owner"})
+_WORD = re.compile(r"\w+")
+# Without a vector to compare with, every candidate is taken to be as near in meaning as candidates usually are.
+USUAL_SIMILARITY = 0.28
+
+
+class Signals(NamedTuple):
+    """What the judge knows of one candidate."""
+
+    similarity: float
+    """Cosine of its best passage and the question without names."""
+    said: float
+    """BM25 of the question's words, in units of a word that only one memory has."""
+    covered: float
+    """Share of the question's words that it has, the rare ones counting more."""
+    about: float
+    """1 if it stands under a name the question asks about, or is the user's own and the question says "I" or "my"."""
+    asks: float
+    """1 if it ends with a question: what is asked is seldom the evidence."""
+    answers: float
+    """How well the question just before it in its session matches the words of this one."""
+    company: float
+    """The best match, by words and meaning, in its company: an episode's session, a fact's subject."""
+    fits_kind: float
+    """1 if the question asks when or how many and it says a time or a number."""
+    opens: float
+    """1 if it opens a session that is not a dialogue: that is where people say what it is about."""
+    timely: float
+    """How close it is to the time that the question speaks of."""
+    preferred: float
+    """1 if it is of the type that this kind of question wants."""
+
+
+WEIGHTS = Signals(
+    similarity=4.76,
+    said=1.57,
+    covered=1.31,
+    about=1.84,
+    asks=-0.14,
+    answers=1.0,
+    company=1.91,
+    fits_kind=0.94,
+    opens=1.28,
+    timely=4.27,
+    # By hand: nothing was labelled that could tell.
+    preferred=1.0,
+)
+# Relevance is a logistic function of a candidate's vote and, a little, of the best: where that is poor, nothing fits.
+SLOPE = 0.614
+OFFSET = -9.44
+OF_THE_BEST = 0.25
+# What a question loses that names somebody the store has never heard of, and nobody else.
+UNHEARD = 2.5
+# In a small store each memory is the likelier to be the one that is meant.
+SMALL_STORE = 500
+PER_MEMORY = 0.35
+
+
+def signals_of(hits: Sequence[Hit], asking: Asking) -> list[Signals]:
+    """What is known of each candidate, seen beside the others."""
+    nearest = max((hit.similarity or 0.0 for hit in hits), default=0.0) or 1.0
+    wordiest = max((hit.said for hit in hits), default=0.0) or 1.0
+    match = [max(hit.similarity or 0.0, 0.0) / nearest + hit.said / wordiest for hit in hits]
+    best: dict[tuple[str, ...], float] = {}
+    companies = [_company(hit) for hit in hits]
+    for company, own in zip(companies, match, strict=True):
+        best[company] = max(own, best.get(company, 0.0))
+    times = _times(hits, asking)
+    kind = asking.kind
+    return [
+        Signals(
+            similarity=USUAL_SIMILARITY if hit.similarity is None else hit.similarity,
+            said=hit.said,
+            covered=hit.covered,
+            about=float(hit.named or (asking.is_own and _is_askers(hit))),
+            asks=float(bool(_ASKS.search(hit.content[-TAIL_CHARACTERS:]))),
+            answers=hit.asked_before,
+            company=best[company],
+            fits_kind=float(kind.says is not None and bool(kind.says.search(hit.content))),
+            opens=float(hit.opens and not speakers(hit.content)),
+            timely=time,
+            preferred=float(hit.type is kind.prefers),
+        )
+        for hit, company, time in zip(hits, companies, times, strict=True)
+    ]
+
+
+def vote(signals: Signals) -> float:
+    """The judge's verdict on one candidate; only its order and its distance to others mean anything."""
+    return float(sum(map(mul, WEIGHTS, signals)))
+
+
+def relevance(own: float, best: float, asking: Asking) -> float:
+    """How likely a candidate bears on the question, from its own vote, the best one, and how many memories there are. A
+    question about somebody the store has never heard of needs much better matches."""
+    smallness = PER_MEMORY * math.log(SMALL_STORE / min(max(asking.memories, 1), SMALL_STORE))
+    odds = SLOPE * (own + OF_THE_BEST * best - UNHEARD * asking.is_unheard) + OFFSET + smallness
+    return 1 / (1 + math.exp(-max(-MOST_ODDS, min(odds, MOST_ODDS))))
+
+
+def _company(hit: Hit) -> tuple[str, ...]:
+    if hit.type is MemoryType.EPISODE and hit.session_id:
+        return ("session", hit.butler, hit.session_id)
+    if hit.type is MemoryType.FACT:
+        return ("subject", (hit.subject_label or "").casefold())
+    return ("alone", str(hit.id))
+
+
+def _is_askers(hit: Hit) -> bool:
+    return hit.type is MemoryType.FACT and (hit.subject_label or "").casefold() in ASKERS
+
+
+def _times(hits: Sequence[Hit], asking: Asking) -> list[float]:
+    """How close each is to the time the question speaks of. What all of them share tells nothing."""
+    when = _when(hits, asking)
+    if when is None:
+        return [0.0] * len(hits)
+    moments = [hit.valid_at if when.ahead else _moment(hit) for hit in hits]
+    close = [closeness(when, moment) if moment else 0.0 for moment in moments]
+    share, least = VAGUE if when.relative or when.anchor else 1.0, min(close, default=0.0)
+    return [share * (one - least) for one in close]
+
+
+def _moment(hit: Hit) -> datetime:
+    return hit.valid_at or hit.observed_at or hit.created_at
+
+
+def _when(hits: Sequence[Hit], asking: Asking) -> TimeHint | None:
+    """The time a question speaks of. An event ("before the move") is dated by the memory whose words name it best; to a
+    question about how things are done ("before deploying") it is no time at all."""
+    hint = asking.moments
+    if hint is None or hint.anchor is None:
+        return hint
+    wanted = set(_WORD.findall(hint.anchor.casefold()))
+    named = [hit for hit in hits if wanted <= set(_WORD.findall(hit.content.casefold()))]
+    if not named or asking.kind.intent is Intent.PROCEDURE:
+        return None
+    anchor = max(named, key=lambda hit: (hit.similarity or 0.0, hit.id))
+    return settle(hint, _moment(anchor))

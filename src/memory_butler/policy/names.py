@@ -1,0 +1,344 @@
+"""Names: who a memory stands under, and whom a question asks about.
+
+A small embedding model takes two texts for alike because both say "Anna", whatever else they say. So names are matched
+as what they are, a part of a memory's structure, and have no part in the vectors: a memory stands under the keys of its
+names, and a question is embedded without the names that the store knows.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from memory_butler.models import MemoryType
+from memory_butler.policy.admission import normal_name
+from memory_butler.policy.labels import Label, labels
+from memory_butler.policy.wording import UNSPACED, spoken
+
+MAX_NAME_WORDS = 3
+MAX_POSSIBLE = 60
+MAX_STANDING = 32
+# In a longer prompt only words with a capital are looked at: it has more words than could be looked up.
+MANY_WORDS = 80
+# A name in a script without spaces: 小明, 山田太郎.
+UNSPACED_NAME = range(2, 5)
+MAX_UNSPACED_CHARACTERS = 40
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words without a meaning of their own, which no question is about.
+COMMON = _words(
+    """
+    a about above after again all already also always am an and any anybody anyone anything are aren't around as at
+    back be because been before being below between both but by can can't cannot could couldn't did didn't do does
+    doesn't doing don't done down during each either else ever every everybody everyone everything few for from
+    further get gets getting give given gives go goes going got had hadn't has hasn't have haven't having he hello her
+    here hers herself hey hi him himself his how however i i'd i'll i'm i've if in instead into is isn't it its itself
+    just know knows let like many may maybe me might mine more most much must my myself neither never no nobody none
+    nor not nothing now of off often ok okay on once one only onto or other others our ours ourselves out over own per
+    perhaps please quite rather really recently said same say says shall she should shouldn't show since so some
+    somebody someone something sometimes soon still such tell than thank thanks that the their theirs them themselves
+    then there these they thing things this those though through till to together too toward towards under until up
+    upon us use used uses very via was wasn't we well were weren't what whatever when whenever where wherever whether
+    which while who whoever whom whose why will with within without won't would wouldn't yes yet you your yours
+    yourself yourselves
+    """
+)
+DETERMINERS = _words(
+    "a an any each every her his its many most my no our some that the their these this those what which whose your"
+)
+# Who speaks or is spoken of in general, by role rather than by name.
+ROLES = _words(
+    """
+    admin administrator agent ai assistant bot butler caller chatbot client coach customer developer everyone group
+    guest host human interviewee interviewer manager me model moderator myself narrator operator participant people
+    person speaker staff system teacher team therapist tool user users we you
+    """
+)
+# What a line of notes begins with that is no speaker.
+HEADINGS = _words(
+    """
+    a abstract action actions actual address afternoon agenda analysis answer answers appendix approach assumption
+    assumptions attachment attachments author background blocker blockers body bonus budget bug cause caution cc
+    challenge change changed changes chapter checklist code command comment comments conclusion conclusions cons
+    constraint constraints content context conversation cost date day deadline december decided decision decisions
+    definition description detail details dialogue directions disclaimer discussion done edit effect email environment
+    error errors evening evidence example examples expected explanation fact facts feature features february feedback
+    figure file final finding findings fix fixed focus follow followup friday from fw fwd fyi goal goals heading hint
+    history how http https idea ideas image impact important info information ingredients input insight insights
+    instruction instructions introduction issue issues item items january july key keywords learned learning learnings
+    lesson lessons level limitation limitations link links list location march meeting memo message method methods
+    monday morning name nb next note notes november now objective objectives observation observations october open
+    option options outcome outcomes outline output overview owner page paragraph part password pending phone photo
+    place plan plans point points pre preference preferences price priority pro problem problems procedure process
+    progress prompt pros ps purpose q question questions quote re reason reasons recap recommendation recommendations
+    reference references reminder reminders reply request requests requirement requirements resolution resource
+    resources response result results risk risks role rule rules saturday scene schedule section see sent september
+    session setup side size solution source sources speed status step steps strategy subject suggestion suggestions
+    summary sunday symptom symptoms table tag tags takeaway takeaways target task tasks tel test tests text theme
+    thought thoughts thursday time tip tips title tl tldr to today todo todos tomorrow tone topic topics total
+    transcript trigger tuesday type update updates url usage value values verdict version video warning website
+    wednesday week weekend what when where who why yesterday
+    """
+)
+_GENERAL = ROLES | COMMON
+# Capitalised in English without being anybody's name.
+_CALENDAR = _words(
+    """
+    april august december february friday january july june march may monday november october saturday september
+    sunday thursday tuesday wednesday
+    """
+)
+
+_NO_NAMES = ROLES | _CALENDAR
+
+_WORD = re.compile(r"[^\W_]+(?:['’.&_-]+[^\W_]+)*")
+_GAP = re.compile(r"\.?[^\S\n]+")
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_DANGLING = re.compile(r"['’](?!\w)")
+_SPACE_BEFORE_MARK = re.compile(r"\s+([,.;:!?])")
+_OPENING = " \t\"'“‘(«"
+_ENDINGS = frozenset(".!?…:\n。！？")
+
+
+class _Word(NamedTuple):
+    """A word of a question. `bare` is the word without a possessive, `folded` the key of that; `before` is the word
+    that precedes it, without case."""
+
+    start: int
+    end: int
+    text: str
+    bare: str
+    folded: str
+    begins_sentence: bool
+    before: str
+
+    @property
+    def is_capital(self) -> bool:
+        return _is_capital(self.text)
+
+    @property
+    def is_common(self) -> bool:
+        return self.folded in COMMON
+
+    @property
+    def is_telling(self) -> bool:
+        """Written with a capital that neither the beginning of a sentence nor English itself asks for."""
+        if not self.is_capital or len(self.folded) == 1 or self.folded in _NO_NAMES:
+            return False
+        return not (self.begins_sentence and self.is_common)
+
+
+class _Span(NamedTuple):
+    """Words of a question that may be a name, where they stand, and how they are written: with the possessive or
+    without, with dots or without."""
+
+    start: int
+    end: int
+    words: tuple[_Word, ...]
+    written: tuple[str, ...]
+
+    @property
+    def keys(self) -> list[str]:
+        return list(dict.fromkeys(map(name_key, self.written)))
+
+    @property
+    def unlikeliness(self) -> int:
+        if all(word.is_telling for word in self.words):
+            return 0
+        if not all(word.text.isascii() or not UNSPACED.search(word.text) for word in self.words):
+            return 1
+        return 3 if self.words[0].is_common or self.words[-1].is_common else 2
+
+
+def name_key(name: str) -> str:
+    """The form in which names are compared: the same as that of a fact's subject."""
+    return normal_name(name)
+
+
+def looks_like_name(label: str) -> bool:
+    """Is a subject written like a proper name: each of at most three words with a capital, or in a script without case?
+
+    Roles ("User", "the assistant") and words that mean nothing by themselves are none.
+    """
+    words = spoken(label).split()
+    if not 0 < len(words) <= MAX_NAME_WORDS or not any(word[0].isalpha() for word in words):
+        return False
+    is_written_so = all(_is_capital(word) or not word[0].islower() for word in words)
+    return is_written_so and any(word.casefold() not in _GENERAL for word in words)
+
+
+def is_speaker(label: Label) -> bool:
+    """Does a label say who speaks, by name or by role, rather than what comes?"""
+    return not label.is_heading and (label.name.casefold() in ROLES or _is_named(label.name))
+
+
+def speakers(content: str) -> list[str]:
+    """Those who speak in a text, by name, in the order of their first words."""
+    named = (label.name for label in labels(content) if not label.is_heading and _is_named(label.name))
+    return list(dict.fromkeys(named))
+
+
+def _is_named(name: str) -> bool:
+    words = name.casefold().split()
+    return looks_like_name(name) and not any(word in HEADINGS or not word[0].isalpha() for word in words)
+
+
+def standing_names(memory_type: MemoryType, subject: str | None, content: str) -> list[str]:
+    """The keys of the names a memory stands under: a fact's subject, an episode's speakers; a rule is everybody's."""
+    return _bounded(name_key(name) for name in _own_names(memory_type, subject, content))
+
+
+def loose_names(memory_type: MemoryType, subject: str | None, content: str) -> list[str]:
+    """The keys a memory answers to besides: a fact's subject however it is written, and the parts of a name.
+
+    People are asked about by the first name or the last, so what stands under "Anna Schmidt" answers to anna and to
+    schmidt. But "Billing Service" is written the same way, and service is a word like any other: a part counts for what
+    it finds and is no reason to take the word out of a question that writes it small. A name with a common word, a
+    possessive or a number in it ("The Garden", "Anna's Car", "Route 66") has no such parts.
+    """
+    parts = [key for name in _own_names(memory_type, subject, content) for key in _part_keys(name)]
+    return _bounded([*([name_key(subject)] if subject else []), *parts])
+
+
+def _own_names(memory_type: MemoryType, subject: str | None, content: str) -> list[str]:
+    if memory_type is MemoryType.FACT:
+        return [subject] if subject and looks_like_name(subject) else []
+    return speakers(content) if memory_type is MemoryType.EPISODE else []
+
+
+def _part_keys(name: str) -> list[str]:
+    words = spoken(name).split()
+    if len(words) == 1 or not all(map(_is_part, words)):
+        return []
+    return [name_key(word) for word in words if len(word) > 1 and not word.endswith(".")]
+
+
+def _is_part(word: str) -> bool:
+    return word[0].isalpha() and word.casefold() not in _GENERAL and not _POSSESSIVE.search(word)
+
+
+def _bounded(keys: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(keys))[:MAX_STANDING]
+
+
+def possible_names(query: str) -> list[str]:
+    """Keys of one to three words of a question that may be names, the likeliest first; never more than MAX_POSSIBLE."""
+    found: dict[str, None] = {}
+    for span in sorted(_spans(query), key=lambda span: (span.unlikeliness, span.start, -span.end)):
+        found |= dict.fromkeys(span.keys)
+        if len(found) >= MAX_POSSIBLE:
+            break
+    return list(found)[:MAX_POSSIBLE]
+
+
+def guess_names(query: str) -> list[str]:
+    """Which of the possible names are names, by the look of them: written with a capital where none is due.
+
+    Nothing is to be learned from a question all in capitals.
+    """
+    if not any(char.islower() for char in query):
+        return []
+    telling = {key for span in _spans(query) if span.unlikeliness == 0 for key in span.keys}
+    return [key for key in possible_names(query) if key in telling]
+
+
+def without_names(query: str, known_keys: Collection[str]) -> str:
+    """The question without the names that are known; the question itself if nothing with a meaning would be left.
+
+    A store may know a Garden. To a question that writes other names with a capital, or that says "the garden", it is
+    no name.
+    """
+    known, initials = set(known_keys), {key[:1] for key in known_keys}
+    found = [span for span in _spans(query) if span.words[0].folded[:1] in initials and not known.isdisjoint(span.keys)]
+    has_capitals = any(word.is_capital and not word.begins_sentence and len(word.bare) > 1 for word in _words_of(query))
+    rest, position = "", 0
+    for span in sorted(found, key=lambda span: (span.start, -span.end)):
+        if span.end > position and _is_written_as_name(span, has_capitals):
+            rest += f"{query[position : max(position, span.start)]} "
+            position = span.end
+    if position == 0:
+        return query
+    rest = _SPACE_BEFORE_MARK.sub(r"\1", " ".join(f"{rest}{query[position:]}".split())).lstrip(",;:.!?- ")
+    return rest if any(not word.is_common for word in _words_of(rest)) else query
+
+
+def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:
+    if any(not word.text[0].islower() for word in span.words):
+        return True
+    return not has_capitals and span.words[0].before not in DETERMINERS
+
+
+def _words_of(text: str) -> list[_Word]:
+    found: list[_Word] = []
+    end, before = 0, ""
+    for match in _WORD.finditer(text):
+        start, word = match.start(), match.group()
+        bare = _POSSESSIVE.sub("", word) if word[-1] in "sS" else word
+        begins = not found or text[end:start].rstrip(_OPENING)[-1:] in _ENDINGS
+        end = match.end()
+        found.append(_Word(start, end, word, bare, name_key(bare).replace("’", "'"), begins, before))
+        before = word.casefold()
+    return found
+
+
+@lru_cache(maxsize=8)
+def _spans(query: str) -> tuple[_Span, ...]:
+    """Everything in a question that may be a name: runs of up to three words, and of characters where no spaces are."""
+    words = _words_of(query)
+    is_long = len(words) > MANY_WORDS
+    joined = [bool(_GAP.fullmatch(query, left.end, right.start)) for left, right in pairwise(words)]
+    found = []
+    for first, word in enumerate(words):
+        if is_long and word.text[0].islower():
+            continue
+        found += _inside(word)
+        for last in range(first, min(first + MAX_NAME_WORDS, len(words))):
+            if last > first and not joined[last - 1]:
+                break
+            span = words[first : last + 1]
+            if not all(word.folded in _GENERAL for word in span) or _is_odd_capital(span):
+                found.append(_span(query, span))
+    return tuple(found)
+
+
+def _span(query: str, words: list[_Word]) -> _Span:
+    start, last, end = words[0].start, words[-1], words[-1].end
+    written = [query[start : last.start + len(last.bare)]]
+    if last.bare != last.text:
+        written.append(query[start:end])
+    if "." in written[0]:
+        written.append(" ".join([*(word.text for word in words[:-1]), last.bare]))
+    if query[end : end + 1] == "." and "." in last.text:
+        end += 1
+        written.append(query[start:end])
+    dangling = _DANGLING.match(query, end)
+    return _Span(start, dangling.end() if dangling else end, tuple(words), tuple(written))
+
+
+def _is_odd_capital(words: list[_Word]) -> bool:
+    """Will, written so in the middle of a sentence, is somebody; "I", "IT" and a role never are."""
+    [word, *more] = words
+    if more or len(word.bare) == 1 or word.folded in ROLES:
+        return False
+    return word.is_capital and not word.bare.isupper() and not word.begins_sentence
+
+
+def _inside(word: _Word) -> list[_Span]:
+    if word.text.isascii() or len(word.text) > MAX_UNSPACED_CHARACTERS or not UNSPACED.search(word.text):
+        return []
+    found = []
+    for length in UNSPACED_NAME:
+        for start in range(len(word.text) - length + (length < len(word.text))):
+            place, text = word.start + start, word.text[start : start + length]
+            part = word._replace(start=place, end=place + length, text=text, bare=text, folded=name_key(text))
+            found.append(_Span(place, place + length, (part,), (text,)))
+    return found
+
+
+def _is_capital(word: str) -> bool:
+    return word[0].isupper() or word[0].istitle()

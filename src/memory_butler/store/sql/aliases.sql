@@ -1,0 +1,74 @@
+-- name: insert
+-- Give a subject another name, or give it back one that was withdrawn; nothing if it has it.
+INSERT INTO {schema}.aliases AS a (tenant_id, id, subject, alias, alias_label, validity, created_at, request_id)
+VALUES (%(tenant)s, %(id)s, %(subject)s, %(alias)s, %(alias_label)s, 'active', %(now)s, %(request_id)s)
+ON CONFLICT (tenant_id, alias, subject) DO UPDATE SET validity = 'active' WHERE a.validity <> 'active'
+RETURNING a.id;
+
+-- name: of_subject
+-- The other names of a subject, as they were written, the oldest first.
+SELECT alias_label FROM {schema}.aliases
+WHERE tenant_id = %(tenant)s AND subject = %(subject)s AND validity = 'active'
+ORDER BY created_at, alias
+LIMIT %(limit)s;
+
+-- name: after
+-- The next names of subjects by id.
+SELECT id, subject, alias_label FROM {schema}.aliases
+WHERE tenant_id = %(tenant)s AND validity = 'active' AND id > %(after)s
+ORDER BY id
+LIMIT %(limit)s;
+
+-- name: ids_of_subjects
+-- The names that these subjects have beside their own.
+SELECT id FROM {schema}.aliases
+WHERE tenant_id = %(tenant)s AND validity = 'active' AND subject = ANY(%(subjects)s)
+ORDER BY id
+LIMIT %(limit)s;
+
+-- name: retract
+-- Withdraw names of subjects, those of them that are still in use.
+UPDATE {schema}.aliases SET validity = 'retracted'
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity = 'active'
+RETURNING id;
+
+-- part: names_asked
+-- Of the keys that may be names in a question (`names`), those that the tenant knows: as a name that memories stand
+-- under (@), as something else they answer to (#), or as another name of a subject, which leads to all of its names.
+-- `lexeme` is what to look for among the postings; `is_name` says that it is a proper name, however it is written.
+SELECT k.key AS asked, m.lexeme, bool_or(m.is_name) AS is_name
+FROM unnest(%(names)s::text[]) AS k (key)
+CROSS JOIN LATERAL (
+    SELECT s.sign || k.key AS lexeme, s.sign = '@' AS is_name
+    FROM (VALUES ('@'), ('#')) AS s (sign)
+    -- Looked up one by one: a plan made for a small tenant would read through all postings of a large one.
+    CROSS JOIN LATERAL (
+        SELECT FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = s.sign || k.key LIMIT 1
+    ) there
+    UNION ALL
+    SELECT s.sign || o.name, o.is_name
+    FROM (
+        SELECT a.subject AS name, left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
+        FROM {tables}.aliases a
+        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active'
+        UNION ALL
+        SELECT b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
+        FROM {tables}.aliases a
+        CROSS JOIN LATERAL (
+            SELECT alias FROM {tables}.aliases
+            WHERE tenant_id = %(tenant)s AND subject = a.subject AND validity = 'active' OFFSET 0
+        ) b
+        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active'
+        UNION ALL
+        SELECT b.alias, false FROM {tables}.aliases b
+        WHERE b.tenant_id = %(tenant)s AND b.subject = k.key AND b.validity = 'active'
+    ) o
+    CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
+) m
+GROUP BY k.key, m.lexeme
+ORDER BY k.key, m.lexeme
+LIMIT 500
+
+-- name: asked
+-- The names in a question that the tenant knows.
+{names_asked};

@@ -1,0 +1,29 @@
+-- name: outdated
+-- The next memories by id whose passages another model made, or another way of cutting; with the words they are indexed
+-- by.
+SELECT type, id, subject_label, predicate_label, content, tags
+FROM (
+    SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags FROM {schema}.facts
+    WHERE tenant_id = %(tenant)s AND id > %(after)s
+    UNION ALL
+    SELECT 'rule', id, NULL, NULL, content, tags FROM {schema}.rules
+    WHERE tenant_id = %(tenant)s AND id > %(after)s
+    UNION ALL
+    SELECT 'episode', id, NULL, NULL, content, tags FROM {schema}.episodes
+    WHERE tenant_id = %(tenant)s AND id > %(after)s
+) m
+WHERE EXISTS (
+    SELECT FROM {schema}.passages p
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.type AND p.memory_id = m.id
+        AND p.embedding_version <> %(version)s
+)
+ORDER BY id
+LIMIT %(limit)s;
+
+-- name: present
+-- Which of these memories are still there: one may be deleted while it is embedded.
+SELECT id FROM {schema}.facts WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
+UNION ALL
+SELECT id FROM {schema}.rules WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
+UNION ALL
+SELECT id FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s);

@@ -1,0 +1,241 @@
+"""Other names of a subject: given with a fact, kept in the log, taken back and forgotten like everything else."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from memory_butler.butler import Butler
+from memory_butler.errors import Conflict, InvalidInput
+from memory_butler.models import Lineage, NewEpisode, NewFact, Stored
+from memory_butler.operations import forget, forget_about, look, remember
+from memory_butler.operations.once import fingerprint
+from memory_butler.operations.replay import replay
+from memory_butler.operations.undo import undo
+from memory_butler.policy.admission import ALIASES, NAME_CHARACTERS
+from memory_butler.policy.names import possible_names
+from memory_butler.store import aliases
+from memory_butler.store.queries import load_queries
+
+Rows = Callable[[str], list[dict[str, Any]]]
+Everything = Callable[[], dict[str, list[str]]]
+
+
+async def fact(butler: Butler, subject: str, *names: str, content: str = "green", **given: Any) -> Stored:
+    new = NewFact(subject=subject, predicate="color", content=content, aliases=names, **given)
+    return await remember.fact(butler, new)
+
+
+def named(rows: Rows) -> set[tuple[str, str]]:
+    return {(row["subject"], row["alias"]) for row in rows("aliases") if row["validity"] == "active"}
+
+
+def log(rows: Rows) -> list[dict[str, Any]]:
+    return sorted(rows("memory_events"), key=lambda event: event["seq"])
+
+
+async def known(butler: Butler, question: str) -> dict[str, list[str]]:
+    """The names of a question that the tenant knows, and what to look for."""
+    async with butler.database.read(butler.settings.tenant) as session:
+        found = await aliases.asked(session, possible_names(question))
+    return {
+        asked: sorted(f"{name.lexeme}{'!' * name.is_name}" for name in found if name.asked == asked)
+        for asked in {name.asked for name in found}
+    }
+
+
+async def test_names_come_with_a_fact(butler: Butler, rows: Rows) -> None:
+    """A row and an event each, in one transaction and one group with the fact; their words apart from the event."""
+    caller = replace(butler.local_caller(), lineage=Lineage(request_id="r1"))
+    new = NewFact(subject="Anna Smith", predicate="color", content="green", aliases=("Annie", "Mum"))
+    done = await remember.fact(butler, new, caller)
+    assert named(rows) == {("anna_smith", "annie"), ("anna_smith", "mum")}
+    assert {(row["alias_label"], row["request_id"]) for row in rows("aliases")} == {("Annie", "r1"), ("Mum", "r1")}
+    events = log(rows)
+    assert [event["event_type"] for event in events] == ["fact.created", "alias.created", "alias.created"]
+    assert {event["group_id"] for event in events} == {events[0]["group_id"]} != {None}
+    assert not any("nnie" in str(event["payload"]) for event in events)
+    assert (await look.look(butler, "fact", done.ref)).aliases == ("Annie", "Mum")
+    assert (await replay(butler)).equal
+
+
+async def test_a_fact_without_names_is_as_it_always_was(butler: Butler, rows: Rows) -> None:
+    """No group, no row, and a request whose key was used before there were names is still the same request."""
+    new = NewFact(subject="Anna", predicate="color", content="green", idempotency_key="k")
+    await remember.fact(butler, new)
+    [event] = log(rows)
+    assert event["group_id"] is None
+    [key] = rows("idempotency_keys")
+    asked = {
+        "subject": "Anna", "predicate": "color", "content": "green", "importance": 5, "permanence": "standard",
+        "scope": "global", "tags": (), "valid_at": None, "source_episode": None, "metadata": {},
+    }  # fmt: skip
+    assert bytes(key["request_hash"]) == fingerprint("fact", asked)
+
+
+async def test_restating_a_fact_adds_what_is_new(butler: Butler, rows: Rows) -> None:
+    """The names it has stay as they are; in another spelling a name is the same."""
+    first = await fact(butler, "Anna", "Annie")
+    again = await fact(butler, "Anna", "ANNIE", "Mum", "anna", "mum")
+    assert (again.ref, again.outcome) == (first.ref, "confirmed")
+    assert {row["alias_label"] for row in rows("aliases")} == {"Annie", "Mum"}
+    assert [event["event_type"] for event in log(rows)][2:] == ["fact.confirmed", "alias.created"]
+    assert (await replay(butler)).equal
+
+
+async def test_a_name_may_belong_to_two_subjects(butler: Butler, rows: Rows) -> None:
+    """Both are meant by it."""
+    await fact(butler, "Anna", "Mum")
+    await fact(butler, "Berta", "Mum")
+    assert named(rows) == {("anna", "mum"), ("berta", "mum")}
+    assert (await known(butler, "What did Mum say?"))["mum"] == [
+        "#anna!",
+        "#berta!",
+        "#mum!",
+        "@anna!",
+        "@berta!",
+        "@mum!",
+    ]
+
+
+async def test_a_repeat_with_the_same_key_gives_the_names_once(butler: Butler, everything: Everything) -> None:
+    """And another list of names under the key is another request."""
+    first = await fact(butler, "Anna", "Annie", idempotency_key="k")
+    before = everything()
+    assert await fact(butler, "Anna", "Annie", idempotency_key="k") == first
+    assert everything() == before
+    with pytest.raises(Conflict):
+        await fact(butler, "Anna", "Annie", "Mum", idempotency_key="k")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["x"] * (ALIASES + 1), ["x" * (NAME_CHARACTERS + 1)], [" "], ["a\x00b"], [7], "Annie", ["ŉ̈" * 100 + "ΐ" * 100]],
+)
+async def test_bad_names_are_refused_and_nothing_is_stored(butler: Butler, rows: Rows, names: Any) -> None:
+    with pytest.raises(InvalidInput):
+        await remember.fact(butler, NewFact(subject="Anna", predicate="color", content="green", aliases=names))
+    assert not rows("facts")
+
+
+async def test_undoing_the_group_takes_the_names_away_and_again_gives_them_back(butler: Butler, rows: Rows) -> None:
+    done = await fact(butler, "Anna", "Annie", "Mum")
+    group = log(rows)[0]["group_id"]
+    report = await undo(butler, group)
+    assert (report.undone, named(rows)) == (3, set())
+    assert sorted(line.validity for line in report.taken_back) == ["retracted"] * 3
+    assert (await look.look(butler, "fact", done.ref)).aliases == ()
+    assert (await replay(butler)).equal
+    assert report.undo_id
+    await undo(butler, report.undo_id)
+    assert named(rows) == {("anna", "annie"), ("anna", "mum")}
+    assert (await replay(butler)).equal
+
+
+async def test_one_name_can_be_taken_back_and_given_again(butler: Butler, rows: Rows) -> None:
+    """By its own event; given again it is the same name, with an event that says so."""
+    await fact(butler, "Anna", "Annie", "Mum")
+    event = next(event for event in log(rows) if event["event_type"] == "alias.created")
+    await undo(butler, event["id"])
+    assert len(named(rows)) == 1
+    await fact(butler, "Anna", "Annie", "Mum")
+    assert len(named(rows)) == len(rows("aliases")) == 2
+    last = log(rows)[-1]
+    assert (last["event_type"], last["entity_id"]) == ("alias.restored", event["entity_id"])
+    with pytest.raises(Conflict, match="undone already"):
+        await undo(butler, event["id"])
+    assert (await replay(butler)).equal
+
+
+async def test_names_stay_when_a_fact_is_forgotten(butler: Butler, rows: Rows) -> None:
+    """They are the subject's, not the fact's."""
+    done = await fact(butler, "Anna", "Annie")
+    await forget.forget(butler, "fact", done.ref)
+    assert named(rows) == {("anna", "annie")}
+
+
+async def test_forgetting_somebody_takes_the_names_along(butler: Butler, rows: Rows) -> None:
+    """By the subject or by any of its names; audited, in the same group, and to be taken back with it."""
+    await fact(butler, "Anna", "Annie", "Mum")
+    await fact(butler, "Berta", "Mum")
+    shown = await forget_about.forget_about(butler, subject="Annie")
+    assert (len(shown.aliases), len(named(rows))) == (2, 3)
+    done = await forget_about.forget_about(butler, subject="Annie", dry_run=False, reason="she asked")
+    assert (sorted(done.aliases), named(rows)) == (sorted(shown.aliases), {("berta", "mum")})
+    gone = [event for event in log(rows) if event["group_id"] == done.group_id]
+    assert sorted(event["event_type"] for event in gone) == ["alias.retracted", "alias.retracted", "fact.retracted"]
+    assert (await replay(butler)).equal
+    assert done.group_id
+    await undo(butler, done.group_id)
+    assert named(rows) == {("anna", "annie"), ("anna", "mum"), ("berta", "mum")}
+
+
+async def test_forgetting_an_identifier_takes_the_names_that_hold_it(butler: Butler, rows: Rows) -> None:
+    """As a whole, in the name or in the subject; also where no memory holds it, and once under its key."""
+    await fact(butler, "Anna", "anna.k@x.org", "Annie K")
+    await fact(butler, "Berta", "Annieke")
+    first = await forget_about.forget_about(butler, text="annie", dry_run=False, idempotency_key="k")
+    assert (first.touched, len(first.aliases)) == ((), 1)
+    assert named(rows) == {("anna", "anna.k@x.org"), ("berta", "annieke")}
+    again = await forget_about.forget_about(butler, text="annie", dry_run=False, idempotency_key="k")
+    assert (again.aliases, again.group_id) == (first.aliases, first.group_id)
+    await forget_about.forget_about(butler, text="anna", dry_run=False)
+    assert named(rows) == {("berta", "annieke")}
+
+
+async def test_which_names_of_a_question_are_known(butler: Butler) -> None:
+    """A name that memories stand under, the part of one, a subject, another name that leads to all; nothing else."""
+    await remember.episode(butler, NewEpisode(content="Bob Jones: I planted roses.", butler="main"))
+    await fact(butler, "billing service", "Payments", "the ledger")
+    await fact(butler, "user", "Tom")
+    assert await known(butler, "Did Bob Jones plant roses?") == {
+        "bob_jones": ["@bob_jones!"],
+        "bob": ["#bob"],
+        "jones": ["#jones"],
+    }
+    assert await known(butler, "which port has the billing service?") == {
+        "billing_service": ["#billing_service", "#payments", "#the_ledger", "@payments", "@the_ledger"]
+    }
+    assert (await known(butler, "ask the ledger"))["the_ledger"] == [
+        "#billing_service", "#payments", "#the_ledger", "@billing_service", "@payments", "@the_ledger"
+    ]  # fmt: skip
+    assert (await known(butler, "What does Tom like?"))["tom"] == ["#tom!", "#user!", "@tom!", "@user!"]
+    assert await known(butler, "Did Caroline plant tulips for the user?") == {}
+
+
+async def test_names_are_the_tenants_own(butler: Butler) -> None:
+    """Another tenant's names mean nothing."""
+    await fact(butler, "Anna", "Annie")
+    other = replace(butler, settings=butler.settings.model_copy(update={"tenant": f"{butler.settings.tenant}-2"}))
+    assert await known(other, "What does Annie like? And Anna?") == {}
+
+
+async def test_withdrawn_names_are_not_known(butler: Butler, rows: Rows) -> None:
+    await fact(butler, "Anna", "Annie")
+    await undo(butler, log(rows)[0]["group_id"])
+    assert "annie" not in await known(butler, "What does Annie like?")
+
+
+async def test_a_name_is_never_reworded(butler: Butler, owner: psycopg.Connection[Any], tenant: str) -> None:
+    """The database refuses it, whoever asks."""
+    await fact(butler, "Anna", "Annie")
+    for change in ("alias = 'x'", "alias_label = 'x'", "subject = 'x'", "created_at = now()"):
+        with pytest.raises(psycopg.Error, match="never rewritten"):
+            owner.execute(f"UPDATE memory.aliases SET {change} WHERE tenant_id = %s", [tenant])  # noqa: S608
+
+
+async def test_names_are_looked_up_by_index(butler: Butler, owner: psycopg.Connection[Any], tenant: str) -> None:
+    """Under row-level security, too: every table is reached by the key and the tenant, none is read through."""
+    query = load_queries(butler.database.names)["aliases.asked"].decode()
+    with owner.transaction(force_rollback=True):
+        owner.execute("SET LOCAL ROLE memory_app")
+        owner.execute("SET LOCAL enable_seqscan = off")
+        owner.execute("SELECT set_config('memory_butler.tenant', %s, true)", [tenant])
+        plan = owner.execute(f"EXPLAIN {query}", {"tenant": tenant, "names": ["anna", "bob"]}).fetchall()
+    lines = "\n".join(str(line) for (line,) in plan)
+    assert len(re.findall(r"Scan using \w+ on (?:aliases|postings)", lines)) == 5, lines
+    assert len(re.findall(r"Index Cond: .*tenant_id = .* AND .*(?:lexeme|alias|subject) = ", lines)) == 5, lines
+    assert not re.search(r"Seq Scan on|Bitmap|Hash|Merge Join", lines), lines

@@ -1,0 +1,311 @@
+"""Vector indexes on a running store: built, replaced and dropped while others read, and whole again after a crash."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import psycopg
+import pytest
+from tests.store.crowd import (  # fmt: skip
+    Crowd,
+    Vectors,
+    add_facts,
+    add_passages,
+    add_tenants,
+    ids_of,
+    open_store,
+    own_database,
+    under,
+)
+
+from memory_butler.butler import Butler
+from memory_butler.errors import OverloadRejected, PermissionDenied, TargetUnavailable
+from memory_butler.models import Caller, NewFact, Principal, Role
+from memory_butler.operations import remember
+from memory_butler.operations import vector_index as indexing
+from memory_butler.settings import Settings
+from memory_butler.store import search_index, vector_index
+from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.vectors import as_vector
+
+FACTS = 1_500
+# An IVFFlat index that looks into all of its lists misses nothing.
+RULES: dict[str, Any] = {"exact_below": 500, "ivfflat": {"lists": 10, "probes": 10}}
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A tenant `a` with facts enough for an index, a tenant `b` with few."""
+
+    butler: Butler
+    owner: psycopg.Connection[Any]
+    question: Vectors
+
+    def params(self) -> dict[str, Any]:
+        probe = indexing._probe(self.butler, "fact")
+        return {**search_index.params(probe), "embedding": as_vector(self.question.tolist())}
+
+    async def found(self, butler: Butler, tenant: str = "a") -> list[UUID]:
+        """What a search is told by the index, in the way that a search asks; nothing without one."""
+        async with vector_index.read(butler.database, tenant, self.params()) as session:
+            cursor = await session.send("vector_index.listed")
+        return [row["id"] for row in await cursor.fetchall()]
+
+    async def nearest(self, tenant: str = "a") -> list[UUID]:
+        async with self.butler.database.read(tenant) as session:
+            return [one for one, _ in await vector_index.nearest(session, self.params())]
+
+    def indexes(self) -> dict[str, bool]:
+        """The stage and kind of each index that is there, and whether it is valid."""
+        rows = self.owner.execute(
+            "SELECT split_part(c.relname, '_', 2) || ' ' || a.amname, i.indisvalid FROM pg_index i"
+            " JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam"
+            " WHERE i.indrelid = 'memory.passages'::regclass AND a.amname <> 'btree'"
+        ).fetchall()
+        return dict(rows)
+
+
+@pytest.fixture
+async def store(server: EmbeddedPostgres, settings: Settings) -> AsyncIterator[Store]:
+    with own_database(server) as database:
+        async with open_store(server, settings, database) as butler:
+            crowd = Crowd.of(9, topics=20)
+            ids = ids_of(FACTS + 100, crowd.source)
+            with psycopg.connect(server.dsn("postgres", database), autocommit=True) as owner:
+                add_tenants(owner, {"a": FACTS, "b": 100})
+                for tenant, part in (("a", slice(0, FACTS)), ("b", slice(FACTS, None))):
+                    add_passages(owner, _names(tenant, len(ids[part])), ids[part], crowd.draw(len(ids[part])))
+                    add_facts(owner, tenant, ids[part])
+                yield Store(butler, owner, crowd.draw(1)[0])
+
+
+def _names(tenant: str, count: int) -> Any:
+    return np.full(count, tenant.encode(), f"S{len(tenant)}")
+
+
+async def test_a_migration_brings_what_the_settings_ask_for(store: Store) -> None:
+    """From nothing to IVFFlat, to HNSW, and back to exact; a second run has nothing to do, a rehearsal does nothing."""
+    nearest = await store.nearest()
+    assert store.indexes() == {}
+    for posture, there in (("ivfflat", {"near ivfflat": True}), ("hnsw", {"near hnsw": True}), ("exact", {})):
+        async with under(store.butler, posture=posture, **RULES) as butler:
+            before = store.indexes()
+            foreseen = await indexing.migrate(butler, dry_run=True)
+            assert store.indexes() == before
+            assert await indexing.migrate(butler) == foreseen != ()
+            assert store.indexes() == there
+            assert await indexing.migrate(butler) == ()
+            found = await store.found(butler)
+            assert found[:10] == (nearest[:10] if there else [])
+            assert await store.found(butler, "b") == []
+
+
+async def test_automatic_posture_follows_the_rows(store: Store) -> None:
+    """Whether an index is built, and which, depends on the two thresholds."""
+    for hnsw_from, there in ((10_000, {"near ivfflat": True}), (1_000, {"near hnsw": True})):
+        async with under(store.butler, posture="auto", hnsw_from=hnsw_from, **RULES) as butler:
+            await indexing.migrate(butler)
+            assert store.indexes() == there
+    async with under(store.butler, exact_below=10_000) as butler:
+        steps = await indexing.migrate(butler)
+        assert [step.action for step in steps] == ["drop"]
+        assert store.indexes() == {}
+
+
+async def test_what_is_stored_later_is_found_by_index(store: Store) -> None:
+    """An index is kept up to date by the writes themselves."""
+    async with under(store.butler, posture="hnsw", **RULES) as butler:
+        await indexing.migrate(butler)
+        caller = Caller(Principal("a", "main", Role.ADMIN))
+        new = NewFact(subject="tea", predicate="kind", content="green tea with jasmine")
+        stored = await remember.fact(butler, new, caller)
+        vector = await butler.embedder.embed_query("tea kind green tea with jasmine")
+        params = {**store.params(), "embedding": as_vector(vector.tolist())}
+        async with butler.database.read("a") as session:
+            found = await vector_index.nearest_by_index(butler.database, session, params)
+        assert found[0][0] == stored.id
+
+
+async def test_a_build_that_was_killed_is_made_good(store: Store) -> None:
+    """A backend killed in the middle leaves an invalid index, which nobody reads; the next run drops it and builds."""
+    name = f"passages_next_fact_{vector_index.digest_of('a')}"
+    async with under(store.butler, posture="hnsw", **RULES) as butler:
+        blocker = psycopg.connect(store.owner.info.dsn)
+        blocker.execute("UPDATE memory.passages SET ordinal = ordinal WHERE tenant_id = 'b'")
+        building = asyncio.create_task(indexing.migrate(butler))
+        pid = await _builder(store.owner, "waiting for%")
+        with pytest.raises(OverloadRejected):
+            await indexing.migrate(butler)
+        store.owner.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        with pytest.raises(TargetUnavailable):
+            await building
+        blocker.rollback()
+        blocker.close()
+        assert store.indexes() == {"next hnsw": False}
+        assert await store.found(butler) == []
+        due = (await indexing.status(butler)).due
+        assert [(step.action, step.index, step.why) for step in due][:1] == [
+            ("drop", name, "its build was interrupted")
+        ]
+        steps = await indexing.migrate(butler)
+        assert [step.action for step in steps] == ["drop", "build", "in place"]
+        assert store.indexes() == {"near hnsw": True}
+        assert (await store.found(butler))[:10] == (await store.nearest())[:10]
+
+
+async def test_a_migration_that_ended_between_two_steps_goes_on_from_there(store: Store) -> None:
+    """A finished successor is put in place without building it again; a predecessor left behind is dropped."""
+    async with under(store.butler, posture="hnsw", **RULES) as butler:
+        await indexing.migrate(butler)
+        near, following, past = (
+            f"passages_{stage}_fact_{vector_index.digest_of('a')}" for stage in ("near", "next", "past")
+        )
+        store.owner.execute(f"ALTER INDEX memory.{near} RENAME TO {following}")
+        assert [step.action for step in await indexing.migrate(butler)] == ["in place"]
+        store.owner.execute(
+            f"CREATE INDEX {past} ON memory.passages USING ivfflat (embedding vector_ip_ops) WHERE tenant_id = 'a'"
+        )
+        assert [(step.action, step.index) for step in await indexing.migrate(butler)] == [("drop", past)]
+        assert store.indexes() == {"near hnsw": True}
+        assert [step.action for step in await indexing.migrate(butler, rebuild=True)] == ["build", "in place", "drop"]
+        assert store.indexes() == {"near hnsw": True}
+
+
+async def test_an_index_of_a_tenant_that_is_gone_is_dropped(store: Store) -> None:
+    """Nothing is kept for whom there is nothing."""
+    async with under(store.butler, posture="hnsw", **RULES) as butler:
+        await indexing.migrate(butler)
+        store.owner.execute("DELETE FROM memory.passages WHERE tenant_id = 'a'")
+        store.owner.execute("DELETE FROM memory.facts WHERE tenant_id = 'a'")
+        store.owner.execute("DELETE FROM memory.tenants WHERE tenant_id = 'a'")
+        (step,) = await indexing.migrate(butler)
+        assert (step.action, step.tenant) == ("drop", None)
+        assert store.indexes() == {}
+
+
+async def test_the_posture_changes_while_reads_go_on(store: Store) -> None:
+    """Every read during three migrations is answered, and rightly: by an index or, where there is none, exactly."""
+    nearest = await store.nearest()
+    seen = set()
+    async with under(store.butler, posture="hnsw", **RULES) as reader:
+        stop = asyncio.Event()
+
+        async def read() -> int:
+            count = 0
+            while not stop.is_set():
+                vector_index.look_again(reader.database)
+                found = await store.found(reader)
+                seen.add(bool(found))
+                assert found[:10] in ([], nearest[:10])
+                count += 1
+            return count
+
+        reading = asyncio.create_task(read())
+        for posture in ("ivfflat", "hnsw", "exact"):
+            async with under(store.butler, posture=posture, **RULES) as butler:
+                await indexing.migrate(butler)
+                before = len(store.indexes())
+                assert before == (posture != "exact")
+        stop.set()
+        assert await reading > 10
+    assert seen == {True, False}
+
+
+async def test_a_process_learns_of_an_index_that_others_built(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it knows is looked up again after a while, within a read; until then it reads as before."""
+    async with under(store.butler, posture="hnsw", **RULES) as reader:
+        assert await store.found(reader) == []
+        async with under(store.butler, posture="hnsw", **RULES) as other:
+            await indexing.migrate(other)
+        assert await store.found(reader) == []
+        monkeypatch.setattr(vector_index, "LOOKED_UP_EVERY_SECONDS", 0.0)
+        assert await store.found(reader) == []
+        assert await store.found(reader) != []
+
+
+async def test_a_list_that_filters_leave_short_is_no_list(store: Store) -> None:
+    """Where the caller may see less than a full list, nothing is said by the index, and the search looks at all."""
+    async with under(store.butler, posture="hnsw", **RULES) as butler:
+        await indexing.migrate(butler)
+        params = {**store.params(), "scopes": ["nobody's"]}
+        async with butler.database.read("a") as session:
+            assert await vector_index.nearest_by_index(butler.database, session, params) == []
+        async with vector_index.read(butler.database, "a", {**store.params(), "with_hidden": True}) as session:
+            cursor = await session.send("vector_index.listed")
+        ahead = [row["ahead"] for row in await cursor.fetchall()]
+        assert (ahead.count(False), ahead.count(True)) == (100, 100)
+
+
+async def test_a_search_finds_the_same_with_an_index_and_without(store: Store) -> None:
+    """Both lists are one: what stands on it, in which order, and how near it is."""
+    probe = replace(indexing._probe(store.butler, "fact"), embedding=store.question.tolist())
+    async with under(store.butler, posture="ivfflat", **RULES) as butler:
+        found = []
+        for migrated in (False, True):
+            if migrated:
+                await indexing.migrate(butler)
+            answer = await search_index.search(butler.database, "a", probe)
+            found.append(sorted((hit.semantic_score or 0, hit.id) for hit in answer.hits)[-50:])
+        assert len(found[0]) == 50
+        assert found[0] == found[1]
+
+
+async def test_what_a_search_plans_with_is_as_it_was(store: Store) -> None:
+    """The settings that serve the index alone are gone before the search is planned."""
+    async with under(store.butler, posture="hnsw", **RULES) as butler:
+        await indexing.migrate(butler)
+        async with vector_index.read(butler.database, "a", store.params()) as session:
+            shown = await session.run(
+                "SELECT current_setting('plan_cache_mode') AS mode, current_setting('enable_sort') AS sorting", {}
+            )
+            assert await shown.fetchone() == {"mode": "force_generic_plan", "sorting": "on"}
+
+
+async def test_status_measures_size_bloat_and_recall(store: Store) -> None:
+    """A new index has no bloat; when half of the rows are gone, half of it is waste, and a rebuild makes that good."""
+    async with under(store.butler, posture="hnsw", **RULES) as butler:
+        assert [one.in_force for one in (await indexing.status(butler)).standings] == ["exact", "exact"]
+        await indexing.migrate(butler)
+        found = {one.tenant: one for one in (await indexing.status(butler, queries=6)).standings}
+        assert found["a"].in_force == found["a"].wanted == "hnsw (ef_construction 128, m 24)"
+        assert (found["a"].recall, found["a"].queries, found["a"].bloat) == (1.0, 6, 0.0)
+        assert (found["b"].in_force, found["b"].recall, found["b"].bytes) == ("exact", None, None)
+        store.owner.execute(
+            "DELETE FROM memory.passages WHERE tenant_id = 'a' AND memory_id IN"
+            " (SELECT memory_id FROM memory.passages WHERE tenant_id = 'a' ORDER BY memory_id LIMIT 750)"
+        )
+        halved = {one.tenant: one for one in (await indexing.status(butler, queries=0)).standings}["a"]
+        assert halved.rows == 750
+        assert halved.recall is None
+        assert halved.bloat == pytest.approx(0.5, abs=0.01)
+        await indexing.migrate(butler, rebuild=True)
+        anew = {one.tenant: one for one in (await indexing.status(butler, queries=0)).standings}["a"]
+        assert anew.bloat == 0.0
+        assert anew.bytes is not None
+        assert halved.bytes is not None
+        assert anew.bytes < halved.bytes
+
+
+async def test_only_an_administrator_looks_after_indexes(store: Store) -> None:
+    """They concern all tenants."""
+    agent = Caller(Principal("a", "main", Role.AGENT))
+    for refused in (indexing.status(store.butler, agent), indexing.migrate(store.butler, agent)):
+        with pytest.raises(PermissionDenied):
+            await refused
+
+
+async def _builder(owner: psycopg.Connection[Any], phase: str) -> int:
+    """The backend that builds an index, once it is in that phase."""
+    for _ in range(2_000):
+        with suppress(TypeError):
+            (pid,) = owner.execute(
+                "SELECT pid FROM pg_stat_progress_create_index WHERE datname = current_database() AND phase LIKE %s",
+                (phase,),
+            ).fetchone()  # type: ignore[misc]
+            return int(pid)
+        await asyncio.sleep(0.01)
+    raise AssertionError("no index is being built")
