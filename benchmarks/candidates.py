@@ -95,11 +95,11 @@ async def collect(
             lists=np.array(
                 [(parts[hit.id].semantic_rank or 0, parts[hit.id].keyword_rank or 0) for hit in hits]
             ).reshape(-1, 2),
-            unheard=findings.unheard,
+            unheard=findings.asking.is_unheard,
             probe=findings.probe,
             relevance=np.array([parts[hit.id].relevance for hit in hits]),
             ranked=tuple(at[entry.hit.id] for entry in findings.ranked),
-            returned=tuple(at[entry.hit.id] for entry in chosen(butler, question, findings.ranked)),
+            returned=tuple(at[entry.hit.id] for entry in chosen(butler, question, findings)),
         )
 
     return await bounded(one(asked) for asked in questions)

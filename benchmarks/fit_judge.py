@@ -65,15 +65,15 @@ def fitted(right: Collection, wrong: Collection) -> dict[str, Any]:
     """Weights, calibration, and how far the probabilities can be believed."""
     weights = np.round(fit_weights(examples(right)), WEIGHT_DIGITS)
     looked_at = [
-        votes_to_calibrate(headline(collected), weights, judge.UNHEARD, WEIGHT_OF_SET.get(name, 1.0))
+        votes_to_calibrate(headline(collected), weights, WEIGHT_OF_SET.get(name, 1.0))
         for name, collected in right.items()
-    ] + [votes_to_calibrate(collected, weights, judge.UNHEARD) for collected in wrong.values()]
+    ] + [votes_to_calibrate(collected, weights) for collected in wrong.values()]
     votes, labels, counts = (np.concatenate(parts) for parts in zip(*looked_at, strict=True))
     slope, offset = fit_calibration(votes, labels, counts)
     calibration = (round(slope, 3), round(offset, 2))
     return {
         "weights": dict(zip(judge.Signals._fields, weights.tolist(), strict=True)),
-        "calibration": {"slope": calibration[0], "offset": calibration[1], "unheard": judge.UNHEARD},
+        "calibration": {"slope": calibration[0], "offset": calibration[1]},
         "reliability": reliability(votes, labels, counts, calibration),
         "measures": {
             "shipped weights": average(right, lambda one: one.by_votes(SHIPPED)),

@@ -131,7 +131,7 @@ class _Problem:
 
 
 def votes_to_calibrate(
-    collected: Sequence[Collected], weights: np.ndarray, unheard: float, weight: float = 1.0
+    collected: Sequence[Collected], weights: np.ndarray, weight: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the first candidates of each question: what relevance is computed from, whether it is evidence, its weight."""
     votes, labels = [np.zeros(0)], [np.zeros(0)]
@@ -139,7 +139,7 @@ def votes_to_calibrate(
         if len(one.found):
             own = one.signals @ weights
             first = np.argsort(-own, kind="stable")[:LOOKED_AT]
-            votes.append(own[first] + own.max() - unheard * one.unheard)
+            votes.append(own[first] + judge.OF_THE_BEST * own.max() - judge.UNHEARD * one.unheard)
             labels.append(one.labels[first].astype(float))
     joined = np.concatenate(votes)
     return joined, np.concatenate(labels), np.full(len(joined), weight)

@@ -23,6 +23,7 @@ from benchmarks.sentences import PEOPLE, PREDICATES, ROLES, rule_text
 from memory_butler.butler import Butler
 from memory_butler.models import Lineage, MemoryType, Permanence
 from memory_butler.policy.confidence import DECAY_RATE_PER_DAY, NEW_RULE_CONFIDENCE, RULE_DECAY_RATE_PER_DAY
+from memory_butler.policy.names import loose_names, standing_names
 from memory_butler.policy.references import short_reference
 from memory_butler.policy.wording import indexed_text, indexed_words
 from memory_butler.store import events
@@ -77,7 +78,7 @@ class _Rows:
     facts: list[tuple[Any, ...]]
     rules: list[tuple[Any, ...]]
     episodes: list[tuple[Any, ...]]
-    words: list[tuple[str, str, UUID, str]]
+    words: list[tuple[str, str, UUID, str, list[str]]]
     passages: list[tuple[str, str, UUID, int, int]]
     changes: dict[str, list[Change]]
 
@@ -139,7 +140,7 @@ def _add_fact(rows: _Rows, start: Start, number: int, pool: Pool, drawn: Drawn) 
     names = (subject.lower().replace(" ", "_"), subject, predicate, predicate)
     tail = (source.randint(1, 10), [], "active", 1.0, "standard", DECAY_RATE_PER_DAY[Permanence.STANDARD], BUTLER)
     rows.facts.append((*start, *names, content, _digest(content), "global", *tail, created, 0, "{}"))
-    _index(rows, start, MemoryType.FACT, indexed_text(MemoryType.FACT, subject, predicate, content), [place])
+    _index(rows, start, MemoryType.FACT, content, [place], about=(subject, predicate))
 
 
 def _add_rule(rows: _Rows, start: Start, pool: Pool, drawn: Drawn) -> None:
@@ -162,13 +163,27 @@ def _add_episode(rows: _Rows, start: Start, number: int, pool: Pool, drawn: Draw
     _index(rows, start, MemoryType.EPISODE, content, places)
 
 
-def _index(rows: _Rows, start: Start, kind: MemoryType, text: str, places: Sequence[int]) -> None:
-    rows.words.append((start[0], kind, start[1], indexed_words(text, [])))
+def _index(
+    rows: _Rows,
+    start: Start,
+    kind: MemoryType,
+    content: str,
+    places: Sequence[int],
+    *,
+    about: tuple[str | None, str | None] = (None, None),
+) -> None:
+    subject, predicate = about
+    names = [f"@{name}" for name in standing_names(kind, subject, content)]
+    loose = [f"#{name}" for name in loose_names(kind, subject, content)]
+    words = indexed_words(indexed_text(kind, subject, predicate, content), [])
+    rows.words.append((start[0], kind, start[1], words, names + loose))
     rows.passages.extend((start[0], kind, start[1], ordinal, place) for ordinal, place in enumerate(places))
 
 
 def _copy(connection: psycopg.Connection[Any], rows: _Rows, sizes: dict[str, Size], now: datetime) -> None:
-    connection.execute("CREATE TEMPORARY TABLE loading (tenant_id text, type text, id uuid, words text) ON COMMIT DROP")
+    connection.execute(
+        "CREATE TEMPORARY TABLE loading (tenant_id text, type text, id uuid, words text, names text[]) ON COMMIT DROP"
+    )
     tenants = [(tenant, now, size.memories) for tenant, size in sizes.items()]
     for table, columns, values in (
         ("memory.tenants", "tenant_id, created_at, last_ref", tenants),
@@ -176,7 +191,7 @@ def _copy(connection: psycopg.Connection[Any], rows: _Rows, sizes: dict[str, Siz
         ("memory.facts", FACT_COLUMNS, rows.facts),
         ("memory.rules", RULE_COLUMNS, rows.rules),
         ("memory.episodes", EPISODE_COLUMNS, rows.episodes),
-        ("loading", "tenant_id, type, id, words", rows.words),
+        ("loading", "tenant_id, type, id, words, names", rows.words),
     ):
         with connection.cursor().copy(f"COPY {table} ({columns}) FROM STDIN".encode()) as copy:
             for row in values:
@@ -218,6 +233,12 @@ def _add_postings(connection: psycopg.Connection[Any], rows: _Rows, text_search:
         " sum(cardinality(w.positions)) OVER (PARTITION BY l.id)"
         " FROM loading l, unnest(to_tsvector(%s::regconfig, l.words)) w",
         (text_search,),
+    )
+    connection.execute(
+        "INSERT INTO memory.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)"
+        " SELECT l.tenant_id, l.type, l.id, n.name, 1, m.words FROM loading l CROSS JOIN unnest(l.names) AS n (name)"
+        " JOIN (SELECT DISTINCT tenant_id, memory_id, words FROM memory.postings) m"
+        " ON m.tenant_id = l.tenant_id AND m.memory_id = l.id"
     )
     connection.execute(
         "UPDATE memory.tenants t SET documents = p.documents, document_words = p.words"

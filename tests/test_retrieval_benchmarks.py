@@ -129,7 +129,7 @@ def test_the_judge_is_fitted_and_printed_as_it_stands_in_the_code(
     names: dict[str, object] = {"Signals": judge.Signals}
     exec(block, names)
     assert names["WEIGHTS"] == judge.Signals(**written["weights"])
-    assert (names["SLOPE"], names["UNHEARD"]) == (written["calibration"]["slope"], judge.UNHEARD)
+    assert {"slope": names["SLOPE"], "offset": names["OFFSET"]} == written["calibration"]
     assert written["weights"]["preferred"] == judge.WEIGHTS.preferred
     assert written["measures"]["these weights"]["locomo"]["recall@10"] == 1.0
 

@@ -20,8 +20,7 @@ PARAMETERS = {
     "memory_store": "content tags tier butler importance idempotency_key request_context",
     "memory_search": "query types scope mode limit min_confidence min_relevance butler tier as_of expand time_from "
     "time_to request_context",
-    "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to "
-    "request_context",
+    "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to request_context",
     "memory_explain": "query id types scope mode limit min_confidence min_relevance butler tier time_from time_to "
     "token_budget request_context",
     "memory_get": "type id request_context",

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,7 @@ async def test_a_server_gets_everything_ready_that_a_first_question_needs(
     reranker = CrossEncoder(CrossEncoderSource(tiny.write(tmp_path / "model"), None), cache=tmp_path)
     started = asyncio.Event()
     read: list[str] = []
+    was_read = threading.Event()
     begin = reranker.start
 
     async def start() -> None:
@@ -153,7 +156,12 @@ async def test_a_server_gets_everything_ready_that_a_first_question_needs(
         started.set()
 
     monkeypatch.setattr(reranker, "start", start)
-    monkeypatch.setattr(opening, "read_moments", lambda text, now: read.append(text))
+
+    def reading(text: str, now: datetime) -> None:
+        read.append(text)
+        was_read.set()
+
+    monkeypatch.setattr(opening, "read_moments", reading)
 
     @asynccontextmanager
     async def opener() -> AsyncIterator[Butler]:
@@ -162,6 +170,7 @@ async def test_a_server_gets_everything_ready_that_a_first_question_needs(
     late = LateButler(butler.settings, opener)
     late.begin()
     await asyncio.wait_for(started.wait(), 30)
+    assert await asyncio.to_thread(was_read.wait, 30)
     await late.close()
     await reranker.close()
     assert len(read) == 1

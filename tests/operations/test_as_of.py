@@ -114,7 +114,7 @@ async def test_what_has_been_deleted_since_is_said(butler: Butler, clock: Any) -
     await pin.pin(butler, "episode", one.ref)
     clock.move(days=3)
     then = clock.now
-    question = Question(query="harbour", mode="semantic", min_confidence=0.0)
+    question = Question(query="harbour", mode="semantic", min_confidence=0.0, min_relevance=0.0)
     request = BriefRequest(trigger_prompt="harbour", butler="main")
     assert len((await recall.search(butler, question, bump=False)).results) == 4
     clock.move(days=7)

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 from memory_butler.ai.tokens import open_token_counter
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput, PermissionDenied
-from memory_butler.models import Briefing, BriefRequest, Caller, Lineage, NewEpisode, NewFact, NewRule, Outcome, Question
+from memory_butler.models import (
+    Briefing,
+    BriefRequest,
+    Caller,
+    Lineage,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    Outcome,
+    Question,
+)
 from memory_butler.operations import forget, judge, recall, remember
 from memory_butler.operations.brief import brief
 

@@ -122,7 +122,7 @@ async def test_a_time_that_ends_before_it_begins_is_refused(home_butler: Butler)
 
 
 @pytest.mark.parametrize(
-    "query", ["What should I do before deploying?", "How do I deploy a service?", "how should we deploy?"]
+    "query", ["What should I do before deploying?", "What are the rules for deploying?", "how should we deploy?"]
 )
 async def test_how_to_do_something_puts_the_rule_first(home_butler: Butler, query: str) -> None:
     """A fact speaks of deploying, too; who asks how to wants the rule."""

@@ -29,9 +29,9 @@ async def _live(butler: Butler, clock: Any) -> dict[str, str]:
     green = await remember.fact(butler, NewFact(subject="user", predicate="color", content="green"))
     rule = await remember.rule(butler, NewRule(content="Ask first", tags=("a", "b")))
     await judge.mark(butler, rule.ref, Outcome.HARMFUL, reason="it was late")
-    await recall.search(butler, Question(query="green"))
+    await recall.search(butler, Question(query="green", min_relevance=0))
     clock.move(hours=-2)
-    await recall.search(butler, Question(query="green"))
+    await recall.search(butler, Question(query="green", min_relevance=0))
     return {"episode": episode.ref, "fact": green.ref, "rule": rule.ref}
 
 

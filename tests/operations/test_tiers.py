@@ -175,7 +175,9 @@ async def test_a_tier_is_searched_alone(butler: Butler, mode: str) -> None:
     """Every mode returns what is in the tier and nothing else, and each result says its tier."""
     held = await stock(butler)
     for tier, contents in held.items():
-        answer = await recall.search(butler, Question(query="tea", tier=tier, mode=mode, limit=50, min_relevance=0), bump=False)
+        answer = await recall.search(
+            butler, Question(query="tea", tier=tier, mode=mode, limit=50, min_relevance=0), bump=False
+        )
         assert {entry.hit.content for entry in answer.results} == contents
     assert await found(butler, "tea", mode=mode, limit=50) == set().union(*held.values())
 

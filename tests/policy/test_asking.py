@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,21 @@ def test_a_question_written_small_may_still_hold_a_name() -> None:
     asking = read_question("which tea does anna like?", NOW)
     assert asking.guessed == ()
     assert "anna" in asking.possible
+
+
+@pytest.mark.parametrize(
+    ("text", "strangers"),
+    [
+        ("Install their editor on the laptop", ()),
+        ("Cook without peanuts. Deploy it: Then rest.", ()),
+        ("Cook for Vladimir", ("vladimir",)),
+        ("What is Vladimir allergic to?", ("vladimir",)),
+        ("Tell me. Vladimir came.", ()),
+    ],
+)
+def test_an_order_names_nobody(text: str, strangers: tuple[str, ...]) -> None:
+    """A capital that begins a sentence says nothing: only others may be somebody the store has never heard of."""
+    assert read_question(text, NOW).strangers == strangers
 
 
 def test_of_a_long_prompt_the_beginning_and_the_end_are_read() -> None:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from uuid import UUID
 
 import pytest
@@ -335,3 +336,19 @@ def test_places_on_the_lists_are_shared_by_equals(make_hit: MakeHit) -> None:
     assert lists.semantic == [1, 1, 3, None]
     assert lists.keyword == [None, 3, 1, 1]
     assert lists.fused == [3, 1, 1, 3]
+
+
+@given(scores=two_lists)
+def test_the_best_judged_fits_best_and_fit_follows_relevance(
+    make_hit: MakeHit, scores: list[tuple[float | None, float | None]]
+) -> None:
+    """With a judge the best has a fit of 1, and of two candidates the more relevant one fits no worse."""
+    hits = [
+        make_hit(n, semantic_score=s, similarity=s, keyword_score=k, said=(k or 0) / 30, covered=(k or 0) / 30)
+        for n, (s, k) in enumerate(scores, start=1)
+    ]
+    ranked = rank(hits, Mode.HYBRID, ONLY_FIT, NOW)
+    assert ranked[0].parts.fit == 1.0
+    by_relevance = sorted(ranked, key=lambda entry: (-entry.parts.relevance, -entry.parts.fit))
+    fits = [entry.parts.fit for entry in by_relevance]
+    assert all(one >= next_one - 1e-6 for one, next_one in pairwise(fits))

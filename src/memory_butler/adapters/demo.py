@@ -154,7 +154,7 @@ async def _question(butler: Butler, console: Console) -> None:
         console.print(Padding(_ranked(place, entry), (0, 0, 0, 2), expand=False))
     weights = butler.settings.retrieval.weights
     console.print(
-        f"  score = {weights.relevance:g} × relevance + {weights.importance:g} × importance + "
+        f"  score = {weights.relevance:g} × fit + {weights.importance:g} × importance + "
         f"{weights.recency:g} × recency + {weights.confidence:g} × confidence",
         style="dim",
     )
@@ -231,7 +231,7 @@ def _ranked(place: int, entry: Ranked) -> RenderableType:
     bars = "  ".join(
         f"{name} {tables.bar(share)}"
         for name, share in (
-            ("relevance", parts.relevance),
+            ("fit", parts.fit),
             ("importance", parts.importance),
             ("recency", parts.recency),
             ("confidence", parts.effective_confidence),

@@ -119,7 +119,7 @@ def why_it_ranks(parts: ScoreParts) -> str:
 def how_relevant(parts: ScoreParts) -> str:
     """How likely it bears on the question, as a share of a hundred."""
     percent = 100 * parts.relevance
-    return f"{percent:.0f} %" if percent >= 1 else "< 1 %"
+    return f"{percent:.0f} % relevant" if percent >= 1 else "< 1 % relevant"
 
 
 def answer(found: Answer) -> RenderableType:
@@ -128,18 +128,17 @@ def answer(found: Answer) -> RenderableType:
         return Group(*lines, Text("Nothing found."))
     table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("relevant", justify="right", no_wrap=True)
     table.add_column("reference", no_wrap=True)
     table.add_column("memory", overflow="fold")
     for entry in found.results:
-        under = f"{how_it_stands(entry.hit)} · {why_it_ranks(entry.parts)}"
+        under = f"{how_it_stands(entry.hit)} · {how_relevant(entry.parts)} · {why_it_ranks(entry.parts)}"
         if entry.also:
             under += f" · {', '.join(entry.also)} {'says' if len(entry.also) == 1 else 'say'} the same"
         said = Text.assemble(what_it_says(entry.hit), "\n", (safe(under), "dim"))
         reference = Text(f"{entry.hit.type}:{entry.hit.ref}", style="cyan")
-        table.add_row(f"{entry.parts.score:.3f}", how_relevant(entry.parts), reference, said)
+        table.add_row(f"{entry.parts.score:.3f}", reference, said)
         for beside in found.neighbours.get(entry.hit.id, ()):
-            table.add_row("", "", Text(f"  {beside.type}:{beside.ref}", style="dim cyan"), neighbour(beside))
+            table.add_row("", Text(f"  {beside.type}:{beside.ref}", style="dim cyan"), neighbour(beside))
     return Group(*lines, table)
 
 

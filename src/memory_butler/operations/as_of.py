@@ -40,9 +40,7 @@ async def candidates(
     """Everything that comes into question: from the live tables or, as of a moment, from the log."""
     tenant = caller.principal.tenant
     if moment is None:
-        return Candidates(
-            found=await search_index.search(butler.database, tenant, probe, with_hidden=with_hidden)
-        )
+        return Candidates(found=await search_index.search(butler.database, tenant, probe, with_hidden=with_hidden))
     past = await as_of.search(butler.database, tenant, probe, with_hidden=with_hidden)
     return Candidates(found=past.then, missing=missing_words(past.wordless))
 

@@ -14,7 +14,7 @@ FEWEST_CANDIDATES = 20
 async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """What matters now (or then) within the token budget; the same state, clock and request give the same bytes."""
     found, frame = await gather(butler, admit_brief(request), caller or butler.local_caller())
-    return written(butler, found, frame)
+    return written(found, frame)
 
 
 async def gather(butler: Butler, request: BriefRequest, caller: Caller) -> tuple[Findings, Frame]:
@@ -42,10 +42,9 @@ async def gather(butler: Butler, request: BriefRequest, caller: Caller) -> tuple
     return found, frame
 
 
-def written(butler: Butler, found: Findings, frame: Frame) -> Briefing:
+def written(found: Findings, frame: Frame) -> Briefing:
     """The briefing itself: what is relevant enough, each thing once."""
-    least = butler.settings.retrieval.min_relevance
-    relevant = [entry for entry in found.ranked if entry.parts.relevance >= least]
+    relevant = found.relevant
     return compose(diversified(relevant, len(relevant)), frame)
 
 

@@ -47,7 +47,7 @@ async def _briefing(
     found, frame = await gather(butler, request, caller)
     asked = Question(query=request.trigger_prompt, butler=request.butler)
     case = await _case(butler, caller, memory, asked, found, types=tuple(MemoryType))
-    return briefed(case, written(butler, found, frame))
+    return briefed(case, written(found, frame))
 
 
 async def _case(
@@ -77,9 +77,9 @@ async def _case(
         hits=found.found.hits,
         second_look=found.second_look,
         ranked=found.ranked,
-        answer=chosen(butler, question, found.ranked),
+        answer=chosen(butler, question, found),
         rules=ranking_rules(retrieval),
-        min_relevance=retrieval.min_relevance if question.min_relevance is None else question.min_relevance,
+        min_relevance=found.min_relevance,
         limit=question.limit or retrieval.limit,
         degraded=found.degraded,
     )

@@ -28,10 +28,15 @@ class Findings:
     ranked: list[Ranked]
     asking: Asking
     probe: Probe
+    min_relevance: float
     found: Found
     second_look: list[float | None] | None
     hidden: dict[str, int]
     degraded: tuple[str, ...]
+
+    @property
+    def relevant(self) -> list[Ranked]:
+        return [entry for entry in self.ranked if entry.parts.relevance >= self.min_relevance]
 
 
 class NameGuesses:
@@ -84,11 +89,20 @@ async def find(
         ranked=rank(got.found.hits, asking, mode, rules, now, second_look=looked),
         asking=asking,
         probe=probe,
+        min_relevance=_least(butler.settings.retrieval, question, probe),
         found=got.found,
         second_look=looked,
         hidden=got.found.hidden,
         degraded=(*degraded, *got.missing, *missed),
     )
+
+
+def _least(retrieval: Retrieval, question: Question, probe: Probe) -> float:
+    """How relevant a memory must be. Relevance is measured for both lists together: with one of them alone, only a
+    limit that the caller sets counts."""
+    if question.min_relevance is not None:
+        return question.min_relevance
+    return retrieval.min_relevance if probe.embedding is not None and Mode(question.mode) is Mode.HYBRID else 0.0
 
 
 def ranking_rules(retrieval: Retrieval) -> RankingRules:
@@ -142,7 +156,7 @@ async def _aimed(
             words=searched_words(words) if by_words else "",
             mentions=searched_words(" ".join(sorted(names))) if by_words else "",
             names=asking.possible,
-            guessed=asking.guessed,
+            guessed=asking.strangers,
             embedding=vector,
         ),
         degraded,

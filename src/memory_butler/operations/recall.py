@@ -1,13 +1,12 @@
 """Recall: find memories by meaning and by words, ranked."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from memory_butler.butler import Butler
 from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavailable
 from memory_butler.models import Answer, Caller, MemoryType, Question, Ranked
 from memory_butler.operations.expand import expanded
-from memory_butler.operations.find import find
+from memory_butler.operations.find import Findings, find
 from memory_butler.operations.once import trail
 from memory_butler.policy.admission import admit_question
 from memory_butler.policy.diversity import diversified
@@ -22,7 +21,7 @@ async def search(butler: Butler, question: Question, caller: Caller | None = Non
     caller = caller or butler.local_caller()
     question = admit_question(question)
     found = await find(butler, caller, question)
-    kept = Answer(results=tuple(chosen(butler, question, found.ranked)), degraded=found.degraded)
+    kept = Answer(results=tuple(chosen(butler, question, found)), degraded=found.degraded)
     counts = bump and question.as_of is None and bool(kept.results)
     kept = await _counted(butler, caller, kept) if counts else kept
     return await expanded(butler, caller, question, kept) if question.expand else kept
@@ -44,9 +43,6 @@ async def recall(butler: Butler, question: Question, caller: Caller | None = Non
     return await search(butler, replace(question, types=(MemoryType.FACT, MemoryType.RULE)), caller, bump=bump)
 
 
-def chosen(butler: Butler, question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
+def chosen(butler: Butler, question: Question, found: Findings) -> list[Ranked]:
     """What is returned of everything that was found: what is relevant enough, each thing once, the best of it."""
-    retrieval = butler.settings.retrieval
-    least = retrieval.min_relevance if question.min_relevance is None else question.min_relevance
-    relevant = [entry for entry in ranked if entry.parts.relevance >= least]
-    return diversified(relevant, question.limit or retrieval.limit)
+    return diversified(found.relevant, question.limit or butler.settings.retrieval.limit)

@@ -14,6 +14,7 @@ HEAD_CHARACTERS = 2_000
 TAIL_CHARACTERS = 2_000
 _OWN = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’]+")
+_BEGINNING = re.compile(r"(?:^|[.!?…:\n])[\s\"'“‘(«]*[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class Asking:
     kind: Kind
     possible: tuple[str, ...]
     guessed: tuple[str, ...]
+    # Those of the guessed that do not begin a sentence: "Install it" names nobody, whom one could have heard of or not.
+    strangers: tuple[str, ...]
     moments: TimeHint | None
     is_own: bool = False
     # What only the store can say.
@@ -44,9 +47,14 @@ def read_question(prompt: str, now: datetime) -> Asking:
         kind=kind_of(text),
         possible=tuple(possible_names(text)),
         guessed=tuple(guess_names(text)),
+        strangers=tuple(guess_names(_BEGINNING.sub(_small, text))),
         moments=read_moments(text, now),
         is_own=bool(_OWN.search(text)),
     )
+
+
+def _small(beginning: re.Match[str]) -> str:
+    return beginning.group()[:-1] + beginning.group()[-1].lower()
 
 
 def essence(prompt: str) -> str:

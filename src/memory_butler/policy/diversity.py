@@ -9,8 +9,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from memory_butler.models import Maturity, MemoryType, Ranked
+from memory_butler.policy.intent import SAYS_A_TIME
 
 # Two texts say the same if they share so much of their words: the same words in another order, or one word in ten.
 ALIKE = 0.9
@@ -19,8 +21,26 @@ FEWEST_WORDS = 8
 # Of an answer of ten, so many facts of one subject and predicate before others get their turn.
 SHARE = 0.3
 _WORD = re.compile(r"\w+")
-# However long two texts are, they do not say the same if one of these is in only one of them: a number, or a no.
-_DECISIVE = re.compile(r"\d|^(?:no|not|never|none|nobody|nothing|without|t|cannot|nicht|kein\w*)$")
+# However long two texts are, they do not say the same if one of these is in only one of them: a time or a number, a no.
+_NO = frozenset(
+    [
+        "no",
+        "not",
+        "never",
+        "none",
+        "nobody",
+        "nothing",
+        "without",
+        "t",
+        "cannot",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "keiner",
+        "keinem",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +50,6 @@ class _Said:
     place: tuple[object, ...]
     words: tuple[str, ...]
     distinct: frozenset[str]
-    decisive: frozenset[str]
 
 
 def diversified(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
@@ -45,12 +64,13 @@ def _collapsed(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
     texts = [_said(entry) for entry in ranked]
     shelf = _Shelf(texts)
     for entry, said in zip(ranked, texts, strict=True):
-        twin = shelf.twin_of(said)
+        rare = shelf.rarest(said)
+        twin = shelf.twin_of(said, rare)
         if twin is not None:
             also.setdefault(twin, []).append(f"{entry.hit.type}:{entry.hit.ref}")
         elif len(kept) < 2 * limit:
             kept.append(entry)
-            shelf.put(said)
+            shelf.put(said, rare)
     return [entry._replace(also=tuple(also[at])) if at in also else entry for at, entry in enumerate(kept)]
 
 
@@ -61,31 +81,32 @@ class _Shelf:
     """
 
     def __init__(self, texts: Iterable[_Said]) -> None:
-        self._spread = Counter(word for said in texts for word in said.distinct)
+        self._spread = Counter(chain.from_iterable(said.distinct for said in texts))
         self._kept: list[_Said] = []
         self._same: dict[tuple[object, ...], int] = {}
         self._by_rare_word: defaultdict[tuple[tuple[object, ...], str], list[int]] = defaultdict(list)
 
-    def put(self, said: _Said) -> None:
+    def put(self, said: _Said, rare: Sequence[str]) -> None:
         at = len(self._kept)
         self._kept.append(said)
         self._same[said.place, said.words] = at
-        for word in self._rarest(said):
+        for word in rare:
             self._by_rare_word[said.place, word].append(at)
 
-    def twin_of(self, said: _Said) -> int | None:
+    def twin_of(self, said: _Said, rare: Sequence[str]) -> int | None:
         """The first of the kept that says the same."""
         same = self._same.get((said.place, said.words))
-        near = {at for word in self._rarest(said) for at in self._by_rare_word[said.place, word]}
+        near = {at for word in rare for at in self._by_rare_word.get((said.place, word), ())}
         alike = [at for at in near if _alike(said, self._kept[at])]
         return min(alike if same is None else [*alike, same], default=None)
 
-    def _rarest(self, said: _Said) -> list[str]:
+    def rarest(self, said: _Said) -> list[str]:
         """So many of its rarest words that a text which shares ALIKE of all has at least one of them among its own."""
         count = len(said.distinct)
         if count < FEWEST_WORDS:
             return []
-        by_rarity = sorted(said.distinct, key=lambda word: (self._spread[word], word))
+        # By rarity, and equals by the alphabet: sorting is stable.
+        by_rarity = sorted(sorted(said.distinct), key=self._spread.__getitem__)
         return by_rarity[: count - math.ceil(ALIKE * count - 1e-9) + 1]
 
 
@@ -93,21 +114,20 @@ def _said(entry: Ranked) -> _Said:
     hit = entry.hit
     is_fact = hit.type is MemoryType.FACT
     text = f"{hit.subject_label} {hit.predicate_label} {hit.content}" if is_fact else hit.content
-    words = tuple(word.casefold() for word in _WORD.findall(text)) or (text,)
+    words = tuple(_WORD.findall(text.casefold())) or (text,)
     return _Said(
         # An event that happened again is another event, and a warning says the opposite of its words.
         place=(hit.type, hit.scope, hit.valid_at, hit.maturity == Maturity.ANTI_PATTERN),
         words=words,
         distinct=frozenset(words),
-        decisive=frozenset(word for word in words if _DECISIVE.search(word)),
     )
 
 
 def _alike(one: _Said, other: _Said) -> bool:
     shared = len(one.distinct & other.distinct)
-    return (
-        one.decisive == other.decisive and shared >= ALIKE * (len(one.distinct) + len(other.distinct) - shared) - 1e-9
-    )
+    if shared < ALIKE * (len(one.distinct) + len(other.distinct) - shared) - 1e-9:
+        return False
+    return not any(word in _NO or SAYS_A_TIME.search(word) for word in one.distinct ^ other.distinct)
 
 
 def _by_turns(ranked: Iterable[Ranked], limit: int) -> list[Ranked]:

@@ -46,7 +46,7 @@ class Signals(NamedTuple):
     answers: float
     """How well the question just before it in its session matches the words of this one."""
     company: float
-    """The best match, by words and meaning, in its company: an episode's session, a fact's subject."""
+    """The best match, by words and meaning, in its company: an episode's session, or, for half, a fact's subject."""
     fits_kind: float
     """1 if the question asks when or how many and it says a time or a number."""
     opens: float
@@ -72,14 +72,14 @@ WEIGHTS = Signals(
     preferred=1.0,
 )
 # Relevance is a logistic function of a candidate's vote and, a little, of the best: where that is poor, nothing fits.
-SLOPE = 0.614
-OFFSET = -9.44
+SLOPE = 0.6
+OFFSET = -9.27
 OF_THE_BEST = 0.25
 # What a question loses that names somebody the store has never heard of, and nobody else.
-UNHEARD = 2.5
+UNHEARD = 4.0
 # In a small store each memory is the likelier to be the one that is meant.
 SMALL_STORE = 500
-PER_MEMORY = 0.35
+PER_MEMORY = 0.45
 
 
 def signals_of(hits: Sequence[Hit], asking: Asking) -> list[Signals]:
@@ -101,13 +101,13 @@ def signals_of(hits: Sequence[Hit], asking: Asking) -> list[Signals]:
             about=float(hit.named or (asking.is_own and _is_askers(hit))),
             asks=float(bool(_ASKS.search(hit.content[-TAIL_CHARACTERS:]))),
             answers=hit.asked_before,
-            company=best[company],
+            company=best[company] if hit.type is not MemoryType.FACT else (own + best[company]) / 2,
             fits_kind=float(kind.says is not None and bool(kind.says.search(hit.content))),
             opens=float(hit.opens and not speakers(hit.content)),
             timely=time,
             preferred=float(hit.type is kind.prefers),
         )
-        for hit, company, time in zip(hits, companies, times, strict=True)
+        for hit, own, company, time in zip(hits, match, companies, times, strict=True)
     ]
 
 

@@ -138,7 +138,10 @@ def _looked_again(fused: Sequence[int | None], scores: Sequence[float | None]) -
 
 
 def _parts(
-    hit: Hit, ranks: tuple[int | None, int | None], fit_and_relevance: tuple[float, float], rules: RankingRules,
+    hit: Hit,
+    ranks: tuple[int | None, int | None],
+    fit_and_relevance: tuple[float, float],
+    rules: RankingRules,
     now: datetime,
 ) -> ScoreParts:
     fit, relevance = fit_and_relevance

@@ -18,7 +18,7 @@ FROM (
         AND p.embedding_version = %(embedding_version)s
 ) m
 CROSS JOIN (
-    SELECT {search_index.bm25} AS keyword_score,
+    SELECT round(1e6 * sum(w.gain * {search_index.saturation})) / 1e6 AS keyword_score,
         coalesce(array_agg(w.lexeme ORDER BY w.lexeme) FILTER (WHERE w.kind <> 'name'), '{}') AS words,
         coalesce(array_agg(DISTINCT substr(w.lexeme, 2)) FILTER (WHERE w.kind = 'name'), '{}') AS names
     FROM weighed w

@@ -135,9 +135,9 @@ CROSS JOIN sought a
 CROSS JOIN LATERAL (SELECT count(*) AS spread FROM {tables}.postings
     WHERE tenant_id = %(tenant)s AND lexeme = a.lexeme) c
 
--- part: bm25
--- How well a memory matches what is looked for, by its words.
-round(1e6 * sum(w.gain * p.frequency / (p.frequency + w.base + w.slope * p.words))) / 1e6
+-- part: saturation
+-- How much of a word's worth a memory has: more the oftener it says it, less the longer it is.
+p.frequency::float8 / (p.frequency + w.base + w.slope * p.words)
 
 -- name: search
 -- The raw candidates, the best of each type by meaning and by words. Both lists are weighed whole and walked from the
@@ -177,22 +177,20 @@ WITH asked AS MATERIALIZED (
 ), weighed AS MATERIALIZED (
     {weighed}
 ), by_words AS MATERIALIZED (
-    SELECT max(p.memory_type) AS memory_type, p.memory_id AS id,
-        {bm25} AS score,
-        round(1e6 * sum(w.said * p.frequency / (p.frequency + w.base + w.slope * p.words))) / 1e6 AS said,
-        round(1e6 * sum(w.share)) / 1e6 AS covered,
-        max(w.is_name) = 1 AS named, max(w.is_mention) = 1 AS mentioned
+    SELECT max(m.memory_type) AS memory_type, m.memory_id AS id, round(1e6 * sum(w.gain * m.saturation)) / 1e6 AS score,
+        sum(w.said * m.saturation) AS said, sum(w.share) AS covered, bit_or(w.names) AS names
     FROM (
         SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS said,
             CASE kind WHEN 'word' THEN gain / sum(gain) FILTER (WHERE kind = 'word') OVER () ELSE 0 END AS share,
-            (kind = 'name')::int AS is_name, (kind = 'mention')::int AS is_mention
+            CASE kind WHEN 'name' THEN 1 WHEN 'mention' THEN 2 ELSE 0 END AS names
         FROM weighed OFFSET 0
     ) w
+    -- Word by word: a plan made for a small tenant would merge them with all postings of a large one.
     CROSS JOIN LATERAL (
-        SELECT memory_type, memory_id, frequency::float8 AS frequency, words::float8 AS words
-        FROM {tables}.postings WHERE tenant_id = %(tenant)s AND lexeme = w.lexeme
-    ) p
-    GROUP BY p.memory_id
+        SELECT p.memory_type, p.memory_id, {saturation} AS saturation
+        FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme OFFSET 0
+    ) m
+    GROUP BY m.memory_id
 ), near AS MATERIALIZED (
     SELECT memory_type, id, score FROM by_index WHERE NOT ahead
     UNION ALL
@@ -247,8 +245,8 @@ WITH asked AS MATERIALIZED (
     UNION ALL
     SELECT memory_type, id, NULL, NULL, NULL, hidden_by FROM hidden
 ), candidates AS MATERIALIZED (
-    SELECT l.*, coalesce(w.said, 0) AS said, coalesce(w.covered, 0) AS covered, coalesce(w.named, false) AS named,
-        coalesce(w.mentioned, false) AS mentioned
+    SELECT l.*, coalesce(round(1e6 * w.said) / 1e6, 0) AS said, coalesce(round(1e6 * w.covered) / 1e6, 0) AS covered,
+        coalesce(w.names & 1, 0) = 1 AS named, coalesce(w.names & 2, 0) = 2 AS mentioned
     FROM listed l LEFT JOIN by_words w USING (id)
 ), turns AS MATERIALIZED (
     -- Episodes in their sessions: a question just before may be what this one answers.
@@ -262,6 +260,9 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
     ) b ON true
     WHERE c.memory_type = 'episode'
+), asked_before AS MATERIALIZED (
+    -- One pass: a join would compare each of the few with all of the many.
+    SELECT id, said FROM by_words WHERE (id IN (SELECT previous FROM turns WHERE answers)) IS TRUE
 )
 SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope,
     f.source_butler AS butler, f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity,
@@ -283,9 +284,9 @@ UNION ALL
 SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
     NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
     e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL, c.said, c.covered, c.named, c.mentioned,
-    coalesce(w.said, 0), e.session_id IS NOT NULL AND t.previous IS NULL
+    coalesce(round(1e6 * w.said) / 1e6, 0), e.session_id IS NOT NULL AND t.previous IS NULL
 FROM candidates c JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
-JOIN turns t ON t.id = c.id LEFT JOIN by_words w ON w.id = t.previous AND t.answers
+JOIN turns t ON t.id = c.id LEFT JOIN asked_before w ON w.id = t.previous
 WHERE c.memory_type = 'episode'
 UNION ALL
 SELECT 'name', NULL, asked, NULL, NULL, NULL, NULL, lexeme, '', NULL, NULL, '', NULL, NULL, CASE WHEN is_name THEN 'name' ELSE 'word' END,
