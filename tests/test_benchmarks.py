@@ -57,7 +57,7 @@ async def test_loaded_tenants_are_like_stored_ones(butler: Butler, tenant: str) 
 
     counted = await report.report(butler, None, caller)
     assert counted["memories"] == {"facts": {"active": 12}, "rules": {"active": 3}, "episodes": {"active": 4}}
-    every = Question(query=texts[0], types=tuple(MemoryType), limit=100)
+    every = Question(query=texts[0], types=tuple(MemoryType), limit=100, min_relevance=0)
     loaded = await recall.search(butler, every, caller, bump=False)
     assert {entry.hit.type for entry in loaded.results} == set(MemoryType)
     assert (await brief.brief(butler, BriefRequest(trigger_prompt=texts[0], butler="main"), caller)).text

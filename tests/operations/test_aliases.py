@@ -229,8 +229,13 @@ async def test_a_name_is_never_reworded(butler: Butler, owner: psycopg.Connectio
 
 async def test_names_are_looked_up_by_index(butler: Butler, owner: psycopg.Connection[Any], tenant: str) -> None:
     """Under row-level security, too: every table is reached by the key and the tenant, none is read through."""
+    for number in range(20):
+        await remember.fact(
+            butler, NewFact(subject=f"Person {number}", predicate="color", content=f"the {number}th blue")
+        )
     query = load_queries(butler.database.names)["aliases.asked"].decode()
     with owner.transaction(force_rollback=True):
+        owner.execute("ANALYZE memory.postings, memory.aliases")
         owner.execute("SET LOCAL ROLE memory_app")
         owner.execute("SET LOCAL enable_seqscan = off")
         owner.execute("SELECT set_config('memory_butler.tenant', %s, true)", [tenant])
