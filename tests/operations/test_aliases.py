@@ -10,7 +10,7 @@ import pytest
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput
-from memory_butler.models import Lineage, NewEpisode, NewFact, Stored
+from memory_butler.models import Lineage, NewEpisode, NewFact, Reach, Stored
 from memory_butler.operations import forget, forget_about, look, remember
 from memory_butler.operations.once import fingerprint
 from memory_butler.operations.replay import replay
@@ -40,7 +40,7 @@ def log(rows: Rows) -> list[dict[str, Any]]:
 async def known(butler: Butler, question: str) -> dict[str, list[str]]:
     """The names of a question that the tenant knows, and what to look for."""
     async with butler.database.read(butler.settings.tenant) as session:
-        found = await aliases.asked(session, possible_names(question))
+        found = await aliases.asked(session, possible_names(question), Reach(None, None), butler.clock())
     return {
         asked: sorted(f"{name.lexeme}{'!' * name.is_name}" for name in found if name.asked == asked)
         for asked in {name.asked for name in found}
@@ -234,13 +234,28 @@ async def test_names_are_looked_up_by_index(butler: Butler, owner: psycopg.Conne
             butler, NewFact(subject=f"Person {number}", predicate="color", content=f"the {number}th blue")
         )
     query = load_queries(butler.database.names)["aliases.asked"].decode()
+    asked = {"tenant": tenant, "names": ["anna", "bob"], "scopes": None, "butlers": None, "now": butler.clock()}
     with owner.transaction(force_rollback=True):
         owner.execute("ANALYZE memory.postings, memory.aliases")
         owner.execute("SET LOCAL ROLE memory_app")
         owner.execute("SET LOCAL enable_seqscan = off")
         owner.execute("SELECT set_config('memory_butler.tenant', %s, true)", [tenant])
-        plan = owner.execute(f"EXPLAIN {query}", {"tenant": tenant, "names": ["anna", "bob"]}).fetchall()
+        plan = owner.execute(f"EXPLAIN {query}", asked).fetchall()
     lines = "\n".join(str(line) for (line,) in plan)
-    assert len(re.findall(r"Scan using \w+ on (?:aliases|postings)", lines)) == 5, lines
-    assert len(re.findall(r"Index Cond: .*tenant_id = .* AND .*(?:lexeme|alias|subject) = ", lines)) == 5, lines
-    assert not re.search(r"Seq Scan on|Bitmap|Hash|Merge Join", lines), lines
+    assert len(re.findall(r"Scan using \w+ on (?:aliases|postings)", lines)) == 6, lines
+    assert len(re.findall(r"Index Cond: .*tenant_id = .* AND .*(?:lexeme|alias|subject) = ", lines)) == 6, lines
+    assert not re.search(r"Seq Scan on (?:aliases|postings)|Bitmap|Hash Join|Merge Join", lines), lines
+
+
+async def test_what_was_forgotten_or_is_hidden_makes_no_name_known(butler: Butler) -> None:
+    """Nobody learns from a question whom the store has known, or knows where the asker may not look."""
+    gone = await fact(butler, "Zebulon", "Zeb")
+    await fact(butler, "Wilma", scope="hr")
+    assert "zebulon" in await known(butler, "Zebulon?")
+    assert "zeb" in await known(butler, "Zeb?")
+    await forget.forget(butler, "fact", gone.ref)
+    assert await known(butler, "Zebulon? Zeb?") == {}
+    async with butler.database.read(butler.settings.tenant) as session:
+        seen = await aliases.asked(session, ["wilma"], Reach(("global",), ("main",)), butler.clock())
+        of_hr = await aliases.asked(session, ["wilma"], Reach(("global", "hr"), None), butler.clock())
+    assert not seen and of_hr

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -266,3 +266,16 @@ async def test_the_same_state_gives_the_same_bytes_in_another_process(home_butle
     outputs = await asyncio.gather(*(asyncio.to_thread(answered, home_butler, seed, questions) for seed in "12"))
     assert outputs[0] == outputs[1]
     assert outputs[0].count("\n") == len(questions)
+
+
+async def test_a_question_for_a_time_is_answered_by_the_time(real_butler: Butler, clock: Any) -> None:
+    """What asks for nothing but a time gets what is from that time, and nothing else; so does an explicit filter."""
+    days = {1: "Planted tomatoes with Ben.", 4: "The roof was repaired.", 15: "Lunch with the new neighbours."}
+    for ago, content in days.items():
+        observed = clock.now - timedelta(days=ago)
+        await remember.episode(real_butler, NewEpisode(content=content, butler="main", observed_at=observed))
+    assert await ask(real_butler, "What did we do yesterday?") == ["Planted tomatoes with Ben."]
+    assert await ask(real_butler, "What happened two weeks ago?") == ["Lunch with the new neighbours."]
+    since = clock.now - timedelta(days=5)
+    assert set(await ask(real_butler, "What happened?", time_from=since)) == {days[1], days[4]}
+    assert await ask(real_butler, "Who repaired the roof?", time_from=since) == ["The roof was repaired."]

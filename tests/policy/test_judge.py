@@ -29,7 +29,6 @@ hits_given = st.lists(
             "said": st.floats(0, 20),
             "covered": shares,
             "named": st.booleans(),
-            "mentioned": st.booleans(),
             "asked_before": st.floats(0, 20),
             "opens": st.booleans(),
             "session_id": st.sampled_from([None, "one", "two"]),

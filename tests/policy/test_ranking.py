@@ -19,7 +19,7 @@ from memory_butler.policy.ranking import RRF_K, RankingRules, fuse
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 RULES = RankingRules(
-    relevance=0.4,
+    fit=0.4,
     importance=0.3,
     recency=0.2,
     confidence=0.1,
@@ -28,7 +28,7 @@ RULES = RankingRules(
     recency_half_life_days=30,
 )
 FUSED = replace(RULES, with_judge=False)
-ONLY_FIT = replace(RULES, relevance=1.0, importance=0.0, recency=0.0, confidence=0.0)
+ONLY_FIT = replace(RULES, fit=1.0, importance=0.0, recency=0.0, confidence=0.0)
 ONLY_FUSION = replace(ONLY_FIT, with_judge=False)
 ASKING = read_question("Which tea is best?", NOW)
 MakeHit = Callable[..., Hit]
@@ -169,7 +169,7 @@ def test_each_part_counts_with_its_weight(make_hit: MakeHit, part: str) -> None:
         make_hit(1, semantic_score=0.5, **{"created_at": NOW - timedelta(days=90), **more}),
         make_hit(2, semantic_score=0.9, **less),
     ]
-    nothing = {"relevance": 0.0, "importance": 0.0, "recency": 0.0, "confidence": 0.0}
+    nothing = {"fit": 0.0, "importance": 0.0, "recency": 0.0, "confidence": 0.0}
     alone = RankingRules(**{**nothing, part: 1.0}, semantic_weight=1, keyword_weight=1, recency_half_life_days=30)
     assert [entry.hit.id.int for entry in rank(hits, Mode.HYBRID, alone, NOW)] == [1, 2]
     assert [entry.hit.id.int for entry in rank(hits, Mode.HYBRID, ONLY_FUSION, NOW)] == [2, 1]
@@ -213,13 +213,13 @@ def test_a_rules_importance_is_what_it_has_earned(make_hit: MakeHit) -> None:
         make_hit(n, MemoryType.RULE, semantic_score=0.5, maturity=maturity)
         for n, maturity in enumerate((Maturity.CANDIDATE, Maturity.ESTABLISHED, Maturity.PROVEN), start=1)
     ]
-    rules = replace(RULES, relevance=0.0, importance=0.7)
+    rules = replace(RULES, fit=0.0, importance=0.7)
     assert [entry.hit.id.int for entry in rank(hits, Mode.HYBRID, rules, NOW)] == [3, 2, 1]
 
 
 def test_ties_go_to_the_newest_then_to_the_smallest_id(make_hit: MakeHit) -> None:
     """Equal scores: created later first, and equal in that too: id ascending."""
-    flat = replace(RULES, relevance=0.0, importance=1.0, recency=0.0, confidence=0.0)
+    flat = replace(RULES, fit=0.0, importance=1.0, recency=0.0, confidence=0.0)
     older, newer = NOW - timedelta(microseconds=1), NOW
     hits = [
         make_hit(4, semantic_score=0.9, created_at=older),
@@ -242,7 +242,7 @@ def test_the_order_of_the_input_does_not_matter(
 
 def test_scores_are_rounded_before_they_order(make_hit: MakeHit) -> None:
     """A difference beyond the sixth digit is none: the tie rule decides, so two machines agree."""
-    tiny = replace(RULES, relevance=0.0, importance=0.0, recency=0.0, confidence=1.0)
+    tiny = replace(RULES, fit=0.0, importance=0.0, recency=0.0, confidence=1.0)
     hits = [
         make_hit(2, semantic_score=0.5, confidence=0.5000000001, decay_rate=0.0),
         make_hit(1, semantic_score=0.5, confidence=0.5, decay_rate=0.0),

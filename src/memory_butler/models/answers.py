@@ -52,12 +52,11 @@ class Hit(NamedTuple):
     observed_at: datetime | None
     session_id: str | None
     harmful_reasons: list[str] | None
-    # What it is judged by besides: how well its words are those asked for, which of the names asked about it stands
-    # under or mentions, and where it stands in its session.
+    # What it is judged by besides: how well its words are those asked for, whether it stands under a name asked about,
+    # and where it stands in its session.
     said: float = 0.0
     covered: float = 0.0
     named: bool = False
-    mentioned: bool = False
     asked_before: float = 0.0
     opens: bool = False
 

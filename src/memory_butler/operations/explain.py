@@ -69,7 +69,7 @@ async def _case(
         ),
         asking=found.asking,
         mode=Mode(question.mode),
-        names=found.found.names,
+        names=found.found.names | found.found.loose_names,
         unheard=found.found.unheard,
         words=probe.words,
         by_vector=probe.embedding is not None,

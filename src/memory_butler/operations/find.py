@@ -72,7 +72,7 @@ async def find(
     tenant, mode = caller.principal.tenant, Mode(question.mode)
     now = question.as_of or butler.clock()
     asking = read_question(question.query, now)
-    probe = _probe(butler, caller, question, longest_list)
+    probe = _within(_probe(butler, caller, question, longest_list), asking)
     guess = _guesses.names(tenant, asking)
     probe, degraded = await _aimed(butler, probe, asking, mode, guess)
     got = await candidates(butler, caller, probe, question.as_of, with_hidden=with_hidden)
@@ -89,7 +89,7 @@ async def find(
         ranked=rank(got.found.hits, asking, mode, rules, now, second_look=looked),
         asking=asking,
         probe=probe,
-        min_relevance=_least(butler.settings.retrieval, question, probe),
+        min_relevance=_least(butler.settings.retrieval, question, probe, asking),
         found=got.found,
         second_look=looked,
         hidden=got.found.hidden,
@@ -97,18 +97,33 @@ async def find(
     )
 
 
-def _least(retrieval: Retrieval, question: Question, probe: Probe) -> float:
+def _within(probe: Probe, asking: Asking) -> Probe:
+    """A question that speaks of a time and of nothing else asks for that time."""
+    if not asking.is_open or asking.moments is None or not asking.moments.windows or probe.time_from or probe.time_to:
+        return probe
+    starts = [window.start for window in asking.moments.windows]
+    ends = [window.end for window in asking.moments.windows]
+    return replace(
+        probe,
+        time_from=min((start for start in starts if start), default=None) if all(starts) else None,
+        time_to=max((end for end in ends if end), default=None) if all(ends) else None,
+    )
+
+
+def _least(retrieval: Retrieval, question: Question, probe: Probe, asking: Asking) -> float:
     """How relevant a memory must be. Relevance is measured for both lists together: with one of them alone, only a
-    limit that the caller sets counts."""
+    limit that the caller sets counts. To a question for everything of a time, everything of it is relevant."""
     if question.min_relevance is not None:
         return question.min_relevance
-    return retrieval.min_relevance if probe.embedding is not None and Mode(question.mode) is Mode.HYBRID else 0.0
+    is_measured = probe.embedding is not None and Mode(question.mode) is Mode.HYBRID
+    is_for_everything = asking.is_open and bool(probe.time_from or probe.time_to)
+    return retrieval.min_relevance if is_measured and not is_for_everything else 0.0
 
 
 def ranking_rules(retrieval: Retrieval) -> RankingRules:
     weights = retrieval.weights
     return RankingRules(
-        relevance=weights.relevance,
+        fit=weights.relevance,
         importance=weights.importance,
         recency=weights.recency,
         confidence=weights.confidence,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory_butler.policy.intent import Kind, kind_of
-from memory_butler.policy.moments import TimeHint, read_moments
+from memory_butler.policy.moments import TimeHint, read_moments, without_time_words
 from memory_butler.policy.names import COMMON, guess_names, possible_names, without_names
 
 MANY = 1_000_000
@@ -14,6 +14,10 @@ HEAD_CHARACTERS = 2_000
 TAIL_CHARACTERS = 2_000
 _OWN = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’]+")
+# What one asks for who asks for anything.
+HAPPENINGS = frozenset(
+    ["happen", "happened", "happens", "happening", "new", "news", "going", "occurred", "anything", "everything"]
+)
 _BEGINNING = re.compile(r"(?:^|[.!?…:\n])[\s\"'“‘(«]*[^\W\d_]")
 
 
@@ -31,6 +35,8 @@ class Asking:
     strangers: tuple[str, ...]
     moments: TimeHint | None
     is_own: bool = False
+    # It asks for nothing in particular: "What happened?", "What did we do last week?"
+    is_open: bool = False
     # What only the store can say.
     is_unheard: bool = False
     memories: int = MANY
@@ -42,19 +48,31 @@ class Asking:
 
 def read_question(prompt: str, now: datetime) -> Asking:
     text = essence(prompt)
+    moments = read_moments(text, now)
     return Asking(
         text=text,
         kind=kind_of(text),
         possible=tuple(possible_names(text)),
         guessed=tuple(guess_names(text)),
         strangers=tuple(guess_names(_BEGINNING.sub(_small, text))),
-        moments=read_moments(text, now),
+        moments=moments,
         is_own=bool(_OWN.search(text)),
+        is_open=_is_open(text, moments),
     )
 
 
 def _small(beginning: re.Match[str]) -> str:
     return beginning.group()[:-1] + beginning.group()[-1].lower()
+
+
+def _is_open(text: str, moments: TimeHint | None) -> bool:
+    """Is nothing left of it beside a time and words that no memory is about?"""
+    rest = without_time_words(text, moments) if moments and not moments.anchor else text
+    return all(word in COMMON or word in HAPPENINGS for word in _words(rest))
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
 
 
 def essence(prompt: str) -> str:

@@ -283,7 +283,7 @@ def _scoring(case: Case, entry: Ranked) -> Scoring:
     return Scoring(
         score=parts.score,
         terms=(
-            _term("fit", parts.fit, rules.relevance),
+            _term("fit", parts.fit, rules.fit),
             _term("importance", parts.importance, rules.importance),
             _term("recency", parts.recency, rules.recency),
             _term("confidence", parts.effective_confidence, rules.confidence),

@@ -36,7 +36,7 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile(" ".join(words.split()).replace(" ", ""), re.IGNORECASE)
 
 
-SAYS_A_TIME = _pattern(
+_TIME = _pattern(
     r"""\d|\b(?: yesterday|today|tonight|tomorrow|last|next|ago|recently|soon
     |(?:day|week|weekend|month|year|morning|evening|summer|winter|spring|autumn|fall)s?
     |(?:mon|tues|wednes|thurs|fri|satur|sun)day
@@ -51,7 +51,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         Intent.EVENT,
         re.compile(r"^\W*(?:when\b|(?:on |in )?(?:what|which) (?:date|day|time|year|month|season)\b)", re.IGNORECASE),
-        says=SAYS_A_TIME,
+        says=_TIME,
     ),
     Kind(
         Intent.PROCEDURE,

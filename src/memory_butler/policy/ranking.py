@@ -35,7 +35,7 @@ SECONDS_PER_DAY = 86400
 class RankingRules:
     """The numbers of the ranking, as configured."""
 
-    relevance: float
+    fit: float
     importance: float
     recency: float
     confidence: float
@@ -148,9 +148,7 @@ def _parts(
     importance = importance_of(hit)
     recency = recency_of(hit, rules.recency_half_life_days, now)
     confidence = confidence_of(hit, now)
-    score = (
-        rules.relevance * fit + rules.importance * importance + rules.recency * recency + rules.confidence * confidence
-    )
+    score = rules.fit * fit + rules.importance * importance + rules.recency * recency + rules.confidence * confidence
     return ScoreParts(
         score=round(score, DIGITS),
         fit=round(fit, DIGITS),

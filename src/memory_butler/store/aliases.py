@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memory_butler.models import Reach
 from memory_butler.store.database import Row, Session
 
 SHOWN = 200
@@ -51,6 +53,13 @@ async def retract(session: Session, ids: Sequence[UUID]) -> list[UUID]:
     return [row["id"] for row in await session.all("aliases.retract", ids=list(ids))] if ids else []
 
 
-async def asked(session: Session, keys: Sequence[str]) -> list[KnownName]:
-    """Which of these keys are names that the tenant knows, and under what to look for them."""
-    return [KnownName(**row) for row in await session.all("aliases.asked", names=list(keys))]
+async def asked(session: Session, keys: Sequence[str], reach: Reach, now: datetime) -> list[KnownName]:
+    """Which of these keys are names of what may be seen, and under what to look for them."""
+    rows = await session.all(
+        "aliases.asked",
+        names=list(keys),
+        scopes=None if reach.scopes is None else list(reach.scopes),
+        butlers=None if reach.butlers is None else list(reach.butlers),
+        now=now,
+    )
+    return [KnownName(**row) for row in rows]

@@ -32,6 +32,19 @@ UPDATE {schema}.aliases SET validity = 'retracted'
 WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity = 'active'
 RETURNING id;
 
+-- part: leads_somewhere
+-- Does a posting lead to a memory that is in use and that the caller may see? What was forgotten, and what is hidden
+-- from the caller, makes no name known.
+CASE p.memory_type
+WHEN 'fact' THEN EXISTS (SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = p.memory_id
+    AND f.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s)))
+WHEN 'rule' THEN EXISTS (SELECT FROM {tables}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = p.memory_id
+    AND r.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s)))
+ELSE EXISTS (SELECT FROM {tables}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = p.memory_id
+    AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
+    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)))
+END
+
 -- part: names_asked
 -- Of the keys that may be names in a question (`names`), those that the tenant knows: as a name that memories stand
 -- under (@), as something else they answer to (#), or as another name of a subject, which leads to all of its names.
@@ -43,16 +56,17 @@ CROSS JOIN LATERAL (
     FROM (VALUES ('@'), ('#')) AS s (sign)
     -- Looked up one by one: a plan made for a small tenant would read through all postings of a large one.
     CROSS JOIN LATERAL (
-        SELECT FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = s.sign || k.key LIMIT 1
+        SELECT FROM {tables}.postings p
+        WHERE p.tenant_id = %(tenant)s AND p.lexeme = s.sign || k.key AND {leads_somewhere} LIMIT 1
     ) there
     UNION ALL
     SELECT s.sign || o.name, o.is_name
     FROM (
-        SELECT a.subject AS name, left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
+        SELECT a.subject, a.subject AS name, left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
         FROM {tables}.aliases a
         WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active'
         UNION ALL
-        SELECT b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
+        SELECT a.subject, b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
         FROM {tables}.aliases a
         CROSS JOIN LATERAL (
             SELECT alias FROM {tables}.aliases
@@ -60,9 +74,13 @@ CROSS JOIN LATERAL (
         ) b
         WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active'
         UNION ALL
-        SELECT b.alias, false FROM {tables}.aliases b
+        SELECT b.subject, b.alias, false FROM {tables}.aliases b
         WHERE b.tenant_id = %(tenant)s AND b.subject = k.key AND b.validity = 'active'
     ) o
+    CROSS JOIN LATERAL (
+        SELECT FROM {tables}.postings p
+        WHERE p.tenant_id = %(tenant)s AND p.lexeme = '#' || o.subject AND {leads_somewhere} LIMIT 1
+    ) there
     CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
 ) m
 GROUP BY k.key, m.lexeme

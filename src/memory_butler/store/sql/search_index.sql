@@ -178,11 +178,11 @@ WITH asked AS MATERIALIZED (
     {weighed}
 ), by_words AS MATERIALIZED (
     SELECT max(m.memory_type) AS memory_type, m.memory_id AS id, round(1e6 * sum(w.gain * m.saturation)) / 1e6 AS score,
-        sum(w.said * m.saturation) AS said, sum(w.share) AS covered, bit_or(w.names) AS names
+        sum(w.said * m.saturation) AS said, sum(w.share) AS covered, max(w.is_name) AS is_named
     FROM (
         SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS said,
             CASE kind WHEN 'word' THEN gain / sum(gain) FILTER (WHERE kind = 'word') OVER () ELSE 0 END AS share,
-            CASE kind WHEN 'name' THEN 1 WHEN 'mention' THEN 2 ELSE 0 END AS names
+            (kind = 'name')::int AS is_name
         FROM weighed OFFSET 0
     ) w
     -- Word by word: a plan made for a small tenant would merge them with all postings of a large one.
@@ -246,7 +246,7 @@ WITH asked AS MATERIALIZED (
     SELECT memory_type, id, NULL, NULL, NULL, hidden_by FROM hidden
 ), candidates AS MATERIALIZED (
     SELECT l.*, coalesce(round(1e6 * w.said) / 1e6, 0) AS said, coalesce(round(1e6 * w.covered) / 1e6, 0) AS covered,
-        coalesce(w.names & 1, 0) = 1 AS named, coalesce(w.names & 2, 0) = 2 AS mentioned
+        coalesce(w.is_named, 0) = 1 AS named
     FROM listed l LEFT JOIN by_words w USING (id)
 ), turns AS MATERIALIZED (
     -- Episodes in their sessions: a question just before may be what this one answers.
@@ -257,6 +257,7 @@ WITH asked AS MATERIALIZED (
         SELECT n.id, n.content FROM {tables}.episodes n
         WHERE n.tenant_id = %(tenant)s AND n.butler = e.butler AND n.session_id = e.session_id
             AND (n.observed_at, n.created_at, n.id) < (e.observed_at, e.created_at, e.id) AND n.validity = 'active'
+            AND (n.pinned OR n.expires_at > %(now)s)
         ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
     ) b ON true
     WHERE c.memory_type = 'episode'
@@ -269,7 +270,7 @@ SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similar
     f.permanence, NULL::text AS maturity, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate,
     f.created_at, f.last_confirmed_at,
     f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
-    NULL::text[] AS harmful_reasons, c.said, c.covered, c.named, c.mentioned, 0::float8 AS asked_before, false AS opens
+    NULL::text[] AS harmful_reasons, c.said, c.covered, c.named, 0::float8 AS asked_before, false AS opens
 FROM candidates c JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
 WHERE c.memory_type = 'fact'
 UNION ALL
@@ -277,13 +278,13 @@ SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.h
     NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence,
     CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END, r.created_at,
     r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons, c.said, c.covered, c.named,
-    c.mentioned, 0, false
+    0, false
 FROM candidates c JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
 WHERE c.memory_type = 'rule'
 UNION ALL
 SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
     NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
-    e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL, c.said, c.covered, c.named, c.mentioned,
+    e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL, c.said, c.covered, c.named,
     coalesce(round(1e6 * w.said) / 1e6, 0), e.session_id IS NOT NULL AND t.previous IS NULL
 FROM candidates c JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
 JOIN turns t ON t.id = c.id LEFT JOIN asked_before w ON w.id = t.previous
@@ -291,16 +292,17 @@ WHERE c.memory_type = 'episode'
 UNION ALL
 SELECT 'name', NULL, asked, NULL, NULL, NULL, NULL, lexeme, '', NULL, NULL, '', NULL, NULL, CASE WHEN is_name THEN 'name' ELSE 'word' END,
     NULL, NULL, 0, 0, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, true, false, 0, false
+    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, true, 0, false
 FROM named
 UNION ALL
 SELECT 'tenant', NULL, '', NULL, NULL, NULL, NULL, '', '', NULL, NULL, '', least(documents, 2000000000)::int, NULL, '',
-    NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, false, 0, false
+    NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, 0, false
 FROM {tables}.tenants WHERE tenant_id = %(tenant)s
 UNION ALL
 SELECT 'unheard', NULL, g.name, NULL, NULL, NULL, NULL, '', '', NULL, NULL, '', NULL, NULL, '', NULL, NULL, 0, 0, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, false, 0, false
+    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, 0, false
 FROM unnest(%(guessed)s::text[]) AS g (name)
 WHERE NOT EXISTS (SELECT FROM named n WHERE n.asked = g.name)
     AND NOT EXISTS (SELECT FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, g.name))) AS l (lexeme)
-        JOIN {tables}.postings p ON p.tenant_id = %(tenant)s AND p.lexeme = l.lexeme);
+        CROSS JOIN LATERAL (SELECT FROM {tables}.postings p
+            WHERE p.tenant_id = %(tenant)s AND p.lexeme = l.lexeme AND {aliases.leads_somewhere} LIMIT 1) known);
