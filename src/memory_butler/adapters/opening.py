@@ -10,6 +10,7 @@ from memory_butler.ai.embedding import Embedder
 from memory_butler.ai.reranking import Reranker
 from memory_butler.butler import Butler, open_butler
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
+from memory_butler.operations import index
 from memory_butler.policy.moments import read_moments
 from memory_butler.settings import Settings
 
@@ -147,6 +148,18 @@ async def _warm(butler: Butler) -> None:
     # To read a time loads a library of languages, which would make everybody wait who is served beside it.
     reading = asyncio.to_thread(read_moments, "yesterday", butler.clock())
     await asyncio.gather(_start("embedding model", butler.embedder), _start("reranker", butler.reranker), reading)
+    await _catch_up(butler)
+
+
+async def _catch_up(butler: Butler) -> None:
+    """After an upgrade: what was indexed in another way is found by meaning again, in the store of this process."""
+    try:
+        done = await index.catch_up(butler, butler.settings.tenant)
+    except MemoryButlerError as problem:
+        log.warning("the search index could not be brought up to date: %s", problem.message)
+    else:
+        if done:
+            log.info("the search index was brought up to date: %d memories", done)
 
 
 async def _start(name: str, model: Embedder | Reranker | None) -> None:
