@@ -77,7 +77,9 @@ async def test_what_says_the_same_is_named_and_not_repeated(call: Call) -> None:
     (result,) = (await call("memory_search", query="harbour storm", min_relevance=0)).body["results"]
     assert sorted([result["ref"], *result["also"]]) == sorted(refs)
     kind, short = result["also"][0].split(":")
-    assert (await call("memory_get", type=kind, id=short)).body["memory"]["content"].lower().count("the harbour was") == 1
+    assert (await call("memory_get", type=kind, id=short)).body["memory"]["content"].lower().count(
+        "the harbour was"
+    ) == 1
 
 
 @pytest.mark.parametrize(

@@ -259,3 +259,11 @@ async def test_what_was_forgotten_or_is_hidden_makes_no_name_known(butler: Butle
         seen = await aliases.asked(session, ["wilma"], Reach(("global",), ("main",)), butler.clock())
         of_hr = await aliases.asked(session, ["wilma"], Reach(("global", "hr"), None), butler.clock())
     assert not seen and of_hr
+
+
+@pytest.mark.parametrize("alias", ["the", "I", "user", "My", "🎉", "you know"])
+async def test_a_word_like_any_other_is_nobodys_name(butler: Butler, rows: Rows, alias: str) -> None:
+    """Refused with the whole fact, which changes nothing."""
+    with pytest.raises(InvalidInput, match="cannot be somebody's name"):
+        await fact(butler, "Bo", "Bobo", alias)
+    assert rows("aliases") == rows("facts") == []

@@ -39,7 +39,7 @@ from memory_butler.policy.admission import (
     parse_handle,
 )
 from memory_butler.policy.maturity import warning
-from memory_butler.policy.names import name_key
+from memory_butler.policy.names import check_aliases, name_key
 from memory_butler.policy.references import short_reference
 from memory_butler.policy.tiers import PERMANENCE_OF_NOTE
 from memory_butler.policy.upkeep import first_importance
@@ -108,6 +108,7 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
     """Store what is true. The same again confirms; another value of the same property supersedes the old one."""
     caller = caller or butler.local_caller()
     new = admit_fact(new)
+    check_aliases(new.aliases)
     reach.check_writable(caller.principal, new.scope)
     entry = await index_entry(
         butler, MemoryType.FACT, new.content, new.tags, subject=new.subject, predicate=new.predicate

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from memory_butler.errors import InvalidInput
 from memory_butler.models import MemoryType
 from memory_butler.policy.admission import normal_name
 from memory_butler.policy.labels import Label, labels
@@ -170,6 +171,17 @@ def looks_like_name(label: str) -> bool:
         return False
     is_written_so = all(_is_capital(word) or not word[0].islower() for word in words)
     return is_written_so and any(word.casefold() not in _GENERAL for word in words)
+
+
+def check_aliases(aliases: Iterable[str]) -> None:
+    """Refuse what cannot be anybody's name: every question with such a word in it would be about them."""
+    for alias in aliases:
+        words = spoken(alias).casefold().split()
+        if not any(char.isalnum() for char in alias) or all(word in _GENERAL for word in words):
+            raise InvalidInput(
+                f"{alias!r} is a word like any other and cannot be somebody's name.",
+                recovery="Give other names that are used for this subject and for little else.",
+            )
 
 
 def is_speaker(label: Label) -> bool:
