@@ -16,8 +16,8 @@ from benchmarks.candidates import Collected, Collection, headline
 from benchmarks.conversations import LONGMEMEVAL
 from memory_butler.policy import judge
 
-# One set has four times the questions of the other, and easier ones. Of 2, 5, 8 and 12, and of ridges from 0.001 to 0.03,
-# these did best on both sets together.
+# One set has four times the questions of the other, and easier ones. Of 2, 5, 8 and 12, and of ridges from 0.001 to
+# 0.03, these did best on both sets together.
 WEIGHT_OF_SET = {LONGMEMEVAL: 8.0}
 RIDGE = 3e-2
 FOLDS = 5

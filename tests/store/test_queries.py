@@ -13,7 +13,7 @@ import memory_butler
 from memory_butler.butler import Butler
 from memory_butler.store.as_of import ROOMS, TEMPORARY
 from memory_butler.store.embedded import EmbeddedPostgres
-from memory_butler.store.queries import Names, load_queries
+from memory_butler.store.queries import Names, load_queries, numbered
 from memory_butler.store.replay import scratch_schema
 
 SOURCE = Path(memory_butler.__file__).parent
@@ -119,3 +119,10 @@ def test_every_query_says_what_it_is_for(file: Path) -> None:
     for name, purpose in heads:
         assert re.match(r"-- [A-Z].+[.?:,]?$", purpose or ""), f"{file.stem}.{name} has no purpose"
     assert text.startswith("-- name: ")
+
+
+def test_placeholders_are_numbered_once_for_each_name() -> None:
+    """A name that comes again has its number already, and a doubled percent sign is one."""
+    query = b"SELECT %(b)s, %(a)s, %(b)s WHERE %(tenant)s LIKE 'x%%' AND 5 %% 2 = 1"
+    expected = b"SELECT $1, $2, $1 WHERE $3 LIKE 'x%' AND 5 % 2 = 1"
+    assert numbered(query) == (expected, ("b", "a", "tenant"))

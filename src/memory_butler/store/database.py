@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Self
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor, IsolationLevel
+from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, IsolationLevel
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
@@ -30,7 +30,7 @@ from memory_butler.store import migrate
 from memory_butler.store.embedded import EmbeddedPostgres
 from memory_butler.store.embedded_upgrade import APP, DATABASE, OWNER
 from memory_butler.store.postgres_account import is_postmaster
-from memory_butler.store.queries import Names, load_queries
+from memory_butler.store.queries import Names, load_queries, numbered
 
 Row = dict[str, Any]
 
@@ -96,8 +96,9 @@ class Session:
         """The same for what is read by the hundred, without the names. Fetched after the transaction, its rows have
         travelled together with the statement and the COMMIT: one round trip."""
         params["tenant"] = self.tenant
-        cursor = self._connection.cursor(row_factory=tuple_row)
-        return await cursor.execute(self._queries[query], params, binary=True)
+        statement, names = numbered(self._queries[query])
+        cursor = AsyncRawCursor(self._connection, row_factory=tuple_row)
+        return await cursor.execute(statement, [params[name] for name in names], binary=True)
 
     async def all(self, query: str, /, **params: Any) -> list[Row]:
         return await (await self.send(query, **params)).fetchall()

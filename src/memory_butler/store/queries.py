@@ -84,3 +84,22 @@ def migration_body(revision: str, names: Names) -> str:
     """The SQL of one migration."""
     file = files("memory_butler.store") / "migrations" / f"{revision}.sql"
     return names.fill(file.read_text(encoding="utf-8"))
+
+
+_PLACEHOLDER = re.compile(rb"%(?:\((\w+)\)s|%)")
+
+
+@cache
+def numbered(query: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """A query with numbered placeholders, and the names of its parameters in that order.
+
+    The driver does this anew for every call of a query that is long.
+    """
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[bytes]) -> bytes:
+        if found[1] is None:
+            return b"%"
+        return b"$%d" % names.setdefault(found[1].decode(), len(names) + 1)
+
+    return _PLACEHOLDER.sub(number, query), tuple(names)
