@@ -29,9 +29,11 @@ def run(butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Run:
     @asynccontextmanager
     async def open_ours(settings: object) -> AsyncIterator[Butler]:
         database = Database.from_settings(butler.settings)
-        await database.open()
-        yield replace(butler, database=database)
-        await database.close()
+        try:
+            await database.open()
+            yield replace(butler, database=database)
+        finally:
+            await database.close()
 
     monkeypatch.setattr("memory_butler.butler.open_butler", open_ours)
     monkeypatch.setattr(logs, "configure_logging", lambda settings: None)

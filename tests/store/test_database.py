@@ -275,6 +275,22 @@ async def test_a_server_killed_under_a_transaction_is_unavailable_once(own_serve
         assert rows == []
 
 
+async def test_a_stopped_server_stays_stopped_until_a_call_wants_it(
+    own_server: EmbeddedPostgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Upkeep that was in the middle when somebody stopped the server does not bring it back; the next call does."""
+    async with _database(load_settings(home=own_server.home), deadline_seconds=30) as database:
+        with pytest.raises(TargetUnavailable):
+            async with database.aside() as session:
+                await asyncio.to_thread(own_server.stop)
+                await session.one("stats.log")
+        while "the database is stopped" not in caplog.text:
+            await asyncio.sleep(0.01)
+        assert not own_server.is_running()
+        await _add(database)
+        assert own_server.is_running()
+
+
 async def test_a_frozen_server_does_not_freeze_its_callers(own_server: EmbeddedPostgres) -> None:
     """A backend that stops answering is given up shortly after the deadline, and the rest of the pool goes on."""
     async with _database(load_settings(home=own_server.home), deadline_seconds=1, pool_size=1) as database:

@@ -265,7 +265,15 @@ def crowd(owner: Connection) -> str:
         """,
         {"batch": batch, "version": version[0] if version else None},
     )
-    for table in ("facts", "postings", "passages", "rules", "episodes"):
+    owner.execute(
+        """
+        INSERT INTO memory.aliases (tenant_id, id, subject, alias, alias_label, created_at)
+        SELECT %(batch)s || n, gen_random_uuid(), 's' || m, 'a' || m, 'A', now()
+        FROM generate_series(1, 200) n, generate_series(1, 10) m
+        """,
+        {"batch": batch},
+    )
+    for table in ("facts", "postings", "passages", "rules", "episodes", "aliases"):
         owner.execute(sql.SQL("VACUUM ANALYZE memory.{}").format(sql.Identifier(table)))
     return f"{batch}7"
 

@@ -118,6 +118,8 @@ class Database:
         self.names = Names(schema=settings.db_schema, app_role=settings.app_role)
         self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
         self._starting = asyncio.Lock()
+        # How many calls wait for a connection.
+        self._wanted = 0
         self._postmaster: int | None = None
         # The embedded server comes with its own role; the setting is for databases that somebody else runs.
         self._role = APP if embedded else settings.app_role
@@ -201,7 +203,7 @@ class Database:
         """
         if self.embedded and not await asyncio.to_thread(self.embedded.is_running):
             raise TargetUnavailable("The database is stopped.")
-        async with self._transaction(tenant, "database.bind_write", relaxed=False) as session:
+        async with self._transaction(tenant, "database.bind_write", wanted=0, relaxed=False) as session:
             yield session
 
     @asynccontextmanager
@@ -220,11 +222,11 @@ class Database:
                         await connection.set_isolation_level(None)
 
     @asynccontextmanager
-    async def _transaction(self, tenant: str, bind: str, **more: Any) -> AsyncIterator[Session]:
+    async def _transaction(self, tenant: str, bind: str, *, wanted: int = 1, **more: Any) -> AsyncIterator[Session]:
         deadline = self._settings.deadline_seconds
         with translated():
             async with (
-                self._connection() as connection,
+                self._connection(wanted) as connection,
                 _given_up_after(deadline + GRACE_SECONDS, connection),
                 _committed(connection),
             ):
@@ -243,14 +245,25 @@ class Database:
         )
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection[Row]]:
+    async def _connection(self, wanted: int = 1) -> AsyncIterator[AsyncConnection[Row]]:
         assert self._pool, "the database is not open"
-        async with self._pool.connection() as connection:
-            yield connection
+        self._wanted += wanted
+        try:
+            connection = await self._pool.getconn()
+        finally:
+            self._wanted -= wanted
+        try:
+            async with connection:
+                yield connection
+        finally:
+            await self._pool.putconn(connection)
 
     async def _reachable_dsn(self) -> str:
-        """Asked by the pool before every new connection: an embedded server that was killed is started again then."""
+        """Asked by the pool before every new connection: an embedded server that was killed is started again then, if
+        a call is waiting for it. To replace a connection that broke when somebody stopped it is no reason."""
         if self.embedded:
+            if not self._wanted and not await asyncio.to_thread(self.embedded.is_running):
+                raise psycopg.OperationalError("the database is stopped")
             async with self._starting:
                 await asyncio.to_thread(self.embedded.ensure_running)
                 self._watch_postmaster()
