@@ -9,6 +9,7 @@ from benchmarks import metrics
 from benchmarks.candidates import Collected, Collection, Tick, headline, names_as_words, names_in_meaning
 from benchmarks.conversations import Conversation, Sets, bounded
 from benchmarks.fitting import BY_HAND, SHIPPED, examples, fit_weights, folded
+from benchmarks.metrics import Judged
 from memory_butler.butler import Butler
 from memory_butler.policy import judge
 from memory_butler.policy.ranking import RankingRules
@@ -17,7 +18,7 @@ GROUPS = {
     "meaning": ("similarity",),
     "words": ("said", "covered"),
     "names": ("about",),
-    "context": ("asks", "answers", "company", "opens"),
+    "context": ("answers", "company", "opens", "told"),
     "time": ("timely",),
     "intent": ("fits_kind",),
 }
@@ -117,6 +118,18 @@ def diversity(collected: Sequence[Collected]) -> dict[str, Any]:
         "with": metrics.mean([one.judged(one.returned) for one in asked]),
         "without": metrics.mean([one.judged(one.ranked) for one in asked]),
     }
+
+
+def worth_of_sources(collected: Sequence[Collected]) -> dict[str, dict[str, float]]:
+    """Facts under other weights for the episode that each came from."""
+    at, asked = judge.Signals._fields.index("told"), headline(collected)
+
+    def ranked(one: Collected, weight: float) -> Judged:
+        weights = SHIPPED.copy()
+        weights[at] = weight
+        return one.judged(one.by_votes(weights))
+
+    return {f"{weight:g}": metrics.mean([ranked(one, weight) for one in asked]) for weight in (0, 1, 2, 3, 4, 5, 6, 8)}
 
 
 def vote_sweep(collected: Sequence[Collected], votes: Sequence[tuple[float, float]]) -> dict[str, dict[str, float]]:

@@ -135,8 +135,9 @@ async def store_all(butler: Butler, sets: Sets, progress: Progress) -> None:
 
 
 async def store(butler: Butler, conversation: Conversation, tick: Callable[[], None]) -> None:
-    """Every turn one episode, those of a session in their order; every observation one fact."""
+    """Every turn one episode, those of a session in their order; every observation one fact, from its first turn."""
     sessions: dict[str, list[Turn]] = {}
+    told: dict[str, str] = {}
     for turn in conversation.turns:
         sessions.setdefault(turn.session, []).append(turn)
 
@@ -145,11 +146,15 @@ async def store(butler: Butler, conversation: Conversation, tick: Callable[[], N
             new = NewEpisode(content=turn.text, butler=BUTLER, session_id=turn.session, observed_at=turn.timestamp)
             stored = await remember.episode(butler, new, conversation.caller)
             conversation.carries[stored.id] = frozenset({turn.id})
+            told[turn.id] = str(stored.id)
             tick()
 
     async def fact(observation: Observation) -> None:
         note = hashlib.sha256(observation.text.encode()).hexdigest()[:12]
-        new = NewFact(subject=observation.speaker, predicate=f"note:{note}", content=observation.text)
+        source = next((told[turn] for turn in sorted(observation.evidence) if turn in told), None)
+        new = NewFact(
+            subject=observation.speaker, predicate=f"note:{note}", content=observation.text, source_episode=source
+        )
         stored = await remember.fact(butler, new, conversation.caller)
         known = conversation.carries.get(stored.id, frozenset())
         conversation.carries[stored.id] = known | observation.evidence

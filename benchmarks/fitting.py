@@ -23,8 +23,8 @@ RIDGE = 3e-2
 FOLDS = 5
 STEPS = 50
 ENOUGH = 1e-8
-# The data has episodes alone, so it cannot tell what the type of a memory is worth.
-BY_HAND = ("preferred",)
+# What is fitted to has episodes alone, so it cannot tell what the type of a memory is worth, or where a fact came from.
+BY_HAND = ("preferred", "told")
 SHIPPED = np.array(judge.WEIGHTS)
 # Calibration looks at what may be returned, and not at the long tail that nobody sees.
 LOOKED_AT = 30

@@ -11,7 +11,7 @@ from typing import Any
 from rich.progress import Progress
 
 from benchmarks import machine, metrics, retrieval_report
-from benchmarks.ablation import Averages, ablation, ask_otherwise, diversity, held_out, vote_sweep
+from benchmarks.ablation import Averages, ablation, ask_otherwise, diversity, held_out, vote_sweep, worth_of_sources
 from benchmarks.candidates import RESULTS_WANTED, Collected, Tick, collect, headline
 from benchmarks.conversations import (
     APART,
@@ -48,6 +48,7 @@ async def measure(settings: Settings, sets: Sets, progress: Progress, *, with_sw
         collection: dict[str, list[Collected]] = {}
         modes: dict[str, Averages] = {mode: {} for mode in OTHER_MODES}
         collapsed: dict[str, Any] = {}
+        sources: dict[str, Any] = {}
         for name, conversations in sets.items():
             for kind in KINDS:
                 if kind is MemoryType.FACT and not any(one.observations for one in conversations):
@@ -56,7 +57,9 @@ async def measure(settings: Settings, sets: Sets, progress: Progress, *, with_sw
                 by_mode, found = await _every_mode(butler, conversations, kind, tick)
                 results[name][f"{kind}s"] = {mode: _summary(judged) for mode, judged in by_mode.items()}
                 collapsed[f"{name} {kind}s"] = diversity(found)
-                if kind is MemoryType.EPISODE:
+                if kind is MemoryType.FACT:
+                    sources = worth_of_sources(found)
+                else:
                     collection[name] = found
                     for mode in OTHER_MODES:
                         modes[mode][name] = metrics.mean(_headline(by_mode[mode]))
@@ -71,6 +74,7 @@ async def measure(settings: Settings, sets: Sets, progress: Progress, *, with_sw
             "held_out": held_out(collection),
             "wrong_conversation": trade_off(collection, wrong, settings.retrieval.min_relevance),
             "diversity": collapsed,
+            "sources": sources,
             "ablation": ablation(collection, otherwise, modes, ranking_rules(settings.retrieval)),
         }
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import machine
+from memory_butler.policy import judge
 
 COLUMNS = ("recall@5", "recall@10", "recall@20", "strict@10", "hit@10", "ndcg@10", "questions")
 NARROW = ("recall@10", "strict@10", "ndcg@10")
@@ -92,6 +93,8 @@ def _studies(result: Mapping[str, Any]) -> Iterator[tuple[str, Sheet]]:
     yield "signals", _signals(result["ablation"])
     yield "parts", averages_sheet("What each part earns", "ranking", result["ablation"]["rows"])
     yield "diversity", _diversity(result["diversity"])
+    if result["sources"]:
+        yield "sources", _sources(result["sources"])
 
 
 def _headline(results: Mapping[str, Any]) -> Sheet:
@@ -171,6 +174,13 @@ def _diversity(kinds: Mapping[str, Mapping[str, Any]]) -> Sheet:
     for label, row in kinds.items():
         cells = [f"{row[how][measure]:.3f}" for measure in ("strict@10", "recall@10") for how in ("with", "without")]
         sheet.add(label, [f"{row['changed']} of {row['questions']}", *cells])
+    return sheet
+
+
+def _sources(weights: Mapping[str, Mapping[str, float]]) -> Sheet:
+    sheet = Sheet("Facts under other weights of `told`", ("weight", *COLUMNS))
+    for label, row in weights.items():
+        sheet.add(label, _measures(row), "bold" if float(label) == judge.WEIGHTS.told else "")
     return sheet
 
 

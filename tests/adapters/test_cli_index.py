@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 
 from memory_butler.adapters.cli import app
 from memory_butler.butler import Butler
+from memory_butler.models import Caller, Principal, Question, Role
+from memory_butler.operations import recall
 from memory_butler.settings import Settings, VectorIndex
 from memory_butler.store.database import Database
 from memory_butler.store.embedded import EmbeddedPostgres
@@ -61,8 +63,14 @@ def run(store: Butler, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]
     return run
 
 
-async def test_status_and_migrate_for_a_person(run: Callable[..., Result]) -> None:
-    """What is due, what would be done, what was done, and then how good it is."""
+async def _ask(store: Butler, *queries: str) -> None:
+    caller = Caller(Principal("acme", "main", Role.ADMIN))
+    for query in queries:
+        assert (await recall.search(store, Question(query=query, min_relevance=0), caller)).results
+
+
+async def test_status_and_migrate_for_a_person(store: Butler, run: Callable[..., Result]) -> None:
+    """What is due, what would be done, what was done, and then how good it is, with how many real questions."""
     before = (await asyncio.to_thread(run, "status")).stdout
     assert "Posture: auto; exact below 500 passages" in before
     assert "exact → ivfflat" in before
@@ -74,11 +82,18 @@ async def test_status_and_migrate_for_a_person(run: Callable[..., Result]) -> No
     assert "Done:" in (await asyncio.to_thread(run, "migrate")).stdout
     after = (await asyncio.to_thread(run, "status", "--queries", "4")).stdout
     assert "All is as the settings ask." in after
-    assert "recall@10 is measured against exact search, with stored passages" in after
+    assert "recall@10 is measured against exact search, with the questions that were asked last (live)" in after
+    assert "0 of 4" in after
+    await _ask(store, "the first question", "another")
+    asked = (await asyncio.to_thread(run, "status", "--queries", "4")).stdout
+    assert "live" in asked.splitlines()[1].split()
+    assert "2 of 4" in asked
     assert "nothing to do" in (await asyncio.to_thread(run, "migrate")).stdout
 
 
-async def test_status_and_migrate_for_a_program(run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_status_and_migrate_for_a_program(
+    store: Butler, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One line of JSON each: every figure of the table, and every step."""
     monkeypatch.setenv("MEMORY_BUTLER_VECTOR_INDEX__POSTURE", "hnsw")
     done = json.loads((await asyncio.to_thread(run, "migrate", "--json")).stdout)
@@ -87,6 +102,7 @@ async def test_status_and_migrate_for_a_program(run: Callable[..., Result], monk
         ("build", "acme", "hnsw (ef_construction 128, m 24)"),
         ("in place", "acme", "hnsw (ef_construction 128, m 24)"),
     ]
+    await _ask(store, "a question")
     found = json.loads((await asyncio.to_thread(run, "status", "--json", "--queries", "4")).stdout)
     assert (found["posture"], found["exact_below"], found["due"]) == ("hnsw", 500, [])
     assert found["tenants"] == {"acme": FACTS, "default": 0}
@@ -95,6 +111,8 @@ async def test_status_and_migrate_for_a_program(run: Callable[..., Result], monk
     assert one["in_force"] == one["wanted"] == "hnsw (ef_construction 128, m 24)"
     assert one["bytes"] > 1_000_000
     assert (one["recall"], one["queries"], one["fell_back"], one["bloat"]) == (1.0, 4, 0, 0.0)
+    assert one["live_queries"] == 1
+    assert found["measured_with"].startswith("the questions that were asked last")
 
 
 def test_an_index_that_cannot_be_built_well_is_refused() -> None:

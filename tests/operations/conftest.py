@@ -9,7 +9,8 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 TABLES = ("episodes", "facts", "rules", "memory_links", "memory_events", "rule_applications", "texts", "passages",
-          "postings", "idempotency_keys", "butlers", "aliases")  # fmt: skip
+          "postings", "idempotency_keys", "butlers", "aliases", "consolidation_runs", "consolidation_episodes",
+          "consolidation_items", "distilled_keys", "recent_questions")  # fmt: skip
 
 Row = dict[str, Any]
 Rows = Callable[[str], list[Row]]

@@ -24,7 +24,8 @@ Row = dict[str, Any]
 # In an order in which everything a row refers to is there before it.
 TABLES = ("tenants", "butlers", "episodes", "episode_tombstones", "facts", "rules", "rule_applications", "memory_links",
           "aliases", "texts", "memory_events", "memory_references", "idempotency_keys", "passages",
-          "postings")  # fmt: skip
+          "postings", "consolidation_runs", "consolidation_episodes", "consolidation_items", "distilled_keys",
+          "recent_questions")  # fmt: skip
 
 
 def with_lifecycle(butler: Butler, **tiers: Any) -> Butler:

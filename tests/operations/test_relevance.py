@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from tests.operations import household
 
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput
-from memory_butler.models import BriefRequest, NewEpisode, NewFact, NewRule, Question
-from memory_butler.operations import brief, recall, remember
+from memory_butler.models import BriefRequest, Caller, NewEpisode, NewFact, NewRule, Question
+from memory_butler.operations import brief, forget, recall, remember
+from memory_butler.operations.find import find
 
 
 @pytest.fixture(scope="module")
@@ -279,3 +280,22 @@ async def test_a_question_for_a_time_is_answered_by_the_time(real_butler: Butler
     since = clock.now - timedelta(days=5)
     assert set(await ask(real_butler, "What happened?", time_from=since)) == {days[1], days[4]}
     assert await ask(real_butler, "Who repaired the roof?", time_from=since) == ["The roof was repaired."]
+
+
+async def test_a_fact_is_found_by_what_it_came_from(real_butler: Butler, agent: Callable[..., Caller]) -> None:
+    """The episode speaks for its fact, to those who may see the episode; once it is forgotten it says nothing."""
+    said = "We took the ferry to the lighthouse on Skagen and Mia lost her red scarf there."
+    seen = await remember.episode(real_butler, NewEpisode(content=said, butler="home"), agent("home"))
+    for place, source in (("the seaside", None), ("the north", seen.ref)):
+        new = NewFact(subject="Mia", predicate=f"trip:{place}", content=f"A day trip to {place}", source_episode=source)
+        await remember.fact(real_butler, new, agent("home"))
+
+    async def best(caller: Caller) -> tuple[str, list[bool]]:
+        question = Question(query="Who lost a scarf at the lighthouse?", types=("fact",), min_relevance=0)
+        found = await find(real_butler, caller, question)
+        return found.ranked[0].hit.content, sorted(hit.source_similarity is not None for hit in found.found.hits)
+
+    assert await best(agent("home")) == ("A day trip to the north", [False, True])
+    assert (await best(agent("garden")))[1] == [False, False]
+    await forget.forget(real_butler, "episode", seen.ref, agent("home"))
+    assert (await best(agent("home")))[1] == [False, False]

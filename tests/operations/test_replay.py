@@ -10,7 +10,7 @@ from psycopg import sql
 from memory_butler.butler import Butler
 from memory_butler.errors import OverloadRejected, PermissionDenied
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Question
-from memory_butler.operations import correct, forget, index, judge, pin, recall, remember, restore, sweep, undo
+from memory_butler.operations import correct, find, forget, index, judge, pin, recall, remember, restore, sweep, undo
 from memory_butler.operations.replay import replay
 from memory_butler.store import replay as store
 from memory_butler.store.replay import Difference, scratch_schema
@@ -138,10 +138,12 @@ async def test_a_reference_to_what_was_just_deleted_is_rebuilt_too(butler: Butle
     """A read may have found an episode that is deleted before the reference is counted: both stores keep that trace."""
     stored = await remember.episode(butler, NewEpisode(content="We talked", butler="main"))
     await recall.search(butler, Question(query="We talked"))
-    found = await recall.search(butler, Question(query="We talked"), bump=False)
+    question = Question(query="We talked")
+    answer = await recall.search(butler, question, bump=False)
+    probe = (await find.find(butler, butler.local_caller(), question)).probe
     clock.move(days=8)
     await sweep.sweep(butler)
-    await recall._counted(butler, butler.local_caller(), found)
+    await recall._counted(butler, butler.local_caller(), answer, probe)
     assert [row["memory_id"] for row in rows("memory_references")] == [stored.id]
     assert (await replay(butler)).equal
 

@@ -137,20 +137,22 @@ def test_who_is_asked_about_counts(make_hit: MakeHit) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "asks"),
+    ("own", "source", "told"),
     [
-        ("Shall we go?", 1),
-        ('He said "why?"', 1),
-        ("Where to? [laughs]", 1),
-        ("去哪里？", 1),
-        ("Why? Because.", 0),
-        ("We go.", 0),
-        ("? " + "x" * 500, 0),
+        ((0.2, 0.0, 0.0), None, 0.0),
+        ((0.2, 0.0, 0.0), (0.5, 0.6, 0.4), 0.6),
+        ((0.5, 0.6, 0.4), (0.2, 0.0, 0.0), 0.0),
+        ((0.4, 0.3, 0.0), (0.4, 0.3, 0.0), 0.0),
     ],
 )
-def test_what_ends_with_a_question_asks(make_hit: MakeHit, content: str, asks: int) -> None:
-    """A question mark at the end, also before a note in brackets; one in the middle is none."""
-    assert only(make_hit, type=MemoryType.EPISODE, content=content).asks == asks
+def test_a_fact_is_told_by_where_it_came_from(
+    make_hit: MakeHit, own: tuple[float, ...], source: tuple[float, ...] | None, told: float
+) -> None:
+    """By as much as its episode matches better than itself; a worse one, or none, takes nothing away."""
+    given: dict[str, object] = dict(zip(("similarity", "said", "covered"), own, strict=True))
+    if source:
+        given |= dict(zip(("source_similarity", "source_said", "source_covered"), source, strict=True))
+    assert only(make_hit, type=MemoryType.FACT, **given).told == pytest.approx(told)
 
 
 def test_company_is_a_session_or_a_subject(make_hit: MakeHit) -> None:

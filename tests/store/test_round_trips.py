@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import SecretStr
@@ -12,9 +13,10 @@ from pydantic import SecretStr
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import Butler, open_butler
 from memory_butler.models import BriefRequest, NewFact, Question
-from memory_butler.operations import brief, find, remember
+from memory_butler.operations import brief, find, recall, remember
 from memory_butler.policy.admission import admit_question
 from memory_butler.settings import Settings
+from memory_butler.store import vector_index
 from memory_butler.store.embedded import EmbeddedPostgres
 
 # Messages upon which the server hands out what it has to say, and before which it keeps it: Sync and Flush. A simple
@@ -127,6 +129,29 @@ async def test_a_name_that_was_not_guessed_costs_a_second_round_trip_once(
         assert [await ask("which tea does anna drink?") for _ in range(3)] == [2, 1, 1]
         assert await ask("which tea does Ben drink?") == 1
         assert await ask("and which milk does anna take?") == 1
+
+
+async def test_keeping_a_question_costs_no_round_trip(
+    settings: Settings, server: EmbeddedPostgres, tenant: str, owner: psycopg.Connection[Any]
+) -> None:
+    """A search that counts what it returns waits as often where the question is kept, too."""
+    async with _listened_to(settings, server, tenant) as (butler, wire):
+        await remember.fact(butler, NewFact(subject="user", predicate="tea", content="green"))
+
+        async def ask() -> int:
+            before = wire.round_trips
+            assert (await recall.search(butler, Question(query="green tea", min_relevance=0))).results
+            return wire.round_trips - before
+
+        def kept() -> Any:
+            query = "SELECT count(*) FROM memory.recent_questions WHERE tenant_id = %s"
+            return owner.execute(query, (tenant,)).fetchone()
+
+        without = [await ask() for _ in range(8)]
+        assert kept() == (0,)
+        vector_index._known[butler.database].digests = frozenset({vector_index.digest_of(tenant)})
+        assert [await ask() for _ in range(8)] == without
+        assert kept() == (1,)
 
 
 async def test_the_wire_tells_one_round_trip_from_several(

@@ -149,8 +149,8 @@ def _standings(found: "Status") -> "Table":
     from memory_butler.adapters.tables import safe
 
     table = Table(box=None, pad_edge=False)
-    for column in ("tenant", "type", "passages", "searched by", "size", "bloat", "recall", "fell back"):
-        right = column in ("passages", "size", "bloat", "recall", "fell back")
+    for column in ("tenant", "type", "passages", "searched by", "size", "bloat", "recall", "live", "fell back"):
+        right = column in ("passages", "size", "bloat", "recall", "live", "fell back")
         table.add_column(column, justify="right" if right else "left")
     for one in found.standings:
         searched, wanted = one.in_force.partition(" ")[0], one.wanted.partition(" ")[0]
@@ -166,6 +166,7 @@ def _standings(found: "Status") -> "Table":
             "" if one.bytes is None else f"{one.bytes / 2**20:,.1f} MB",
             "" if one.bloat is None else f"{one.bloat:.0%}",
             "" if one.recall is None else f"{one.recall:.3f}",
+            "" if not one.queries else f"{one.live_queries} of {one.queries}",
             "" if not one.fell_back else f"{one.fell_back} of {one.queries}",
         )
     return table

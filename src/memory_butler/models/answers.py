@@ -53,12 +53,15 @@ class Hit(NamedTuple):
     session_id: str | None
     harmful_reasons: list[str] | None
     # What it is judged by besides: how well its words are those asked for, whether it stands under a name asked about,
-    # and where it stands in its session.
+    # where it stands in its session, and how well the episode matches that it came from.
     said: float = 0.0
     covered: float = 0.0
     named: bool = False
     asked_before: float = 0.0
     opens: bool = False
+    source_similarity: float | None = None
+    source_said: float = 0.0
+    source_covered: float = 0.0
 
 
 class ScoreParts(NamedTuple):

@@ -11,6 +11,7 @@ from memory_butler.models import Caller, Hit, MemoryType, Mode, Question, Ranked
 from memory_butler.operations.as_of import Candidates, candidates, check_moment
 from memory_butler.policy import reach
 from memory_butler.policy.asking import Asking, read_question, telling_words
+from memory_butler.policy.names import words_taken_out
 from memory_butler.policy.ranking import RankingRules, fuse, rank
 from memory_butler.policy.tiers import MEMBERS
 from memory_butler.policy.wording import indexed_text, searched_words
@@ -169,7 +170,7 @@ async def _aimed(
         replace(
             probe,
             words=searched_words(words) if by_words else "",
-            mentions=searched_words(" ".join(sorted(names))) if by_words else "",
+            mentions=searched_words(" ".join(words_taken_out(asking.text, text))) if by_words else "",
             names=asking.possible,
             guessed=asking.strangers,
             embedding=vector,

@@ -10,7 +10,8 @@ from memory_butler.operations.find import Findings, find
 from memory_butler.operations.once import trail
 from memory_butler.policy.admission import admit_question
 from memory_butler.policy.diversity import diversified
-from memory_butler.store import events
+from memory_butler.store import events, vector_index
+from memory_butler.store.search_index import Probe
 
 
 async def search(butler: Butler, question: Question, caller: Caller | None = None, *, bump: bool = True) -> Answer:
@@ -23,16 +24,21 @@ async def search(butler: Butler, question: Question, caller: Caller | None = Non
     found = await find(butler, caller, question)
     kept = Answer(results=tuple(chosen(butler, question, found)), degraded=found.degraded)
     counts = bump and question.as_of is None and bool(kept.results)
-    kept = await _counted(butler, caller, kept) if counts else kept
+    kept = await _counted(butler, caller, kept, found.probe) if counts else kept
     return await expanded(butler, caller, question, kept) if question.expand else kept
 
 
-async def _counted(butler: Butler, caller: Caller, answer: Answer) -> Answer:
-    """Count what is returned as referenced. An answer that was found is given even if it cannot be counted."""
+async def _counted(butler: Butler, caller: Caller, answer: Answer, probe: Probe) -> Answer:
+    """Count what is returned as referenced. An answer that was found is given even if it cannot be counted.
+
+    Where the tenant has a vector index, the question's vector is kept, too: such an index is measured with them.
+    """
     now = butler.clock()
     try:
         async with butler.database.write(caller.principal.tenant, now, relaxed=True) as session:
             await events.bump(session, trail(butler, caller, now), [entry.hit.id for entry in answer.results], "search")
+            if probe.embedding is not None and vector_index.is_known(butler.database, caller.principal.tenant):
+                await vector_index.keep_question(session, probe.embedding, probe.embedding_version, now)
     except (TargetUnavailable, DeadlinePassed, OverloadRejected) as problem:
         return replace(answer, degraded=(*answer.degraded, f"references were not counted: {problem.message}"))
     return answer

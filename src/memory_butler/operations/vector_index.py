@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import PermissionDenied
@@ -16,7 +18,10 @@ from memory_butler.store.vector_index import NEAR, NEXT, PAST, Index, Overseer, 
 
 LARGEST = 10
 RECALL_AT = 10
-SAMPLED = "stored passages, half of them the newest, half drawn; a passage's own memory does not count"
+SAMPLED = (
+    "the questions that were asked last (live) and, where they are too few, stored passages, half of them the newest,"
+    " half drawn; a passage's own memory does not count"
+)
 _SEED = 20_260_301
 
 
@@ -35,7 +40,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a tenant's memories of one type are searched. Without an index the fields about it are None."""
+    """How a tenant's memories of one type are searched. Without an index the fields about it are None.
+
+    Of the queries it was measured with, so many were live: questions that somebody had asked.
+    """
 
     tenant: str
     memory_type: str
@@ -49,6 +57,7 @@ class Standing:
     recall: float | None = None
     fell_back: int | None = None
     queries: int = 0
+    live_queries: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +124,8 @@ async def migrate(
         for number, step in enumerate(steps, start=1):
             if not dry_run:
                 await _take(butler, overseer, step, _numbered(progress, step, number, len(steps)))
+        if not dry_run:
+            await overseer.end_turn()
     vector_index.look_again(butler.database)
     return tuple(steps)
 
@@ -123,6 +134,9 @@ async def _take(butler: Butler, overseer: Overseer, step: Step, progress: Progre
     progress("", 0, 0)
     if step.action == "drop":
         await overseer.drop(step.index)
+        if step.tenant:
+            async with butler.database.aside(step.tenant) as session:
+                await vector_index.drop_needless_questions(session)
         return
     assert step.tenant and step.shape
     place = Place(step.tenant, step.memory_type, step.rows)
@@ -220,7 +234,7 @@ async def _standing(butler: Butler, survey: _Survey, place: Place, queries: int)
     )
     if near is None:
         return shown
-    found = await _measure(butler, place, queries) if used and queries else _Measured(None, None, 0)
+    found = await _measure(butler, place, queries) if used and queries else _Measured()
     return replace(
         shown,
         valid=near.valid,
@@ -230,23 +244,22 @@ async def _standing(butler: Butler, survey: _Survey, place: Place, queries: int)
         recall=found.recall,
         fell_back=found.fell_back,
         queries=found.queries,
+        live_queries=found.live_queries,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    recall: float | None
-    fell_back: int | None
-    queries: int
+    recall: float | None = None
+    fell_back: int | None = None
+    queries: int = 0
+    live_queries: int = 0
 
 
 async def _measure(butler: Butler, place: Place, queries: int) -> _Measured:
     """The share of the nearest ten that the index finds, too. Of equally near ones any will do."""
     database = butler.database
-    async with database.read(place.tenant) as session:
-        asked = await vector_index.sample(
-            session, place.memory_type, butler.embedding_version, max(2, queries), seed=_SEED
-        )
+    asked = await _questions(butler, place, queries)
     shares, fell_back = [], 0
     for own, vector in asked:
         params = {**search_index.params(_probe(butler, place.memory_type)), "embedding": vector}
@@ -260,7 +273,25 @@ async def _measure(butler: Butler, place: Place, queries: int) -> _Measured:
         shares.append(
             recall_of([score for one, score in by_index if one != own], [score for one, score in exactly if one != own])
         )
-    return _Measured(sum(shares) / len(shares) if shares else None, fell_back, len(asked))
+    return _Measured(
+        recall=sum(shares) / len(shares) if shares else None,
+        fell_back=fell_back,
+        queries=len(asked),
+        live_queries=sum(own is None for own, _ in asked),
+    )
+
+
+async def _questions(butler: Butler, place: Place, count: int) -> list[tuple[UUID | None, Any]]:
+    """So many vectors to ask with: what was asked lately and, to fill up, stored passages with the memory of each."""
+    version = butler.embedding_version
+    async with butler.database.read(place.tenant) as session:
+        live = await vector_index.recent_questions(session, version, count)
+        missing = count - len(live)
+        # Drawn in two halves of the same size, so of an odd number there is one too many.
+        stored = (
+            await vector_index.sample(session, place.memory_type, version, missing + 1, seed=_SEED) if missing else []
+        )
+    return [*((None, vector) for vector in live), *stored[:missing]]
 
 
 def recall_of(found: Sequence[float], exact: Sequence[float], at: int = RECALL_AT) -> float:

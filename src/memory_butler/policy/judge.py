@@ -18,9 +18,7 @@ from memory_butler.policy.intent import Intent
 from memory_butler.policy.moments import TimeHint, closeness, settle
 from memory_butler.policy.names import speakers
 
-TAIL_CHARACTERS = 200
 MOST_ODDS = 50.0
-_ASKS = re.compile(r"[?？][\"'”’)*]*\s*(?:\[[^][]*\]\s*)?$")
 # "Last week" and "before the move" are vaguer than "in May 2023", and people repeat them from what they were told.
 VAGUE = 0.3
 # Subjects that stand for whoever asks.
@@ -41,12 +39,12 @@ class Signals(NamedTuple):
     """Share of the question's words that it has, the rare ones counting more."""
     about: float
     """1 if it stands under a name the question asks about, or is the user's own and the question says "I" or "my"."""
-    asks: float
-    """1 if it ends with a question: what is asked is seldom the evidence."""
     answers: float
     """How well the question just before it in its session matches the words of this one."""
     company: float
     """The best match, by words and meaning, in its company: an episode's session, or, for half, a fact's subject."""
+    told: float
+    """How much better than itself the episode that a fact came from matches, by words and meaning."""
     fits_kind: float
     """1 if the question asks when or how many and it says a time or a number."""
     opens: float
@@ -58,16 +56,17 @@ class Signals(NamedTuple):
 
 
 WEIGHTS = Signals(
-    similarity=4.76,
-    said=1.57,
-    covered=1.31,
-    about=1.84,
-    asks=-0.14,
-    answers=1.0,
+    similarity=4.81,
+    said=1.55,
+    covered=1.34,
+    about=1.87,
+    answers=1.01,
     company=1.91,
-    fits_kind=0.94,
-    opens=1.28,
-    timely=4.27,
+    # By hand, from the table of weights in docs/retrieval.md.
+    told=4.0,
+    fits_kind=0.96,
+    opens=1.32,
+    timely=4.95,
     # By hand: nothing was labelled that could tell.
     preferred=1.0,
 )
@@ -99,9 +98,9 @@ def signals_of(hits: Sequence[Hit], asking: Asking) -> list[Signals]:
             said=hit.said,
             covered=hit.covered,
             about=float(hit.named or (asking.is_own and _is_askers(hit))),
-            asks=float(bool(_ASKS.search(hit.content[-TAIL_CHARACTERS:]))),
             answers=hit.asked_before,
             company=best[company] if hit.type is not MemoryType.FACT else (own + best[company]) / 2,
+            told=_told(hit),
             fits_kind=float(kind.says is not None and bool(kind.says.search(hit.content))),
             opens=float(hit.opens and not speakers(hit.content)),
             timely=time,
@@ -130,6 +129,19 @@ def _company(hit: Hit) -> tuple[str, ...]:
     if hit.type is MemoryType.FACT:
         return ("subject", (hit.subject_label or "").casefold())
     return ("alone", str(hit.id))
+
+
+def _told(hit: Hit) -> float:
+    """A fact is a short form of what was said; where it came from often says it in the words of the question."""
+    if hit.source_similarity is None:
+        return 0.0
+    own = _telling(hit.similarity or 0.0, hit.said, hit.covered)
+    return max(0.0, _telling(hit.source_similarity, hit.source_said, hit.source_covered) - own)
+
+
+def _telling(similarity: float, said: float, covered: float) -> float:
+    """How well a text matches, by meaning and by words, in units of similarity."""
+    return max(similarity, 0.0) + said / 3 + covered / 4
 
 
 def _is_askers(hit: Hit) -> bool:

@@ -6,6 +6,7 @@ names, and a question is embedded without the names that the store knows.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import pairwise
@@ -277,6 +278,12 @@ def without_names(query: str, known_keys: Collection[str]) -> str:
         return query
     rest = _SPACE_BEFORE_MARK.sub(r"\1", " ".join(f"{rest}{query[position:]}".split())).lstrip(",;:.!?- ")
     return rest if any(not word.is_common for word in _words_of(rest)) else query
+
+
+def words_taken_out(query: str, rest: str) -> list[str]:
+    """The words of the names that were taken out of a question to leave that rest of it."""
+    left = Counter(word.folded for word in _words_of(rest))
+    return sorted((Counter(word.folded for word in _words_of(query)) - left).elements())
 
 
 def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:

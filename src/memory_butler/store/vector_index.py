@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,6 +29,8 @@ from memory_butler.store.vectors import as_vector
 
 LOOKED_UP_EVERY_SECONDS = 10.0
 POLL_SECONDS = 0.2
+# The store refuses others. They divide 256, so that a byte of a hash chooses fairly.
+QUESTION_SLOTS = 64
 NEAR, NEXT, PAST = "near", "next", "past"
 
 Params = Mapping[str, Any]
@@ -99,6 +101,12 @@ def look_again(database: Database) -> None:
     _known.pop(database, None)
 
 
+def is_known(database: Database, tenant: str) -> bool:
+    """Does the tenant have an index, as far as this process knows?"""
+    known = _known.get(database)
+    return known is not None and known.digests is not None and digest_of(tenant) in known.digests
+
+
 async def find_near(database: Database, session: Session, params: Params) -> None:
     """Leave what the tenant's indexes say for the search that follows in this transaction."""
     rules = database.index_rules
@@ -146,6 +154,32 @@ async def sample(
     return [(row["memory_id"], as_vector(row["embedding"])) for row in rows]
 
 
+async def keep_question(
+    session: Session, embedding: Sequence[float], embedding_version: int, asked_at: datetime
+) -> None:
+    """Keep a question's vector, in the place of an older one. Which place follows from the vector: the same question
+    asked again and again is kept once."""
+    vector = as_vector(embedding)
+    await session.send(
+        "vector_index.keep_question",
+        slot=hashlib.sha256(vector).digest()[0] % QUESTION_SLOTS,
+        embedding=vector,
+        embedding_version=embedding_version,
+        asked_at=asked_at,
+    )
+
+
+async def recent_questions(session: Session, embedding_version: int, limit: int) -> list[Any]:
+    """The vectors of what was asked lately, the latest first."""
+    rows = await session.all("vector_index.recent_questions", embedding_version=embedding_version, limit=limit)
+    return [as_vector(row["embedding"]) for row in rows]
+
+
+async def drop_needless_questions(session: Session) -> None:
+    """Keep no question of a tenant that has no index any more."""
+    await session.send("vector_index.drop_needless_questions")
+
+
 @asynccontextmanager
 async def overseen(database: Database) -> AsyncIterator["Overseer"]:
     """The indexes of all tenants, through a connection that owns them."""
@@ -163,6 +197,7 @@ class Overseer:
         self._owner = owner
         self._queries = load_queries(database.names)
         self._pid = 0
+        self._turn = f"{database.names.schema} vector indexes"
 
     async def _all(self, query: str, **params: Any) -> list[Row]:
         return await (await self._owner.execute(self._queries[query], params)).fetchall()
@@ -181,10 +216,10 @@ class Overseer:
         return [_index(row) for row in await self._all("vector_index.indexes", tenant=None)]
 
     async def take_turn(self) -> None:
-        """Be the only one who changes indexes, until the connection ends."""
+        """Be the only one who changes indexes, until the turn or the connection ends."""
         (turn,) = await self._all(
             "vector_index.take_turn",
-            key=f"{self._database.names.schema} vector indexes",
+            key=self._turn,
             memory=f"{self._database.index_rules.build_memory_mb}MB",
         )
         if not turn["mine"]:
@@ -194,6 +229,10 @@ class Overseer:
             )
         self._pid = turn["pid"]
         await self._owner.execute(self._queries["vector_index.analyze"])
+
+    async def end_turn(self) -> None:
+        """Let the next one in at once; when a connection is closed, the server takes a moment to notice."""
+        await self._all("vector_index.end_turn", key=self._turn)
 
     async def build(self, place: Place, shape: Shape, now: datetime, progress: Progress) -> None:
         """Build an index beside the one that is read, which goes on. An unfinished one is in the way: drop it first."""

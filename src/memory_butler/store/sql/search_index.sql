@@ -261,46 +261,63 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
     ) b ON true
     WHERE c.memory_type = 'episode'
-), asked_before AS MATERIALIZED (
-    -- One pass: a join would compare each of the few with all of the many.
-    SELECT id, said FROM by_words WHERE (id IN (SELECT previous FROM turns WHERE answers)) IS TRUE
+), sources AS MATERIALIZED (
+    -- Facts with the episode they came from, where the caller may see it.
+    SELECT f.id, e.id AS source, (
+        SELECT {nearness}
+        FROM {tables}.passages p
+        WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND p.memory_id = e.id
+            AND p.embedding_version = %(embedding_version)s
+    ) AS similarity
+    FROM candidates c
+    JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
+    JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = f.source_episode_id
+    WHERE c.memory_type = 'fact' AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
+        AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s))
+), beside AS MATERIALIZED (
+    -- The words of what stands beside the candidates. One pass: a join would compare each of the few with all of the many.
+    SELECT id, said, covered FROM by_words
+    WHERE (id IN (SELECT previous FROM turns WHERE answers UNION ALL SELECT source FROM sources)) IS TRUE
 )
 SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope,
     f.source_butler AS butler, f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity,
     f.permanence, NULL::text AS maturity, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate,
     f.created_at, f.last_confirmed_at,
     f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
-    NULL::text[] AS harmful_reasons, c.said, c.covered, c.named, 0::float8 AS asked_before, false AS opens
+    NULL::text[] AS harmful_reasons, c.said, c.covered, c.named, 0::float8 AS asked_before, false AS opens,
+    s.similarity AS source_similarity, coalesce(round(1e6 * b.said) / 1e6, 0) AS source_said,
+    coalesce(round(1e6 * b.covered) / 1e6, 0) AS source_covered
 FROM candidates c JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
+LEFT JOIN sources s ON s.id = c.id LEFT JOIN beside b ON b.id = s.source
 WHERE c.memory_type = 'fact'
 UNION ALL
 SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, r.scope, r.source_butler,
     NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence,
     CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END, r.created_at,
     r.last_confirmed_at, r.last_referenced_at, NULL, NULL, NULL, r.harmful_reasons, c.said, c.covered, c.named,
-    0, false
+    0, false, NULL, 0, 0
 FROM candidates c JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
 WHERE c.memory_type = 'rule'
 UNION ALL
 SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
     NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
     e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL, c.said, c.covered, c.named,
-    coalesce(round(1e6 * w.said) / 1e6, 0), e.session_id IS NOT NULL AND t.previous IS NULL
+    coalesce(round(1e6 * w.said) / 1e6, 0), e.session_id IS NOT NULL AND t.previous IS NULL, NULL, 0, 0
 FROM candidates c JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
-JOIN turns t ON t.id = c.id LEFT JOIN asked_before w ON w.id = t.previous
+JOIN turns t ON t.id = c.id LEFT JOIN beside w ON w.id = t.previous AND t.answers
 WHERE c.memory_type = 'episode'
 UNION ALL
 SELECT 'name', NULL, asked, NULL, NULL, NULL, NULL, lexeme, '', NULL, NULL, '', NULL, NULL, CASE WHEN is_name THEN 'name' ELSE 'word' END,
     NULL, NULL, 0, 0, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, true, 0, false
+    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, true, 0, false, NULL, 0, 0
 FROM named
 UNION ALL
 SELECT 'tenant', NULL, '', NULL, NULL, NULL, NULL, '', '', NULL, NULL, '', least(documents, 2000000000)::int, NULL, '',
-    NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, 0, false
+    NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, 0, false, NULL, 0, 0
 FROM {tables}.tenants WHERE tenant_id = %(tenant)s
 UNION ALL
 SELECT 'unheard', NULL, g.name, NULL, NULL, NULL, NULL, '', '', NULL, NULL, '', NULL, NULL, '', NULL, NULL, 0, 0, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, 0, false
+    NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, false, 0, false, NULL, 0, 0
 FROM unnest(%(guessed)s::text[]) AS g (name)
 WHERE NOT EXISTS (SELECT FROM named n WHERE n.asked = g.name)
     AND NOT EXISTS (SELECT FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, g.name))) AS l (lexeme)

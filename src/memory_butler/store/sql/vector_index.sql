@@ -1,8 +1,12 @@
 -- name: take_turn
--- One migration of the indexes of a schema at a time; the turn ends with the connection.
+-- One migration of the indexes of a schema at a time; the turn ends with the connection, if not before.
 SELECT pg_try_advisory_lock(hashtextextended(%(key)s, 0)) AS mine, pg_backend_pid() AS pid,
     set_config('statement_timeout', '0', false),
     set_config('maintenance_work_mem', %(memory)s, false);
+
+-- name: end_turn
+-- The migration is over.
+SELECT pg_advisory_unlock(hashtextextended(%(key)s, 0));
 
 -- part: digest
 -- What stands for the tenant in the name of an index: a tenant's own name may be too long for one.
@@ -211,8 +215,26 @@ ANALYZE {schema}.passages, {schema}.facts, {schema}.rules, {schema}.episodes;
 SELECT phase, tuples_done, tuples_total, blocks_done, blocks_total FROM pg_catalog.pg_stat_progress_create_index
 WHERE pid = %(pid)s;
 
+-- name: keep_question
+-- Keep the vector of a question, in the place of the one that was there.
+INSERT INTO {schema}.recent_questions (tenant_id, slot, embedding_version, embedding, asked_at)
+VALUES (%(tenant)s, %(slot)s, %(embedding_version)s, %(embedding)s::{vector}.vector, %(asked_at)s)
+ON CONFLICT (tenant_id, slot) DO UPDATE
+SET embedding_version = excluded.embedding_version, embedding = excluded.embedding, asked_at = excluded.asked_at;
+
+-- name: recent_questions
+-- Questions to measure an index with: the vectors of those that were asked last.
+SELECT embedding::real[] AS embedding FROM {schema}.recent_questions
+WHERE tenant_id = %(tenant)s AND embedding_version = %(embedding_version)s
+ORDER BY asked_at DESC, slot
+LIMIT %(limit)s;
+
+-- name: drop_needless_questions
+-- Questions are kept to measure an index with: where there is none, they go.
+DELETE FROM {schema}.recent_questions WHERE tenant_id = %(tenant)s AND NOT EXISTS ({ready});
+
 -- name: sample
--- Questions to measure an index with: passages of the tenant, half of them its newest, half drawn from all.
+-- What stands in for questions where too few were asked: passages of the tenant, half its newest, half drawn from all.
 (SELECT memory_id, embedding::real[] AS embedding FROM {schema}.passages
 WHERE tenant_id = %(tenant)s AND memory_type = %(memory_type)s AND ordinal = 0
     AND embedding_version = %(embedding_version)s
