@@ -13,7 +13,7 @@ help:
 	@echo "make demo   a short story in the terminal that shows the point"
 	@echo "make bench  measure speed"
 	@echo "make bench-replay  rebuild a store from a log of a million events (some minutes)"
-	@echo "make eval DATA=<folder>  measure retrieval"
+	@echo "make eval DATA=<folder>  measure distilling, and retrieval on labelled conversations"
 	@echo "make docs   write the generated reference pages again"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -52,6 +52,8 @@ bench-replay: setup
 	$(BIN)/python -m benchmarks.replay
 
 eval: setup
+	$(BIN)/python -m benchmarks.consolidation.measure --half development
+	$(BIN)/python -m benchmarks.consolidation.measure --half held_out
 	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
 
 docs: setup

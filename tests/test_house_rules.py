@@ -44,8 +44,8 @@ TOO_MANY_PARAMETERS: dict[str, str] = {}
 
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "engine"}
 PURE_IMPORTS = {"bisect", "collections", "collections.abc", "dataclasses", "dateparser.date", "datetime",
-                "dateutil.easter", "enum", "functools", "itertools", "json", "math", "operator", "re", "typing",
-                "unicodedata", "uuid"}  # fmt: skip
+                "dateutil.easter", "enum", "functools", "hashlib", "itertools", "json", "math", "operator", "re",
+                "typing", "unicodedata", "uuid"}  # fmt: skip
 CLOCKS_AND_CHANCE = {"now", "utcnow", "today", "uuid1", "uuid4", "sleep", "random", "randrange", "choice", "getenv"}
 INPUT_OUTPUT = {"open", "print", "input", "exec", "eval", "hash", "breakpoint", "__import__"}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource
+from memory_butler.ai.distillers import Distiller, open_distiller
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.ai.reranking import Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
@@ -35,6 +36,7 @@ class Butler:
     make_id: MakeId
     embedding_version: int
     reranker: Reranker | None = None
+    distiller: Distiller | None = None
 
     def local_caller(self) -> Caller:
         """The one person whose store this is, in the local shape."""
@@ -67,6 +69,7 @@ async def open_butler(
         cached_queries=settings.embedding.query_cache,
     )
     reranker = _reranker(settings, models)
+    distiller = open_distiller(settings)
     database = Database.from_settings(settings)
     try:
         await database.open()
@@ -84,11 +87,14 @@ async def open_butler(
             make_id=make_id or id_maker(),
             embedding_version=version,
             reranker=reranker,
+            distiller=distiller,
         )
     finally:
         await embedder.close()
         if reranker:
             await reranker.close()
+        if distiller:
+            await distiller.close()
         await database.close()
 
 

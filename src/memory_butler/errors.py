@@ -108,3 +108,21 @@ ERROR_CLASSES: dict[str, type[MemoryButlerError]] = {
         InternalError,
     )
 }
+
+
+class DistillerUnavailable(TargetUnavailable):
+    """The distiller cannot be asked now."""
+
+    default_recovery = "Look at the `consolidation` settings and at `memory-butler doctor`; the episodes wait."
+
+
+class UnusableProposal(InvalidInput):
+    """The distiller's answer cannot be used; nothing was changed."""
+
+    default_recovery = "Answer with one JSON object that follows the schema."
+
+
+class Unprocessable(InvalidInput):
+    """The distiller cannot process this, however often it is asked."""
+
+    default_recovery = "Store it in smaller parts, or choose another distiller, then requeue it."

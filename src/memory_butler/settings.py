@@ -350,9 +350,57 @@ class Upkeep(Group):
         }
 
 
+class ModelSettings(Group):
+    """The language model of the `model` distiller."""
+
+    name: str | None = Field(
+        None, description="Model as pydantic-ai names it, such as `openai:gpt-5-mini` or `anthropic:claude-sonnet-4-5`."
+    )
+    base_url: str | None = Field(
+        None, description="OpenAI-compatible address (Ollama, vLLM, llama.cpp …); `name` is then the plain model name."
+    )
+    api_key: SecretStr | None = Field(None, description="Key for that address; else the provider's own variable.")
+    seconds: float = Field(120, gt=0, le=3600, description="An answer that takes longer is given up.")
+    retries: int = Field(1, ge=0, le=5, description="How often it is asked again for an answer of the right form.")
+    max_output_tokens: int = Field(4096, ge=64, le=200_000, description="Longest answer asked for.")
+    dollars_per_million_input: float = Field(0, ge=0, description="Price of what is sent, for the accounts.")
+    dollars_per_million_output: float = Field(0, ge=0, description="Price of what is answered, for the accounts.")
+
+
+class ClaudeCodeSettings(Group):
+    """The `claude` command as a distiller."""
+
+    command: str = Field("claude", description="Command to run: a name on the PATH, or a path.")
+    model: str | None = Field(None, description="Model to ask it for; its own default if not given.")
+    seconds: float = Field(180, gt=0, le=3600, description="A run that takes longer is ended.")
+
+
+class Consolidation(Group):
+    """How episodes become facts and rules."""
+
+    distiller: Literal["auto", "built-in", "model", "claude-code", "agent", "off"] = Field(
+        "auto", description="Who distils. `auto`: the model if one is configured, else the built-in distiller."
+    )
+    scope: Literal["own", "global"] = Field(
+        "own",
+        description="Whose memories they become: the butler's own, or everybody's. What exists stays where it is.",
+    )
+    batch: int = Field(32, ge=1, le=200, description="Most episodes of one run.")
+    early_from: int = Field(50, ge=1, le=100_000, description="A backlog of so many does not wait for its turn.")
+    early_importance: int = Field(9, ge=1, le=11, description="An episode this important does not wait; 11: none.")
+    lease_seconds: float = Field(600, ge=1, le=86_400, description="Silence after which a claimed batch is free again.")
+    review: bool = Field(False, description="Whether proposals wait for a person's decision before they are applied.")
+    known: int = Field(8, ge=0, le=50, description="What is known already, at most so many for each episode.")
+    daily_tokens: int | None = Field(None, ge=1, description="Most tokens a day and tenant; then runs stop.")
+    daily_dollars: float | None = Field(None, gt=0, description="Most dollars a day and tenant; then runs stop.")
+    model: ModelSettings = ModelSettings()
+    claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
+
+
 class ButlerSettings(Group):
     """What differs for one butler."""
 
+    review: bool | None = Field(None, description="Whether proposals for this butler wait for a person's decision.")
     lifecycle: dict[str, Any] = Field(
         default_factory=dict, description="Any of the settings under `lifecycle`, for this butler alone."
     )
@@ -407,6 +455,7 @@ class Settings(BaseSettings):
     lifecycle: Lifecycle = Lifecycle()
     upkeep: Upkeep = Upkeep()
     vector_index: VectorIndex = VectorIndex()
+    consolidation: Consolidation = Consolidation()
     butlers: dict[Name, ButlerSettings] = Field(
         default_factory=dict, description="What differs for [single butlers](#single-butlers), by name."
     )
@@ -415,6 +464,11 @@ class Settings(BaseSettings):
         """The lifecycle of one butler's memories: the general one, with what was set for this butler."""
         own = self.butlers.get(butler)
         return self.lifecycle.changed(own.lifecycle) if own else self.lifecycle
+
+    def reviews(self, butler: str) -> bool:
+        """Whether what is distilled for a butler waits for a person's decision."""
+        own = self.butlers.get(butler)
+        return self.consolidation.review if own is None or own.review is None else own.review
 
     @classmethod
     def settings_customise_sources(

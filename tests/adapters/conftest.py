@@ -1,15 +1,24 @@
-"""A client of the MCP door, in memory."""
+"""A client of the MCP door, in memory; and the command line on a butler of the test's own."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from fastmcp import Client
+from typer.testing import CliRunner, Result
 
+from memory_butler.adapters import logs
+from memory_butler.adapters.cli import app
 from memory_butler.adapters.mcp import build_server
+from memory_butler.ai.distillers import open_distiller
 from memory_butler.butler import Butler
+from memory_butler.models import NewEpisode
+from memory_butler.operations import remember
+from memory_butler.store.database import Database
 
 PARAMETERS = {
     "memory_store_episode": "content butler session_id importance observed_at tags metadata idempotency_key "
@@ -61,6 +70,11 @@ REQUIRED = {
     "memory_stats": set(),
     "memory_context": {"trigger_prompt", "butler"},
 }
+# Only where agents distil.
+OPTIONAL = {
+    "memory_consolidation_claim": "limit request_context",
+    "memory_consolidation_submit": "run proposal request_context",
+}
 FACT = {"subject": "Anna", "predicate": "favorite_color", "content": "Anna likes green."}
 
 
@@ -99,3 +113,46 @@ async def client(butler: Butler) -> AsyncIterator[Client[Any]]:
 @pytest.fixture
 def call(client: Client[Any]) -> Call:
     return caller_of(client)
+
+
+Type = Callable[..., Awaitable[Result]]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Butler], Type]:
+    """The command line on a given butler, by its clock and with its settings and distiller; in a thread, as a command
+    brings its own event loop."""
+
+    def on(butler: Butler) -> Type:
+        @asynccontextmanager
+        async def open_ours(settings: object) -> AsyncIterator[Butler]:
+            database = Database.from_settings(butler.settings)
+            try:
+                await database.open()
+                yield replace(butler, database=database)
+            finally:
+                await database.close()
+
+        monkeypatch.setattr("memory_butler.butler.open_butler", open_ours)
+        monkeypatch.setattr(logs, "configure_logging", lambda settings: None)
+        monkeypatch.setenv("MEMORY_BUTLER_HOME", str(butler.settings.home))
+        monkeypatch.setenv("COLUMNS", "80")
+
+        async def type_in(*command: str) -> Result:
+            return await asyncio.to_thread(CliRunner().invoke, app, [*command], catch_exceptions=True)
+
+        return type_in
+
+    return on
+
+
+def choosing(butler: Butler, **consolidation: Any) -> Butler:
+    """The same butler with other settings of consolidation, and the distiller that they choose."""
+    changed = butler.settings.consolidation.model_copy(update=consolidation)
+    settings = butler.settings.model_copy(update={"consolidation": changed})
+    return replace(butler, settings=settings, distiller=open_distiller(settings))
+
+
+async def note(butler: Butler, content: str, whose: str = "main") -> str:
+    """Store an episode; returns its reference."""
+    return (await remember.episode(butler, NewEpisode(content=content, butler=whose))).ref

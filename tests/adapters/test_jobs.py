@@ -139,7 +139,7 @@ async def test_three_servers_on_one_store_run_each_job_once(
         await one("memory_store_rule", content="Water the plants on Monday.")
         await two("memory_store_episode", content="Watered the plants.", butler="helper")
         jobs = await until(lambda: all_ran(two))
-        assert jobs["consolidation"]["note"] == "no distiller is installed"
+        assert (await two("memory_stats")).body["consolidation"]["runs"] == {"applied": 1}
         assert all(job["next_run"] > job["last_run"] for job in jobs.values())
         async with httpx.AsyncClient(base_url=url, timeout=20) as web:
             body = await until(lambda: ready(web))
@@ -258,13 +258,14 @@ def test_jobs_says_loudly_what_is_wrong(
 ) -> None:
     """Nothing to do, never ran, well, overdue, failing: each in words, for people and as JSON."""
     assert "nothing to look after" in run("jobs")
-    env["MEMORY_BUTLER_BUTLER"] = "helper"
+    env |= {"MEMORY_BUTLER_BUTLER": "helper", "MEMORY_BUTLER_CONSOLIDATION__DISTILLER": "off"}
     run("remember", "rule", "Be brief.")
     assert run("jobs").count("NEVER RAN") == 3
     lines = [json.loads(line) for line in run("work", "--once", "--json").splitlines()]
     assert [line["job"] for line in lines if line["tenant"] == tenant] == JOBS
     said = run("jobs")
-    assert said.startswith("All is well.") and "consolidation of helper: no distiller is installed" in said
+    assert said.startswith("All is well.") and "consolidation of helper: Nothing was done" in said
+    assert "consolidation is switched off." in said
     hours = "UPDATE memory.job_runs SET started_at = started_at - make_interval(hours => %s), finished_at = finished_at"
     look(store, f"{hours} - make_interval(hours => %s) WHERE tenant_id = %s AND job = 'sweep'", 27, 27, tenant)
     look(store, "UPDATE memory.job_runs SET outcome = 'failed', report = '{\"error\": \"The cupboard is locked.\"}'"

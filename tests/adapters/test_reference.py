@@ -11,7 +11,7 @@ from memory_butler.adapters import reference
 from memory_butler.errors import ERROR_CLASSES
 from memory_butler.settings import load_settings
 
-from .conftest import PARAMETERS
+from .conftest import OPTIONAL, PARAMETERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -36,7 +36,7 @@ def test_check_tells_a_stale_page_by_its_exit_code(tmp_path: Path) -> None:
 def test_every_tool_setting_command_and_error_is_there() -> None:
     """Nothing that can be used is left out."""
     tools, settings, cli, errors = (make() for make in reference.PAGES.values())
-    assert tools.count("\n## memory_") == len(PARAMETERS)
+    assert tools.count("\n## memory_") == len({**PARAMETERS, **OPTIONAL})
     assert all(f"\n## {name}\n" in errors for name in ERROR_CLASSES)
     for name in (
         "MEMORY_BUTLER_HOME",
@@ -53,6 +53,9 @@ def test_every_tool_setting_command_and_error_is_there() -> None:
         "doctor",
         "uninstall",
         "demo",
+        "consolidate",
+        "consolidate review",
+        "dead-letters requeue",
     ):
         assert f"\n## memory-butler {name}\n" in cli
 

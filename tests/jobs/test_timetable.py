@@ -1,5 +1,6 @@
 """The timetable: what is on it, how often it runs, and that what it names does what it says."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,11 @@ import pytest
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput
 from memory_butler.jobs.timetable import TIMETABLE, cadences
-from memory_butler.models import Caller, Lineage, NewEpisode, Question
-from memory_butler.operations import recall, remember
+from memory_butler.models import NewEpisode, NewRule
+from memory_butler.operations import remember, upkeep
+from memory_butler.operations.distilling_job import consolidate_shard
 from memory_butler.operations.upkeep import shard_of
-from memory_butler.operations.waiting import count_waiting
 from memory_butler.settings import load_settings
-
-from ..conftest import MovingClock
 
 HOURS = {"consolidation": 6, "sweep": 24, "cleanup": 24}
 
@@ -47,18 +46,74 @@ def test_a_worker_has_bounds(tmp_path: Path, name: str) -> None:
             load_settings(home=tmp_path, upkeep={name: value})
 
 
-async def test_consolidation_counts_what_waits_and_does_not_pretend(butler: Butler, clock: MovingClock) -> None:
-    """Pending episodes of the shard alone, first in line those that several sessions asked for; nothing distilled."""
-    caller = shard_of(butler.settings.tenant, "main")
+@pytest.mark.parametrize(("distiller", "why"), [("off", "switched off"), ("agent", "connected agents distil here")])
+async def test_where_nobody_distils_the_job_says_what_waits(butler: Butler, distiller: str, why: str) -> None:
+    """Pending episodes of the shard alone are counted; nothing is distilled, and the record says why."""
+    chosen = butler.settings.consolidation.model_copy(update={"distiller": distiller})
+    idle = replace(butler, distiller=None, settings=butler.settings.model_copy(update={"consolidation": chosen}))
     for n in range(3):
         await remember.episode(butler, NewEpisode(content=f"Talk number {n} about tulips.", butler="main"))
     await remember.episode(butler, NewEpisode(content="Somebody else's tulips.", butler="other"))
-    empty: dict[str, Any] = {"distilled": 0, "note": "no distiller is installed"}
-    assert await count_waiting(butler, caller) == {"pending": 3, "first_in_line": 0, **empty}
-    for session in ("s1", "s2", "s3"):
-        question = Question(query="talk number tulips", types=("episode",), butler="main", mode="keyword")
-        asking = Caller(caller.principal, Lineage(session_id=session))
-        assert len((await recall.search(butler, question, asking)).results) == 3
-    assert (await count_waiting(butler, caller))["first_in_line"] == 0
-    clock.move(hours=6)
-    assert await count_waiting(butler, caller) == {"pending": 3, "first_in_line": 3, **empty}
+    report = await consolidate_shard(idle, shard_of(butler.settings.tenant, "main"))
+    assert (report["pending"], report["distilled"]) == (3, 0)
+    assert why in report["note"]
+
+
+async def test_the_job_distils_what_waits(butler: Butler) -> None:
+    """With nothing configured the built-in distiller does it, and the record has the figures."""
+    await remember.episode(butler, NewEpisode(content="I live in Lisbon.", butler="main"))
+    report = await consolidate_shard(butler, shard_of(butler.settings.tenant, "main"))
+    assert report == {"runs": 1, "distilled": 1, "failed": 0, "created": 1}
+
+
+PRESSING: dict[str, tuple[int, dict[str, Any], timedelta]] = {
+    "many": (50, {}, timedelta()),
+    "important": (1, {"importance": 9}, timedelta()),
+    "about to expire": (1, {}, timedelta(days=6, hours=1)),
+}
+
+
+@pytest.mark.parametrize("why", PRESSING)
+async def test_what_presses_does_not_wait_its_turn(butler: Butler, clock: Any, why: str) -> None:
+    """A run that has just succeeded is followed by another at once; one that failed is left alone as ever."""
+    many, given, later = PRESSING[why]
+    tenant, every = butler.settings.tenant, butler.settings.upkeep.cadences()
+    shard = shard_of(tenant, "main")
+    await remember.rule(butler, NewRule(content="Be brief."))
+
+    async def due() -> bool:
+        return ("main", "consolidation") in await upkeep.due(butler, tenant, every)
+
+    run = await upkeep.begin(butler, shard, "consolidation", every["consolidation"])
+    assert run
+    await upkeep.finish(butler, shard, run, upkeep.SUCCEEDED, {})
+    clock.move(minutes=2)
+    assert not await due()
+    for n in range(many):
+        await remember.episode(butler, NewEpisode(content=f"Talk number {n}.", butler="main", **given))
+    if later:
+        clock.move(seconds=later.total_seconds())
+        run = await upkeep.begin(butler, shard, "consolidation", every["consolidation"])
+        assert run
+        await upkeep.finish(butler, shard, run, upkeep.SUCCEEDED, {})
+        clock.move(minutes=2)
+    assert await due()
+    run = await upkeep.begin(butler, shard, "consolidation", every["consolidation"])
+    assert run
+    await upkeep.finish(butler, shard, run, upkeep.FAILED, {"error": "The model does not answer."})
+    clock.move(minutes=2)
+    assert not await due()
+
+
+async def test_one_ordinary_episode_waits_its_turn(butler: Butler, clock: Any) -> None:
+    """Six hours after the last run it is distilled, and not before."""
+    tenant, every = butler.settings.tenant, butler.settings.upkeep.cadences()
+    shard = shard_of(tenant, "main")
+    await remember.episode(butler, NewEpisode(content="Talk.", butler="main"))
+    run = await upkeep.begin(butler, shard, "consolidation", every["consolidation"])
+    assert run
+    await upkeep.finish(butler, shard, run, upkeep.SUCCEEDED, {})
+    clock.move(hours=5)
+    assert ("main", "consolidation") not in await upkeep.due(butler, tenant, every)
+    clock.move(hours=1)
+    assert ("main", "consolidation") in await upkeep.due(butler, tenant, every)

@@ -132,7 +132,7 @@ async def test_an_episode_linked_in_another_way_is_no_source(butler: Butler) -> 
         created_at=butler.clock(),
     )
     async with butler.database.write(butler.settings.tenant, butler.clock()) as session:
-        await links.insert(session, link, None, butler.clock())
+        await links.insert(session, [link], None)
     assert await beside(butler, "harbour", 5) == []
 
 

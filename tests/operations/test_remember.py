@@ -13,7 +13,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound, PermissionDenied
 from memory_butler.models import Caller, Lineage, NewEpisode, NewFact, NewRule, Question, Stored, Validity
 from memory_butler.operations import forget, judge, look, recall, remember
-from memory_butler.operations.remember import content_hash
+from memory_butler.operations.keeping import content_hash
 from memory_butler.settings import EdenTier, Lifecycle
 
 Rows = Callable[[str], list[dict[str, Any]]]

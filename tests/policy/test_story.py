@@ -42,6 +42,7 @@ def rule_state(maturity: str) -> dict[str, Any]:
     return {**STATE, "maturity": maturity}
 
 
+TROUBLE = {**STATE, "last_consolidation_error": "The answer was blank.", "consolidation_attempts": 5}
 PROMOTION = {
     "from": "volatile",
     "to": "standard",
@@ -146,7 +147,26 @@ STORIES: list[tuple[Event, Around, str]] = [
         Around(),
         "Done again by main: the harmful mark of 2026-03-12.",
     ),
-    (event("episode.dead_lettered", "distiller"), Around(), "Dead lettered by distiller."),
+    (
+        event("episode.consolidated", run="0198f3c2"),
+        Around(),
+        "Distilled: what is worth keeping of it is in facts and rules (run 0198f3c2).",
+    ),
+    (event("episode.set_back", state=TROUBLE), Around(), "Not distilled: The answer was blank; it is tried again."),
+    (
+        event("episode.set_back", state={**TROUBLE, "next_consolidation_retry_at": "2026-03-12T09:05:00+00:00"}),
+        Around(),
+        "Not distilled: The answer was blank; it is tried again on 2026-03-12.",
+    ),
+    (
+        event("episode.dead_lettered", state=TROUBLE),
+        Around(),
+        "Given up after 5 tries to distil it: The answer was blank.",
+    ),
+    (event("episode.failed", state=TROUBLE), Around(), "Cannot be distilled: The answer was blank."),
+    (event("episode.failed"), Around(), "Cannot be distilled: the reason is not known."),
+    (event("episode.requeued"), Around(), "Put in line for consolidation again by main."),
+    (event("episode.looked_at_sideways", "somebody"), Around(), "Looked at sideways by somebody."),
 ]  # fmt: skip
 
 
@@ -178,7 +198,8 @@ def test_a_reason_cannot_forge_a_line() -> None:
 def test_events_have_names() -> None:
     """Known ones as nouns, others by their name."""
     assert name_event("fact.retracted", NOW) == "the forgetting of 2026-03-12"
-    assert name_event("episode.dead_lettered", NOW) == "the event “dead lettered” of 2026-03-12"
+    assert name_event("episode.dead_lettered", NOW) == "the giving up of 2026-03-12"
+    assert name_event("episode.looked_at", NOW) == "the event “looked at” of 2026-03-12"
 
 
 # --- prospects --------------------------------------------------------------------------------------

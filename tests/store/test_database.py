@@ -27,6 +27,7 @@ from memory_butler.operations import remember
 from memory_butler.settings import Settings, load_settings
 from memory_butler.store.database import Database
 from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.recordsets import recordset
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 Breaking = Callable[[UUID, UUID, UUID], tuple[str, dict[str, Any]]]
@@ -61,7 +62,7 @@ def _application(rule: UUID, outcome: str) -> tuple[str, dict[str, Any]]:
 
 def _link(source: UUID, target: UUID) -> tuple[str, dict[str, Any]]:
     ends = {"source_type": "fact", "source_id": source, "target_type": "rule", "target_id": target}
-    return "links.insert", ends | {"relation": "supports", "now": NOW, "request_id": None}
+    return "links.insert", {"links": recordset([ends | {"relation": "supports", "created_at": NOW}])}
 
 
 BREAKING: dict[str, Breaking] = {
@@ -87,7 +88,7 @@ async def test_a_refusal_reaches_the_caller_as_integrity_error(butler: Butler, b
     query, given = BREAKING[broken](fact, rule, episode)
     with pytest.raises(IntegrityViolation) as refused:
         async with butler.database.write(tenant, NOW) as session:
-            await session.send("rules.confirm", id=rule, now=NOW + timedelta(days=1))
+            await session.send("rules.confirm", ids=[rule], now=NOW + timedelta(days=1))
             await session.send(query, **given)
             await session.send("database.register_butler", butler="later", now=NOW)
             if waits:
@@ -284,7 +285,7 @@ async def test_a_stopped_server_stays_stopped_until_a_call_wants_it(
             async with database.aside() as session:
                 await asyncio.to_thread(own_server.stop)
                 await session.one("stats.log")
-        while "the database is stopped" not in caplog.text:
+        while "the database is stopped" not in caplog.text:  # noqa: ASYNC110 (the log has no event)
             await asyncio.sleep(0.01)
         assert not own_server.is_running()
         await _add(database)

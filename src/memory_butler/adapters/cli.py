@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 
 from memory_butler.adapters import (
+    cli_consolidate,
+    cli_dead_letters,
     cli_explain,
     cli_index,
     cli_jobs,
@@ -39,6 +41,8 @@ app = typer.Typer(
 remember_app = typer.Typer(no_args_is_help=True, help="Store a fact, a rule or an episode.", rich_markup_mode=None)
 app.add_typer(remember_app, name="remember")
 app.add_typer(cli_index.index_app, name="index")
+app.add_typer(cli_consolidate.consolidate_app, name="consolidate")
+app.add_typer(cli_dead_letters.dead_letters_app, name="dead-letters")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON, the same shape as the MCP tool's answer.")]
 Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference such as fact:k3f7, or a type if ID follows.")]

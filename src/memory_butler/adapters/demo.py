@@ -21,7 +21,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from memory_butler.adapters import tables
+from memory_butler.adapters import tables, tables_consolidate
 from memory_butler.adapters.logs import configure_logging
 from memory_butler.butler import Butler, open_butler
 from memory_butler.models import (
@@ -33,18 +33,26 @@ from memory_butler.models import (
     Portrait,
     Question,
     Ranked,
+    Relation,
     Rule,
     Stored,
 )
-from memory_butler.operations import brief, judge, look, recall, remember
+from memory_butler.operations import brief, consolidate, diff, judge, look, recall, remember
 from memory_butler.settings import load_settings
 from memory_butler.store.embedded import EmbeddedPostgres
 
 WHO = "travel"
-QUESTION = "What should I keep in mind when I book dinner for Ana?"
+QUESTION = "How does Ana like to travel?"
 PROMPT = "Plan Ana's trip to Rome: book a flight from her city and a table for dinner."
 BUDGET = 180
 RESULTS = 4
+NOTES = (
+    "Call with Ana. She still lives in Lisbon and works as a ceramicist at Olaria Sul.",
+    "Ana's favorite seat is the aisle now.",
+    "Ana said she dislikes early flights and loves night trains.",
+    "Ana said: never book a connection under an hour.",
+    "Thanks, that was great! What is the weather like in Rome?",
+)
 
 
 @dataclass
@@ -101,6 +109,7 @@ async def _story(home: Path, console: Console) -> None:
             "ends. Memory Butler remembers for it. Here are six weeks of that, in short."
         )
         rule = await _sessions(butler, clock, console, today)
+        await _distilled(butler, clock, console, today)
         await _question(butler, console)
         await _superseded(butler, clock, console, today)
         await _harmful(butler, clock, console, rule, today)
@@ -125,9 +134,9 @@ async def _sessions(butler: Butler, clock: StoryClock, console: Console, today: 
         rows.append((_ago(clock.now, today), done, content))
         return done
 
-    await fact("home city", "Lisbon", 7, "stable")
+    await fact("lives in", "Lisbon", 7, "stable")
     await fact("allergic to:peanuts", "carries an adrenaline pen", 10, "permanent")
-    await fact("seat preference", "window, near the front", 4, "standard")
+    await fact("favorite seat", "window, near the front", 4, "standard")
     cheapest = await rule("Book the cheapest flight without asking")
     clock.now = today - timedelta(days=15)
     await fact("diet", "vegetarian since this spring", 8, "stable")
@@ -135,6 +144,8 @@ async def _sessions(butler: Butler, clock: StoryClock, console: Console, today: 
     clock.now = today - timedelta(days=4)
     await episode("Ana asked for a trip to Rome in May and loves small trattorias.")
     await episode("The office printer was out of toner again.")
+    for note in NOTES:
+        await episode(note)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(style="cyan", no_wrap=True)
@@ -145,9 +156,27 @@ async def _sessions(butler: Butler, clock: StoryClock, console: Console, today: 
     return cheapest
 
 
+async def _distilled(butler: Butler, clock: StoryClock, console: Console, today: datetime) -> None:
+    """The episodes are consolidated, without a language model; the diff, and where a fact came from."""
+    _chapter(console, 2, "The episodes become facts and rules")
+    clock.now = today - timedelta(days=3)
+    caller = butler.local_caller()
+    [report] = await consolidate.consolidate(butler, caller)
+    changes = await diff.diff(butler, caller, WHO, report.lines)
+    console.print(Padding(tables_consolidate.run_told(report, changes), (0, 0, 0, 2), expand=False))
+    new = next(line for line in changes if line.outcome == "created" and line.ref)
+    seen = await look.look(butler, new.kind, str(new.ref), bump=False)
+    [source] = [link for link in seen.links if link.relation == Relation.DERIVED_FROM]
+    note = (await look.look(butler, "episode", str(source.target_id), bump=False)).memory
+    came = Text.assemble(
+        "\nWhere does ", (str(new.ref), "cyan"), " come from? ", (f"episode:{note.ref}", "cyan"), f": “{note.content}”"
+    )
+    console.print(Padding(came, (0, 0, 0, 2)))
+
+
 async def _question(butler: Butler, console: Console) -> None:
     """A search, and for each result why it is where it is."""
-    _chapter(console, 2, "A question, by meaning and by words")
+    _chapter(console, 3, "A question, by meaning and by words")
     answer = await recall.search(butler, Question(query=QUESTION, limit=RESULTS))
     console.print(Text.assemble("  ", (f"“{QUESTION}”", "italic")))
     for place, entry in enumerate(answer.results, start=1):
@@ -162,13 +191,13 @@ async def _question(butler: Butler, console: Console) -> None:
 
 async def _superseded(butler: Butler, clock: StoryClock, console: Console, today: datetime) -> None:
     """A property gets another value; the old one is kept."""
-    _chapter(console, 3, "Ana moves: a fact is superseded, not overwritten")
+    _chapter(console, 4, "Ana moves: a fact is superseded, not overwritten")
     clock.now = today - timedelta(days=1)
-    moved = NewFact(subject="ana", predicate="Home-City", content="Porto", importance=7, permanence="stable")
+    moved = NewFact(subject="ana", predicate="Lives-In", content="Porto", importance=7, permanence="stable")
     done = await remember.fact(butler, moved)
     seen = await look.look(butler, done.type, done.ref)
     said = Text.assemble(
-        "Yesterday the agent stored “ana, Home-City: Porto”. However it is spelled, it is the same property with "
+        "Yesterday the agent stored “ana, Lives-In: Porto”. However it is spelled, it is the same property with "
         "another value, so ",
         (f"fact:{done.ref}", "cyan"),
         " supersedes ",
@@ -181,7 +210,7 @@ async def _superseded(butler: Butler, clock: StoryClock, console: Console, today
 
 async def _harmful(butler: Butler, clock: StoryClock, console: Console, rule: Stored, today: datetime) -> None:
     """A rule does harm until the evidence turns it into a warning."""
-    _chapter(console, 4, "A rule does harm and becomes a warning")
+    _chapter(console, 5, "A rule does harm and becomes a warning")
     reasons = (
         (9, "Ana spent a night on an airport bench"),
         (6, "the ticket could not be changed"),
@@ -205,7 +234,7 @@ async def _harmful(butler: Butler, clock: StoryClock, console: Console, rule: St
 
 async def _briefing(butler: Butler, clock: StoryClock, console: Console, today: datetime) -> None:
     """Today's session starts: the block, exact to the token, and its receipt."""
-    _chapter(console, 5, f"Today: a briefing in {BUDGET} tokens")
+    _chapter(console, 6, f"Today: a briefing in {BUDGET} tokens")
     clock.now = today
     request = BriefRequest(trigger_prompt=PROMPT, butler=WHO, token_budget=BUDGET)
     built = await brief.brief(butler, request)

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from memory_butler.adapters.doctor_distiller import distiller
 from memory_butler.errors import MemoryButlerError
 from memory_butler.settings import Settings, load_settings
 
@@ -368,6 +369,10 @@ def _cross_encoder(patient: Patient) -> Iterator[Finding]:
         yield cross_encoder(chosen.folder, chosen.repo, patient.settings.home, chosen.threads)
 
 
+def _distiller(patient: Patient) -> Iterator[Finding]:
+    yield Finding("distiller", *distiller(patient.settings.consolidation))
+
+
 CHECKS: dict[str, Check] = {
     "home": _home,
     "disk": _disk,
@@ -378,6 +383,7 @@ CHECKS: dict[str, Check] = {
     "model weights": _weights,
     "embedding": _embedding,
     "cross-encoder": _cross_encoder,
+    "distiller": _distiller,
     "clock": _clock,
     "port": _port,
 }

@@ -8,6 +8,7 @@ from memory_butler.adapters.answering import MemoryTool, Toolbox, UnknownTools
 from memory_butler.adapters.logs import configure_logging
 from memory_butler.adapters.opening import LateButler, companion_of
 from memory_butler.adapters.stdio import input_that_signals_end, send_library_logs_to_file
+from memory_butler.adapters.tools_consolidation import ConsolidationTools, is_offered
 from memory_butler.adapters.tools_history import HistoryTools
 from memory_butler.adapters.tools_judge import JudgeTools
 from memory_butler.adapters.tools_recall import RecallTools
@@ -47,7 +48,8 @@ def build_server(butler: Butler | LateButler, principal: Principal | None = None
         middleware=[UnknownTools()],
         mask_error_details=True,
     )
-    for box in BOXES:
+    boxes: tuple[type[Toolbox], ...] = (*BOXES, ConsolidationTools) if is_offered(late.settings) else BOXES
+    for box in boxes:
         for function, hints in box(late, principal).tools():
             server.add_tool(MemoryTool.within(late.settings.deadline_seconds, function, hints))
     return server

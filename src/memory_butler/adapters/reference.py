@@ -47,13 +47,19 @@ ERROR_EXAMPLE: Final = """\
 ```json
 {"error": "not_found", "message": "There is no fact:k3f7.", "retryable": false, "recovery": "Use memory_search …"}
 ```"""
+OPTIONAL: Final = (
+    "**Optional.** Offered only where connected agents distil episodes "
+    '(`consolidation.distiller = "agent"`); see [consolidation](consolidation.md#agent).'
+)
 WORDS: Final = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 
 
 def tools_page() -> str:
     """Every MCP tool: when to use it, its parameters, what it promises."""
     with tempfile.TemporaryDirectory() as home:
-        tools = asyncio.run(build_server(LateButler(load_settings(home=home))).list_tools())
+        always = {tool.name for tool in _tools_of(load_settings(home=home))}
+        tools = _tools_of(load_settings(home=home, consolidation={"distiller": "agent"}))
+    marks = {tool.name: "" if tool.name in always else "(optional) " for tool in tools}
     lines = [
         "# Tools",
         HOW,
@@ -61,13 +67,18 @@ def tools_page() -> str:
         "short reference shown with a memory (`fact:k3f7`) does as well. What can go wrong: [errors](errors.md).",
         _table(
             ("tool", "in short"),
-            ((f"[`{tool.name}`](#{tool.name})", _first_line(tool.description)) for tool in tools),
+            ((f"[`{tool.name}`](#{tool.name})", marks[tool.name] + _first_line(tool.description)) for tool in tools),
         ),
     ]
     for tool in tools:
-        lines += [f"## {tool.name}", _example_as_code(tool.description or ""), _promises(tool.annotations)]
+        lines += [f"## {tool.name}", OPTIONAL if marks[tool.name] else ""]
+        lines += [_example_as_code(tool.description or ""), _promises(tool.annotations)]
         lines.append(_parameters(tool.parameters))
     return _page(lines)
+
+
+def _tools_of(settings: Settings) -> Any:
+    return asyncio.run(build_server(LateButler(settings)).list_tools())
 
 
 def settings_page() -> str:
@@ -96,9 +107,9 @@ def settings_page() -> str:
         lines.append(_table(("name", "environment variable", "type", "default", "meaning"), rows))
     lines += [
         "## Single butlers",
-        "Whatever is under `lifecycle` can be set for one butler alone, under `butlers` and its name. It inherits the "
-        "rest: first what is chosen under `lifecycle`, then the preset, which it may choose for itself, then the "
-        "defaults.",
+        "Whatever is under `lifecycle` can be set for one butler alone, under `butlers` and its name; so can `review`, "
+        "whether what is distilled for it waits for a person's decision. It inherits the rest: first what is chosen "
+        "under `lifecycle`, then the preset, which it may choose for itself, then the defaults.",
         BUTLERS_EXAMPLE,
         "Here the butler `coder` keeps its episodes for three days, all others keep theirs for one, and everybody has "
         "room for 2000 mid-term memories. In the environment the name stands between two underscores on either side: "

@@ -188,7 +188,8 @@ def _facts_of(seen: Portrait) -> dict[str, str]:
         pairs |= {"happened": date_of(kept.valid_at)} if kept.valid_at else {}
     if isinstance(kept, Episode):
         pairs |= {"butler": kept.butler, "session": kept.session_id or "", "observed": date_of(kept.observed_at)}
-        pairs |= {"consolidation": kept.consolidation_status.value, "importance": str(kept.importance)}
+        pairs |= {"consolidation": kept.consolidation_status.value.replace("_", " ")} | _tries(kept)
+        pairs |= {"importance": str(kept.importance)}
     else:
         pairs |= {"scope": kept.scope, "confidence": f"{seen.effective_confidence:.2f} now, {kept.confidence:g} stored"}
         pairs |= {"last confirmed": date_of(kept.last_confirmed_at)}
@@ -207,6 +208,15 @@ def _facts_of(seen: Portrait) -> dict[str, str]:
     pairs |= {"outlook": seen.outlook}
     pairs |= {"tags": ", ".join(kept.tags)} if kept.tags else {}
     return {name: value for name, value in pairs.items() if value}
+
+
+def _tries(kept: Episode) -> dict[str, str]:
+    """How often it could not be distilled, why, and when it is tried again."""
+    if not kept.consolidation_attempts:
+        return {}
+    tried = {"tries": str(kept.consolidation_attempts), "went wrong": kept.last_consolidation_error or ""}
+    again = kept.next_consolidation_retry_at
+    return tried | ({"next try": date_of(again)} if again else {})
 
 
 def _link_row(link: Any, here: Any) -> tuple[str, ...]:
@@ -256,12 +266,28 @@ def stats(found: Mapping[str, Any]) -> RenderableType:
         elif title == "tiers_by_butler":
             if len(values) > 1:
                 parts += [Text("Tiers by butler, the fullest first", style="bold"), _tiers_by_butler(values)]
+        elif title == "consolidation":
+            parts += [Text("Consolidation", style="bold"), _pairs(_consolidation(values))]
         elif isinstance(values, Mapping):
             parts.append(Text(title.replace("_", " ").capitalize(), style="bold"))
             parts.append(_pairs({str(name): _words(value) for name, value in values.items()} or {"none": ""}))
         else:
             parts.append(Text.assemble((f"{title.replace('_', ' ').capitalize()}: ", "bold"), str(values)))
     return Group(*parts)
+
+
+def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
+    """Who distils, and how it went in the last days."""
+    rate = values["success_rate"]
+    pairs = {"distiller": values["distiller"], f"runs in {values['days']} days": _words(values["runs"])}
+    if values["runs"]:
+        pairs |= {"went well": "–" if rate is None else f"{rate:.0%}", "by distiller": _words(values["by_distiller"])}
+        pairs |= {"episodes": str(values["episodes"]), "items an episode": _words(values["items_per_episode"])}
+        pairs |= {"items": _words(values["items"]), "refused": _words(values["refused"])}
+        pairs |= {"awaiting review": str(values["awaiting_review"])}
+    if values["tokens"]:
+        pairs |= {"cost": f"{values['tokens']:,} tokens, {values['dollars']:.4f} dollars"}
+    return pairs
 
 
 def _tiers(tiers: Mapping[str, Any]) -> RenderableType:

@@ -196,8 +196,9 @@ class RecallTools(Toolbox):
 
         Use it when a person asks about the memory itself; it finds no memories.
         Returns counts, for each tier (eden, mid, long) its count, capacity, oldest memory and references, the spread of
-        confidence, the backlog of episodes, how rules did, and for each job of upkeep its last run, its next one and
-        whether it keeps up (ok, never, overdue or failing).
+        confidence, the backlog of episodes, how rules did, how consolidation went in the last 30 days (who distils,
+        success rate, items per episode, refusals by reason, what awaits review, cost), and for each job of upkeep its
+        last run, its next one and whether it keeps up (ok, never, overdue or failing).
 
         Example: memory_stats()
         """

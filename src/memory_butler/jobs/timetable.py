@@ -11,9 +11,9 @@ from typing import Any
 
 from memory_butler.butler import Butler
 from memory_butler.models import Caller
+from memory_butler.operations.distilling_job import consolidate_shard
 from memory_butler.operations.housekeeping import cleanup
 from memory_butler.operations.sweep import sweep
-from memory_butler.operations.waiting import count_waiting
 from memory_butler.settings import Settings
 
 Report = dict[str, Any]
@@ -36,8 +36,8 @@ async def _sweep(butler: Butler, shard: Caller) -> Report:
 
 
 TIMETABLE: tuple[Entry, ...] = (
-    # Every 6 hours: what waits for consolidation.
-    Entry("consolidation", count_waiting),
+    # Every 6 hours, and earlier where much or something important waits: episodes become facts and rules.
+    Entry("consolidation", consolidate_shard),
     # Every day: fade, expire, judge, promote, delete what is over, make room.
     Entry("sweep", _sweep),
     # Every day: old records of runs, finished jobs, dead workers.

@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 from memory_butler.butler import Butler
-from memory_butler.models import Caller, Episode
+from memory_butler.errors import NotFound, PermissionDenied
+from memory_butler.models import Caller, Episode, Role
 from memory_butler.policy import reach
 from memory_butler.policy.admission import slug, whole_number
-from memory_butler.store import episodes
+from memory_butler.store import consolidation, episodes, sweep
 
 MOST = 1_000
 
@@ -27,4 +28,22 @@ async def next_in_line(butler: Butler, caller: Caller | None, shard_butler: str,
         found = await episodes.next_in_line(
             session, name, butler.settings.lifecycle_of(name).eden, butler.clock(), most
         )
-    return tuple(Waiting(*one) for one in found)
+    return tuple(Waiting(one.episode, one.first) for one in found)
+
+
+async def backlogs(butler: Butler, caller: Caller | None = None, *, only_butler: str | None = None) -> dict[str, int]:
+    """The butlers of a tenant with episodes that can be distilled now, and how many; or one that is named."""
+    caller = caller or butler.local_caller()
+    if caller.principal.role is not Role.ADMIN:
+        raise PermissionDenied("Only an administrator may look at everybody's backlog.")
+    wanted = None if only_butler is None else slug(only_butler, "butler")
+    async with butler.database.read(caller.principal.tenant) as session:
+        names = await sweep.butlers(session)
+        rows = await consolidation.waiting_shards(session, butler.clock(), wanted)
+    if wanted is not None and wanted not in names:
+        raise NotFound(
+            f"There is no butler {wanted!r} that has stored anything.",
+            recovery=f"Name one of: {', '.join(names)}." if names else "Nothing is stored yet, so nothing waits.",
+        )
+    found = {row["butler"]: int(row["backlog"]) for row in rows}
+    return found if wanted is None else {wanted: found.get(wanted, 0)}

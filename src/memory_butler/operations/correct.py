@@ -8,9 +8,9 @@ from memory_butler.errors import Conflict
 from memory_butler.models import LIVE, Caller, Fact, Link, MemoryType, NewFact, Relation, Stored, Validity
 from memory_butler.operations.change import admit_reason, require_changeable, said
 from memory_butler.operations.index import index_entry
+from memory_butler.operations.keeping import content_hash
 from memory_butler.operations.look import require
 from memory_butler.operations.once import fingerprint, trail, write_once
-from memory_butler.operations.remember import content_hash
 from memory_butler.policy import confidence
 from memory_butler.policy.admission import Handle, admit_fact, normal_name, optional_label, parse_handle
 from memory_butler.policy.references import short_reference
@@ -37,7 +37,7 @@ async def correct(
         wrong = await require_changeable(session, caller, wanted)
     assert isinstance(wrong, Fact)
     # What a fact is about never changes, so it can be embedded before the transaction.
-    right = _corrected(wrong, content)
+    right = corrected(wrong, content)
     entry = await index_entry(
         butler, MemoryType.FACT, right.content, right.tags, subject=right.subject, predicate=right.predicate
     )
@@ -52,7 +52,7 @@ async def correct(
         await _refuse_twin(session, old, right)
         marks = trail(butler, caller, now, grouped=True)
         new = await _replace(butler, session, marks, old, right)
-        await search_index.add(session, MemoryType.FACT, new.id, entry)
+        await search_index.add(session, [(MemoryType.FACT, new.id, entry)])
         await _record(session, marks, old, new, why)
         return new
 
@@ -61,7 +61,7 @@ async def correct(
     return await write_once(butler, caller, key, digest, work, refs=1)
 
 
-def _corrected(wrong: Fact, content: str) -> NewFact:
+def corrected(wrong: Fact, content: str) -> NewFact:
     """The right fact as a new one. A note's predicate names its content, so it changes with it."""
     right = admit_fact(
         NewFact(
@@ -94,9 +94,15 @@ async def _out_of_use(session: Session, handle: Handle, old: Fact) -> Conflict:
     )
 
 
-async def _refuse_twin(session: Session, old: Fact, right: NewFact) -> None:
+async def find_twin(session: Session, old: Fact, right: NewFact) -> Fact | None:
+    """Another live fact that says what a correction would say."""
     twin = await facts.find_known(session, right, digest=content_hash(right.content), **_place(right))
-    if twin and twin.id != old.id:
+    return twin if twin and twin.id != old.id else None
+
+
+async def _refuse_twin(session: Session, old: Fact, right: NewFact) -> None:
+    twin = await find_twin(session, old, right)
+    if twin:
         raise Conflict(
             f"fact:{twin.ref} says so already; the correction would be a second one.",
             recovery=f"Forget fact:{old.ref} instead, as fact:{twin.ref} is right.",
@@ -105,11 +111,10 @@ async def _refuse_twin(session: Session, old: Fact, right: NewFact) -> None:
 
 async def _replace(butler: Butler, session: Session, marks: Trail, old: Fact, right: NewFact) -> Stored:
     """The old fact out of use, the right one in its place."""
-    memory_id, ref = butler.make_id(marks.now), short_reference(session.last_ref)
+    memory_id, ref = butler.make_id(marks.now), short_reference(session.take_ref())
     await session.send("database.register_butler", butler=marks.actor, now=marks.now)
     await facts.set_validity(session, old.id, Validity.SUPERSEDED)
-    await facts.insert(
-        session,
+    row = facts.as_row(
         right,
         id=memory_id,
         ref=ref,
@@ -123,6 +128,7 @@ async def _replace(butler: Butler, session: Session, marks: Trail, old: Fact, ri
         request_id=marks.lineage.request_id,
         **_place(right),
     )
+    await facts.insert(session, [row])
     if old.pinned:
         await facts.set_pinned(session, memory_id, True)
     return Stored(type=MemoryType.FACT, id=memory_id, ref=ref, outcome="corrected", superseded_ref=old.ref)
@@ -130,23 +136,20 @@ async def _replace(butler: Butler, session: Session, marks: Trail, old: Fact, ri
 
 async def _record(session: Session, marks: Trail, old: Fact, new: Stored, why: str | None) -> None:
     """Both facts say in their history who corrected what, and why."""
-    link = await links.insert(
-        session,
-        Link(
-            source_type=MemoryType.FACT,
-            source_id=new.id,
-            target_type=MemoryType.FACT,
-            target_id=old.id,
-            relation=Relation.SUPERSEDES,
-            created_at=marks.now,
-        ),
-        marks.lineage.request_id,
-        marks.now,
+    link = Link(
+        source_type=MemoryType.FACT,
+        source_id=new.id,
+        target_type=MemoryType.FACT,
+        target_id=old.id,
+        relation=Relation.SUPERSEDES,
+        created_at=marks.now,
     )
+    await links.insert(session, [link], marks.lineage.request_id)
+    kept = links.kept(link, marks.lineage.request_id)
     by = {"by": str(new.id), "actor": marks.actor, **await events.reason_of(session, old.id, why)}
     of = {"of": str(old.id), "actor": marks.actor, **await events.reason_of(session, new.id, why)}
     changes = [
         Change(MemoryType.FACT, old.id, "superseded", {"correction": by}),
-        Change(MemoryType.FACT, new.id, "created", {"correction": of, "links": [link]}),
+        Change(MemoryType.FACT, new.id, "created", {"correction": of, "links": [kept]}),
     ]
     await events.record(session, marks, changes)

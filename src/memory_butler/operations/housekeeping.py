@@ -7,7 +7,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.operations.index import catch_up
-from memory_butler.store import job_runs, queue, scratch
+from memory_butler.store import consolidation, job_runs, queue, scratch
 
 RUNS_KEPT = timedelta(days=90)
 JOBS_KEPT_DAYS = 7
@@ -20,10 +20,19 @@ async def cleanup(butler: Butler, shard: Caller) -> dict[str, Any]:
     long dead, and a schema that a replay left over; index anew what an earlier version indexed."""
     async with butler.database.aside(shard.principal.tenant) as session:
         runs = await job_runs.drop_old(session, shard.principal.butler, butler.clock() - RUNS_KEPT)
+        distilled = await consolidation.drop_old_runs(
+            session, shard.principal.butler, butler.clock() - RUNS_KEPT, BATCH
+        )
     async with butler.database.aside() as session:
         jobs = await queue.drop_finished(session, JOBS_KEPT_DAYS, BATCH)
         workers = await queue.drop_workers(session, WORKERS_KEPT_DAYS)
-    report: dict[str, Any] = {"runs": runs, "queue_jobs": jobs, "workers": workers, "scratch_schemas": 0}
+    report: dict[str, Any] = {
+        "runs": runs,
+        "consolidation_runs": distilled,
+        "queue_jobs": jobs,
+        "workers": workers,
+        "scratch_schemas": 0,
+    }
     report["reindexed"] = await catch_up(butler, shard.principal.tenant)
     try:
         report["scratch_schemas"] = int(await scratch.drop_left_over(butler.database))

@@ -1,6 +1,8 @@
 """Index: what a memory is found by, made when it is stored and again when the model or the cutting changes."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from memory_butler.butler import Butler
@@ -15,6 +17,16 @@ from memory_butler.store.search_index import Indexed
 BATCH = 200
 
 
+class Entry(NamedTuple):
+    """A memory as far as it is indexed."""
+
+    type: MemoryType
+    content: str
+    tags: Sequence[str]
+    subject: str | None = None
+    predicate: str | None = None
+
+
 async def index_entry(
     butler: Butler,
     memory_type: MemoryType,
@@ -25,15 +37,26 @@ async def index_entry(
     predicate: str | None = None,
 ) -> Indexed:
     """Embed a memory's passages; slow, so it happens before the transaction."""
-    vectors = await butler.embedder.embed(cut_passages(content, head=passage_head(subject, predicate)))
-    return Indexed(
-        words=indexed_words(indexed_text(memory_type, subject, predicate, content), tags),
-        names=standing_names(memory_type, subject, content),
-        loose_names=loose_names(memory_type, subject, content),
-        vectors=[vector.tolist() for vector in vectors],
-        embedding_version=butler.embedding_version,
-        text_search=butler.settings.retrieval.text_search,
-    )
+    (entry,) = await index_entries(butler, [Entry(memory_type, content, tags, subject, predicate)])
+    return entry
+
+
+async def index_entries(butler: Butler, entries: Sequence[Entry]) -> list[Indexed]:
+    """The same for many, whose passages are embedded together."""
+    cut = [cut_passages(one.content, head=passage_head(one.subject, one.predicate)) for one in entries]
+    texts = [passage for passages in cut for passage in passages]
+    vectors: Iterator[Any] = iter(await butler.embedder.embed(texts) if texts else ())
+    return [
+        Indexed(
+            words=indexed_words(indexed_text(one.type, one.subject, one.predicate, one.content), one.tags),
+            names=standing_names(one.type, one.subject, one.content),
+            loose_names=loose_names(one.type, one.subject, one.content),
+            vectors=list(islice(vectors, len(passages))),
+            embedding_version=butler.embedding_version,
+            text_search=butler.settings.retrieval.text_search,
+        )
+        for one, passages in zip(entries, cut, strict=True)
+    ]
 
 
 async def reindex(
@@ -66,23 +89,17 @@ async def _walk(
             rows = await following(session, last, BATCH)
         if not rows:
             return done
-        entries = {row["id"]: await _entry(butler, row) for row in rows}
+        indexed = await index_entries(butler, [_entry(row) for row in rows])
+        entries = {row["id"]: entry for row, entry in zip(rows, indexed, strict=True)}
         async with butler.database.write(tenant, butler.clock()) as session:
             there = await embedding_versions.present(session, list(entries))
             await search_index.clear(session, list(entries))
-            for row in rows:
-                if row["id"] in there:
-                    await search_index.add(session, MemoryType(row["type"]), row["id"], entries[row["id"]])
+            named = [(MemoryType(row["type"]), row["id"], entries[row["id"]]) for row in rows if row["id"] in there]
+            await search_index.add(session, named)
         last, done = rows[-1]["id"], done + len(rows)
         progress(done)
 
 
-async def _entry(butler: Butler, row: Row) -> Indexed:
-    return await index_entry(
-        butler,
-        MemoryType(row["type"]),
-        row["content"],
-        row["tags"],
-        subject=row["subject_label"],
-        predicate=row["predicate_label"],
-    )
+def _entry(row: Row) -> Entry:
+    kind, about = MemoryType(row["type"]), (row["subject_label"], row["predicate_label"])
+    return Entry(kind, row["content"], row["tags"], *about)

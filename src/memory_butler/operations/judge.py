@@ -33,7 +33,7 @@ async def confirm(
                 f"{wanted} is {memory.validity} and cannot be confirmed.",
                 recovery="Restore it with memory_restore if it is right after all.",
             )
-        await (facts if isinstance(memory, Fact) else rules).confirm(session, memory.id, now)
+        await (facts if isinstance(memory, Fact) else rules).confirm(session, [memory.id], now)
         await events.record(session, trail(butler, caller, now), [Change(memory.type, memory.id, "confirmed")])
         return said(memory, "confirmed")
 

@@ -8,6 +8,7 @@ from typing import Any
 from memory_butler.butler import Butler
 from memory_butler.models import EVERY_SCOPE, LIVE, Caller, MemoryType, Role, Tier
 from memory_butler.operations import upkeep
+from memory_butler.operations.distilling_job import figures
 from memory_butler.policy import reach
 from memory_butler.policy.admission import slug
 from memory_butler.policy.tiers import tier_of
@@ -72,6 +73,10 @@ def _fullness(tiers: dict[str, dict[str, Any]]) -> float:
     return max(float(tier["count"] / tier["capacity"]) for tier in tiers.values())
 
 
+def _distiller(butler: Butler) -> str:
+    return butler.distiller.name if butler.distiller else butler.settings.consolidation.distiller
+
+
 async def report(butler: Butler, scope: str | None = None, caller: Caller | None = None) -> dict[str, Any]:
     """Counts by type, state and tier; confidence; backlog; rule effectiveness; the last run of each duty."""
     caller = caller or butler.local_caller()
@@ -83,6 +88,7 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
     async with butler.database.read(caller.principal.tenant) as session:
         found = await stats.overview(session, reached, now, list(cadences))
         first_in_line = await _first_in_line(butler.settings, session, found["counts"], now)
+        distilled = await figures(session, now, None if everything else caller.principal.butler)
     states: dict[str, Counter[str]] = {kind: Counter() for kind in MemoryType}
     maturities: Counter[str] = Counter()
     consolidation: Counter[str] = Counter()
@@ -109,6 +115,7 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
             "oldest_created_at": oldest.isoformat() if oldest else None,
             "oldest_age_hours": round((now - oldest).total_seconds() / 3600, 1) if oldest else None,
         },
+        "consolidation": {"distiller": _distiller(butler), **distilled},
         "rule_effectiveness": {
             "rules_applied": effectiveness["applied_rules"],
             "helpful_marks": effectiveness["successes"],

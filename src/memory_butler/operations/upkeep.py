@@ -9,6 +9,7 @@ from uuid import UUID
 from memory_butler.butler import Butler
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Principal, Role
+from memory_butler.operations.distilling_job import pressing
 from memory_butler.policy import schedule
 from memory_butler.policy.schedule import History, Standing
 from memory_butler.store import job_runs
@@ -16,6 +17,7 @@ from memory_butler.store.database import Row
 
 Cadences = Mapping[str, timedelta]
 SUCCEEDED, FAILED = "succeeded", "failed"
+CONSOLIDATION = "consolidation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,12 @@ async def due(butler: Butler, tenant: str, cadences: Cadences) -> list[tuple[str
     now = butler.clock()
     async with butler.database.aside(tenant) as session:
         rows = await job_runs.histories(session, list(cadences))
-    return [(row["butler"], row["job"]) for row in rows if schedule.is_due(_history(row), cadences[row["job"]], now)]
+        pressed = await pressing(butler, session, now) if CONSOLIDATION in cadences else set()
+    return [
+        (row["butler"], row["job"])
+        for row in rows
+        if schedule.is_due(_history(row), cadences[row["job"]], now, pressing=_presses(row["job"], row, pressed))
+    ]
 
 
 async def begin(butler: Butler, shard: Caller, job: str, every: timedelta) -> UUID | None:
@@ -66,7 +73,8 @@ async def begin(butler: Butler, shard: Caller, job: str, every: timedelta) -> UU
     async with butler.database.aside(shard.principal.tenant) as session:
         await job_runs.close_lost(session, name, now)
         found = await job_runs.histories(session, [job], name)
-        if not found or not schedule.is_due(_history(found[0]), every, now):
+        pressed = await pressing(butler, session, now, name) if job == CONSOLIDATION else set()
+        if not found or not schedule.is_due(_history(found[0]), every, now, pressing=_presses(job, found[0], pressed)):
             return None
         run = butler.make_id(now)
         await job_runs.start(session, run, name, job, now)
@@ -103,6 +111,10 @@ async def standings(butler: Butler, caller: Caller | None = None) -> tuple[JobSt
     async with butler.database.read(caller.principal.tenant) as session:
         rows = await job_runs.histories(session, list(cadences))
     return stand(rows, cadences, butler.clock())
+
+
+def _presses(job: str, row: Row, pressed: set[str]) -> bool:
+    return job == CONSOLIDATION and row["butler"] in pressed
 
 
 def _history(row: Row) -> History:

@@ -15,7 +15,7 @@ FEWEST_WORDS = 8
 # Of an answer of ten, so many facts of one subject and predicate before others get their turn.
 SHARE = 0.3
 # In a longer one these make no difference; every other word may be the one that matters, "before" or "always" or "not".
-_IDLE = frozenset(
+IDLE_WORDS = frozenset(
     ["a", "an", "the", "also", "just", "really", "very", "quite", "so", "well", "oh", "please", "actually"]
 )
 _WORD = re.compile(r"\w+")
@@ -46,7 +46,7 @@ def _said(entry: Ranked) -> tuple[object, ...]:
     text = f"{hit.subject_label} {hit.predicate_label} {hit.content}" if is_fact else hit.content
     words = _WORD.findall(text.casefold()) or [text]
     if len(words) >= FEWEST_WORDS:
-        words = [word for word in words if word not in _IDLE] or words
+        words = [word for word in words if word not in IDLE_WORDS] or words
     # An event that happened again is another event, and a warning says the opposite of its words.
     return hit.type, hit.scope, hit.valid_at, hit.maturity == Maturity.ANTI_PATTERN, *words
 

@@ -8,6 +8,8 @@ from enum import StrEnum
 # A job that is due is begun within a tick or two; later than this somebody should know.
 GRACE = timedelta(minutes=15)
 FIRST_RETRY = timedelta(minutes=5)
+# What presses is not begun again sooner than this.
+EARLIEST = timedelta(minutes=1)
 
 
 class Standing(StrEnum):
@@ -48,9 +50,25 @@ def due_at(history: History, every: timedelta) -> datetime:
     return ended_at + retry_delay(history.failures, every) if _is_failing(history) else ended_at
 
 
-def is_due(history: History, every: timedelta, now: datetime) -> bool:
-    """Whether to run it now. A latest run that lies further ahead than one round was dated by a wrong clock."""
+def is_pressing(
+    *,
+    backlog: int,
+    importance: int,
+    expires_in: timedelta,
+    early_from: int,
+    early_importance: int,
+    near_expiry: timedelta,
+) -> bool:
+    """Does what waits for a shard's consolidation need it before its time?"""
+    return backlog >= early_from or importance >= early_importance or expires_in <= near_expiry
+
+
+def is_due(history: History, every: timedelta, now: datetime, *, pressing: bool = False) -> bool:
+    """Whether to run it now. What presses need not wait its time, but a failed run is left alone as long as ever. A
+    latest run that lies further ahead than one round was dated by a wrong clock."""
     due = due_at(history, every)
+    if pressing and history.started_at is not None and history.outcome == "succeeded":
+        due = min(due, history.started_at + EARLIEST)
     return history.started_at is None or due <= now or due - now > 2 * every
 
 

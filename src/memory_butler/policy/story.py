@@ -28,6 +28,11 @@ _NOUNS = {
     "reversed": "the reversal",
     "deleted": "the deletion",
     "undone": "the undoing",
+    "consolidated": "the consolidation",
+    "set_back": "the failed consolidation",
+    "dead_lettered": "the giving up",
+    "failed": "the giving up",
+    "requeued": "the requeueing",
 }
 _MATURITIES = {
     Maturity.CANDIDATE: "a candidate",
@@ -203,6 +208,26 @@ def _undone(event: Event, around: Around) -> str:
     return f"{'Done again' if what.get('again') else 'Undone'} by {_who(event)}: {named}"
 
 
+def _consolidated(event: Event, around: Around) -> str:
+    run = event.payload.get("run")
+    return "Distilled: what is worth keeping of it is in facts and rules" + (f" (run {run})" if run else "")
+
+
+def _set_back(event: Event, around: Around) -> str:
+    again = _moment(event.payload.get("state", {}), "next_consolidation_retry_at")
+    return f"Not distilled: {_trouble(event)}; it is tried again{f' on {day(again)}' if again else ''}"
+
+
+def _dead_lettered(event: Event, around: Around) -> str:
+    tries = event.payload.get("state", {}).get("consolidation_attempts", "several")
+    return f"Given up after {tries} tries to distil it: {_trouble(event)}"
+
+
+def _trouble(event: Event) -> str:
+    said = event.payload.get("state", {}).get("last_consolidation_error") or "the reason is not known"
+    return one_line(str(said), REASON_CHARACTERS).rstrip(".")
+
+
 _USES = ("last_referenced_at", "last_confirmed_at", "created_at")
 _TELLERS: dict[str, Callable[[Event, Around], str]] = {
     "created": _created,
@@ -221,6 +246,11 @@ _TELLERS: dict[str, Callable[[Event, Around], str]] = {
     "reversed": _reversed,
     "deleted": _deleted,
     "undone": _undone,
+    "consolidated": _consolidated,
+    "set_back": _set_back,
+    "dead_lettered": _dead_lettered,
+    "failed": lambda event, around: f"Cannot be distilled: {_trouble(event)}",
+    "requeued": lambda event, around: f"Put in line for consolidation again by {_who(event)}",
 }
 
 

@@ -1,8 +1,21 @@
 """What a new fact does to what is already known: decided by structure alone, never by a guess at meaning."""
 
 from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
 
-from memory_butler.models import Fact
+
+class Standing(Protocol):
+    """A live memory, as far as it matters here."""
+
+    @property
+    def id(self) -> UUID: ...
+
+    @property
+    def ref(self) -> str: ...
+
+    @property
+    def content(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,20 +27,20 @@ class Coexists:
 class Restates:
     """The same is already known: that memory is confirmed instead of getting a twin."""
 
-    known: Fact
+    known: Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
     """The property had another value: the old fact is superseded, both are kept."""
 
-    old: Fact
+    old: Standing
 
 
 Decision = Coexists | Restates | Replaces
 
 
-def decide(content: str, *, is_event: bool, known: Fact | None) -> Decision:
+def decide(content: str, *, is_event: bool, known: Standing | None) -> Decision:
     """`known` is the live fact of the same property, or for an event the live record of the same occurrence."""
     if known is None:
         return Coexists()

@@ -84,6 +84,19 @@ class Session:
         self._queries = queries
         self.tenant = tenant
         self.last_ref = 0
+        self._refs = 0
+
+    async def lock(self, now: datetime, *, refs: int) -> None:
+        """Take the tenant's write lock, and reserve so many short references."""
+        row = await self.one("database.lock_tenant", now=now, refs=refs)
+        assert row
+        self.last_ref, self._refs = row["last_ref"], refs
+
+    def take_ref(self) -> int:
+        """The next of the reserved references."""
+        assert self._refs > 0, "more is stored than was announced"
+        self._refs -= 1
+        return self.last_ref - self._refs
 
     async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
         params["tenant"] = self.tenant
@@ -190,9 +203,7 @@ class Database:
     ) -> AsyncIterator[Session]:
         """A transaction that holds the tenant's write lock and has `refs` short references reserved."""
         async with self._transaction(tenant, "database.bind_write", relaxed=relaxed) as session:
-            row = await session.one("database.lock_tenant", now=now, refs=refs)
-            assert row
-            session.last_ref = row["last_ref"]
+            await session.lock(now, refs=refs)
             yield session
 
     @asynccontextmanager

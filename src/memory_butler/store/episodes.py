@@ -1,7 +1,7 @@
 """Episodes and what is left of deleted ones, as they are stored."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -9,6 +9,9 @@ from psycopg.types.json import Jsonb
 from memory_butler.models import ConsolidationStatus, Episode, NewEpisode, Validity
 from memory_butler.settings import EdenTier
 from memory_butler.store.database import Row, Session
+
+# What expires within a day is taken before it does.
+NEAR_EXPIRY = timedelta(days=1)
 
 
 def as_episode(row: Row) -> Episode:
@@ -57,26 +60,39 @@ async def find_tombstone(session: Session, memory_id: UUID | None, ref: str | No
     return await session.one("episodes.find_tombstone", id=memory_id, ref=ref)
 
 
-async def next_in_line(
-    session: Session, butler: str, eden: EdenTier, now: datetime, limit: int
-) -> list[tuple[Episode, bool]]:
-    """What to consolidate next, each with whether it comes first because several sessions referred to it."""
-    rows = await session.all("episodes.next_in_line", butler=butler, limit=limit, **_first(eden, now), now=now)
-    first = [row.pop("well_referenced") for row in rows]
-    return list(zip((as_episode(row) for row in rows), first, strict=True))
+class InLine(NamedTuple):
+    """An episode that waits for consolidation: whether several sessions referred to it, and how many workers were lost
+    with it."""
+
+    episode: Episode
+    first: bool
+    losses: int = 0
+
+
+async def next_in_line(session: Session, butler: str, eden: EdenTier, now: datetime, limit: int) -> list[InLine]:
+    """What to consolidate next."""
+    rows = await session.all(
+        "episodes.next_in_line", butler=butler, limit=limit, now=now, soon=now + NEAR_EXPIRY, **first(eden, now)
+    )
+    return [in_line(row) for row in rows]
+
+
+def in_line(row: Row) -> InLine:
+    is_first, losses = row.pop("well_referenced"), row.pop("losses", 0)
+    return InLine(as_episode(row), is_first, losses)
 
 
 async def is_well_referenced(session: Session, episode: Episode, eden: EdenTier, now: datetime) -> bool:
-    row = await session.one("episodes.is_well_referenced", id=episode.id, **_first(eden, now))
+    row = await session.one("episodes.is_well_referenced", id=episode.id, **first(eden, now))
     return bool(row and row["well_referenced"])
 
 
 async def count_first_in_line(session: Session, butler: str, eden: EdenTier, now: datetime) -> int:
     """How many of a butler's waiting episodes come first, by its own thresholds."""
-    row = await session.one("episodes.count_first_in_line", butler=butler, **_first(eden, now))
+    row = await session.one("episodes.count_first_in_line", butler=butler, **first(eden, now))
     assert row
     return int(row["count"])
 
 
-def _first(eden: EdenTier, now: datetime) -> dict[str, Any]:
+def first(eden: EdenTier, now: datetime) -> dict[str, Any]:
     return {"sessions": eden.first_after_sessions, "old_since": now - timedelta(hours=eden.first_after_hours)}

@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from memory_butler.models import Event, Lineage
 from memory_butler.store.database import Session
 from memory_butler.store.ids import MakeId
+from memory_butler.store.recordsets import recordset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +42,21 @@ class Change:
 
 async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> None:
     """One event per change, numbered in the order given; a change to a memory that does not exist is refused."""
+    rows = [
+        {
+            "n": place,
+            "entity_type": change.type,
+            "id": change.id,
+            "event_id": trail.make_id(trail.now),
+            "event_type": f"{change.type}.{change.event}",
+            "extra": change.extra,
+            "undoes": change.undoes,
+        }
+        for place, change in enumerate(changes, start=1)
+    ]
     await session.send(
         "events.record",
-        entity_types=[change.type for change in changes],
-        ids=[change.id for change in changes],
-        event_ids=[trail.make_id(trail.now) for _ in changes],
-        event_types=[f"{change.type}.{change.event}" for change in changes],
-        extras=[Jsonb(change.extra) for change in changes],
-        undoes=[change.undoes for change in changes],
+        changes=recordset(rows),
         group_id=trail.group_id,
         **_lineage(trail),
     )

@@ -1,13 +1,13 @@
 """Facts, as they are stored."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from memory_butler.models import Fact, NewFact, Permanence, Validity
 from memory_butler.store.database import Row, Session
+from memory_butler.store.recordsets import recordset
 
 CHAIN_EACH_WAY = 100
 
@@ -33,28 +33,36 @@ async def find_known(session: Session, new: NewFact, *, subject: str, predicate:
     return as_fact(row) if row else None
 
 
-async def insert(session: Session, new: NewFact, **given: Any) -> None:
-    await session.send(
-        "facts.insert",
-        subject_label=new.subject,
-        predicate_label=new.predicate,
-        content=new.content,
-        scope=new.scope,
-        importance=new.importance,
-        tags=list(new.tags),
-        permanence=new.permanence,
-        valid_at=new.valid_at,
-        metadata=Jsonb(new.metadata),
+def as_row(new: NewFact, **given: Any) -> Row:
+    """A new fact with what else its row holds."""
+    return {
+        "subject_label": new.subject,
+        "predicate_label": new.predicate,
+        "content": new.content,
+        "scope": new.scope,
+        "importance": new.importance,
+        "tags": new.tags,
+        "permanence": new.permanence,
+        "valid_at": new.valid_at,
+        "metadata": new.metadata,
         **given,
-    )
+    }
+
+
+async def insert(session: Session, rows: Sequence[Row]) -> None:
+    await session.send("facts.insert", facts=recordset(rows))
 
 
 async def set_validity(session: Session, fact_id: UUID, validity: Validity) -> None:
     await session.send("facts.set_validity", id=fact_id, validity=validity)
 
 
-async def confirm(session: Session, fact_id: UUID, now: datetime) -> None:
-    await session.send("facts.confirm", id=fact_id, now=now)
+async def supersede(session: Session, ids: Sequence[UUID]) -> None:
+    await session.send("facts.supersede", ids=list(ids))
+
+
+async def confirm(session: Session, ids: Sequence[UUID], now: datetime) -> None:
+    await session.send("facts.confirm", ids=list(ids), now=now)
 
 
 async def restore(session: Session, fact_id: UUID, now: datetime) -> None:

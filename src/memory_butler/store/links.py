@@ -1,26 +1,28 @@
 """Links between memories, as they are stored."""
 
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from memory_butler.models import Link, MemoryType, Relation
 from memory_butler.store.database import Session
+from memory_butler.store.recordsets import recordset
 
 
-async def insert(session: Session, link: Link, request_id: str | None, now: datetime) -> dict[str, Any]:
-    """Store a link; returns what its event keeps of it."""
-    row = {
+async def insert(session: Session, links: Sequence[Link], request_id: str | None) -> None:
+    await session.send("links.insert", links=recordset([kept(link, request_id) for link in links]))
+
+
+def kept(link: Link, request_id: str | None) -> dict[str, Any]:
+    """What the event of a memory keeps of a link."""
+    return {
         "source_type": link.source_type,
-        "source_id": link.source_id,
+        "source_id": str(link.source_id),
         "target_type": link.target_type,
-        "target_id": link.target_id,
+        "target_id": str(link.target_id),
         "relation": link.relation,
         "request_id": request_id,
-    }
-    await session.send("links.insert", now=now, **row)
-    return {key: str(value) if isinstance(value, UUID) else value for key, value in row.items()} | {
-        "created_at": now.isoformat()
+        "created_at": link.created_at.isoformat(),
     }
 
 

@@ -1,13 +1,13 @@
 """Rules and the record of their application, as they are stored."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from memory_butler.models import Maturity, NewRule, Rule, Validity
 from memory_butler.store.database import Row, Session
+from memory_butler.store.recordsets import recordset
 
 # A warning names so many reasons: enough to understand it, few enough to read.
 REASONS = 5
@@ -23,23 +23,21 @@ async def find_live_twin(session: Session, scope: str, digest: bytes) -> Rule | 
     return as_rule(row) if row else None
 
 
-async def insert(session: Session, new: NewRule, **given: Any) -> None:
-    await session.send(
-        "rules.insert",
-        content=new.content,
-        scope=new.scope,
-        tags=list(new.tags),
-        metadata=Jsonb(new.metadata),
-        **given,
-    )
+def as_row(new: NewRule, **given: Any) -> Row:
+    """A new rule with what else its row holds."""
+    return {"content": new.content, "scope": new.scope, "tags": new.tags, "metadata": new.metadata, **given}
+
+
+async def insert(session: Session, rows: Sequence[Row]) -> None:
+    await session.send("rules.insert", rules=recordset(rows))
 
 
 async def set_validity(session: Session, rule_id: UUID, validity: Validity) -> None:
     await session.send("rules.set_validity", id=rule_id, validity=validity)
 
 
-async def confirm(session: Session, rule_id: UUID, now: datetime) -> None:
-    await session.send("rules.confirm", id=rule_id, now=now)
+async def confirm(session: Session, ids: Sequence[UUID], now: datetime) -> None:
+    await session.send("rules.confirm", ids=list(ids), now=now)
 
 
 async def restore(session: Session, rule_id: UUID, now: datetime) -> None:

@@ -13,7 +13,8 @@ from memory_butler.errors import InvalidInput
 from memory_butler.models import Hit, MemoryType, Reach
 from memory_butler.store import vector_index
 from memory_butler.store.database import Database, Row, Session
-from memory_butler.store.vectors import as_vector
+from memory_butler.store.recordsets import recordset
+from memory_butler.store.vectors import as_numbers, as_vector
 
 Vector = Sequence[float]
 _TYPES = {str(kind): kind for kind in MemoryType}
@@ -70,24 +71,36 @@ class Found:
     memories: int = 0
 
 
-async def add(session: Session, memory_type: MemoryType, memory_id: UUID, indexed: Indexed) -> None:
-    named = {"memory_type": memory_type, "memory_id": memory_id}
-    await session.send(
-        "search_index.add_postings",
-        config=indexed.text_search,
-        words=indexed.words,
-        names=list(indexed.names),
-        loose_names=list(indexed.loose_names),
-        **named,
-    )
-    for ordinal, vector in enumerate(indexed.vectors):
+Named = tuple[MemoryType, UUID, Indexed]
+
+
+async def add(session: Session, entries: Sequence[Named]) -> None:
+    """Have memories found, by their words, their names and their meaning."""
+    for config in {indexed.text_search for _, _, indexed in entries}:
+        memories = [_words(one) for one in entries if one[2].text_search == config]
+        await session.send("search_index.add_postings", config=config, memories=recordset(memories))
+    passages = [
+        (kind, id, ordinal, indexed.embedding_version, vector)
+        for kind, id, indexed in entries
+        for ordinal, vector in enumerate(indexed.vectors)
+    ]
+    for version in {version for _, _, _, version, _ in passages}:
+        own = [one for one in passages if one[3] == version]
         await session.send(
-            "search_index.add_passage",
-            ordinal=ordinal,
-            embedding_version=indexed.embedding_version,
-            embedding=as_vector(vector),
-            **named,
+            "search_index.add_passages",
+            types=[kind for kind, *_ in own],
+            ids=[id for _, id, *_ in own],
+            ordinals=[ordinal for _, _, ordinal, *_ in own],
+            embedding_version=version,
+            dimensions=len(own[0][-1]),
+            vectors=as_numbers([vector for *_, vector in own]),
         )
+
+
+def _words(entry: Named) -> Row:
+    kind, id, indexed = entry
+    names = [f"@{name}" for name in indexed.names] + [f"#{name}" for name in indexed.loose_names]
+    return {"memory_type": kind, "id": id, "words": indexed.words, "names": names}
 
 
 async def clear(session: Session, ids: Sequence[UUID]) -> None:

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Sequence
 
+import numpy as np
 import psycopg
 from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
@@ -20,8 +21,27 @@ class VectorDumper(Dumper):
         return bytes(obj)
 
 
+class NumbersBytes(bytes):
+    """An array of `real` in the server's wire format."""
+
+
 psycopg.adapters.register_dumper(VectorBytes, VectorDumper)
+psycopg.adapters.register_dumper(NumbersBytes, VectorDumper)
 
 
 def as_vector(values: Sequence[float]) -> VectorBytes:
     return VectorBytes(struct.pack(f"!hh{len(values)}f", len(values), 0, *values))
+
+
+# Of an array: one dimension, nothing missing, the type `real`; then how many there are, counted from 1.
+_ONE_DIMENSION, _COMPLETE, _REAL, _FIRST = 1, 0, 700, 1
+_ELEMENT = np.dtype([("bytes", ">i4"), ("value", ">f4")])
+
+
+def as_numbers(vectors: Sequence[Sequence[float]]) -> NumbersBytes:
+    """Vectors one after another, as one array."""
+    values = np.asarray(vectors, np.float32).ravel()
+    elements = np.empty(len(values), _ELEMENT)
+    elements["bytes"], elements["value"] = 4, values
+    head = struct.pack("!iiiii", _ONE_DIMENSION, _COMPLETE, _REAL, len(values), _FIRST)
+    return NumbersBytes(head + elements.tobytes())

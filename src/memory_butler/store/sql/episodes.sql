@@ -45,11 +45,12 @@ WHERE e.tenant_id = %(tenant)s AND e.butler = %(butler)s AND e.validity = 'activ
     AND e.consolidation_status = 'pending'
 
 -- name: next_in_line
--- What to consolidate next: what was referred to in several sessions comes first, then the oldest; nothing that is
--- still waiting for another try.
-SELECT e.*, {well_referenced} AS well_referenced
+-- What to consolidate next: what is about to expire comes first, then what was referred to in several sessions, then the
+-- oldest; nothing that is still waiting for another try, or for somebody's decision.
+SELECT e.*, {well_referenced} AS well_referenced, {consolidation.losses} AS losses
 FROM {backlog} AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
-ORDER BY well_referenced DESC, e.created_at, e.id
+    AND NOT {consolidation.held}
+ORDER BY e.expires_at <= %(soon)s DESC, well_referenced DESC, e.created_at, e.id
 LIMIT %(limit)s;
 
 -- name: is_well_referenced

@@ -2,9 +2,8 @@
 -- One event per changed memory, with its full state after the change taken from its row; words go to `texts`.
 WITH changed AS (
     SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.n, s.state, s.body
-    FROM unnest(%(entity_types)s::text[], %(ids)s::uuid[], %(event_ids)s::uuid[], %(event_types)s::text[],
-        %(extras)s::jsonb[], %(undoes)s::uuid[])
-        WITH ORDINALITY AS o (entity_type, id, event_id, event_type, extra, undoes, n)
+    FROM json_to_recordset(%(changes)s::json)
+        AS o (n int, entity_type text, id uuid, event_id uuid, event_type text, extra jsonb, undoes uuid)
     -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
     LEFT JOIN LATERAL (
         SELECT to_jsonb(f) - '{content,content_hash,subject,subject_label,predicate,predicate_label,tags,metadata}'::text[]

@@ -13,27 +13,33 @@ ORDER BY created_at, id
 LIMIT 1;
 
 -- name: insert
--- Store a new fact.
+-- Store new facts.
 INSERT INTO {schema}.facts (
     tenant_id, id, ref, subject, subject_label, predicate, predicate_label, content, content_hash, scope,
     importance, tags, validity, confidence, permanence, decay_rate, valid_at, source_butler, source_episode_id,
     supersedes_id, created_at, reference_count, metadata, request_id
-) VALUES (
-    %(tenant)s, %(id)s, %(ref)s, %(subject)s, %(subject_label)s, %(predicate)s, %(predicate_label)s, %(content)s,
-    %(content_hash)s, %(scope)s, %(importance)s, %(tags)s, 'active', %(confidence)s, %(permanence)s,
-    %(decay_rate)s, %(valid_at)s, %(source_butler)s, %(source_episode_id)s, %(supersedes_id)s, %(now)s, 0,
-    %(metadata)s, %(request_id)s
-);
+)
+SELECT %(tenant)s, n.id, n.ref, n.subject, n.subject_label, n.predicate, n.predicate_label, n.content, n.content_hash,
+    n.scope, n.importance, n.tags, 'active', n.confidence, n.permanence, n.decay_rate, n.valid_at, n.source_butler,
+    n.source_episode_id, n.supersedes_id, n.now, 0, n.metadata, n.request_id
+FROM json_to_recordset(%(facts)s::json) AS n (id uuid, ref text, subject text, subject_label text, predicate text,
+    predicate_label text, content text, content_hash bytea, scope text, importance smallint, tags text[],
+    confidence float8, permanence text, decay_rate float8, valid_at timestamptz, source_butler text,
+    source_episode_id uuid, supersedes_id uuid, now timestamptz, metadata jsonb, request_id text);
 
 -- name: set_validity
 -- Move a fact to another state of validity; the database refuses a move that is not allowed.
 UPDATE {schema}.facts SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
+-- name: supersede
+-- Newer facts take the place of these.
+UPDATE {schema}.facts SET validity = 'superseded' WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s);
+
 -- name: confirm
--- Renew a live fact: its decay starts again, and a fading one is active again.
+-- Renew live facts: their decay starts again, and fading ones are active again.
 UPDATE {schema}.facts
 SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
-WHERE tenant_id = %(tenant)s AND id = %(id)s AND validity IN ('active', 'fading');
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
 
 -- name: restore
 -- Bring a fact back into use, renewed so that it does not fade at once.

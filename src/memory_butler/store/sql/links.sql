@@ -1,10 +1,12 @@
 -- name: insert
--- Join two memories; joining them twice changes nothing.
+-- Join memories, two by two; joining them twice changes nothing.
 INSERT INTO {schema}.memory_links (
     tenant_id, source_type, source_id, target_type, target_id, relation, created_at, request_id
-) VALUES (
-    %(tenant)s, %(source_type)s, %(source_id)s, %(target_type)s, %(target_id)s, %(relation)s, %(now)s, %(request_id)s
-) ON CONFLICT DO NOTHING;
+)
+SELECT %(tenant)s, n.source_type, n.source_id, n.target_type, n.target_id, n.relation, n.created_at, n.request_id
+FROM json_to_recordset(%(links)s::json) AS n (source_type text, source_id uuid, target_type text, target_id uuid,
+    relation text, created_at timestamptz, request_id text)
+ON CONFLICT DO NOTHING;
 
 -- name: around
 -- The links of a memory in both directions, of many the newest, each saying whether its other end is still there.

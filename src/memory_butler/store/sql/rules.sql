@@ -7,26 +7,27 @@ ORDER BY created_at, id
 LIMIT 1;
 
 -- name: insert
--- Store a new rule as a candidate.
+-- Store new rules as candidates.
 INSERT INTO {schema}.rules (
     tenant_id, id, ref, content, content_hash, scope, tags, validity, maturity, confidence, decay_rate,
     applied_count, success_count, harmful_count, harmful_reasons, source_butler, source_episode_id, created_at,
     reference_count, metadata, request_id
-) VALUES (
-    %(tenant)s, %(id)s, %(ref)s, %(content)s, %(content_hash)s, %(scope)s, %(tags)s, 'active', 'candidate',
-    %(confidence)s, %(decay_rate)s, 0, 0, 0, '{}', %(source_butler)s, %(source_episode_id)s, %(now)s, 0,
-    %(metadata)s, %(request_id)s
-);
+)
+SELECT %(tenant)s, n.id, n.ref, n.content, n.content_hash, n.scope, n.tags, 'active', 'candidate', n.confidence,
+    n.decay_rate, 0, 0, 0, '{}', n.source_butler, n.source_episode_id, n.now, 0, n.metadata, n.request_id
+FROM json_to_recordset(%(rules)s::json) AS n (id uuid, ref text, content text, content_hash bytea, scope text,
+    tags text[], confidence float8, decay_rate float8, source_butler text, source_episode_id uuid, now timestamptz,
+    metadata jsonb, request_id text);
 
 -- name: set_validity
 -- Move a rule to another state of validity; the database refuses a move that is not allowed.
 UPDATE {schema}.rules SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: confirm
--- Renew a live rule: its decay starts again, and a fading one is active again.
+-- Renew live rules: their decay starts again, and fading ones are active again.
 UPDATE {schema}.rules
 SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
-WHERE tenant_id = %(tenant)s AND id = %(id)s AND validity IN ('active', 'fading');
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
 
 -- name: restore
 -- Bring a rule back into use, renewed so that it does not fade at once.

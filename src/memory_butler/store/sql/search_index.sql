@@ -1,34 +1,38 @@
 -- name: add_postings
--- Index the words of a memory, and count it among what can be found by words if it has any. Beside them stand the
--- names it stands under (@anna_schmidt) and what else it answers to (#anna, #billing_service), which no text search
--- makes of a word and which are not counted.
-WITH found AS (
-    SELECT lexeme, least(cardinality(positions), 32767) AS frequency
-    FROM unnest(to_tsvector(%(config)s::regconfig, %(words)s))
+-- Index the words of memories, and count those among what can be found by words that have any. Beside them stand the
+-- names that a memory stands under (@anna_schmidt) and what else it answers to (#anna, #billing_service), which no text
+-- search makes of a word and which are not counted.
+WITH given AS (
+    SELECT g.memory_type, g.id, g.words, g.names
+    FROM json_to_recordset(%(memories)s::json) AS g (memory_type text, id uuid, words text, names text[])
+), found AS (
+    SELECT g.memory_type, g.id, w.lexeme, least(cardinality(w.positions), 32767) AS frequency
+    FROM given g CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, g.words)) w
 ), measured AS (
-    SELECT sum(frequency) AS words FROM found
+    SELECT id, sum(frequency) AS words FROM found GROUP BY id
 ), counted AS (
-    UPDATE {schema}.tenants SET documents = documents + 1, document_words = document_words + m.words
-    FROM measured m
-    WHERE tenant_id = %(tenant)s AND m.words > 0
+    UPDATE {schema}.tenants t SET documents = t.documents + m.memories, document_words = t.document_words + m.words
+    FROM (SELECT count(*) AS memories, sum(words) AS words FROM measured) m
+    WHERE t.tenant_id = %(tenant)s AND m.memories > 0
 )
 INSERT INTO {schema}.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)
-SELECT %(tenant)s, %(memory_type)s, %(memory_id)s, f.lexeme, f.frequency, m.words
+SELECT %(tenant)s, f.memory_type, f.id, f.lexeme, f.frequency, m.words
 FROM measured m
-CROSS JOIN (
-    SELECT lexeme, frequency FROM found
+JOIN (
+    SELECT memory_type, id, lexeme, frequency FROM found
     UNION ALL
-    SELECT '@' || name, 1 FROM unnest(%(names)s::text[]) AS n (name)
-    UNION ALL
-    SELECT '#' || name, 1 FROM unnest(%(loose_names)s::text[]) AS n (name)
-) f
-WHERE m.words > 0;
+    SELECT g.memory_type, g.id, n.name, 1 FROM given g CROSS JOIN LATERAL unnest(g.names) AS n (name)
+) f ON f.id = m.id;
 
--- name: add_passage
--- Index the meaning of one passage of a memory.
+-- name: add_passages
+-- Index the meaning of memories, passage by passage. Their vectors come as one long row of numbers.
+WITH given AS (SELECT %(vectors)s::real[] AS numbers)
 INSERT INTO {schema}.passages (tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding)
-VALUES (%(tenant)s, %(memory_type)s, %(memory_id)s, %(ordinal)s, %(embedding_version)s,
-    %(embedding)s::{vector}.vector);
+SELECT %(tenant)s, p.memory_type, p.memory_id, p.ordinal, %(embedding_version)s,
+    g.numbers[(p.place - 1) * %(dimensions)s::int + 1 : p.place * %(dimensions)s::int]::{vector}.vector
+FROM given g
+CROSS JOIN unnest(%(types)s::text[], %(ids)s::uuid[], %(ordinals)s::smallint[])
+    WITH ORDINALITY AS p (memory_type, memory_id, ordinal, place);
 
 -- name: clear_postings
 -- Take memories out of the keyword index.

@@ -152,12 +152,12 @@ LIMIT %(limit)s;
 SELECT m.id FROM ({tier}) m WHERE m.id = ANY(%(ids)s) AND NOT m.kept AND m.used_at <= %(until)s;
 
 -- name: expired_episodes
--- The next episodes of a shard whose time is over.
-SELECT id, ref, expires_at, pinned, validity = 'active' AS active, consolidated, reference_count
-FROM {schema}.episodes
-WHERE tenant_id = %(tenant)s AND butler = %(butler)s AND expires_at <= %(now)s
-    AND (expires_at, id) > (%(after_at)s, %(after)s)
-ORDER BY expires_at, id
+-- The next episodes of a shard whose time is over. What is part of an undecided proposal is kept until it is decided.
+SELECT e.id, e.ref, e.expires_at, e.pinned, e.validity = 'active' AS active, e.consolidated, e.reference_count
+FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.butler = %(butler)s AND e.expires_at <= %(now)s
+    AND (e.expires_at, e.id) > (%(after_at)s, %(after)s) AND NOT {consolidation.held}
+ORDER BY e.expires_at, e.id
 LIMIT %(limit)s;
 
 -- name: count_episodes

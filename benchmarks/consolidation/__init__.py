@@ -1,0 +1,1 @@
+"""How well episodes become facts and rules: labelled episodes, scoring, and the measurement."""

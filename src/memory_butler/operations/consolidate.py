@@ -1,0 +1,206 @@
+"""Consolidate: episodes become facts and rules, each with its evidence, exactly once.
+
+One run: claim a batch → gather what is known → ask the distiller → check the proposal → apply it. The claim is what
+keeps others off; applying is one transaction that begins by ending the claim, so a worker that has lost it can write
+nothing. Whatever happens before that leaves no trace but the claim, which runs out.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory_butler.ai.distillers import Distiller, spent
+from memory_butler.butler import Butler
+from memory_butler.errors import DistillerUnavailable, IntegrityViolation, Unprocessable, UnusableProposal
+from memory_butler.models import Batch, Caller, Checked, ConsolidationStatus, RunReport, Usage
+from memory_butler.operations.applying import Outcomes, Work, apply_items, prepared
+from memory_butler.operations.claims import (
+    MOST_EPISODES,
+    Claim,
+    ClaimLost,
+    acting,
+    claim_batch,
+    give_up,
+    judge,
+    next_batch,
+    set_back,
+    waiting_of,
+)
+from memory_butler.operations.gathering import gather
+from memory_butler.operations.once import trail
+from memory_butler.policy.proposals import check
+from memory_butler.store import consolidation
+from memory_butler.store.consolidation import Verdict
+from memory_butler.store.database import Session
+from memory_butler.store.events import Trail
+
+Step = Callable[[str], None]
+Progress = Callable[[RunReport], None]
+
+
+def _nobody(_: Any) -> None:
+    """Nobody watches."""
+
+
+async def consolidate(
+    butler: Butler,
+    shard: Caller,
+    *,
+    limit: int | None = None,
+    progress: Progress = _nobody,
+    step: Step = _nobody,
+) -> list[RunReport]:
+    """Work through a butler's backlog, batch after batch, until it is empty or `limit` episodes were taken."""
+    left = min(limit or MOST_EPISODES, MOST_EPISODES)
+    reports: list[RunReport] = []
+    while left > 0:
+        report = await run_once(butler, shard, most=left, step=step)
+        if report is None:
+            break
+        reports.append(report)
+        progress(report)
+        left -= len(report.episodes)
+    return reports
+
+
+async def run_once(
+    butler: Butler, shard: Caller, *, most: int = MOST_EPISODES, step: Step = _nobody
+) -> RunReport | None:
+    """One run over the next batch; None if nothing waits, or somebody else is at it."""
+    shard, distiller = acting(shard), _distiller(butler)
+    await check_budget(butler, shard)
+    claim = await claim_batch(butler, shard, distiller.name, most=most)
+    if claim is None:
+        return None
+    step("claimed")
+    try:
+        batch = await gather(butler, shard, [line.episode for line in claim.lines], with_known=distiller.wants_known)
+        step("gathered")
+        distilled = await distiller.distil(batch)
+    except (UnusableProposal, Unprocessable) as problem:
+        return await set_back(butler, shard, claim, problem, spent(problem))
+    except DistillerUnavailable as problem:
+        await give_up(butler, shard, claim, problem)
+        raise
+    step("distilled")
+    try:
+        checked = check(distilled.proposal, batch)
+        step("checked")
+        return await settle(butler, shard, claim, batch, checked, usage=distilled.usage, step=step)
+    except (UnusableProposal, IntegrityViolation) as problem:
+        return await set_back(butler, shard, claim, problem, distilled.usage)
+
+
+async def rehearse(butler: Butler, shard: Caller, *, limit: int | None = None) -> RunReport | None:
+    """What the next run would do. Nothing is claimed and nothing is changed."""
+    shard, distiller = acting(shard), _distiller(butler)
+    now, tenant = butler.clock(), shard.principal.tenant
+    async with butler.database.read(tenant) as session:
+        lines = await next_batch(butler, session, shard.principal.butler, now, limit or MOST_EPISODES)
+    if not lines:
+        return None
+    batch = await gather(butler, shard, [line.episode for line in lines], with_known=distiller.wants_known)
+    distilled = await distiller.distil(batch)
+    checked = check(distilled.proposal, batch)
+    work = await prepared(butler, batch, checked.items)
+    marks = marks_of(butler, shard, now, butler.make_id(now))
+    async with butler.database.rehearse(tenant, butler.settings.deadline_seconds) as session:
+        await session.lock(now, refs=len(checked.items))
+        done = await apply_items(session, marks, work, lines)
+    done.refuse(checked.refused)
+    return _report(marks, batch, done, state="rehearsed", distiller=distiller.name, usage=distilled.usage)
+
+
+def _distiller(butler: Butler) -> Distiller:
+    if butler.distiller is None:
+        raise DistillerUnavailable(
+            "No distiller works by itself here.", recovery="Set consolidation.distiller, or let an agent claim batches."
+        )
+    return butler.distiller
+
+
+async def check_budget(butler: Butler, shard: Caller) -> None:
+    """Refuse to go on where the tenant has spent what it may in a day."""
+    budget = butler.settings.consolidation
+    if budget.daily_tokens is None and budget.daily_dollars is None:
+        return
+    midnight = butler.clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    async with butler.database.read(shard.principal.tenant) as session:
+        so_far = await consolidation.spent(session, midnight)
+    over = []
+    if budget.daily_tokens is not None and so_far.input_tokens >= budget.daily_tokens:
+        over.append(f"{so_far.input_tokens} of {budget.daily_tokens} tokens")
+    if budget.daily_dollars is not None and so_far.cost_microdollars >= 1e6 * budget.daily_dollars:
+        over.append(f"{so_far.cost_microdollars / 1e6:.2f} of {budget.daily_dollars:.2f} dollars")
+    if over:
+        raise DistillerUnavailable(
+            f"The day's budget is spent: {' and '.join(over)}.",
+            recovery="It goes on after midnight UTC. Raise consolidation.daily_tokens or daily_dollars to go on now.",
+        )
+
+
+async def settle(
+    butler: Butler,
+    shard: Caller,
+    claim: Claim,
+    batch: Batch,
+    checked: Checked,
+    *,
+    usage: Usage,
+    step: Step = _nobody,
+) -> RunReport:
+    """Apply what was proposed, or have it wait for a person's decision; either way the claim is over."""
+    waits = butler.settings.reviews(shard.principal.butler) and bool(checked.items)
+    work = await prepared(butler, batch, () if waits else checked.items)
+    step("embedded")
+    now = butler.clock()
+    marks, state = marks_of(butler, shard, now, claim.run), "waiting" if waits else "applied"
+    async with butler.database.write(shard.principal.tenant, now, refs=len(checked.items)) as session:
+        if not await consolidation.finish(session, claim.run, state, now, usage=usage):
+            raise ClaimLost()
+        step("fenced")
+        done = Outcomes.proposed(checked.items) if waits else await finish_batch(butler, session, marks, work)
+        done.refuse(checked.refused)
+        await consolidation.put_items(session, claim.run, done.rows())
+        step("applied")
+    step("committed")
+    return _report(marks, batch, done, state=state, distiller=claim.distiller, usage=usage)
+
+
+async def finish_batch(butler: Butler, session: Session, marks: Trail, work: Work) -> Outcomes:
+    """Apply the items of a run that has just ended, and mark its episodes as consolidated."""
+    run = marks.group_id
+    assert run
+    lines = await waiting_of(butler, session, run, marks)
+    done = await apply_items(session, marks, work, lines)
+    await consolidation.keep_keys(session, run, done.keys)
+    consolidated = [
+        Verdict(
+            id=line.episode.id,
+            status=ConsolidationStatus.CONSOLIDATED,
+            attempts=line.episode.consolidation_attempts,
+        )
+        for line in lines
+    ]
+    await judge(session, marks, [(verdict, "consolidated") for verdict in consolidated], run=run)
+    return done
+
+
+def marks_of(butler: Butler, shard: Caller, now: datetime, run: UUID) -> Trail:
+    """What the events of a run have in common: the run is their group."""
+    return replace(trail(butler, shard, now), group_id=run)
+
+
+def _report(marks: Trail, batch: Batch, done: Outcomes, *, state: str, distiller: str, usage: Usage) -> RunReport:
+    assert marks.group_id
+    return RunReport(
+        run=marks.group_id,
+        butler=batch.butler,
+        distiller=distiller,
+        state=state,
+        episodes=tuple(episode.ref for episode in batch.episodes),
+        lines=tuple(sorted(done.lines(), key=lambda line: line.place)),
+        usage=usage,
+    )

@@ -1,0 +1,168 @@
+"""Review: proposals that wait for a person's decision, and what is decided."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from memory_butler.butler import Butler
+from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from memory_butler.models import Batch, Caller, ItemKind, Line, Role
+from memory_butler.operations.applying import Placed, prepared
+from memory_butler.operations.consolidate import finish_batch, marks_of
+from memory_butler.operations.look_up import known_targets
+from memory_butler.operations.upkeep import shard_of
+from memory_butler.policy.admission import optional_label
+from memory_butler.policy.proposals import item_from
+from memory_butler.store import consolidation
+from memory_butler.store.consolidation import Run
+from memory_butler.store.database import Row, Session
+
+MOST = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """A run, its episodes by reference, and how its items stand."""
+
+    run: Run
+    episodes: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def undecided(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.outcome == "proposed")
+
+
+def parse_run(given: object) -> UUID:
+    try:
+        return UUID(str(given))
+    except ValueError as problem:
+        raise InvalidInput(
+            f"{str(given)[:60]!r} is not the id of a run.", recovery="`memory-butler consolidate runs` lists them."
+        ) from problem
+
+
+async def runs(
+    butler: Butler,
+    caller: Caller | None = None,
+    *,
+    only_butler: str | None = None,
+    state: str | None = None,
+    limit: int = 20,
+) -> list[Run]:
+    """The latest runs."""
+    caller = _admin(butler, caller)
+    async with butler.database.read(caller.principal.tenant) as session:
+        return await consolidation.runs(session, butler=only_butler, state=state, limit=min(limit, MOST))
+
+
+async def show(butler: Butler, run: str, caller: Caller | None = None) -> Reviewed:
+    """A run with its items."""
+    caller = _admin(butler, caller)
+    async with butler.database.read(caller.principal.tenant) as session:
+        return await _load(butler, session, parse_run(run))
+
+
+async def decide(
+    butler: Butler,
+    run: str,
+    caller: Caller | None = None,
+    *,
+    approve: Collection[int] | None = None,
+    reject: Collection[int] | None = None,
+    rest: str | None = None,
+) -> Reviewed:
+    """Approve or reject items of a waiting proposal, by their numbers; `rest` is what happens to the others, if it is
+    to be decided now. When all are decided, what was approved is applied and the episodes are consolidated."""
+    caller = _admin(butler, caller)
+    wanted = parse_run(run)
+    async with butler.database.read(caller.principal.tenant) as session:
+        seen = await _load(butler, session, wanted)
+        rows = await consolidation.items(session, wanted)
+    decisions = _decisions(seen, approve or (), reject or (), rest)
+    approved = [_placed(row) for row in rows if decisions.get(row["place"], row["state"]) == "approved"]
+    is_last = not any(decisions.get(line.place, line.outcome) == "proposed" for line in seen.lines)
+    shard = shard_of(caller.principal.tenant, seen.run.butler)
+    work = None
+    if is_last:
+        known = await known_targets(butler, shard, [item.target for _, item in approved if item.target])
+        batch = Batch(butler=seen.run.butler, episodes=(), texts={}, known=known, now=butler.clock())
+        work = await prepared(butler, batch, approved)
+    now = butler.clock()
+    async with butler.database.write(caller.principal.tenant, now, refs=len(approved)) as session:
+        for state in ("approved", "rejected"):
+            places = [place for place, decided in decisions.items() if decided == state]
+            if places and await consolidation.decide_items(session, wanted, places, state) != set(places):
+                raise Conflict("The proposal was decided on by somebody else in the meantime.")
+        if work is not None:
+            ends_as = "applied" if approved else "rejected"
+            if not await consolidation.finish(session, wanted, ends_as, now, from_state="waiting"):
+                raise Conflict("The proposal was decided on by somebody else in the meantime.")
+            done = await finish_batch(butler, session, marks_of(butler, shard, now, wanted), work)
+            await consolidation.put_items(session, wanted, done.rows())
+        await session.send("database.register_butler", butler=seen.run.butler, now=now)
+        return await _load(butler, session, wanted)
+
+
+def _decisions(seen: Reviewed, approve: Collection[int], reject: Collection[int], rest: str | None) -> dict[int, str]:
+    if seen.run.state != "waiting":
+        raise Conflict(
+            f"This run is {seen.run.state}; nothing of it awaits a decision.",
+            recovery=f"memory-butler undo {seen.run.id} takes back what was applied."
+            if seen.run.state == "applied"
+            else None,
+        )
+    open_places = {line.place for line in seen.lines if line.outcome in ("proposed", "approved", "rejected")}
+    unknown = sorted({*approve, *reject} - open_places)
+    both = sorted(set(approve) & set(reject))
+    if unknown or both:
+        raise InvalidInput(
+            f"Items {', '.join(map(str, both))} are both approved and rejected."
+            if both
+            else f"No item {', '.join(map(str, unknown))} of this run awaits a decision.",
+            recovery="`memory-butler consolidate review RUN` shows the numbers.",
+        )
+    if rest not in (None, "approved", "rejected"):
+        raise InvalidInput("`rest` is approved, rejected or nothing.")
+    decisions = dict.fromkeys(approve, "approved") | dict.fromkeys(reject, "rejected")
+    if rest:
+        decisions |= {line.place: rest for line in seen.undecided if line.place not in decisions}
+    return decisions
+
+
+def _placed(row: Row) -> Placed:
+    return row["place"], item_from(row["proposed"])
+
+
+async def _load(butler: Butler, session: Session, run: UUID) -> Reviewed:
+    found = await consolidation.get(session, run)
+    if found is None:
+        raise NotFound("There is no such run.", recovery="`memory-butler consolidate runs` lists them.")
+    eden = butler.settings.lifecycle_of(found.butler).eden
+    episodes = await consolidation.batch(session, run, eden, butler.clock())
+    rows = await consolidation.items(session, run)
+    return Reviewed(
+        run=found, episodes=tuple(line.episode.ref for line in episodes), lines=tuple(as_line(row) for row in rows)
+    )
+
+
+def as_line(row: Row) -> Line:
+    return Line(
+        place=row["place"],
+        kind=ItemKind(row["kind"]),
+        outcome=row["outcome"] if row["state"] == "applied" else row["state"],
+        shown=row["proposed"],
+        reason=optional_label(row["reason"], "reason"),
+        said=row["said"],
+        memory=f"{row['memory_type']}:{row['memory_id']}" if row["memory_id"] else None,
+    )
+
+
+def _admin(butler: Butler, caller: Caller | None) -> Caller:
+    caller = caller or butler.local_caller()
+    if caller.principal.role is not Role.ADMIN:
+        raise PermissionDenied(
+            "Only an administrator may look at proposals and decide on them.",
+            recovery="Ask the person who looks after this store.",
+        )
+    return caller

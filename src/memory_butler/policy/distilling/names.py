@@ -1,0 +1,76 @@
+"""What people and pets are called, and how a name is told from the name of a place, a company or a thing."""
+
+import re
+
+from memory_butler.policy.distilling.verbs import FORMS
+from memory_butler.policy.distilling.words import (
+    EVENTS,
+    NATIONALITIES,
+    NOT_NAMES,
+    PETS,
+    RELATIONS,
+    alternatives,
+    spaced,
+)
+from memory_butler.policy.distilling.world import FAMOUS, NOT_CALLED, ORGANISATIONS, PLACES
+
+PIECE = r"(?:(?:van|von|de|da|del|der|den|di|la|le|bin|al|el|O')[ '])?[A-ZÀ-ÖØ-ÞĀĆČĐĘĞİŁŃŌŚŞŠŪŹŻŽ][\w'-]*(?<!'s)(?<!')"
+TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Doctor|Aunt|Auntie|Uncle|Sister|Father|Coach)\.?[ ]"
+NAME = rf"(?:{TITLE})?{PIECE}(?:[ -]{PIECE}){{0,2}}"
+_ADJECTIVE = (
+    r"(?:(?:older|younger|little|big|elder|eldest|youngest|oldest|middle|twin|best|old|good|close|new|current|"
+    r"former|late|"
+    r"dear|first|second|ex|baby|only|own|whole|identical|biological|adopted|foster|long-term|direct|immediate|previous|"
+    r"primary|family|great|closest|oldest|childhood|school|work|college|uni|next-door|upstairs|downstairs|"
+    r"lovely|wonderful|teenage|"
+    r"amazing|beloved|sweet|personal|lab|thesis|phd|private|local|usual|regular|favourite|favorite)[ -])"
+)
+RELATION = rf"{_ADJECTIVE}{{0,2}}(?:{alternatives(RELATIONS)})"
+PET = rf"(?:[\w-]+[ ]){{0,2}}?(?:{alternatives(PETS)})"
+OWNERS = r"(?i:my|our|his|her|their|the user's|user's)"
+
+# Talked, Debugging; but Fred, Ahmed and Ming are people.
+_ACTED = re.compile(
+    r"^(?!(?:Fred|Ted|Ned|Jed|Alfred|Winifred|Jared|Ahmed|Mohammed|Mohamed|Muhammed|Wilfred|Manfred|Siegfried|"
+    r"Hamed|Waleed|Khaled|Saeed|Majed|Sting|Ming|Jing|Ling|Xing|Ying|Qing|Ping)$)(?:\w{2,}ed|\w{3,}ing)$"
+)
+_TITLED = re.compile(rf"^{TITLE}")
+_ACRONYM = re.compile(r"^[A-Z][A-Z\d]{2,}s?$")
+_NAMES_THAT_ARE_VERBS = spaced("Mark Will Grace Faith Bill Rob Pat Drew")
+# What stands last in the name of a company or an institution.
+_BODIES = spaced("""
+Inc Ltd GmbH AG LLC Corp Corporation Company Group Bank University College School Hospital Clinic Institute Council
+Airport Station Street Road Avenue Lane Square Park Support Team Labs Robotics Analytics Systems Software Technologies
+Partners Ventures Capital Foundation Club City Airlines Airways Insurance Energy Media Studio Studios Hotel
+Restaurant Conference Festival Project API App Cloud Server Office United Rovers
+""")
+
+
+def is_name(text: str) -> bool:
+    """Could these capitalised words be what somebody is called?"""
+    untitled = _TITLED.sub("", text)
+    words = untitled.split()
+    first = words[0].rstrip(".") if words else ""
+    if first.endswith("n't") or _ACTED.search(first) or first.lower() in RELATIONS or _ACRONYM.match(first):
+        return False
+    if (
+        first.lower() in EVENTS
+        or first in NOT_NAMES
+        or first.split("'")[0] in NOT_NAMES
+        or untitled.casefold() in NATIONALITIES
+    ):
+        return False
+    if untitled in PLACES or untitled in ORGANISATIONS or first in ORGANISATIONS or first in NOT_CALLED:
+        return False
+    if len(words) > 1 and words[-1] in _BODIES:
+        return False
+    return first.lower() not in FORMS or first in _NAMES_THAT_ARE_VERBS
+
+
+def is_titled(name: str) -> bool:
+    return _TITLED.match(name) is not None
+
+
+def is_famous(name: str) -> bool:
+    """Somebody of whom general knowledge speaks: what is said of them tells nothing of the user."""
+    return name in FAMOUS

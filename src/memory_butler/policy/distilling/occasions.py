@@ -1,0 +1,140 @@
+"""Events and deadlines that are things rather than deeds: an interview, a funeral, a tax return."""
+
+import re
+from datetime import datetime
+
+from memory_butler.policy.distilling.dates import moment_in
+from memory_butler.policy.distilling.events import event_noun, tail_cut, undated
+from memory_butler.policy.distilling.found import Draft
+from memory_butler.policy.distilling.habits import OFTEN
+from memory_butler.policy.distilling.verbs import FORMS
+from memory_butler.policy.distilling.words import spaced, words_in
+
+_THING_ON = re.compile(
+    r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s+|(?:[Tt]he|"
+    r"[Aa]n?)\s+)?(?P<what>(?:[\w'&./-]+\s+){0,6}?[\w'&./-]+?)"
+    r"(?:'s(?=\s+(?:on|at|in|planned|due|scheduled|booked|set|next|this|tomorrow|today|tonight|the \d)\b)|"
+    r"\s+(?:(?:is |are )?(?:expiring|ending|starting)|is|are|was|were|will be|has been|got|takes place|starts|begins|"
+    r"ends|"
+    r"leaves|departs|arrives|"
+    r"lands|opens|closes|expires|happens|got moved|moved|"
+    r"(?:has been |was |is )?(?:moved|rescheduled|postponed|scheduled|booked|set|planned|pushed)(?: back)?(?: "
+    r"for| to)?))\s+(?P<rest>.+)"
+)
+_PASSIVE = re.compile(
+    r"(?:stolen|cancelled|delivered|repaired|approved|rejected|born|towed|sold|broken into|damaged|lost)\b"
+)
+# "The new date is 3 October": of what?
+_EMPTY = re.compile(r"(?:new |next |latest )?(?:date|time|start|end|day)$", re.I)
+_DATED = re.compile(r"\b20\d\d\b")
+_DUE = re.compile(r"(?:due|needed|expected)\b", re.I)
+_CLOCK = re.compile(r"\b(?:at|around|from)\s+\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?(?=\s|,|$)", re.I)
+_WAS = re.compile(r"\b(?:was|were)\b")
+_RUNS = re.compile(r"\b(?:ends|expires|starts|begins|arrives|opens|closes|expiring|ending|starting)$")
+_DUE_ON = re.compile(
+    r"(?P<what>(?:[\w'/-]+\s+){0,6}?[\w'/-]+?)(?:\s+deadline)?\s*(?:(?:\s|'s\s)(?:is |are )?due\s|"
+    r"\sdeadline\s*:\s*)(?P<rest>.+)",
+    re.I,
+)
+_SEEN = re.compile(
+    r"(?:dentist|doctor|gp|vet|optician|physio|hairdresser|therapist|orthodontist|haircut)(?: appointment)?\s", re.I
+)
+_PRAISED = re.compile(
+    r"(?:good|great|nice|long|short|quick|lovely|fun|productive|no|another|first)\b.*\b(?:today|tonight|yesterday)$",
+    re.I,
+)
+_NOUNS = spaced("review interview call visit date start launch release")
+_VERBAL = spaced("""
+your luck happy have enjoy see thanks thank is are was were be been am i you we he she they it do does did can
+could will would should may might must let please not no
+""")
+
+
+def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
+    """ "The funeral is on Thursday", "my visa interview is in 10 days", "the application is due on 30 September"."""
+    match = _THING_ON.match(clause)
+    if not match or OFTEN.search(clause):
+        return []
+    if _PASSIVE.match(match["rest"]):
+        return _undergone(clause, match, owner, now)
+    what, rest, before = match["what"], match["rest"], clause[: match.start("rest")].strip()
+    when = moment_in(rest, now, "past" if _WAS.search(before) else "future")
+    if not when or when.start > 30:
+        return []
+    if "deadline" in what.lower() or _DUE.match(rest):
+        topic = re.sub(r"^deadline (?:for|on|of) (?:the )?", "", what, flags=re.I)
+        return [Draft(owner, "deadline", what, key=topic, valid_at=when.day)]
+    content = ""
+    if (runs := _RUNS.search(before)) and (match["owner"] or (when.exact and runs[0] in ("expires", "ends"))):
+        content = f"{what} {runs[0]}"
+    elif _EMPTY.match(what):
+        return []
+    elif event_noun(what) and (when.exact or match["owner"] or _DATED.search(rest)):
+        after = _CLOCK.search(rest, when.end)
+        content = f"{what} {after[0].strip()}" if after else what
+    return [Draft(owner, "event", content, valid_at=when.day)] if content else []
+
+
+_REGULAR = re.compile(
+    r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir)\s+|[Tt]he\s+)?(?P<what>(?:[\w'-]+\s+){0,2}?(?:rehearsals?|"
+    r"practice|training|lessons?|classes|class|"
+    r"stand-?ups?|retro|sprint planning|team meeting|therapy|physio|tutoring|choir|yoga|book club|bin collection|"
+    r"recycling|"
+    r"garden waste|office hours|visiting hours|1:1s?))\s+(?:is|are|'s)\s+(?P<when>.+)",
+    re.I,
+)
+
+
+def regular_thing(clause: str, owner: str) -> list[Draft]:
+    """ "Rehearsals are every Wednesday at 7", "visiting hours are 2 to 5"."""
+    match = _REGULAR.match(clause)
+    if not match or not (
+        OFTEN.search(match["when"])
+        or re.match(r"(?:from )?\d{1,2}(?::\d\d)?(?: ?[ap]m)? (?:to|-|until) \d", match["when"])
+    ):
+        return []
+    return [Draft(owner, "habit", f"{match['what']} {tail_cut(match['when'])}", key=match["what"])]
+
+
+def _undergone(clause: str, match: re.Match[str], owner: str, now: datetime) -> list[Draft]:
+    """ "The user's laptop was stolen"."""
+    when = moment_in(match["rest"], now, "past")
+    verb = clause[match.end("what") : match.start("rest")].strip()
+    if not when or not match["owner"] or verb not in ("was", "were", "got", "has been"):
+        return []
+    content = tail_cut(f"{match['what']} {verb} {undated(match['rest'], when)}")
+    return [Draft(owner, "event", content, valid_at=when.day)]
+
+
+def bare_deadline(clause: str, owner: str, now: datetime) -> list[Draft]:
+    """ "Tax return due 31 January", "Paper deadline: 15 May"."""
+    words = words_in(clause)
+    match = _DUE_ON.match(clause) if "due" in words or "deadline" in words else None
+    when = moment_in(match["rest"], now, "future") if match else None
+    if match is None or when is None or when.start > 4:
+        return []
+    what = re.sub(r"^(?:my|our|the|his|her|their)\s+", "", match["what"], flags=re.I)
+    return [Draft(owner, "deadline", what, valid_at=when.day)]
+
+
+def bare_event(clause: str, owner: str, now: datetime) -> list[Draft]:
+    """A note without a verb: "Second round in two weeks", "Review call with Hanneke next Monday at 11"."""
+    noun = event_noun(clause) or _SEEN.match(clause)
+    when = moment_in(clause, now, "future") if noun else None
+    if (
+        noun is None
+        or when is None
+        or not when.exact
+        or when.start < noun.end()
+        or OFTEN.search(clause)
+        or len(clause) > 90
+    ):
+        return []
+    if _PRAISED.match(clause):
+        return []
+    words = [word.lower() for word in re.findall(r"[\w']+", clause[: when.start])]
+    if len(words) > 8 or any(FORMS.get(word, ("", ""))[1] in ("s", "past") or word in _VERBAL for word in words):
+        return []
+    if FORMS.get(words[0], ("", ""))[1] == "base" and words[0] not in _NOUNS:
+        return []
+    return [Draft(owner, "event", tail_cut(undated(clause, when)), valid_at=when.day)]

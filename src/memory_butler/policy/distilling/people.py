@@ -1,0 +1,198 @@
+"""Whom a clause is about, and the people and pets that it names in passing."""
+
+import re
+from typing import NamedTuple
+
+from memory_butler.policy.distilling.found import Draft
+from memory_butler.policy.distilling.names import NAME, OWNERS, PET, PIECE, RELATION, is_name
+from memory_butler.policy.distilling.scene import Scene
+from memory_butler.policy.distilling.sentences import USER
+from memory_butler.policy.distilling.words import CALLED_SO, FAMILY, PLURAL, ROLE_WORDS, alternatives, words_in
+
+_OWNED_PERSON = re.compile(
+    rf"\b(?P<owner>{OWNERS}|{NAME}'s)[ ](?P<role>(?i:{RELATION}))"
+    rf"(?:,?[ ](?:(?i:is|'s)[ ])?(?:(?i:called|named)[ ])?|[ ]?[(])(?P<name>{NAME})(?![ ]?(?:'s\b|[A-Z])|\w)"
+)
+_WITH = re.compile(rf"\b(?i:with|and)[ ](?P<role>(?i:{alternatives(FAMILY)}))[ ](?P<name>{NAME})(?!\w)")
+_OWNED_PET = re.compile(
+    rf"\b(?P<owner>{OWNERS})[ ](?P<role>(?i:{PET}))"
+    rf",?[ ](?:(?i:is|'s)[ ])?(?:(?i:called|named)[ ])?(?P<name>{PIECE})(?!\w)"
+)
+_GONE = re.compile(r"\b(?:lost|buried|put down|put to sleep|had to put|passed away|died|rehomed)\b", re.IGNORECASE)
+_PRONOUNS = ("his", "her", "their")
+
+
+class Person(NamedTuple):
+    """A subject found at the start of a clause: who, where the words about them begin, and what naming them told."""
+
+    who: tuple[str, ...]
+    end: int
+    drafts: tuple[Draft, ...] = ()
+    first_person: bool = False
+    is_pet: bool = False
+    named: bool = False
+
+
+def relationship(owner: str, role: str, name: str) -> Draft:
+    """Two people who belong together: "sister Anna", filed under her name."""
+    return Draft(owner, "relationship", f"{role} {name}", key=name)
+
+
+def singular(role: str) -> str:
+    """One of several: kids → kid."""
+    head, _, last = role.rpartition(" ")
+    return f"{head} {_SINGULAR.get(last, last.removesuffix('s'))}".strip()
+
+
+_SINGULAR = {
+    "children": "child", "grandchildren": "grandchild", "puppies": "puppy", "bunnies": "bunny", "huskies": "husky",
+    "fish": "fish",
+}  # fmt: skip
+
+
+def people_named(text: str, scene: Scene, *, by_pronoun: bool) -> list[Draft]:
+    """Relatives, friends and pets named in passing: "with my sister Anna". Whose "his" and "her" are can only be told
+    when everything before them has been read, so these come apart from the others."""
+    if ROLE_WORDS.isdisjoint(words_in(text.replace("'s", ""))):
+        return []
+    if by_pronoun and words_in(text).isdisjoint(_PRONOUNS):
+        return []
+    found = []
+    for match in _OWNED_PERSON.finditer(text):
+        if (match["owner"].lower() in _PRONOUNS) == by_pronoun:
+            found += _relation(match, scene)
+    for match in _WITH.finditer(text):
+        if is_name(match["name"]) and not by_pronoun and scene.last:
+            found.append(relationship(scene.last, match["role"].lower(), match["name"]))
+            scene.is_a(match["name"], match["role"])
+    for match in _OWNED_PET.finditer(text):
+        if (match["owner"].lower() in _PRONOUNS) == by_pronoun:
+            found += _owned_pet(match, text, scene)
+    return found
+
+
+def _relation(match: re.Match[str], scene: Scene) -> list[Draft]:
+    role, name = match["role"].lower(), match["name"]
+    if not is_name(name) or role.split()[-1] in PLURAL:
+        return []
+    owner = scene.owner(match["owner"])
+    if not owner or owner == name or not scene.is_tied(owner):
+        return []
+    scene.is_a(name, role)
+    return [relationship(owner, role, name)]
+
+
+def _owned_pet(match: re.Match[str], text: str, scene: Scene) -> list[Draft]:
+    owner, role, name = scene.owner(match["owner"]), match["role"].lower(), match["name"]
+    if not owner or not is_name(name):
+        return []
+    scene.pets.add(name)
+    gone = "no longer has " if _GONE.search(text) else ""
+    return [Draft(owner, "pet", f"{gone}{role} {name}", key=name)]
+
+
+_FIRST = re.compile(r"(?:I|i|[Ww]e)(?=[ ']|$)")
+_USER = re.compile(
+    r"(?:[Tt]he )?(?:[Uu]ser|[Cc]lient|[Cc]ustomer|[Cc]aller|[Pp]atient|[Ss]tudent|[Gg]uest)(?=[ ]|'(?:s|ll|d)[ ])"
+    r"(?! (?:id|name|story|stories|data|in|from|with|support|service|was not|not|should|must|may|can)\b)"
+)
+_USER_OWNS = re.compile(
+    r"(?:[Tt]he )?[Uu]ser's (?!(?:a|an|the|not|been|now|currently|also|very|really|going|allergic)\b)"
+)
+_PRONOUN = re.compile(r"(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t)(?=[ ']|$)")
+_RELATIVE = re.compile(
+    rf"(?P<owner>{OWNERS}|{NAME}'s)[ ](?P<role>(?i:{RELATION}))(?!\w|-)"
+    rf"(?:,?[ ](?P<name>{NAME})(?=,?[ ]|'s[ ]|$),?)?(?P<and_me>[ ]and[ ](?:I|me)\b)?"
+)
+_PET_OWNED = re.compile(
+    rf"(?P<owner>{OWNERS})[ ](?P<role>(?i:{PET}))(?!\w|-)"
+    rf"(?:,?[ ](?P<name>{PIECE})(?=,?[ ]|'s[ ]|$),?)?"
+)
+_BARE = re.compile(
+    rf"(?:(?P<role>(?i:{alternatives(CALLED_SO)}))|(?i:the) (?P<those>(?i:kids|children|twins|baby|little "
+    rf"one)))(?=[ ]|'s[ ])"
+)
+_NAMED = re.compile(rf"(?P<one>{NAME})(?:,? and (?P<two>{NAME}|I))?(?=[ ]|'(?:s|ll|d)[ ])")
+# "My wife she is not eating pork".
+_AGAIN = re.compile(r",? (?:he|she|they)(?=[ '])")
+
+
+def person_at(text: str, scene: Scene) -> Person | None:
+    """Who the clause is about, if it begins with a person or a pet."""
+    if match := _FIRST.match(text):
+        return Person((scene.author,), match.end(), first_person=True) if scene.author else None
+    if (match := _USER.match(text)) and not _USER_OWNS.match(text):
+        return Person((USER,), match.end()) if _is_the_user(match[0], scene) else None
+    if match := _PRONOUN.match(text):
+        if match[0].lower() == "they" and scene.together:
+            return Person(scene.together, match.end())
+        who = scene.pronoun(match[0].lower())
+        return Person((who,), match.end(), is_pet=who in scene.pets) if who else None
+    for pattern, read in ((_RELATIVE, _relative), (_PET_OWNED, _pet), (_BARE, _bare), (_NAMED, _named)):
+        if match := pattern.match(text):
+            person = read(match, scene)
+            again = _AGAIN.match(text, person.end) if person and pattern is _RELATIVE else None
+            return person._replace(end=again.end()) if person and again else person
+    return None
+
+
+def _is_the_user(words: str, scene: Scene) -> bool:
+    """A customer or a client is the user where the notes are about nobody else and nobody says "I"."""
+    return not scene.user_is_software if words.lower().endswith("user") else scene.customer_is_user
+
+
+def _pet(match: re.Match[str], scene: Scene) -> Person | None:
+    owner = scene.owner(match["owner"])
+    if not owner:
+        return None
+    role, name = match["role"].lower(), match["name"]
+    if name and is_name(name):
+        scene.pets.add(name)
+        return Person((name,), match.end(), (Draft(owner, "pet", f"{role} {name}", key=name),), is_pet=True)
+    return Person((f"{owner}'s {role}",), match.end() if not name else match.end("role"), is_pet=True)
+
+
+def _bare(match: re.Match[str], scene: Scene) -> Person:
+    role = (match["role"] or match["those"]).lower()
+    return Person((f"{scene.speaker or USER}'s {role}",), match.end())
+
+
+def _relative(match: re.Match[str], scene: Scene) -> Person | None:
+    owner = scene.owner(match["owner"])
+    if not owner or not scene.is_tied(owner):
+        return None
+    role, name = match["role"].lower(), match["name"]
+    if name and not is_name(name):
+        return Person((f"{owner}'s {role}",), match.end("role"))
+    if name and role.split()[-1] in PLURAL:
+        return _several(match, owner, role, scene)
+    drafts = (relationship(owner, role, name),) if name else ()
+    if name:
+        scene.is_a(name, role)
+    if match["and_me"]:
+        return Person((scene.speaker,), match.end(), drafts, first_person=True)
+    return Person((name or f"{owner}'s {role}",), match.end(), drafts)
+
+
+_NAMES = re.compile(rf"{NAME}(?:(?:,? and |, ){NAME})*")
+
+
+def _several(match: re.Match[str], owner: str, role: str, scene: Scene) -> Person:
+    """ "Their kids, Mia and Noah, are not allowed screens"."""
+    listed = _NAMES.match(match.string, match.start("name"))
+    names = [name for name in re.findall(NAME, listed[0] if listed else "") if is_name(name)]
+    for name in names:
+        scene.is_a(name, role)
+    drafts = tuple(relationship(owner, singular(role), name) for name in names)
+    return Person((f"{owner}'s {role}",), (listed or match).end(), drafts)
+
+
+def _named(match: re.Match[str], scene: Scene) -> Person | None:
+    one, two = match["one"], match["two"]
+    if not is_name(one):
+        return None
+    if two is None:
+        return Person((scene.aliases.get(one, one),), match.end(), named=True)
+    if two == "I":
+        return Person((scene.author,), match.end(), first_person=True) if scene.author else None
+    return Person((one, two), match.end()) if is_name(two) else None

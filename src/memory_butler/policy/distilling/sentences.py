@@ -1,0 +1,170 @@
+"""An episode as turns and sentences: who speaks, and where each sentence stands in the text."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memory_butler.policy.distilling.words import spaced, words_in
+
+# Longer than any sentence that is worth reading: beyond it stands pasted data.
+SENTENCE_CHARACTERS = 600
+USER = "user"
+ASSISTANT = ""
+
+_STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " "})
+_USERS = spaced("""
+user human me customer client caller patient guest visitor student member prompt input
+""")
+_ASSISTANTS = spaced("""
+assistant ai bot agent system chatbot model claude chatgpt gpt copilot gemini butler tool function
+""")
+# Headings that people write before a note; they are not the names of speakers.
+_HEADINGS = spaced("""
+note notes todo summary fyi update correction lesson lessons rule rules remember reminder important ps edit tip
+warning context background goal goals decision decisions action actions name email phone address birthday
+allergies allergy timezone pronouns job occupation employer company location nickname age languages diet hobbies
+likes dislikes preferences also done next step result error subject date re fw monday tuesday wednesday thursday
+friday saturday sunday today tomorrow yesterday plan plans deadline kids children pets family wifi plumber
+dentist doctor gp landlord electrician vet lawyer accountant mobile tel cell
+""")
+_LABEL = re.compile(
+    r"(?:\[[^\]\n]{1,24}\]\s*)?\*{0,2}([A-Z][\w.'-]*(?: [A-Z][\w.'-]*)?|[a-z]+)\*{0,2}:\*{0,2}[ ]+(?=\S)"
+)
+_FENCE = re.compile(r"^[ ]*(?:```|~~~)")
+_BULLET = re.compile(r"[ ]*(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ xX]\][ ]+)?")
+_END = re.compile(r"[.!?…]+[)\"'\]]*(?=\s|$)")
+_SHORT = re.compile(
+    r"(?:^|[\s(])(?:dr|mr|mrs|ms|prof|st|sr|jr|vs|no|nr|e\.g|i\.e|etc|approx|dept|ext|tel|inc|ltd|co|u\.s|u\.k|[A-Z]"
+    r"|ave|blvd|apt|mt|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
+    re.IGNORECASE,
+)
+_LOG = re.compile(
+    r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[: ]|"
+    r"(?:error|fatal|stderr|stdout): "
+    r"|Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |diff --git|[+-]{3} |@@ |import "
+    r"\w+$|def \w+\("
+    r"|[{}<\[(]|\|)"
+)
+# The lines that the memory itself serves carry a reference in square brackets.
+_SERVED = re.compile(r"\[\s*(?:fact|rule|episode)s?\s*:", re.IGNORECASE)
+
+
+# How people type in a hurry; the span of a sentence stays that of the words as they were typed.
+_TYPED = {
+    "im": "I'm", "ive": "I've", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "cant": "can't",
+    "wont": "won't", "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't", "havent": "haven't", "hasnt": "hasn't",
+    "hes": "he's", "shes": "she's", "theyre": "they're", "youre": "you're", "thats": "that's", "whats": "what's",
+    "alergic": "allergic", "allergick": "allergic", "realy": "really", "vegitarian": "vegetarian", "bc": "because",
+    "w/": "with", "w/o": "without", "pls": "please", "plz": "please", "u": "you", "ppl": "people", "bday": "birthday",
+    "wanna": "want to", "gotta": "have to", "kinda": "kind of", "teh": "the", "prefered": "preferred", "luv": "love",
+    "definately": "definitely", "recieve": "receive", "adress": "address", "birhday": "birthday", "wich": "which",
+}  # fmt: skip
+_TYPED_WORDS = frozenset(word for typed in _TYPED for word in words_in(typed))
+_HASTE = re.compile(
+    r"(?<![\w'./@-])(?:" + "|".join(sorted(_TYPED, key=len, reverse=True)) + r")(?![\w'@-]|\.\w)", re.IGNORECASE
+)
+
+
+class Sentence(NamedTuple):
+    """One sentence with straight quotation marks; the span is that of the same words in the episode."""
+
+    text: str
+    start: int
+    end: int
+    speaker: str
+    asks: bool
+
+
+class Turn(NamedTuple):
+    """What one speaker says in one go; the speaker is empty for the assistant, and the user without a label."""
+
+    speaker: str
+    sentences: list[Sentence]
+    labelled: bool
+
+
+def turns(content: str) -> Iterator[Turn]:
+    """The turns of a conversation, or the one turn of a note; code, logs and quoted lines are left out."""
+    text = content.translate(_STRAIGHT)
+    speaker, labelled = USER, _is_conversation(text)
+    held: list[Sentence] = []
+    named_so = False
+    for start, whole in _lines(text):
+        label = _LABEL.match(whole) if labelled or _known_label(whole) else None
+        at, line = start, whole
+        if label and (named := _speaker(label[1])) is not None:
+            if held:
+                yield Turn(speaker, held, named_so)
+            speaker, held, named_so = named, [], True
+            at, line = start + label.end(), whole[label.end() :]
+        held += _sentences(line, at, speaker)
+    if held:
+        yield Turn(speaker, held, named_so)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines of prose with where they begin, without their bullets."""
+    at, fenced = 0, False
+    for whole in text.splitlines(keepends=True):
+        start, line = at, whole.rstrip()
+        at += len(whole)
+        if _FENCE.match(line):
+            fenced = not fenced
+            continue
+        if fenced or not line or line.lstrip()[0] in ">#" or _LOG.match(line) or _SERVED.search(line):
+            continue
+        bullet = _BULLET.match(line)
+        begin = bullet.end() if bullet else len(line) - len(line.lstrip())
+        if line[begin:]:
+            yield start + begin, line[begin:]
+
+
+def _known_label(line: str) -> bool:
+    label = _LABEL.match(line)
+    return label is not None and label[1].lower() in _USERS | _ASSISTANTS
+
+
+def _is_conversation(text: str) -> bool:
+    """Are there two labelled lines? One alone may be the heading of a note."""
+    found = 0
+    for line in text.splitlines():
+        label = _LABEL.match(line.lstrip())
+        if label and _speaker(label[1]) is not None:
+            found += 1
+    return found >= 2
+
+
+def _speaker(label: str) -> str | None:
+    """Whose turn a label opens; None when it opens none."""
+    word = label.lower()
+    if word in _USERS or word == "the user":
+        return USER
+    if word in _ASSISTANTS:
+        return ASSISTANT
+    if word in _HEADINGS or word.split()[0] in _HEADINGS or not label[0].isupper():
+        return None
+    return label
+
+
+def _sentences(line: str, at: int, speaker: str) -> list[Sentence]:
+    found, begin = [], 0
+    for match in _END.finditer(line):
+        if match[0][0] == "." and _SHORT.search(line, max(0, match.start() - 8), match.start() + 1):
+            continue
+        found.append((begin, match.end()))
+        begin = match.end()
+    found.append((begin, len(line)))
+    kept = []
+    for first, last in found:
+        piece = line[first:last]
+        text = piece.strip()
+        if not text or len(text) > SENTENCE_CHARACTERS or not any(letter.isalpha() for letter in text):
+            continue
+        start = at + first + len(piece) - len(piece.lstrip())
+        mark = _END.search(text[-6:])
+        asks = mark is not None and "?" in mark[0]
+        end = start + len(text)
+        hasty = not _TYPED_WORDS.isdisjoint(words_in(text))
+        typed = _HASTE.sub(lambda match: _TYPED[match[0].lower()], text) if hasty else text
+        kept.append(Sentence(typed.rstrip(".!?… "), start, end, speaker, asks))
+    return kept

@@ -1,0 +1,215 @@
+-- name: close_lost
+-- Claims of a shard whose worker has not been heard of: their batches are free again.
+UPDATE {schema}.consolidation_runs
+SET state = 'lost', finished_at = %(now)s, error = %(error)s
+WHERE tenant_id = %(tenant)s AND butler = %(butler)s AND state = 'claimed' AND lease_until <= %(now)s
+RETURNING id;
+
+-- name: claimed
+-- The claim that is held on a shard.
+SELECT id, distiller, lease_until FROM {schema}.consolidation_runs
+WHERE tenant_id = %(tenant)s AND butler = %(butler)s AND state = 'claimed';
+
+-- part: in_runs
+-- The runs that an episode was part of.
+SELECT r.state FROM {schema}.consolidation_episodes h
+JOIN {schema}.consolidation_runs r ON r.tenant_id = h.tenant_id AND r.id = h.run_id
+WHERE h.tenant_id = e.tenant_id AND h.episode_id = e.id
+
+-- part: held
+-- An episode that is part of a proposal on which somebody has yet to decide.
+EXISTS ({in_runs} AND r.state = 'waiting')
+
+-- part: losses
+-- How often an episode was in the hands of a worker that was lost.
+(SELECT count(*) FROM ({in_runs} AND r.state = 'lost') lost)
+
+-- name: claim
+-- Take a batch: from now on it is this run's.
+WITH run AS (
+    INSERT INTO {schema}.consolidation_runs (tenant_id, id, butler, distiller, state, claimed_at, lease_until, episodes,
+        request_id)
+    VALUES (%(tenant)s, %(run)s, %(butler)s, %(distiller)s, 'claimed', %(now)s, %(lease_until)s,
+        cardinality(%(episodes)s::uuid[]), %(request_id)s)
+)
+INSERT INTO {schema}.consolidation_episodes (tenant_id, run_id, episode_id, place)
+SELECT %(tenant)s, %(run)s, b.id, b.place FROM unnest(%(episodes)s::uuid[]) WITH ORDINALITY AS b (id, place);
+
+-- name: extend
+-- A claim is held on to, if it is still held.
+UPDATE {schema}.consolidation_runs SET lease_until = %(lease_until)s
+WHERE tenant_id = %(tenant)s AND id = %(run)s AND state = 'claimed'
+RETURNING id;
+
+-- name: finish
+-- The run ends or waits for a decision, if it is still in the state that it is thought to be in.
+UPDATE {schema}.consolidation_runs
+SET state = %(state)s, finished_at = CASE WHEN %(state)s = 'waiting' THEN NULL ELSE %(now)s::timestamptz END,
+    error = %(error)s, input_tokens = input_tokens + %(input_tokens)s, output_tokens = output_tokens + %(output_tokens)s,
+    cost_microdollars = cost_microdollars + %(cost_microdollars)s
+WHERE tenant_id = %(tenant)s AND id = %(run)s AND state = %(from_state)s
+RETURNING id;
+
+-- name: get
+-- One run.
+SELECT * FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND id = %(run)s;
+
+-- name: runs
+-- The latest runs, of one butler or all, in one state or any.
+SELECT * FROM {schema}.consolidation_runs
+WHERE tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR butler = %(butler)s)
+    AND (%(state)s::text IS NULL OR state = %(state)s)
+ORDER BY claimed_at DESC, id DESC LIMIT %(limit)s;
+
+-- name: batch
+-- The episodes of a run that are still there, in their order.
+SELECT e.*, {episodes.well_referenced} AS well_referenced
+FROM {schema}.consolidation_episodes b
+JOIN {schema}.episodes e ON e.tenant_id = b.tenant_id AND e.id = b.episode_id
+WHERE b.tenant_id = %(tenant)s AND b.run_id = %(run)s
+ORDER BY b.place;
+
+-- name: put_items
+-- Keep what a run proposed, and what became of each.
+INSERT INTO {schema}.consolidation_items (tenant_id, run_id, place, kind, proposed, state, reason, said, outcome,
+    memory_type, memory_id)
+SELECT %(tenant)s, %(run)s, i.place, i.kind, i.proposed, i.state, i.reason, i.said, i.outcome, i.memory_type, i.memory_id
+FROM jsonb_to_recordset(%(items)s::jsonb) AS i (place int, kind text, proposed jsonb, state text, reason text, said text,
+    outcome text, memory_type text, memory_id uuid)
+ON CONFLICT (tenant_id, run_id, place) DO UPDATE
+SET state = EXCLUDED.state, reason = EXCLUDED.reason, said = EXCLUDED.said, outcome = EXCLUDED.outcome,
+    memory_type = EXCLUDED.memory_type, memory_id = EXCLUDED.memory_id;
+
+-- name: decide_items
+-- A person's decision about items that await one.
+UPDATE {schema}.consolidation_items SET state = %(state)s
+WHERE tenant_id = %(tenant)s AND run_id = %(run)s AND place = ANY(%(places)s) AND state IN ('proposed', 'approved', 'rejected')
+RETURNING place;
+
+-- name: items
+-- What a run proposed, in its order.
+SELECT * FROM {schema}.consolidation_items WHERE tenant_id = %(tenant)s AND run_id = %(run)s ORDER BY place;
+
+-- name: known_keys
+-- Which of these were distilled from their episode before.
+SELECT k.episode_id, k.key FROM {schema}.distilled_keys k
+JOIN unnest(%(episodes)s::uuid[], %(keys)s::bytea[]) AS w (episode_id, key)
+    ON k.episode_id = w.episode_id AND k.key = w.key
+WHERE k.tenant_id = %(tenant)s;
+
+-- name: keep_keys
+-- Remember what was distilled from which episode.
+INSERT INTO {schema}.distilled_keys (tenant_id, episode_id, key, run_id)
+SELECT %(tenant)s, w.episode_id, w.key, %(run)s FROM unnest(%(episodes)s::uuid[], %(keys)s::bytea[]) AS w (episode_id, key)
+ON CONFLICT DO NOTHING;
+
+-- name: drop_keys
+-- These episodes may be distilled afresh.
+DELETE FROM {schema}.distilled_keys WHERE tenant_id = %(tenant)s AND episode_id = ANY(%(episodes)s);
+
+-- name: set_status
+-- What consolidation made of episodes that wait for it.
+UPDATE {schema}.episodes e
+SET consolidation_status = s.status, consolidation_attempts = s.attempts, last_consolidation_error = s.error,
+    next_consolidation_retry_at = s.retry_at
+FROM unnest(%(ids)s::uuid[], %(statuses)s::text[], %(attempts)s::int[], %(errors)s::text[], %(retries)s::timestamptz[])
+    AS s (id, status, attempts, error, retry_at)
+WHERE e.tenant_id = %(tenant)s AND e.id = s.id
+RETURNING e.id;
+
+-- name: stored_hashes
+-- Which of these are the words of a fact or rule in use, in the scopes that are looked at.
+SELECT content_hash AS hash FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND content_hash = ANY(%(hashes)s) AND validity IN ('active', 'fading')
+    AND scope = ANY(%(scopes)s)
+UNION
+SELECT content_hash FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND content_hash = ANY(%(hashes)s) AND validity IN ('active', 'fading')
+    AND scope = ANY(%(scopes)s);
+
+-- name: alike
+-- Live facts about these subjects that belong to these classes, in the scopes that are looked at.
+SELECT f.id, f.ref, f.scope, f.subject, f.predicate, f.valid_at, f.content
+FROM {schema}.facts f
+JOIN unnest(%(subjects)s::text[], %(classes)s::text[]) AS w (subject, class)
+    ON f.subject = w.subject AND split_part(f.predicate, ':', 1) = w.class
+WHERE f.tenant_id = %(tenant)s AND f.scope = ANY(%(scopes)s::text[]) AND f.validity IN ('active', 'fading')
+ORDER BY f.predicate = ANY(%(predicates)s::text[]) DESC, f.created_at, f.id
+LIMIT %(limit)s;
+
+-- name: rules_in
+-- Live rules of these scopes, so that the same in other words is recognised.
+SELECT r.id, r.ref, r.content, r.maturity FROM {schema}.rules r
+WHERE r.tenant_id = %(tenant)s AND r.scope = ANY(%(scopes)s::text[]) AND r.validity IN ('active', 'fading')
+ORDER BY r.content_hash = ANY(%(hashes)s::bytea[]) DESC, r.created_at, r.id
+LIMIT %(limit)s;
+
+-- name: spent
+-- What runs have cost since then.
+SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint AS tokens,
+    coalesce(sum(cost_microdollars), 0)::bigint AS cost_microdollars
+FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND claimed_at >= %(since)s;
+
+-- name: waiting_shards
+-- Butlers of a tenant with episodes that can be distilled now: how many, the most important, and the next to expire.
+SELECT e.butler, count(*) AS backlog, max(e.importance) AS importance, min(e.expires_at) AS expires_at
+FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status = 'pending'
+    AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
+    AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
+    AND NOT {held}
+GROUP BY e.butler ORDER BY e.butler;
+
+-- name: states
+-- How the runs of the last days ended.
+SELECT r.distiller, r.state, count(*) AS runs, sum(r.episodes)::bigint AS episodes,
+    sum(r.input_tokens)::bigint AS input_tokens, sum(r.output_tokens)::bigint AS output_tokens,
+    sum(r.cost_microdollars)::bigint AS cost_microdollars, max(r.finished_at) AS finished_at
+FROM {schema}.consolidation_runs r
+WHERE r.tenant_id = %(tenant)s AND r.claimed_at >= %(since)s AND (%(butler)s::text IS NULL OR r.butler = %(butler)s)
+GROUP BY r.distiller, r.state ORDER BY r.distiller, r.state;
+
+-- name: outcomes
+-- What became of the items of the last days' runs.
+SELECT i.state, i.reason, i.outcome, count(*) AS items
+FROM {schema}.consolidation_runs r
+JOIN {schema}.consolidation_items i ON i.tenant_id = r.tenant_id AND i.run_id = r.id
+WHERE r.tenant_id = %(tenant)s AND r.claimed_at >= %(since)s AND (%(butler)s::text IS NULL OR r.butler = %(butler)s)
+GROUP BY i.state, i.reason, i.outcome ORDER BY 1, 2, 3;
+
+-- name: stuck
+-- Episodes that could not be consolidated.
+SELECT e.* FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status IN ('failed', 'dead_letter')
+    AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
+ORDER BY e.created_at, e.id LIMIT %(limit)s;
+
+-- name: drop_old_runs
+-- Records of runs that ended long ago.
+DELETE FROM {schema}.consolidation_runs
+WHERE tenant_id = %(tenant)s AND id IN (
+    SELECT id FROM {schema}.consolidation_runs
+    WHERE tenant_id = %(tenant)s AND butler = %(butler)s AND finished_at < %(before)s
+    ORDER BY finished_at LIMIT %(limit)s)
+RETURNING id;
+
+-- name: named
+-- Memories that a proposal names by id or by reference and its butler may see, a fact beside what it superseded.
+SELECT 'fact' AS type, f.id, f.ref, f.subject_label AS subject, f.predicate_label AS predicate, f.content,
+    o.ref AS old_ref, o.content AS old_content
+FROM {schema}.facts f
+LEFT JOIN {schema}.facts o ON o.tenant_id = f.tenant_id AND o.id = f.supersedes_id
+WHERE f.tenant_id = %(tenant)s AND (f.id = ANY(%(ids)s::uuid[]) OR f.ref = ANY(%(refs)s::text[]))
+    AND f.scope IN ('global', %(butler)s)
+UNION ALL
+SELECT 'rule', r.id, r.ref, NULL, NULL, r.content, NULL, NULL FROM {schema}.rules r
+WHERE r.tenant_id = %(tenant)s AND (r.id = ANY(%(ids)s::uuid[]) OR r.ref = ANY(%(refs)s::text[]))
+    AND r.scope IN ('global', %(butler)s)
+UNION ALL
+SELECT 'episode', e.id, e.ref, NULL, NULL, NULL, NULL, NULL FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND (e.id = ANY(%(ids)s::uuid[]) OR e.ref = ANY(%(refs)s::text[]))
+    AND e.butler = %(butler)s
+UNION ALL
+SELECT 'episode', t.episode_id, t.ref, NULL, NULL, NULL, NULL, NULL FROM {schema}.episode_tombstones t
+WHERE t.tenant_id = %(tenant)s AND (t.episode_id = ANY(%(ids)s::uuid[]) OR t.ref = ANY(%(refs)s::text[]))
+    AND t.butler = %(butler)s;

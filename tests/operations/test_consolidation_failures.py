@@ -1,0 +1,205 @@
+"""When consolidation fails: what is tried again, what is given up, and that nothing is half done."""
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tests.conftest import MovingClock
+from tests.operations.distillers import (
+    Answer,
+    Connection,
+    Scripted,
+    cites,
+    episode,
+    facts_of,
+    of_each,
+    proposal,
+    say,
+    with_distiller,
+)
+
+from memory_butler.butler import Butler
+from memory_butler.errors import DistillerUnavailable, Unprocessable, UnusableProposal
+from memory_butler.models import Batch, Caller, Usage
+from memory_butler.operations import (
+    consolidate,
+    dead_letters,
+    forget,
+    replay,
+    report,
+    review,
+)
+from memory_butler.operations.claims import ClaimLost, claim_batch
+from memory_butler.operations.upkeep import shard_of
+
+
+@pytest.fixture
+def shard(tenant: str) -> Caller:
+    return shard_of(tenant, "main")
+
+
+BROKEN: dict[str, Answer] = {
+    "blank": lambda batch: "",
+    "no object": lambda batch: ["a", "list"],
+    "no version": lambda batch: {"facts": []},
+    "said to be unusable": lambda batch: UnusableProposal("The answer was blank."),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+async def test_an_answer_that_cannot_be_used_is_no_success(
+    butler: Butler, shard: Caller, clock: MovingClock, how: str
+) -> None:
+    """The episode stays pending with its error and waits longer each time; after five it is a dead letter."""
+    (ref,) = await say(butler, "I live in Lisbon.")
+    scripted = with_distiller(butler, Scripted(BROKEN[how]))
+    waits: list[timedelta] = []
+    for attempt in range(1, 6):
+        [done] = await consolidate.consolidate(scripted, shard)
+        assert (done.state, done.lines) == ("failed", ())
+        seen = await episode(butler, ref)
+        assert (seen.consolidation_attempts, bool(seen.last_consolidation_error)) == (attempt, True)
+        if attempt < 5:
+            assert seen.consolidation_status == "pending"
+            assert seen.next_consolidation_retry_at
+            waits.append(seen.next_consolidation_retry_at - clock())
+            assert await consolidate.consolidate(scripted, shard) == []
+            clock.now = seen.next_consolidation_retry_at
+    assert seen.consolidation_status == "dead_letter"
+    assert all(later > 1.2 * sooner for sooner, later in pairwise(waits))
+    assert [one.ref for one in await dead_letters.dead_letters(butler)] == [ref]
+    assert (await dead_letters.requeue(butler, [ref])).again == (ref,)
+    told = Scripted(proposal(facts=[cites(ref, subject="user", predicate="lives_in", content="Lisbon")]))
+    [done] = await consolidate.consolidate(with_distiller(butler, told), shard)
+    assert (await episode(butler, ref)).consolidated
+
+
+async def test_a_poisonous_episode_is_isolated(butler: Butler, shard: Caller, clock: MovingClock) -> None:
+    """A batch that fails as a whole is tried in smaller parts at once, until only the poison is left over."""
+    refs = await say(butler, *(f"Note number {number} is fine." for number in range(20)), "poison")
+
+    def answer(batch: Batch) -> object:
+        if any(text == "poison" for text in batch.texts.values()):
+            return UnusableProposal("The answer was blank.")
+        return {"version": 1}
+
+    told = Scripted(answer)
+    done = await consolidate.consolidate(with_distiller(butler, told), shard)
+    assert {report.state for report in done} == {"applied", "failed"}
+    states = [(await episode(butler, ref)).consolidation_status for ref in refs]
+    assert states == ["consolidated"] * 20 + ["pending"]
+    assert len(told.batches[0].episodes) == 21
+    assert len(told.batches[-1].episodes) == 1
+
+
+async def test_what_can_never_be_processed_fails_for_good(butler: Butler, shard: Caller) -> None:
+    """Alone it is `failed` at once, and can be requeued like a dead letter."""
+    (ref,) = await say(butler, "Far too long.")
+    told = Scripted(lambda batch: Unprocessable("It is too long for the model."))
+    await consolidate.consolidate(with_distiller(butler, told), shard)
+    assert (await episode(butler, ref)).consolidation_status == "failed"
+    assert (await dead_letters.requeue(butler, [ref])).again == (ref,)
+    assert (await episode(butler, ref)).consolidation_status == "pending"
+
+
+async def test_an_outage_is_no_fault_of_the_episodes(butler: Butler, shard: Caller) -> None:
+    """The run fails and says why; no try is counted, and the episodes can be taken at once when it is over."""
+    (ref,) = await say(butler, "I live in Lisbon.")
+    down = with_distiller(butler, Scripted(lambda batch: DistillerUnavailable("The model does not answer.")))
+    for _ in range(7):
+        with pytest.raises(DistillerUnavailable):
+            await consolidate.consolidate(down, shard)
+    seen = await episode(butler, ref)
+    assert (seen.consolidation_attempts, seen.consolidation_status) == (0, "pending")
+    assert [run.error for run in await review.runs(butler)][:1] == ["The model does not answer."]
+    [done] = await consolidate.consolidate(with_distiller(butler, Scripted(proposal())), shard)
+    assert done.state == "applied"
+
+
+async def test_a_worker_that_lost_its_claim_can_write_nothing(
+    butler: Butler, shard: Caller, clock: MovingClock, owner: Connection
+) -> None:
+    """While it thinks its lease ends and another one finishes the batch: what it had to say is dropped whole."""
+    (ref,) = await say(butler, "I live in Lisbon.")
+    fact = cites(ref, subject="user", predicate="lives_in", content="Lisbon")
+    quick = with_distiller(butler, Scripted(proposal(facts=[fact])))
+    slow = Scripted(proposal(facts=[fact | {"predicate": "home_city"}]))
+    original = slow.distil
+
+    async def distil(batch: Batch) -> Any:
+        assert await consolidate.run_once(quick, shard) is None
+        clock.move(hours=1)
+        assert await consolidate.run_once(quick, shard) is None, "alone with a lost worker, it waits a while"
+        clock.move(hours=1)
+        taken = await consolidate.run_once(quick, shard)
+        assert taken and taken.state == "applied"
+        return await original(batch)
+
+    slow.distil = distil  # type: ignore[method-assign]
+    with pytest.raises(ClaimLost):
+        await consolidate.run_once(with_distiller(butler, slow), shard)
+    assert [row[1] for row in await facts_of(butler, owner)] == ["lives_in"]
+    assert sorted(run.state for run in await review.runs(butler)) == ["applied", "lost"]
+
+
+async def test_an_episode_that_was_forgotten_meanwhile_is_no_evidence(butler: Butler, shard: Caller) -> None:
+    """What cites it alone is refused; it is not marked as consolidated."""
+    gone, kept = await say(butler, "I live in Lisbon.", "I like tea.")
+    told = Scripted(
+        proposal(
+            facts=[
+                cites(gone, subject="user", predicate="lives_in", content="Lisbon"),
+                cites(kept, subject="user", predicate="likes:tea", content="tea"),
+            ]
+        )
+    )
+    original = told.distil
+
+    async def distil(batch: Batch) -> Any:
+        await forget.forget(butler, "episode", gone)
+        return await original(batch)
+
+    told.distil = distil  # type: ignore[method-assign]
+    [done] = await consolidate.consolidate(with_distiller(butler, told), shard)
+    assert [(line.outcome, line.reason) for line in done.lines] == [("refused", "unknown_evidence"), ("created", None)]
+    assert (await episode(butler, gone)).consolidation_status == "pending"
+
+
+async def test_a_spent_budget_stops_runs_and_says_so(butler: Butler, shard: Caller, clock: MovingClock) -> None:
+    """The run that reaches it is the last of the day; the next day it goes on."""
+    await say(butler, *(f"Note {number}." for number in range(3)))
+    dear = Scripted(proposal(), usage=Usage(input_tokens=900, output_tokens=100, cost_microdollars=20_000))
+    limited = with_distiller(butler, dear, daily_tokens=1_000, batch=1)
+    with pytest.raises(DistillerUnavailable, match=r"budget is spent: 1000 of 1000 tokens"):
+        await consolidate.consolidate(limited, shard)
+    assert len(dear.batches) == 1
+    with pytest.raises(DistillerUnavailable, match=r"0\.02 of 0\.01 dollars"):
+        await consolidate.consolidate(with_distiller(butler, dear, daily_dollars=0.01), shard)
+    clock.move(days=1)
+    with pytest.raises(DistillerUnavailable):
+        await consolidate.consolidate(limited, shard)
+    assert len(dear.batches) == 2
+    figures = (await report.report(butler))["consolidation"]
+    assert (figures["tokens"], figures["dollars"], figures["episodes"]) == (2000, 0.04, 2)
+
+
+async def test_replay_rebuilds_what_consolidation_did(butler: Butler, shard: Caller) -> None:
+    """From the log alone: episodes with their states, facts, rules and links."""
+    await say(butler, *(f"The code of door {number} is {number}{number}." for number in range(5)))
+    scripted = with_distiller(butler, Scripted(BROKEN["blank"], of_each()))
+    await consolidate.consolidate(scripted, shard)
+    assert (await replay.replay(butler)).equal
+
+
+async def test_claims_keep_the_order_of_a_shard(butler: Butler, shard: Caller, clock: MovingClock) -> None:
+    """One claim a shard; episodes come in the order they were stored; what soon expires comes first."""
+    soon = await say(butler, "expires soon")
+    clock.move(days=6, hours=2)
+    refs = await say(butler, *(f"note {number}" for number in range(3)))
+    first = await claim_batch(butler, shard, "scripted", most=2)
+    assert first and [line.episode.ref for line in first.lines] == [*soon, refs[0]]
+    assert await claim_batch(butler, shard, "scripted") is None
+    clock.move(seconds=601)
+    second = await claim_batch(butler, shard, "scripted")
+    assert second and [line.episode.ref for line in second.lines] == [*soon, refs[0]]
