@@ -139,7 +139,8 @@ async def test_agents_reach_their_own_only(agents_distil: Butler, open_door: Any
     target = {"target": f"fact:{secret.ref}", "evidence": [ref]}
     given = answer(updates=[{**target, "content": "1234"}], confirmations=[target])
     done = await coder(SUBMIT, run=run, proposal=given)
-    assert [one["reason"] for one in done.body["items"]] == ["unknown_target", "unknown_target"]
+    assert done.error == "validation_error"
+    assert "Its target is no fact" in done.text
     assert "4711" not in done.text and "vault" not in done.text
     assert (await health("memory_get", type="fact", id=f"fact:{secret.ref}")).body["memory"]["content"] == "4711"
 

@@ -1,5 +1,6 @@
 """When consolidation fails: what is tried again, what is given up, and that nothing is half done."""
 
+import asyncio
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -40,6 +41,7 @@ def shard(tenant: str) -> Caller:
 
 
 BROKEN: dict[str, Answer] = {
+    "of another batch": proposal(facts=[cites("zzzz", subject="user", predicate="likes:tea", content="tea")]),
     "blank": lambda batch: "",
     "no object": lambda batch: ["a", "list"],
     "no version": lambda batch: {"facts": []},
@@ -203,3 +205,24 @@ async def test_claims_keep_the_order_of_a_shard(butler: Butler, shard: Caller, c
     clock.move(seconds=601)
     second = await claim_batch(butler, shard, "scripted")
     assert second and [line.episode.ref for line in second.lines] == [*soon, refs[0]]
+
+
+async def test_a_run_that_is_stopped_leaves_its_batch_free(butler: Butler, shard: Caller) -> None:
+    """Ctrl-C in the middle: the next run need not wait for the lease, and no try is counted."""
+    (ref,) = await say(butler, "I live in Lisbon.")
+    begun = asyncio.Event()
+    slow = Scripted(proposal())
+
+    async def distil(batch: Batch) -> Any:
+        begun.set()
+        await asyncio.Event().wait()
+
+    slow.distil = distil  # type: ignore[method-assign]
+    running = asyncio.create_task(consolidate.run_once(with_distiller(butler, slow), shard))
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (await episode(butler, ref)).consolidation_attempts == 0
+    [done] = await consolidate.consolidate(with_distiller(butler, Scripted(proposal())), shard)
+    assert done.state == "applied"

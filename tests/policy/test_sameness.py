@@ -62,6 +62,13 @@ def test_what_matters_makes_a_difference(one: str, other: str) -> None:
     assert not same_fact_content(other, one)
 
 
+def test_a_rule_is_for_whoever_acts() -> None:
+    """Whom it speaks to and the form of its verb make no difference to a rule; to a fact they may."""
+    assert same_rule("Always run the tests before committing.", "Always run the tests before you commit")
+    assert not same_rule("Run the tests before you commit", "Run the tests after you commit")
+    assert not same_fact_content("likes running", "likes runs")
+
+
 @given(st.text(max_size=60), st.sampled_from(["not", "never", "always", "no", "5", "Anna"]))
 def test_a_word_that_counts_is_never_lost(text: str, word: str) -> None:
     """Any text is the same as itself, and another one with such a word in front."""

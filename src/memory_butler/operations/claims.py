@@ -128,11 +128,11 @@ async def set_back(butler: Butler, shard: Caller, claim: Claim, problem: MemoryB
     )
 
 
-async def give_up(butler: Butler, shard: Caller, claim: Claim, problem: MemoryButlerError) -> None:
-    """The distiller is not to be had: that is no fault of the episodes, which wait as they did."""
+async def give_up(butler: Butler, shard: Caller, claim: Claim, why: str, usage: Usage) -> None:
+    """The distiller is not to be had, or somebody stopped it: no fault of the episodes, which wait as they did."""
     now = butler.clock()
     async with butler.database.write(shard.principal.tenant, now) as session:
-        await consolidation.finish(session, claim.run, "failed", now, error=problem.message)
+        await consolidation.finish(session, claim.run, "failed", now, error=why, usage=usage)
 
 
 def _failed(line: InLine, now: datetime, error: str, *, alone: bool, hopeless: bool = False) -> tuple[Verdict, str]:

@@ -5,6 +5,7 @@ keeps others off; applying is one transaction that begins by ending the claim, s
 nothing. Whatever happens before that leaves no trace but the claim, which runs out.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -14,7 +15,7 @@ from uuid import UUID
 from memory_butler.ai.distillers import Distiller, spent
 from memory_butler.butler import Butler
 from memory_butler.errors import DistillerUnavailable, IntegrityViolation, Unprocessable, UnusableProposal
-from memory_butler.models import Batch, Caller, Checked, ConsolidationStatus, RunReport, Usage
+from memory_butler.models import Batch, Caller, Checked, ConsolidationStatus, Refusal, RunReport, Usage
 from memory_butler.operations.applying import Outcomes, Work, apply_items, prepared
 from memory_butler.operations.claims import (
     MOST_EPISODES,
@@ -36,6 +37,9 @@ from memory_butler.store.consolidation import Verdict
 from memory_butler.store.database import Session
 from memory_butler.store.events import Trail
 
+STOPPED = "It was stopped before it had finished."
+# Reasons for which an item says nothing about the batch. A proposal of such items alone is a failure.
+HOPELESS = frozenset({Refusal.MALFORMED, Refusal.UNKNOWN_EVIDENCE, Refusal.UNKNOWN_TARGET})
 Step = Callable[[str], None]
 Progress = Callable[[RunReport], None]
 
@@ -76,21 +80,39 @@ async def run_once(
         return None
     step("claimed")
     try:
+        return await _distil(butler, shard, distiller, claim, step)
+    except DistillerUnavailable as problem:
+        await give_up(butler, shard, claim, problem.message, spent(problem))
+        raise
+    except asyncio.CancelledError:
+        await give_up(butler, shard, claim, STOPPED, Usage())
+        raise
+
+
+async def _distil(butler: Butler, shard: Caller, distiller: Distiller, claim: Claim, step: Step) -> RunReport:
+    """From the claim to its end, whichever that is."""
+    try:
         batch = await gather(butler, shard, [line.episode for line in claim.lines], with_known=distiller.wants_known)
         step("gathered")
         distilled = await distiller.distil(batch)
     except (UnusableProposal, Unprocessable) as problem:
         return await set_back(butler, shard, claim, problem, spent(problem))
-    except DistillerUnavailable as problem:
-        await give_up(butler, shard, claim, problem)
-        raise
     step("distilled")
     try:
-        checked = check(distilled.proposal, batch)
+        checked = await checked_beside(distilled.proposal, batch)
         step("checked")
         return await settle(butler, shard, claim, batch, checked, usage=distilled.usage, step=step)
     except (UnusableProposal, IntegrityViolation) as problem:
         return await set_back(butler, shard, claim, problem, distilled.usage)
+
+
+async def checked_beside(proposal: object, batch: Batch) -> Checked:
+    """Check a proposal off the event loop: long episodes take a while. One of which nothing fits is no proposal."""
+    checked = await asyncio.to_thread(check, proposal, batch)
+    if checked.refused and not checked.items and all(one.reason in HOPELESS for one in checked.refused):
+        reasons = " ".join(dict.fromkeys(one.said for one in checked.refused[:10]))
+        raise UnusableProposal(f"No item of the proposal fits the batch. {reasons}"[:500])
+    return checked
 
 
 async def rehearse(butler: Butler, shard: Caller, *, limit: int | None = None) -> RunReport | None:
@@ -103,7 +125,7 @@ async def rehearse(butler: Butler, shard: Caller, *, limit: int | None = None) -
         return None
     batch = await gather(butler, shard, [line.episode for line in lines], with_known=distiller.wants_known)
     distilled = await distiller.distil(batch)
-    checked = check(distilled.proposal, batch)
+    checked = await checked_beside(distilled.proposal, batch)
     work = await prepared(butler, batch, checked.items)
     marks = marks_of(butler, shard, now, butler.make_id(now))
     async with butler.database.rehearse(tenant, butler.settings.deadline_seconds) as session:

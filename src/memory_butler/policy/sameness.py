@@ -14,6 +14,7 @@ from uuid import UUID
 from memory_butler.models import Item
 from memory_butler.policy.admission import normal_name
 from memory_butler.policy.diversity import IDLE_WORDS
+from memory_butler.policy.telling import stem
 
 _APOSTROPHES = str.maketrans("’‘ʼ´`", "'''''")
 _CONTRACTED = re.compile(
@@ -29,6 +30,9 @@ _TOKEN = re.compile(r"(?<![\w.])[-−]?\d+(?:[.,:/-]\d+)*|[^\W_]+(?:[^\W\d_]|\d)
 # Marks that only divide; every other sign may be the one that matters: "C" and "C++", "5 %", "< 3".
 _DIVIDING = frozenset(".,;:!?…'\"“”„«»‹›()[]{}-‐‑‒–—―·•*_`~^|。，、；：！？「」『』（）")
 
+# A rule is for whoever acts, whether it says so or not.
+_ADDRESSED = frozenset(["you", "we", "i", "one"])
+
 
 # What is known is looked at again with every batch.
 @lru_cache(maxsize=8192)
@@ -43,8 +47,13 @@ def said_words(text: str) -> tuple[str, ...]:
 
 
 def same_rule(one: str, other: str) -> bool:
-    """Do two rules ask for the same?"""
-    return said_words(one) == said_words(other)
+    """Do two rules ask for the same? "Before you commit" is "before committing"."""
+    return _asked(one) == _asked(other)
+
+
+@lru_cache(maxsize=8192)
+def _asked(rule: str) -> tuple[str, ...]:
+    return tuple(stem(word) for word in said_words(rule) if word not in _ADDRESSED)
 
 
 def same_fact_content(one: str, other: str) -> bool:

@@ -33,6 +33,21 @@ NOISE = {
         "Please summarize the following: Anna lives in Berlin. She works at SAP.",
         "> I'm allergic to nuts",
     ],
+    "role play": [
+        "Let's roleplay: you're a detective and I'm your partner Lou. I live in a flat above a bar.",
+        "Imagine a customer called Bob. Bob lives in Paris.",
+    ],
+    "the user of a program": [
+        "User should be able to change their email. User owns a cart.",
+        "error: user has no permission to read the file",
+        "As a user I want to reset my password.",
+    ],
+    "requests to be told": [
+        "Can you remember my birthday?",
+        "Could you remind me what the gate code is?",
+        "Do you remember that restaurant?",
+        "remind me when I get paid",
+    ],
     "irony": ["Oh sure, I just LOVE sitting in traffic /s", "I'm Batman. Just kidding!"],
     "small talk": [
         "lol thanks, that worked perfectly",

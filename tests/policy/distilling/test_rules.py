@@ -28,7 +28,24 @@ RULES = {
     "No emojis in commit messages.": "No emojis in commit messages.",
     "Whenever I say 'ship it', merge to main.": "Whenever the user says 'ship it', merge to main.",
 }
+RULES |= {
+    "Our commit messages should be in German.": "Our commit messages should be in German.",
+    "I'm colour blind, so charts must not rely on red.": "Charts must not rely on red.",
+    "Please no recipes with raw eggs.": "No recipes with raw eggs.",
+    "I get seasick, so no boats please.": "No boats.",
+    "For invoices use the template in docs/inv.": "For invoices use the template in docs/inv.",
+    "He wants me to ask before renaming anything.": "Ask before renaming anything.",
+    "The user prefers that I explain the trade-offs before writing code.": "Explain the trade-offs before writing code.",
+    "Whenever we add a table, we also add it to the diagram.": "Whenever we add a table, we also add it to the diagram.",
+    "Don't just keep retrying.": "Don't just keep retrying.",
+    "Divya owns the connectors; ping her before touching them.": "Ping Divya before touching them.",
+}
 NO_RULES = [
+    "Someone is allergic to perfume, so please don't recommend any.",
+    "ping her before touching the offsets",
+    "My flight should be on time.",
+    "no problems with the tests please",
+    "For emergencies call my brother Mateus at 555-0142.",
     "Never mind, I figured it out.",
     "Always a pleasure!",
     "Don't worry about it.",

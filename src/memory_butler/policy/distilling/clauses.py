@@ -63,6 +63,7 @@ _POSSESSIVE = re.compile(
 _WORD = re.compile(r"'s\b|[,;.]|[^\W_](?:[\w-]|'(?!s\b))*")
 _NAMED = re.compile(rf"{NAME}(?P<sep>\s+|(?='s\s))(?P<verb>'s|[\w']+)(?=\s|$)")
 _IF = re.compile(r"(?:if|unless|assuming|provided|in case|were i|had i|whether)\b", re.IGNORECASE)
+_IFS = spaced("if unless assuming provided in were had whether")
 _BACK = re.compile(r"(?:but|;|however|anyway)", re.IGNORECASE)
 # Words that are nouns as often as verbs open a phrase only with what a verb has after it.
 _NOUNLIKE = spaced("""
@@ -81,6 +82,7 @@ freelance smoke vape drink swim cycle run meditate cook climb journal
 # ", starting at Wise in May": what somebody is about to do, told behind a comma.
 _GOING_ON = spaced("start move fly travel return leave arrive join go head aim plan hope work train look live")
 _ONWARD = spaced("at to in on for as from with back")
+_SINCE = re.compile(r"working (?:at|for|with) [A-Z].{1,40} since ")
 _NAMING = ("called", "named", "based", "used")
 _AUXILIARY = spaced("am 'm is are was has have don't doesn't didn't can't cannot isn't won't")
 _PHRASES = {("no", "longer"), ("back", "on"), ("back", "by")}
@@ -128,10 +130,10 @@ def clauses(sentence: str) -> list[Clause]:
     """The statements of a sentence in order, without those under an "if" and those that are only considered."""
     text = without_openers(_BRACKETED.sub("", sentence) if "(" in sentence or "[" in sentence else sentence)
     found: list[Clause] = []
-    conditional = bool(_IF.match(text))
+    conditional = _first_word(text) in _IFS and bool(_IF.match(text))
     for piece, mark, leads, relative in _pieces(text):
         body = without_openers(piece)
-        if _IF.match(body):
+        if _first_word(body) in _IFS and _IF.match(body):
             conditional = True
         elif mark and _BACK.match(mark):
             conditional = False
@@ -170,8 +172,11 @@ def _hard(sign: str) -> bool:
     return sign in (";", "—", "–", "--")
 
 
+_FIRST_PERSON = re.compile(r"(?:\w+ ){0,3}?(?:I|i|we|We|my \w+(?: [A-Z]\w+)? and I)\b")
+
+
 def _third_person(text: str) -> bool:
-    return not re.match(r"(?:\w+ ){0,3}?(?:I|i|we|We|my \w+(?: [A-Z]\w+)? and I)\b", text)
+    return not _FIRST_PERSON.match(text)
 
 
 def _opens_subject(text: str) -> bool:
@@ -205,6 +210,8 @@ def _opens_phrase(text: str, third: bool, sign: str) -> bool:
     if word in _AUXILIARY or (word, following) in _PHRASES:
         return True
     base, form = FORMS.get(word, ("", ""))
+    if sign == "and" and _SINCE.match(text):
+        return True
     if form == "ing" and sign in (",", "") and base in _GOING_ON and following in _ONWARD:
         return True
     agrees = form == ("s" if third else "base")

@@ -36,6 +36,7 @@ _TASTE = re.compile(
     r"nightmare|pet hate)$",
     re.IGNORECASE,
 )
+_STILL = re.compile(r"\s+(?:any ?more|at all|either|though|these days|now|lately)$", re.IGNORECASE)
 _AGAINST = spaced("nightmare hate")
 _CUES = spaced("""
 me us him her them my his their user
@@ -53,6 +54,7 @@ meeting error bug code test work build file answer question idea news message no
 def indirect(clause: str, scene: Scene, now: datetime) -> list[Draft]:
     """Likes, dislikes and what somebody cannot bear, told with the thing as the subject."""
     words = words_in(clause)
+    clause = _STILL.sub("", clause)
     if _VERBS.isdisjoint(words) or _CUES.isdisjoint(words):
         return []
     if match := _REPELS.match(clause):

@@ -1,6 +1,7 @@
 """What people and pets are called, and how a name is told from the name of a place, a company or a thing."""
 
 import re
+from functools import lru_cache
 
 from memory_butler.policy.distilling.verbs import FORMS
 from memory_butler.policy.distilling.words import (
@@ -46,6 +47,7 @@ Restaurant Conference Festival Project API App Cloud Server Office United Rovers
 """)
 
 
+@lru_cache(maxsize=512)
 def is_name(text: str) -> bool:
     """Could these capitalised words be what somebody is called?"""
     untitled = _TITLED.sub("", text)

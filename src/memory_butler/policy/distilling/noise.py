@@ -91,6 +91,17 @@ _ASKED = re.compile(
     r"enquired|requested|queried|wants to know)\b(?! (?:me|us|you|the assistant|that|not)\b)",
     re.IGNORECASE,
 )
+_ASKING_WORDS = spaced("""
+what where when why how who which whose what's where's when's why's how's who's what're where're can could would will do
+does did is are was were have has should shall may any
+""")
+_ASKED_WORDS = spaced("""
+asked asks wondered wonders curious inquired wanted wondering enquired requested queried wants
+""")
+_COMMISSION_WORDS = spaced("""
+write draft compose translate proofread rewrite rephrase paraphrase summarise summarize edit correct improve act
+roleplay role-play pretend generate analyse analyze parse classify make come invent here here's
+""")
 _QUESTION_TAIL = re.compile(
     r"[,;–—-]\s*(?:so |and |but |then )?(?:what|where|how|which|who|when|why|can|could|would|should|do|does|"
     r"is|are|any|will|"
@@ -103,7 +114,7 @@ _OWN_STATEMENT = re.compile(
 
 _NOTES = re.compile(r"(?:^|[.!?:;\n-]\s{0,3}|[a-z] )(?:[Tt]he user|User)\b(?!:)")
 _IN_FIRST_PERSON = re.compile(
-    r"(?:^|[.!?\n]\s{0,3})(?:I|I'm|My|We|Our)\b(?! (?:helped|explained|suggested|told|asked)\b)"
+    r"(?:^|[.!?\n]\s{0,3})(?:My|Our|I'm|I am|I live|I work|We live|We're|We are|I've been)\b"
 )
 _CUSTOMERS = re.compile(
     r"\b(?:an?|my|our|another|this|that|new|with the|the same|potential|big|for the|to the)\s(?:client|customer|"
@@ -152,7 +163,10 @@ def speaks_of_software(content: str) -> bool:
 
 def asks(text: str) -> bool:
     """A question without its mark."""
-    return bool(_ASKING.match(text) or _ASKED.match(text))
+    words = words_in(text)
+    if not _ASKING_WORDS.isdisjoint(words) and _ASKING.match(text):
+        return True
+    return not _ASKED_WORDS.isdisjoint(words) and _ASKED.match(text) is not None
 
 
 def before_the_question(text: str) -> str:
@@ -178,7 +192,7 @@ def is_fiction(sentence: str) -> bool:
 
 def is_commission(sentence: str) -> bool:
     """A piece of writing is asked for or handed over: what stands in it is not about anybody here."""
-    return bool(_COMMISSION.match(sentence))
+    return not _COMMISSION_WORDS.isdisjoint(words_in(sentence)) and bool(_COMMISSION.match(sentence))
 
 
 def without_quotes(sentence: str) -> str:

@@ -25,7 +25,7 @@ _MET = re.compile(
     r"\b(?i:met|saw|with|spoke to|talked to|called|rang|phoned|emailed|texted|messaged|ask|asked|introduced|joined by|"
     r"visited|helped|hired|interviewed|bumped into|ran into|"
     r"(?:call|mail|email|message|letter|note|text|heard|hear|request|feedback) from)[ ]"
-    rf"(?P<one>{NAME})(?:[ ]and[ ](?P<two>{NAME}))?(?![ ](?:office|team|support|group|server|account|app|api|"
+    rf"(?P<one>{NAME})(?:[ ]and[ ](?P<two>{NAME}))?(?!\w|[ ](?:office|team|support|group|server|account|app|api|"
     rf"project)\b)"
 )
 _MET_WORDS = spaced("""

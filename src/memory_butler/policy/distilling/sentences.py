@@ -30,6 +30,7 @@ dentist doctor gp landlord electrician vet lawyer accountant mobile tel cell
 _LABEL = re.compile(
     r"(?:\[[^\]\n]{1,24}\]\s*)?\*{0,2}([A-Z][\w.'-]*(?: [A-Z][\w.'-]*)?|[a-z]+)\*{0,2}:\*{0,2}[ ]+(?=\S)"
 )
+_LABEL_CHARACTERS = 90
 _FENCE = re.compile(r"^[ ]*(?:```|~~~)")
 _BULLET = re.compile(r"[ ]*(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ xX]\][ ]+)?")
 _END = re.compile(r"[.!?…]+[)\"'\]]*(?=\s|$)")
@@ -120,7 +121,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _known_label(line: str) -> bool:
-    label = _LABEL.match(line)
+    label = _LABEL.match(line) if ":" in line[:_LABEL_CHARACTERS] else None
     return label is not None and label[1].lower() in _USERS | _ASSISTANTS
 
 
@@ -128,7 +129,7 @@ def _is_conversation(text: str) -> bool:
     """Are there two labelled lines? One alone may be the heading of a note."""
     found = 0
     for line in text.splitlines():
-        label = _LABEL.match(line.lstrip())
+        label = _LABEL.match(line.lstrip()) if ":" in line[:_LABEL_CHARACTERS] else None
         if label and _speaker(label[1]) is not None:
             found += 1
     return found >= 2
@@ -161,7 +162,7 @@ def _sentences(line: str, at: int, speaker: str) -> list[Sentence]:
         if not text or len(text) > SENTENCE_CHARACTERS or not any(letter.isalpha() for letter in text):
             continue
         start = at + first + len(piece) - len(piece.lstrip())
-        mark = _END.search(text[-6:])
+        mark = _END.search(text[-6:]) if "?" in text[-6:] else None
         asks = mark is not None and "?" in mark[0]
         end = start + len(text)
         hasty = not _TYPED_WORDS.isdisjoint(words_in(text))

@@ -107,7 +107,7 @@ _BEING: tuple[Reader, ...] = (
 )  # fmt: skip
 _LAST: tuple[Reader, ...] = (health.cannot, belongings.can, events.plans, events.happened, habits.habits)
 _SETTLING: dict[str, tuple[Reader, ...]] = {
-    "turn": (identity.turns,), **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
+    "turn": (identity.turns,), "pass": (study.graduates,), **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
 }  # fmt: skip
 # What is told of these is where it left them, whenever that was.
 _MOVING_ON = frozenset({"move", "relocate", "join", "start", "leave", "quit"})
@@ -360,7 +360,7 @@ def _being(said: Said, now: datetime) -> list[Draft]:
     kinds = {one.kind for one in found}
     for piece in _MORE.split(said.rest)[1:6]:
         other = said._replace(rest=piece, told_by_speaker=False)
-        for reader in _BEING[1:4]:
+        for reader in (_BEING[:1] if piece.startswith("due ") else _BEING[1:4]):
             more = [
                 one for one in reader(other, now) if one.kind not in kinds or one.kind in ("health", "diet", "works_as")
             ]

@@ -54,9 +54,10 @@ Candidate, Attendee, Attendees, Participants, Doctor, Dentist, Boss, Manager, Te
 Children, Kids, Twins, Rehearsals, Deploys, Migrations, Mornings, Mondays, Podcasts, Mortgage, Salary, Pay, Payday,
 Bin, Recycling, Boiler, Wifi, Password, Tesla, Staging, Production, Prod, Feature, Session, Goal, History, Seat,
 Keyboard, Monitor, Knee, Lesson, Whatever, Native, Lesson, Booked, Sold, Got, Left, Woke, Sent, Spent, Wrote, Bought,
-Went, Came, Saw, Ran, Felt, Tests, Kickoff, Standup, Mobile, Tel, Telephone, Cell, Fax, Contact, Address, Insurance,
-Hotel, Owner, Building, Third, Risk-averse, Goals, Sprint, Retro, Docs, Readme, Dates, Prices, Answers, Replies,
-Emails, Reports
+Went, Came, Saw, Ran, Felt, Tests, Born, Raised, Married, Divorced, Single, Engaged, Retired, Vegan, Vegetarian,
+Allergic, Based, Originally, Fluent, Speaks, Kickoff, Standup, Mobile, Tel, Telephone, Cell, Fax, Contact, Address,
+Insurance, Hotel, Owner, Building, Third, Risk-averse, Goals, Sprint, Retro, Docs, Readme, Dates, Prices, Answers,
+Replies, Emails, Reports
 """)
 # People of whom general knowledge speaks, as they are called in full or by one name.
 _FAMOUS = _set("""
