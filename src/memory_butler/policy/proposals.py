@@ -2,7 +2,7 @@
 
 | refused as | what |
 |---|---|
-| malformed | a value is missing, empty, too long, out of range or of another type; or there is no more room (20 items an episode) |
+| malformed | a value is missing, empty, too long, out of range or of another type; or there are too many items |
 | unknown_evidence | it cites no episode, or one that is not in the batch |
 | unknown_target | what it updates is no fact, or what it confirms no fact or rule, that was shown as known |
 | compound | its content should be several items (see compound) |

@@ -227,11 +227,24 @@ async def test_what_does_not_fit_is_unprocessable(server: ScriptedServer, kind: 
 
 async def test_a_server_that_takes_no_schema_is_asked_plainly_from_then_on(server: ScriptedServer) -> None:
     """The form is in the instructions too; the second batch does not try the schema again."""
-    server.script = [(400, error("response_format is not supported")), GOOD]
+    rejected = (400, error("response_format is not supported"))
+    server.script = [rejected, rejected, GOOD]
     asked = distiller(server)
     for _ in range(2):
         assert (await asked.distil(BATCH)).proposal == PROPOSAL
-    assert ["response_format" in request for request in server.requests] == [True, False, False]
+    assert ["response_format" in request for request in server.requests] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+async def test_a_server_with_a_format_of_its_own_is_asked_by_that(server: ScriptedServer, status: int) -> None:
+    """Some know JSON with a schema but not OpenAI's format for it, and one of them fails over that with a 500."""
+    server.script = [(status, error("response_format.type should be 'text' or 'json_object'")), GOOD]
+    asked = distiller(server)
+    for _ in range(2):
+        assert (await asked.distil(BATCH)).proposal == PROPOSAL
+    kinds = [request["response_format"]["type"] for request in server.requests]
+    assert kinds == ["json_schema", "json_object", "json_object"]
+    assert server.requests[1]["response_format"]["schema"]["type"] == "object"
 
 
 async def test_a_request_that_is_rejected_either_way_counts_as_unusable(server: ScriptedServer) -> None:
@@ -239,7 +252,7 @@ async def test_a_request_that_is_rejected_either_way_counts_as_unusable(server: 
     server.script = [(400, error("hunter2", "invalid_prompt"))]
     problem = await failure(distiller(server))
     assert isinstance(problem, UnusableProposal) and "rejected" in problem.message
-    assert len(server.requests) == 2
+    assert len(server.requests) == 3
 
 
 async def test_a_page_instead_of_an_answer_is_unusable(server: ScriptedServer) -> None:

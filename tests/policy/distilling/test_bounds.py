@@ -18,7 +18,7 @@ SECONDS = 20.0
 ADDED = """
 no longer does not never cannot have has own owns works at lives in allergic to the user s their theirs is will would
 don t doesn use uses play plays speak drink drinks eat eats smoke smokes vape vapes take takes eating smoking kid child
-twin boy girl brother sister son daughter gave up usually them for contact off on grew cancelled assistant
+twin boy girl brother sister son daughter gave up usually them off on grew cancelled from you your
 """
 FIXED = set(ADDED.split())
 ENGLISH = """

@@ -47,7 +47,7 @@ INDIRECT = {
     "Milk doesn't agree with me any more.": ["user · health:milk: Milk doesn't agree with them"],
     "Mornings are not my thing.": ["user · dislikes:mornings: Mornings"],
     "I hate it when people are late.": ["user · dislikes:when_people_late: when people are late"],
-    "User hates it when I use emojis.": ["user · dislikes:when_i_use_emojis: when the assistant uses emojis"],
+    "User hates it when I use emojis.": ["user · dislikes:when_i_use_emojis: when you use emojis"],
     "The meeting bores me. This error annoys me.": [],
 }
 HOME = {
@@ -63,6 +63,12 @@ HOME = {
 IDENTITY = {
     "Born in Lagos but grew up in Peckham.": ["user · from: Lagos", "user · note:grew_up: grew up in Peckham"],
     "myself Rakesh, I am from Pune only": ["user · name: Rakesh", "user · from: Pune"],
+    "Grandma Rosa turns 90 on 3 June.": ["Grandma Rosa · birthday: 3 June"],
+    "I live with our twins, Kaur and Mari": [
+        "user · relationship:kaur: twin Kaur",
+        "user · relationship:mari: twin Mari",
+    ],
+    "I've two brothers.": ["user · relationship:brothers: two brothers"],
     "i have 34 years": ["user · age: 34"],
     "I'm Muslim.": ["user · note:religion: Muslim"],
     "I'm an only child.": ["user · relationship:siblings: only child"],
@@ -72,10 +78,11 @@ IDENTITY = {
     "I'm 1.86 m tall.": ["user · note:height: 1.86 m tall"],
 }
 CONTACTS = {
+    "My personal one is tess@example.net.": ["user · email: tess@example.net"],
     "My phone number changed: it's +43 660 1234567 now.": ["user · phone: +43 660 1234567"],
     "My work address is marco@example.it.": ["user · email: marco@example.it"],
     "The boiler was fixed by Colin from HeatRight (01632 960983).": ["Colin · phone: 01632 960983"],
-    "Best to reach me on Signal.": ["user · prefers:contact: Signal for contact"],
+    "Best to reach me on Signal.": ["user · prefers:contact: Signal"],
 }
 WORK = {
     "I switched jobs, I'm at Siemens now.": ["user · works_at: Siemens"],
@@ -96,6 +103,11 @@ HEALTH = {
     "Doctor says my blood pressure is too high": ["user · health:blood_pressure: blood pressure too high"],
     "Doctor's put me on 5mg of ramipril.": ["user · health:ramipril: on 5mg of ramipril"],
     "I can't have NSAIDs because of my kidneys.": ["user · health:nsaids: cannot have NSAIDs"],
+    "We have a Labrador, Otis, who's afraid of thunder, and a van.": [
+        "user · pet:otis: Labrador Otis",
+        "Otis · dislikes:thunder: afraid of thunder",
+    ],
+    "They use Shopify and want weekly reports.": [],
     "I'm deaf in my left ear.": ["user · health:deaf_left_ear: deaf in their left ear"],
     "I'm off dairy at the moment.": ["user · diet:dairy: off dairy"],
     "I can't do spicy food.": ["user · diet:spicy_food: cannot do spicy food"],
@@ -114,7 +126,7 @@ CHANGED_PLANS = {
 PLANS = {
     "We're flying to Athens on 4 June, back on the 11th.": [
         "user · plan:flying_athens: flying to Athens @2026-06-04",
-        "user · plan:back: back @2026-06-11",
+        "user · plan:back_from_athens: back from Athens @2026-06-11",
     ],
     "I'm off from tomorrow until the 19th": ["user · plan:off_until_19th: off until the 19th @2026-03-05"],
     "I'm training for the Berlin marathon.": ["user · plan:training_berlin_marathon: training for the Berlin marathon"],

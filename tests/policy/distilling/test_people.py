@@ -88,14 +88,15 @@ def test_my_becomes_theirs() -> None:
         ("Talked to Lars and Mette. He works at Novo.", set()),
         ("Bumped into Gordon in Turin. He's a vet.", {"Gordon · works_as: vet"}),
         ("With my dad next summer. he's obsessed with horses", {"user's dad · likes:horses: horses"}),
-        ("My parents moved. My dad remarried, his wife is called Denise.", {"user's dad · relationship:denise: wife Denise"}),
+        ("My dad remarried, his wife is called Denise.", {"user's dad · relationship:denise: wife Denise"}),
         ("He's the user's co-founder. His name is Luca.", set()),
         (
             "User's mother likes old films. He works part-time.",
             {"user's mother · likes:films: old films", "user · habit:work_part_time: works part-time"},
         ),
         ("Mum is 70 and dad is 72. They live in Dundee.", {
-            "user's mum · age: 70", "user's dad · age: 72", "user's mum · lives_in: Dundee", "user's dad · lives_in: Dundee",
+            "user's mum · age: 70", "user's dad · age: 72", "user's mum · lives_in: Dundee",
+            "user's dad · lives_in: Dundee",
         }),
         ("I have a cat called Minka. Reach her at minka@example.org.", {"user · pet:minka: cat Minka"}),
     ],

@@ -29,23 +29,21 @@ RULES = {
     "Whenever I say 'ship it', merge to main.": "Whenever the user says 'ship it', merge to main.",
 }
 RULES |= {
-    "Our commit messages should be in German.": "Our commit messages should be in German.",
-    "I'm colour blind, so charts must not rely on red.": "Charts must not rely on red.",
+    "My commit messages should be in German.": "The user's commit messages should be in German.",
+    "Charts must not rely on red.": "Charts must not rely on red.",
     "Please no recipes with raw eggs.": "No recipes with raw eggs.",
-    "I get seasick, so no boats please.": "No boats.",
+    "No boats please.": "No boats.",
     "For invoices use the template in docs/inv.": "For invoices use the template in docs/inv.",
     "He wants me to ask before renaming anything.": "Ask before renaming anything.",
-    "The user prefers that I explain the trade-offs before writing code.": "Explain the trade-offs before writing code.",
-    "Whenever we add a table, we also add it to the diagram.": "Whenever we add a table, we also add it to the diagram.",
+    "The user prefers that I explain trade-offs before writing code.": "Explain trade-offs before writing code.",
+    "Whenever we add a table, we also test it.": "Whenever we add a table, we also test it.",
     "Don't just keep retrying.": "Don't just keep retrying.",
-    "Divya owns the connectors; ping her before touching them.": "Ping Divya before touching them.",
 }
 NO_RULES = [
     "Someone is allergic to perfume, so please don't recommend any.",
     "ping her before touching the offsets",
     "My flight should be on time.",
     "no problems with the tests please",
-    "For emergencies call my brother Mateus at 555-0142.",
     "Never mind, I figured it out.",
     "Always a pleasure!",
     "Don't worry about it.",
@@ -66,6 +64,21 @@ NO_RULES = [
 def test_a_standing_instruction_is_a_rule(sentence: str) -> None:
     """In the imperative and on its own feet: no please, and the speaker by name."""
     assert [(one.kind, one.content) for one in distil(sentence, NOW)] == [("rule", RULES[sentence])]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Divya leads the team; ping her before touching the offsets.", "Ping Divya before touching the offsets."),
+        ("I'm colour blind, so charts must not rely on red.", "Charts must not rely on red."),
+        ("I get seasick, so no boats please.", "No boats."),
+    ],
+)
+def test_a_rule_stands_on_its_own_beside_what_explains_it(text: str, told: str) -> None:
+    """The reason is a fact, and whoever is to be asked is named."""
+    found = distil(text, NOW)
+    assert [one.content for one in found if one.kind == "rule"] == [told]
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("sentence", NO_RULES)

@@ -90,7 +90,7 @@ class ModelServer:
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
-        # What the server turned out not to take is not tried again.
+        # Once one has worked, those before it are not tried again.
         self._ways = [_Way.SCHEMA, _Way.JSON, _Way.PLAIN] if settings.base_url else [_Way.SCHEMA, _Way.PLAIN]
 
     def model(self) -> Model:
@@ -99,14 +99,16 @@ class ModelServer:
 
     async def ask(self, model: Model, prompt: Prompt, correction: str | None) -> Reply:
         """One answer, or an error that says whether it is worth asking again. Not bounded in time."""
-        for way in list(self._ways):
+        for place, way in enumerate(self._ways):
             try:
-                return await self._ask(model, prompt, correction, way)
+                reply = await self._ask(model, prompt, correction, way)
             except RequestRejected:
                 if way is _Way.PLAIN:
                     raise
-                self._ways.remove(way)
-        raise AssertionError("the plain way is never given up")
+            else:
+                self._ways = self._ways[place:]
+                return reply
+        raise AssertionError("the plain way is the last one")
 
     async def _ask(self, model: Model, prompt: Prompt, correction: str | None, way: "_Way") -> Reply:
         parts = [UserPromptPart(text) for text in (prompt.data, correction) if text]

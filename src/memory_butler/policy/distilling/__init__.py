@@ -87,10 +87,10 @@ def _of_sentence(sentence: Sentence, scene: Scene, now: datetime) -> list[Found]
             return _kept(kept.text, scene, now, span)
         return _task(kept.text, scene, now, span)
     given = rules_in(sentence.text if '"' not in sentence.text else text, scene.speaker)
-    found = [rule(one, span) for one in _standing_alone(given.rules, scene)]
+    found: list[Found] = []
     for piece in given.left:
         found += _facts(_born_elsewhere(_of_piece(without_quotes(piece), scene, now)), span)
-    return found
+    return [rule(one, span) for one in _standing_alone(given.rules, scene)] + found
 
 
 _OF_THEM = re.compile(r"^(\w+ )(him|her)(?= (?:first|before|whenever|when|every|each|if|prior)\b)")

@@ -302,6 +302,13 @@ def _read(who: str, noun: str, text: str) -> list[Draft]:
         return [Draft(who, f"favorite_{thing}", re.sub(r"^(?:an?|the) (?=[a-z])", "", first_piece(text)))]
     if preferred := _PREFERRED.match(noun):
         return [Draft(who, "prefers", first_piece(text), key=preferred["thing"] or preferred["of"])]
+    return _read_otherwise(who, noun, text)
+
+
+def _read_otherwise(who: str, noun: str, text: str) -> list[Draft]:
+    """ "My personal one is tess@example.net", "his English is perfect", "our home is in Bath"."""
+    if noun == "one" or noun.endswith(" one"):
+        return reached(who, text)[:1]
     if noun in LANGUAGES:
         return [Draft(who, "speaks", f"{noun.title()} {first_piece(text)}", key=noun)]
     place = re.match(r"(?:in|near)\s+(?P<v>[A-Z].*)", text) if noun == "home" else None

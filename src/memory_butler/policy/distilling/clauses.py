@@ -172,7 +172,7 @@ def _hard(sign: str) -> bool:
     return sign in (";", "—", "–", "--")
 
 
-_FIRST_PERSON = re.compile(r"(?:\w+ ){0,3}?(?:I|i|we|We|my \w+(?: [A-Z]\w+)? and I)\b")
+_FIRST_PERSON = re.compile(r"(?:\w+ ){0,3}?(?:I|i|we|We|[Tt]hey|my \w+(?: [A-Z]\w+)? and I)\b")
 
 
 def _third_person(text: str) -> bool:
@@ -207,12 +207,9 @@ def _opens_phrase(text: str, third: bool, sign: str) -> bool:
         at = end
     else:
         return False
-    if word in _AUXILIARY or (word, following) in _PHRASES:
-        return True
     base, form = FORMS.get(word, ("", ""))
-    if sign == "and" and _SINCE.match(text):
-        return True
-    if form == "ing" and sign in (",", "") and base in _GOING_ON and following in _ONWARD:
+    onward = form == "ing" and sign in (",", "") and base in _GOING_ON and following in _ONWARD
+    if onward or word in _AUXILIARY or (word, following) in _PHRASES or (sign == "and" and _SINCE.match(text)):
         return True
     agrees = form == ("s" if third else "base")
     if following in ("", ",", "and", "or", ".", ";", "over"):

@@ -137,7 +137,7 @@ def _care(clause: str, scene: Scene) -> list[Draft]:
         return [Draft(scene.author, "health", f"on {what}", key=re.sub(r"^[\d.]+ ?(?:mg|mcg|ml)?(?: of)? ", "", what))]
     match = _REACH_BY.match(clause)
     who = _whom(match["who"], scene) if match else ""
-    return [Draft(who, "prefers", f"{match['v']} for contact", key="contact")] if match and who else []
+    return [Draft(who, "prefers", match["v"], key="contact")] if match and who else []
 
 
 def _whom(word: str, scene: Scene) -> str:

@@ -14,7 +14,7 @@ from memory_butler.policy.distilling.words import LANGUAGES, MARITAL, NATIONALIT
 _NAME = re.compile(rf"(?:called |named )?(?P<v>{NAME})$")
 _CALLED = re.compile(rf"(?:called|named) (?P<v>{NAME})")
 _AGE = re.compile(
-    r"(?:about |around |almost |nearly |now |only |just )?(?:aged? )?(?P<v>(?:(?:1[01]\d|[1-9]?\d)|two|three|four|"
+    r"(?:now |only |just )?(?:aged? )?(?P<v>(?:about |around |almost |nearly )?(?:(?:1[01]\d|[1-9]?\d)|two|three|four|"
     r"five|six|"
     r"seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|"
     r"forty|"

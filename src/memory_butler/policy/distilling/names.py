@@ -16,7 +16,10 @@ from memory_butler.policy.distilling.words import (
 from memory_butler.policy.distilling.world import FAMOUS, NOT_CALLED, ORGANISATIONS, PLACES
 
 PIECE = r"(?:(?:van|von|de|da|del|der|den|di|la|le|bin|al|el|O')[ '])?[A-ZÀ-ÖØ-ÞĀĆČĐĘĞİŁŃŌŚŞŠŪŹŻŽ][\w'-]*(?<!'s)(?<!')"
-TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Doctor|Aunt|Auntie|Uncle|Sister|Father|Coach)\.?[ ]"
+TITLE = (
+    r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Doctor|Aunt|Auntie|Uncle|Sister|Father|Coach|Frau|Herr|Grandma|Grandpa|Granny|"
+    r"Nana)\.?[ ]"
+)
 NAME = rf"(?:{TITLE})?{PIECE}(?:[ -]{PIECE}){{0,2}}"
 _ADJECTIVE = (
     r"(?:(?:older|younger|little|big|elder|eldest|youngest|oldest|middle|twin|best|old|good|close|new|current|"

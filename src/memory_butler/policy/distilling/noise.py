@@ -113,9 +113,7 @@ _OWN_STATEMENT = re.compile(
 )
 
 _NOTES = re.compile(r"(?:^|[.!?:;\n-]\s{0,3}|[a-z] )(?:[Tt]he user|User)\b(?!:)")
-_IN_FIRST_PERSON = re.compile(
-    r"(?:^|[.!?\n]\s{0,3})(?:My|Our|I'm|I am|I live|I work|We live|We're|We are|I've been)\b"
-)
+_IN_FIRST_PERSON = re.compile(r"(?:^|[.!?\n]\s{0,3})(?:My|Our|I'm|I am|I live|I work|We live|We're|We are|I've been)\b")
 _CUSTOMERS = re.compile(
     r"\b(?:an?|my|our|another|this|that|new|with the|the same|potential|big|for the|to the)\s(?:client|customer|"
     r"patient|student|"

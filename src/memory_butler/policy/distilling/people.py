@@ -73,11 +73,11 @@ def people_named(text: str, scene: Scene, *, by_pronoun: bool) -> list[Draft]:
 
 def _relation(match: re.Match[str], scene: Scene) -> list[Draft]:
     role, name = match["role"].lower(), match["name"]
-    if not is_name(name) or role.split()[-1] in PLURAL:
-        return []
-    owner = scene.owner(match["owner"])
+    owner = scene.owner(match["owner"]) if is_name(name) else ""
     if not owner or owner == name or not scene.is_tied(owner):
         return []
+    if role.split()[-1] in PLURAL:
+        return list(_several(match, owner, role, scene).drafts)
     scene.is_a(name, role)
     return [relationship(owner, role, name)]
 
@@ -97,7 +97,8 @@ _USER = re.compile(
     r"(?! (?:id|name|story|stories|data|in|from|with|support|service|was not|not|should|must|may|can)\b)"
 )
 _USER_OWNS = re.compile(
-    r"(?:[Tt]he )?[Uu]ser's (?!(?:a|an|the|not|been|now|currently|also|very|really|going|allergic)\b)"
+    r"(?:[Tt]he )?(?:[Uu]ser|[Cc]lient|[Cc]ustomer|[Cc]aller|[Pp]atient|[Ss]tudent|[Gg]uest)'s "
+    r"(?!(?:a|an|the|not|been|now|currently|also|very|really|going|allergic)\b)"
 )
 _PRONOUN = re.compile(r"(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t)(?=[ ']|$)")
 _RELATIVE = re.compile(
@@ -110,7 +111,7 @@ _PET_OWNED = re.compile(
 )
 _BARE = re.compile(
     rf"(?:(?P<role>(?i:{alternatives(CALLED_SO)}))|(?i:the) (?P<those>(?i:kids|children|twins|baby|little "
-    rf"one)))(?=[ ]|'s[ ])"
+    rf"one)))(?=[ ](?![A-Z])|'s[ ])"
 )
 _NAMED = re.compile(rf"(?P<one>{NAME})(?:,? and (?P<two>{NAME}|I))?(?=[ ]|'(?:s|ll|d)[ ])")
 # "My wife she is not eating pork".

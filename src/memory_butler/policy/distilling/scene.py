@@ -19,8 +19,8 @@ bf hubby bro brother father dad daddy papa son husband boyfriend fiancé uncle n
 granddad grandson ex-husband ex-boyfriend stepfather stepdad stepson stepbrother half-brother father-in-law
 brother-in-law son-in-law godfather godson landlord handyman boy
 """)
-_MR = re.compile(r"(?:Mr|Uncle|Father)\b")
-_MRS = re.compile(r"(?:Mrs|Ms|Aunt|Auntie|Sister)\b")
+_MR = re.compile(r"(?:Mr|Uncle|Father|Herr|Grandpa)\b")
+_MRS = re.compile(r"(?:Mrs|Ms|Aunt|Auntie|Sister|Frau|Grandma|Granny|Nana)\b")
 _MET = re.compile(
     r"\b(?i:met|saw|with|spoke to|talked to|called|rang|phoned|emailed|texted|messaged|ask|asked|introduced|joined by|"
     r"visited|helped|hired|interviewed|bumped into|ran into|"
@@ -45,6 +45,11 @@ _MEETING = re.compile(
 )
 # "He's the user's co-founder": he is not the user.
 _USER_NAMED = re.compile(r"\b[Uu]ser\b(?!')|^(?:The user|User)'s\b")
+# "User said: I live in Rome".
+_QUOTING = re.compile(
+    r"\b[Uu]ser\b[^.:]{0,40}\b(?:said|says|wrote|writes|told me|mentioned|added|replied|answered|typed)\s*:"
+)
+_DESTINATION = re.compile(r"\bto (?P<v>[A-ZÀ-Þ]\w+(?: [A-ZÀ-Þ]\w+)?)")
 _REMEMBERED = 4
 
 
@@ -55,6 +60,7 @@ class Scene:
     speaker: str = USER
     # Notes about "the user" are written by the assistant: what "I" do there tells nothing of the user.
     by_assistant: bool = False
+    is_quoting: bool = False
     # What is told of public people is general knowledge, not the user's world.
     public: bool = False
     customer_is_user: bool = True
@@ -67,6 +73,7 @@ class Scene:
     about_systems: bool = False
     # The day of the last plan of the sentence: "back on the 11th" counts from there.
     day: datetime | None = None
+    destination: str = ""
     # Whose what has changed, when the new value is still to come.
     changed: tuple[str, str] = ("", "")
     pets: set[str] = field(default_factory=set)
@@ -88,7 +95,7 @@ class Scene:
     @property
     def author(self) -> str:
         """Who "I" is; empty where that is the assistant."""
-        return "" if self.by_assistant else self.speaker
+        return "" if self.by_assistant and not self.is_quoting else self.speaker
 
     def begins(self, speaker: str, *, by_assistant: bool) -> None:
         self.speaker = self.last = speaker
@@ -102,16 +109,19 @@ class Scene:
         if self.by_assistant and not self.user_in_third_person:
             self.user_in_third_person = _USER_NAMED.search(text) is not None
         self.is_lost = self.about_systems = False
+        self.is_quoting = self.by_assistant and _QUOTING.search(text) is not None
         if self._subjects:
             others = [who for who in self._subjects if who not in (USER, self.speaker)]
             self._together = tuple(others) if len(others) > 1 else ()
         self._subjects = []
-        self.day = None
+        self.day, self.destination = None, ""
 
     def learns(self, one: Draft) -> None:
         """What was just told may say who somebody is."""
         if one.valid_at is not None:
             self.day = one.valid_at
+            place = _DESTINATION.search(one.content)
+            self.destination = place["v"] if place else ""
         if one.kind == "lives_in":
             self.homes.add(one.subject)
         elif one.kind in ("name", "nickname") and one.subject:

@@ -107,7 +107,8 @@ _BEING: tuple[Reader, ...] = (
 )  # fmt: skip
 _LAST: tuple[Reader, ...] = (health.cannot, belongings.can, events.plans, events.happened, habits.habits)
 _SETTLING: dict[str, tuple[Reader, ...]] = {
-    "turn": (identity.turns,), "pass": (study.graduates,), **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
+    "turn": (identity.turns,), "pass": (study.graduates,),
+    **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
 }  # fmt: skip
 # What is told of these is where it left them, whenever that was.
 _MOVING_ON = frozenset({"move", "relocate", "join", "start", "leave", "quit"})
@@ -173,7 +174,8 @@ def statements(clause: Clause, scene: Scene, now: datetime) -> list[Draft]:
         if found := fixed(text, scene, now):
             return found
     if clause.relative:
-        return _about(Person((scene.person,), 3), text, front, scene, now) if scene.person else []
+        aside = re.split(r",\s+(?:and|or)\s", text, maxsplit=1)[0]
+        return _about(Person((scene.person,), 3), aside, front, scene, now) if scene.person else []
     person = person_at(text, scene)
     found = _about(person, text, front, scene, now) if person else _subjectless(clause, text, front, scene, now)
     return found or _of_things(f"{text} {front}".strip(), scene, now)
@@ -282,6 +284,8 @@ def _subjectless(clause: Clause, text: str, front: str, scene: Scene, now: datet
         scene.is_lost = scene.is_lost or clause.leads
         return []
     found = read(said, now) if clause.leads or not scene.is_lost else []
+    if scene.destination and _BACK.match(clause.text):
+        found = [one._replace(content=f"back from {scene.destination}") for one in found]
     if found and found[0].subject:
         scene.spoken_of(found[0].subject, first_person=said.form != "s" and "self" not in text)
     return found
@@ -360,7 +364,7 @@ def _being(said: Said, now: datetime) -> list[Draft]:
     kinds = {one.kind for one in found}
     for piece in _MORE.split(said.rest)[1:6]:
         other = said._replace(rest=piece, told_by_speaker=False)
-        for reader in (_BEING[:1] if piece.startswith("due ") else _BEING[1:4]):
+        for reader in _BEING[:1] if piece.startswith("due ") else _BEING[1:4]:
             more = [
                 one for one in reader(other, now) if one.kind not in kinds or one.kind in ("health", "diet", "works_as")
             ]

@@ -6,7 +6,6 @@ from datetime import datetime
 from memory_butler.policy.distilling.found import Draft
 from memory_butler.policy.distilling.values import cleaned, first_piece, items, value
 from memory_butler.policy.distilling.verbs import Said
-from memory_butler.policy.distilling.voice import in_third_person
 from memory_butler.policy.distilling.words import spaced
 
 # What somebody likes in passing, about the talk itself, is no taste.
@@ -55,11 +54,16 @@ def likes(said: Said, now: datetime) -> list[Draft]:
 _WHEN = re.compile(r"(?:it )?(?P<v>when (?!this|that|it\b|you\b).{6,80})")
 
 
+# Notes are written by the assistant and read by the assistant: their "I" is "you" to whoever reads them.
+_TO_YOU = {"i": "you", "i'm": "you're", "me": "you", "my": "your"}
+_FROM_ME = re.compile(r"\b(?:I'm|I|me|my)\b")
+
+
 def hates(said: Said, now: datetime) -> list[Draft]:
     if said.tense not in ("present", "perfect") or said.modal or said.negated:
         return []
     if when := _WHEN.match(said.rest):
-        what = when["v"] if said.told_by_speaker else in_third_person(when["v"], "the assistant")
+        what = when["v"] if said.told_by_speaker else _FROM_ME.sub(lambda match: _TO_YOU[match[0].lower()], when["v"])
         return [Draft(said.subject, "dislikes", cleaned(what), key=when["v"])]
     if _PASSING.match(said.rest):
         return []

@@ -49,7 +49,7 @@ prefer submit
 
 
 _SPELT_OTHERWISE = {
-    "has": ("have", "s"), "travelling": ("travel", "ing"), "travelled": ("travel", "past"),
+    "has": ("have", "s"), "'ve": ("have", "base"), "travelling": ("travel", "ing"), "travelled": ("travel", "past"),
     "cancelled": ("cancel", "past"), "cancelling": ("cancel", "ing"),
 }  # fmt: skip
 
