@@ -93,7 +93,7 @@ def _studies(result: Mapping[str, Any]) -> Iterator[tuple[str, Sheet]]:
     yield "signals", _signals(result["ablation"])
     yield "parts", averages_sheet("What each part earns", "ranking", result["ablation"]["rows"])
     yield "diversity", _diversity(result["diversity"])
-    if result["sources"]:
+    if result.get("sources"):
         yield "sources", _sources(result["sources"])
 
 

@@ -308,7 +308,8 @@ async def test_hostile_words_give_no_orders_to_the_terminal(
     """Escape sequences in what a model proposes are not printed."""
     ref = await note(butler, "I work at Acme.")
     bad: dict[str, Any] = {"subject": "us\x1b[31mer", "predicate": "x\x07", "content": "\x1b]0;own\x07", "tags": 5}
-    claude.will(output=envelope(json.dumps({"version": 1, "facts": [{**bad, "evidence": f"episode:{ref}"}, 7]})))
+    good = {"subject": "user", "predicate": "works_at", "content": "Acme", "evidence": [f"episode:{ref}"]}
+    claude.will(output=envelope(json.dumps({"version": 1, "facts": [{**bad, "evidence": f"episode:{ref}"}, 7, good]})))
     done = await terminal(asking(butler, claude))("consolidate", "--dry-run")
     assert done.exit_code == 0
     assert "2 refused" in done.stdout

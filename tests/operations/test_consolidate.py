@@ -1,5 +1,6 @@
 """Consolidation: what a run does to episodes, facts and rules, and what it leaves when it fails."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -315,3 +316,25 @@ async def test_an_agent_consolidates_its_own_backlog_alone(
     assert await consolidate.consolidate(with_distiller(butler, told), agent("garden")) == []
     [done] = await consolidate.consolidate(with_distiller(butler, told), agent("main"))
     assert [line.outcome for line in done.lines] == ["created"]
+
+
+async def test_two_who_decide_at_once_do_not_lose_a_decision(butler: Butler, shard: Caller) -> None:
+    """The second is told that things have changed; nothing is left undecided and unsaid."""
+    (ref,) = await say(butler, "I live in Lisbon. I like tea.")
+    told = Scripted(
+        proposal(
+            facts=[
+                cites(ref, subject="user", predicate="lives_in", content="Lisbon"),
+                cites(ref, subject="user", predicate="likes:tea", content="tea"),
+            ]
+        )
+    )
+    reviewing = with_distiller(butler, told, review=True)
+    [waiting] = await consolidate.consolidate(reviewing, shard)
+    run = str(waiting.run)
+    both = await asyncio.gather(
+        review.decide(reviewing, run, approve=[0]), review.decide(reviewing, run, reject=[1]), return_exceptions=True
+    )
+    assert sorted(type(one).__name__ for one in both) == ["Conflict", "Reviewed"]
+    last = await review.decide(reviewing, run, rest="approved")
+    assert last.run.state == "applied"

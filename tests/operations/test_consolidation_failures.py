@@ -204,7 +204,7 @@ async def test_claims_keep_the_order_of_a_shard(butler: Butler, shard: Caller, c
     assert await claim_batch(butler, shard, "scripted") is None
     clock.move(seconds=601)
     second = await claim_batch(butler, shard, "scripted")
-    assert second and [line.episode.ref for line in second.lines] == [*soon, refs[0]]
+    assert second and [line.episode.ref for line in second.lines] == soon, "a lost batch comes back in smaller parts"
 
 
 async def test_a_run_that_is_stopped_leaves_its_batch_free(butler: Butler, shard: Caller) -> None:

@@ -178,7 +178,14 @@ class _Distilling:
             )
         proposals = await review.runs(opened, caller, only_butler=self.butler, state="waiting")
         if not self.told and not held:
-            self.remarks.append("No episode waits to be distilled.")
+            later = sum((await backlogs(opened, caller, only_butler=self.butler, later=True)).values())
+            tries = "1 episode waits" if later == 1 else f"{later:,} episodes wait"
+            self.remarks.append(
+                f"Nothing to distil now. {tries} for another try after a failure; `memory-butler dead-letters requeue"
+                " REF` does not wait."
+                if later
+                else "No episode waits to be distilled."
+            )
         elif self.told and not held:
             left = sum((await backlogs(opened, caller, only_butler=self.butler)).values())
             self.remarks += [f"{left:,} still wait."] if left else []

@@ -43,8 +43,11 @@ def runs_told(told: Sequence[Told], *, undo: str = "memory-butler undo") -> Rend
         parts += [run_told(report, lines, undo=undo), Text("")]
     if len(told) > 1:
         everything = [line for _, lines in told for line in lines]
-        number = sum(len(report.episodes) for report, _ in told)
-        parts.append(Text(f"{len(told)} runs, {_episodes(number)}: {in_words(everything)}.", style="bold"))
+        number = len({ref for report, _ in told for ref in report.episodes})
+        failed = sum(report.state == "failed" for report, _ in told)
+        came = f"all {failed} failed" if failed == len(told) else in_words(everything)
+        more = f"; {failed} failed" if 0 < failed < len(told) else ""
+        parts.append(Text(f"{len(told)} runs, {_episodes(number)}: {came}{more}.", style="bold"))
     else:
         parts.pop()
     return Group(*parts)

@@ -1,5 +1,6 @@
 """Backlog: the episodes that wait for consolidation, in the order in which they are to be taken."""
 
+from datetime import timedelta
 from typing import NamedTuple
 
 from memory_butler.butler import Butler
@@ -10,6 +11,8 @@ from memory_butler.policy.admission import slug, whole_number
 from memory_butler.store import consolidation, episodes, sweep
 
 MOST = 1_000
+# By then everything that waits for another try is due.
+LATER = timedelta(days=365)
 
 
 class Waiting(NamedTuple):
@@ -31,7 +34,9 @@ async def next_in_line(butler: Butler, caller: Caller | None, shard_butler: str,
     return tuple(Waiting(one.episode, one.first) for one in found)
 
 
-async def backlogs(butler: Butler, caller: Caller | None = None, *, only_butler: str | None = None) -> dict[str, int]:
+async def backlogs(
+    butler: Butler, caller: Caller | None = None, *, only_butler: str | None = None, later: bool = False
+) -> dict[str, int]:
     """The butlers of a tenant with episodes that can be distilled now, and how many; or one that is named."""
     caller = caller or butler.local_caller()
     if caller.principal.role is not Role.ADMIN:
@@ -39,7 +44,7 @@ async def backlogs(butler: Butler, caller: Caller | None = None, *, only_butler:
     wanted = None if only_butler is None else slug(only_butler, "butler")
     async with butler.database.read(caller.principal.tenant) as session:
         names = await sweep.butlers(session)
-        rows = await consolidation.waiting_shards(session, butler.clock(), wanted)
+        rows = await consolidation.waiting_shards(session, butler.clock() + (LATER if later else timedelta()), wanted)
     if wanted is not None and wanted not in names:
         raise NotFound(
             f"There is no butler {wanted!r} that has stored anything.",

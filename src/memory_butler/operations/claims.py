@@ -72,14 +72,13 @@ async def claim_batch(butler: Butler, shard: Caller, distiller: str, *, most: in
 
 async def next_batch(butler: Butler, session: Session, name: str, now: datetime, most: int) -> list[InLine]:
     """The first in line that can go together: what has failed before goes in smaller batches, and by itself at last."""
-    base = butler.settings.consolidation.batch
     eden = butler.settings.lifecycle_of(name).eden
-    line = await episodes.next_in_line(session, name, eden, now, min(base, most))
+    line = await episodes.next_in_line(session, name, eden, now, min(butler.settings.consolidation.batch, most))
     if not line:
         return []
     grade = _grade(line[0])
     together = next((at for at, one in enumerate(line) if _grade(one) != grade), len(line))
-    return line[: min(batch_size(base, grade), together)]
+    return line[: batch_size(together, grade)]
 
 
 def _grade(line: InLine) -> int:

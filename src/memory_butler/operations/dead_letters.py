@@ -66,13 +66,14 @@ async def requeue(
         if going:
             fresh = [one.id for one in going if one.consolidation_status is ConsolidationStatus.CONSOLIDATED]
             await consolidation.drop_keys(session, fresh)
+            await consolidation.drop_losses(session, [one.id for one in going])
             await consolidation.set_status(
                 session, [Verdict(id=one.id, status=ConsolidationStatus.PENDING, attempts=0) for one in going]
             )
             changes = [Change(MemoryType.EPISODE, one.id, "requeued") for one in going]
             await events.record(session, trail(butler, caller, now, grouped=len(changes) > 1), changes)
     if handles and not going and len(left) == 1:
-        raise Conflict(left[0][1], recovery="Look at it with memory_get.")
+        raise Conflict(left[0][1], recovery="`memory-butler dead-letters` lists what was given up.")
     return Requeued(again=tuple(one.ref for one in going), left=tuple(one for one in left if one[1]))
 
 
@@ -80,7 +81,7 @@ def _reason(episode: Episode, *, again: bool) -> str:
     """Why an episode is not requeued; empty if it is."""
     if episode.validity != "active":
         return f"episode:{episode.ref} is {episode.validity}; restore it first."
-    if episode.consolidation_status is ConsolidationStatus.PENDING:
+    if episode.consolidation_status is ConsolidationStatus.PENDING and not episode.consolidation_attempts:
         return f"episode:{episode.ref} waits already."
     if episode.consolidation_status is ConsolidationStatus.CONSOLIDATED and not again:
         return f"episode:{episode.ref} is consolidated; --again has it distilled afresh."

@@ -84,7 +84,7 @@ async def figures(session: Session, now: datetime, only_butler: str | None) -> d
         "items_per_episode": round(stored / done, 2) if done else None,
         "items": _by(outcomes, "outcome", state="applied"),
         "refused": _by(outcomes, "reason", state="refused"),
-        "awaiting_review": sum(row["items"] for row in outcomes if row["state"] in ("proposed", "approved")),
+        "awaiting_review": sum(row["items"] for row in outcomes if row["state"] == "proposed"),
         "tokens": sum(row["input_tokens"] + row["output_tokens"] for row in states),
         "dollars": round(sum(row["cost_microdollars"] for row in states) / 1e6, 4),
         "by_distiller": _by(states, "distiller", of="runs"),

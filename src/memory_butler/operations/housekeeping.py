@@ -23,12 +23,14 @@ async def cleanup(butler: Butler, shard: Caller) -> dict[str, Any]:
         distilled = await consolidation.drop_old_runs(
             session, shard.principal.butler, butler.clock() - RUNS_KEPT, BATCH
         )
+        keys = await consolidation.drop_needless_keys(session, 10 * BATCH)
     async with butler.database.aside() as session:
         jobs = await queue.drop_finished(session, JOBS_KEPT_DAYS, BATCH)
         workers = await queue.drop_workers(session, WORKERS_KEPT_DAYS)
     report: dict[str, Any] = {
         "runs": runs,
         "consolidation_runs": distilled,
+        "distilled_keys": keys,
         "queue_jobs": jobs,
         "workers": workers,
         "scratch_schemas": 0,

@@ -90,14 +90,18 @@ async def decide(
         work = await prepared(butler, batch, approved)
     now = butler.clock()
     async with butler.database.write(caller.principal.tenant, now, refs=len(approved)) as session:
+        if await consolidation.items(session, wanted) != rows:
+            raise Conflict(
+                "Somebody else has decided on this proposal in the meantime.", recovery="Look at it again, then decide."
+            )
         for state in ("approved", "rejected"):
             places = [place for place, decided in decisions.items() if decided == state]
-            if places and await consolidation.decide_items(session, wanted, places, state) != set(places):
-                raise Conflict("The proposal was decided on by somebody else in the meantime.")
+            if places:
+                await consolidation.decide_items(session, wanted, places, state)
         if work is not None:
             ends_as = "applied" if approved else "rejected"
             if not await consolidation.finish(session, wanted, ends_as, now, from_state="waiting"):
-                raise Conflict("The proposal was decided on by somebody else in the meantime.")
+                raise Conflict("Somebody else has decided on this proposal in the meantime.")
             done = await finish_batch(butler, session, marks_of(butler, shard, now, wanted), work)
             await consolidation.put_items(session, wanted, done.rows())
         await session.send("database.register_butler", butler=seen.run.butler, now=now)

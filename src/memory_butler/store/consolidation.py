@@ -84,10 +84,6 @@ async def claim(session: Session, **given: Any) -> None:
     await session.send("consolidation.claim", **given)
 
 
-async def extend(session: Session, run: UUID, lease_until: datetime) -> bool:
-    return await session.one("consolidation.extend", run=run, lease_until=lease_until) is not None
-
-
 async def finish(
     session: Session,
     run: UUID,
@@ -133,9 +129,8 @@ async def put_items(session: Session, run: UUID, items: Sequence[dict[str, Any]]
         await session.send("consolidation.put_items", run=run, items=Jsonb(items, dumps=_dumps))
 
 
-async def decide_items(session: Session, run: UUID, places: Collection[int], state: str) -> set[int]:
-    rows = await session.all("consolidation.decide_items", run=run, places=sorted(places), state=state)
-    return {row["place"] for row in rows}
+async def decide_items(session: Session, run: UUID, places: Collection[int], state: str) -> None:
+    await session.send("consolidation.decide_items", run=run, places=sorted(places), state=state)
 
 
 async def items(session: Session, run: UUID) -> list[Row]:
@@ -153,6 +148,16 @@ async def keep_keys(session: Session, run: UUID, keys: Collection[tuple[UUID, by
 
 async def drop_keys(session: Session, episodes: Sequence[UUID]) -> None:
     await session.send("consolidation.drop_keys", episodes=list(episodes))
+
+
+async def drop_losses(session: Session, episodes: Sequence[UUID]) -> None:
+    """Forget which lost workers had these episodes."""
+    await session.send("consolidation.drop_losses", episodes=list(episodes))
+
+
+async def drop_needless_keys(session: Session, limit: int) -> int:
+    """Forget what was distilled from episodes that are gone."""
+    return len(await session.all("consolidation.drop_needless_keys", limit=limit))
 
 
 async def set_status(session: Session, verdicts: Sequence[Verdict]) -> None:

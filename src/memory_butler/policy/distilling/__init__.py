@@ -17,6 +17,8 @@ from memory_butler.policy.distilling.instructions import recurs, rules_in
 from memory_butler.policy.distilling.noise import (
     asks,
     before_the_question,
+    gives_orders_to_the_reader,
+    hands_over_secrets,
     is_about_the_user,
     is_commission,
     is_fiction,
@@ -67,7 +69,8 @@ def distil(content: str, observed_at: datetime) -> list[Found]:
                 handed_over = bool(_HANDED_OVER.search(sentence.text))
             elif not is_fiction(sentence.text):
                 found += _of_sentence(sentence, scene, observed_at)
-    return settled(found)
+    obeyed = not gives_orders_to_the_reader(content)
+    return settled([one for one in found if one.kind != "rule" or (obeyed and not hands_over_secrets(one.content))])
 
 
 def _of_sentence(sentence: Sentence, scene: Scene, now: datetime) -> list[Found]:

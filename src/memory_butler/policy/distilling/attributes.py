@@ -205,7 +205,8 @@ def reached(who: str, text: str) -> list[Draft]:
 
 def _roles(clause: str, scene: Scene) -> list[Draft]:
     """Somebody's relation by name: "my manager is Priya", "Priya is my manager"."""
-    if ROLE_WORDS.isdisjoint(words_in(clause.replace("'s", ""))):
+    spoken = words_in(clause.replace("'s", ""))
+    if ROLE_WORDS.isdisjoint(spoken) or not {"favorite", "favourite"}.isdisjoint(spoken):
         return []
     if match := _IS_MY.match(clause):
         owner = scene.owner(match["owner"])

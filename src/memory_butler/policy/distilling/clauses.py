@@ -126,9 +126,14 @@ def without_openers(text: str) -> str:
     return text
 
 
+_AND_ALLERGIC = re.compile(r",? and (?=(?:also |severely |mildly |highly |very )?allergic to\b)", re.IGNORECASE)
+
+
 def clauses(sentence: str) -> list[Clause]:
     """The statements of a sentence in order, without those under an "if" and those that are only considered."""
     text = without_openers(_BRACKETED.sub("", sentence) if "(" in sentence or "[" in sentence else sentence)
+    # What somebody is allergic to is a list of its own, whatever else they are.
+    text = _AND_ALLERGIC.sub("; ", text) if "allergic" in text else text
     found: list[Clause] = []
     conditional = _first_word(text) in _IFS and bool(_IF.match(text))
     for piece, mark, leads, relative in _pieces(text):

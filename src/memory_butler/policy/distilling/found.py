@@ -143,6 +143,9 @@ def settled(found: list[Found]) -> list[Found]:
     """Each thing once; where an episode corrects itself, the last word on a property stands."""
     last: dict[tuple[object, ...], Found] = {}
     for one in found:
+        if one.predicate.startswith("relationship") and one.content.lower().startswith(("favorite ", "favourite ")):
+            # A favourite editor is a program as likely as not.
+            continue
         if one.kind == "rule":
             key: tuple[object, ...] = ("rule", one.content.casefold())
         elif one.valid_at is None:

@@ -199,3 +199,25 @@ def without_quotes(sentence: str) -> str:
         return sentence
     blanked = _QUOTED.sub(lambda match: match[0] if len(match[0].split()) <= 2 else " " * len(match[0]), sentence)
     return _LEFT_OPEN.sub("", blanked) if blanked.count('"') % 2 else blanked
+
+
+# Text that gives orders to whoever reads it, and rules that would hand secrets over.
+_INJECTED = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|guidelines|guardrails)\b"
+    r"|\byou are now\b|\bsystem prompt\b|\bdeveloper mode\b",
+    re.IGNORECASE,
+)
+_HANDS_OVER = re.compile(
+    r"\b(?:send|post|forward|upload|email|mail|share|give|reveal|leak|copy|exfiltrate|transmit|transfer|wire)\b[^.!?\n]{0,80}"
+    r"\b(?:passwords?|passphrases?|secrets?|credentials?|tokens?|(?:api )?keys|money|funds|all (?:the )?data)\b",
+    re.IGNORECASE,
+)
+
+
+def gives_orders_to_the_reader(text: str) -> bool:
+    """Does it try to tell a language model what to do? Nothing in it is a rule then."""
+    return bool(_INJECTED.search(text))
+
+
+def hands_over_secrets(rule: str) -> bool:
+    return bool(_HANDS_OVER.search(rule)) and not re.match(r"(?:never|don't|do not|avoid|no)\b", rule, re.IGNORECASE)

@@ -21,6 +21,7 @@ def worded(text: str, speaker: str) -> str:
     text = re.sub(r",?\s+(?:please|pls|thanks|thank you|ok|okay)\s*$|(?<=,)\s+please\b", "", text, flags=re.I)
     text = in_third_person(text, speaker)
     text = re.sub(r"\s+", " ", text).strip(" ,;:–—-")[:RULE_CHARACTERS]
+    text = re.sub(r"^(never|always|not) to ", r"\1 ", text, flags=re.I)
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")
 
 

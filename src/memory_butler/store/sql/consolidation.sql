@@ -35,12 +35,6 @@ WITH run AS (
 INSERT INTO {schema}.consolidation_episodes (tenant_id, run_id, episode_id, place)
 SELECT %(tenant)s, %(run)s, b.id, b.place FROM unnest(%(episodes)s::uuid[]) WITH ORDINALITY AS b (id, place);
 
--- name: extend
--- A claim is held on to, if it is still held.
-UPDATE {schema}.consolidation_runs SET lease_until = %(lease_until)s
-WHERE tenant_id = %(tenant)s AND id = %(run)s AND state = 'claimed'
-RETURNING id;
-
 -- name: finish
 -- The run ends or waits for a decision, if it is still in the state that it is thought to be in.
 UPDATE {schema}.consolidation_runs
@@ -83,8 +77,7 @@ SET state = EXCLUDED.state, reason = EXCLUDED.reason, said = EXCLUDED.said, outc
 -- name: decide_items
 -- A person's decision about items that await one.
 UPDATE {schema}.consolidation_items SET state = %(state)s
-WHERE tenant_id = %(tenant)s AND run_id = %(run)s AND place = ANY(%(places)s) AND state IN ('proposed', 'approved', 'rejected')
-RETURNING place;
+WHERE tenant_id = %(tenant)s AND run_id = %(run)s AND place = ANY(%(places)s) AND state IN ('proposed', 'approved', 'rejected');
 
 -- name: items
 -- What a run proposed, in its order.
@@ -106,6 +99,22 @@ ON CONFLICT DO NOTHING;
 -- name: drop_keys
 -- These episodes may be distilled afresh.
 DELETE FROM {schema}.distilled_keys WHERE tenant_id = %(tenant)s AND episode_id = ANY(%(episodes)s);
+
+-- name: drop_losses
+-- Which lost workers had these episodes is forgotten: they begin anew.
+DELETE FROM {schema}.consolidation_episodes b USING {schema}.consolidation_runs r
+WHERE b.tenant_id = %(tenant)s AND b.episode_id = ANY(%(episodes)s)
+    AND r.tenant_id = b.tenant_id AND r.id = b.run_id AND r.state = 'lost';
+
+-- name: drop_needless_keys
+-- What was distilled from episodes that are gone need not be recognised again.
+DELETE FROM {schema}.distilled_keys
+WHERE tenant_id = %(tenant)s AND (episode_id, key) IN (
+    SELECT k.episode_id, k.key FROM {schema}.distilled_keys k
+    WHERE k.tenant_id = %(tenant)s
+        AND NOT EXISTS (SELECT FROM {schema}.episodes e WHERE e.tenant_id = k.tenant_id AND e.id = k.episode_id)
+    LIMIT %(limit)s)
+RETURNING key;
 
 -- name: set_status
 -- What consolidation made of episodes that wait for it.
