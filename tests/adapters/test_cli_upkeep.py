@@ -1,49 +1,23 @@
 """The sweep at the terminal: a table for a person, JSON for a program, and one block where it cannot be done."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
-from memory_butler.adapters import logs
-from memory_butler.adapters.cli import app
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
 from memory_butler.models import NewFact, NewRule
 from memory_butler.operations import remember, upkeep
-from memory_butler.store.database import Database
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command on the test's own store, by its clock; in a thread, as a command brings its own event loop."""
-
-    @asynccontextmanager
-    async def open_ours(settings: object) -> AsyncIterator[Butler]:
-        database = Database.from_settings(butler.settings)
-        try:
-            await database.open()
-            yield replace(butler, database=database)
-        finally:
-            await database.close()
-
-    monkeypatch.setattr("memory_butler.butler.open_butler", open_ours)
-    monkeypatch.setattr(logs, "configure_logging", lambda settings: None)
-    monkeypatch.setenv("MEMORY_BUTLER_HOME", str(butler.settings.home))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    async def call(*command: str) -> Result:
-        return await asyncio.to_thread(CliRunner().invoke, app, [*command], catch_exceptions=True)
-
-    return call
+def run(butler: Butler, terminal: Callable[[Butler], Run]) -> Run:
+    """Run a command on the test's own store."""
+    return terminal(butler)
 
 
 async def _store(butler: Butler, clock: Any) -> None:
