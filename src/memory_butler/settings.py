@@ -267,7 +267,7 @@ class IvfflatSettings(Group):
         None,
         ge=1,
         le=32_768,
-        description="Lists a search looks into first; unset: one and a half times the square root of the lists.",
+        description="Lists a search looks into first; unset: three times the square root of the lists.",
     )
 
 

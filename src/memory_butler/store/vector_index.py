@@ -117,7 +117,7 @@ async def find_near(database: Database, session: Session, params: Params) -> Non
         scan_share=rules.scan_share,
         candidates=params["candidates"],
     )
-    await session.send("vector_index.near", **{"with_hidden": False, **params})
+    await session.send("vector_index.near", **{"with_hidden": False, "scan_share": rules.scan_share, **params})
 
 
 def digest_of(tenant: str) -> str:

@@ -14,7 +14,7 @@ left(encode(sha256(convert_to(%(tenant)s, 'UTF8')), 'hex'), 24)
 
 -- part: ready
 -- The tenant's indexes that can be used, with the type of memory each is for.
-SELECT split_part(c.relname, '_', 3) AS memory_type, c.reltuples, o.lists
+SELECT split_part(c.relname, '_', 3) AS memory_type, c.reltuples AS rows, o.lists
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 CROSS JOIN LATERAL (SELECT max(option_value::int) FILTER (WHERE option_name = 'lists') AS lists
@@ -24,6 +24,10 @@ WHERE i.indisvalid AND i.indexrelid IN (
     to_regclass('{schema}.passages_near_rule_' || {digest}),
     to_regclass('{schema}.passages_near_episode_' || {digest}))
 
+-- part: walk
+-- How many passages an HNSW index may walk past before the list it gives is no longer trusted.
+greatest(8 * %(candidates)s::int, ceil(%(scan_share)s::float8 * r.rows)::int)
+
 -- name: prepare
 -- Set how the tenant's indexes are read, and that the next statement is planned for this very tenant: an index for one
 -- tenant is no use to a plan that is to serve all of them. In that statement only an index may bring passages in order.
@@ -32,42 +36,47 @@ SELECT
     set_config('enable_sort', 'off', true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true),
     set_config('hnsw.ef_search', %(ef_search)s::int::text, true),
-    set_config('hnsw.max_scan_tuples',
-        greatest(8 * %(candidates)s::int, ceil(%(scan_share)s::float8 * r.rows)::int)::text, true),
+    set_config('hnsw.max_scan_tuples', ({walk})::text, true),
     set_config('ivfflat.iterative_scan', 'relaxed_order', true),
     set_config('ivfflat.probes', r.probes::text, true),
     set_config('ivfflat.max_probes',
         least(32768, greatest(2 * r.probes, ceil(%(scan_share)s::float8 * r.lists)::int))::text, true)
 FROM (
-    SELECT max(reltuples) AS rows, max(lists) AS lists,
-        coalesce(%(probes)s::int, ceil(1.5 * sqrt(max(lists)))::int, 1) AS probes
+    SELECT max(rows) AS rows, max(lists) AS lists,
+        coalesce(%(probes)s::int, ceil(3 * sqrt(max(lists)))::int, 1) AS probes
     FROM ({ready}) indexes
     HAVING count(*) > 0
 ) r;
 
 -- part: facts_in_order
 -- The facts next to the question, as the index gives their passages: a walk that ends when enough are found.
-SELECT p.memory_id AS id, p.embedding
+SELECT p.memory_id AS id, p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked) AS distance,
+    row_number() OVER () AS place
 FROM {schema}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
     AND p.embedding_version = %(embedding_version)s
     AND EXISTS (SELECT FROM ready WHERE memory_type = 'fact')
+ORDER BY p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
 
 -- part: rules_in_order
 -- The rules next to the question, as the index gives their passages: a walk that ends when enough are found.
-SELECT p.memory_id AS id, p.embedding
+SELECT p.memory_id AS id, p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked) AS distance,
+    row_number() OVER () AS place
 FROM {schema}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
     AND p.embedding_version = %(embedding_version)s
     AND EXISTS (SELECT FROM ready WHERE memory_type = 'rule')
+ORDER BY p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
 
 -- part: episodes_in_order
 -- The episodes next to the question, as the index gives their passages: a walk that ends when enough are found.
-SELECT p.memory_id AS id, p.embedding
+SELECT p.memory_id AS id, p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked) AS distance,
+    row_number() OVER () AS place
 FROM {schema}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
     AND p.embedding_version = %(embedding_version)s
     AND EXISTS (SELECT FROM ready WHERE memory_type = 'episode')
+ORDER BY p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
 
 -- name: near
 -- Where the tenant has an index: the nearest memories that the caller may see, left in a setting of this transaction for
@@ -78,60 +87,68 @@ WITH asked AS MATERIALIZED (
 ), ready AS MATERIALIZED (
     {ready}
 ), found AS MATERIALIZED (
-    (SELECT 'fact' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, false AS ahead
+    (SELECT 'fact' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
+        max(w.place) AS place, false AS ahead
     FROM (
-        SELECT n.id, -(n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)) AS nearness
+        SELECT n.id, n.place, -n.distance AS nearness
         FROM ({facts_in_order}) n
         {search_index.seen_fact}
-        ORDER BY n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+        ORDER BY n.distance
         LIMIT 2 * %(candidates)s
     ) w
     GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT 'rule' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, false AS ahead
+    (SELECT 'rule' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
+        max(w.place) AS place, false AS ahead
     FROM (
-        SELECT n.id, -(n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)) AS nearness
+        SELECT n.id, n.place, -n.distance AS nearness
         FROM ({rules_in_order}) n
         {search_index.seen_rule}
-        ORDER BY n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+        ORDER BY n.distance
         LIMIT 2 * %(candidates)s
     ) w
     GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT 'episode' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, false AS ahead
+    (SELECT 'episode' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
+        max(w.place) AS place, false AS ahead
     FROM (
-        SELECT n.id, -(n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)) AS nearness
+        SELECT n.id, n.place, -n.distance AS nearness
         FROM ({episodes_in_order}) n
         {search_index.seen_episode}
-        ORDER BY n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+        ORDER BY n.distance
         LIMIT 2 * %(candidates)s
     ) w
     GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT 'fact' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, true AS ahead
+    (SELECT 'fact' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
+        max(w.place) AS place, true AS ahead
     FROM (
-        SELECT n.id, -(n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)) AS nearness
+        SELECT n.id, n.place, -n.distance AS nearness
         FROM ({facts_in_order}) n
         WHERE %(with_hidden)s
-        ORDER BY n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+        ORDER BY n.distance
         LIMIT %(candidates)s
     ) w
     GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
     UNION ALL
-    (SELECT 'rule' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, true AS ahead
+    (SELECT 'rule' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
+        max(w.place) AS place, true AS ahead
     FROM (
-        SELECT n.id, -(n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)) AS nearness
+        SELECT n.id, n.place, -n.distance AS nearness
         FROM ({rules_in_order}) n
         WHERE %(with_hidden)s
-        ORDER BY n.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+        ORDER BY n.distance
         LIMIT %(candidates)s
     ) w
     GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
 ), full_lists AS (
-    SELECT memory_type FROM found WHERE NOT ahead GROUP BY memory_type HAVING count(*) >= %(candidates)s
+    -- Past what it was to walk, an HNSW index empties its pockets: what it then gives is no longer the nearest.
+    SELECT f.memory_type FROM found f JOIN ready r USING (memory_type) WHERE NOT f.ahead
+        AND (r.lists IS NOT NULL OR f.place <= {walk})
+    GROUP BY f.memory_type HAVING count(*) >= %(candidates)s
 )
 SELECT
-    set_config('memory_butler.near', coalesce(jsonb_agg(to_jsonb(f)), '[]')::text, true),
+    set_config('memory_butler.near', coalesce(jsonb_agg(to_jsonb(f) - 'place'), '[]')::text, true),
     -- The search itself has a plan for all tenants.
     set_config('plan_cache_mode', 'force_generic_plan', true),
     set_config('enable_sort', 'on', true)
