@@ -103,7 +103,7 @@ async def _rows_fetched(butler: Butler, tenant: str) -> int:
     question = Question(query=QUESTION, types=tuple(MemoryType), butler=BUTLER)
     longest = brief.candidates_for(butler.settings.retrieval.candidates, butler.settings.briefing.token_budget)
     found = await find.find(butler, caller, question, longest_list=longest, with_hidden=True)
-    return len(found.ranked) + sum(found.hidden.values())
+    return len(found.found.hits) + sum(found.hidden.values())
 
 
 async def cached_latencies(bench: Bench) -> None:

@@ -100,7 +100,7 @@ async def test_a_read_is_one_round_trip(settings: Settings, server: EmbeddedPost
         async def ask() -> int:
             before = wire.round_trips
             if read == "search":
-                question = admit_question(Question(query="green tea"))
+                question = admit_question(Question(query="green tea", min_relevance=0))
                 assert len((await find.find(butler, butler.local_caller(), question)).ranked) == 30
             else:
                 built = await brief.brief(butler, BriefRequest(trigger_prompt="green tea", butler="main"))

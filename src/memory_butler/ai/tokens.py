@@ -17,6 +17,7 @@ from memory_butler.errors import InvalidInput, TargetUnavailable
 
 DEFAULT_SPEC = "wordpiece"
 CACHED_WORDS = 65_536
+CACHED_LINES = 16_384
 TIKTOKEN_PREFIX = "tiktoken:"
 MAX_WORD_CHARACTERS = 100
 
@@ -55,15 +56,19 @@ class TokenizerCounter:
             # WordPiece calls any word above 100 characters one unknown token: a pasted blob would be free of charge.
             parts = [self._tokenizer.pre_tokenizer, FixedLength(length=MAX_WORD_CHARACTERS)]
             # BERT's own splitting never joins what a space or a line break parts, so words can be counted one by one,
-            # and most of them are counted once for all.
+            # and most of them are counted once for all; so are the lines of briefings, which come again and again.
             self._words_stand_alone = isinstance(self._tokenizer.pre_tokenizer, BertPreTokenizer)
             self._tokenizer.pre_tokenizer = Sequence(parts)
         self._count_word = lru_cache(CACHED_WORDS)(self._count_whole)
+        self._count_line = lru_cache(CACHED_LINES)(self._count_words)
 
     def count(self, text: str) -> int:
         if not self._words_stand_alone:
             return self._count_whole(text)
-        return sum(map(self._count_word, text.replace("\n", " ").split(" ")))
+        return sum(map(self._count_line, text.split("\n")))
+
+    def _count_words(self, line: str) -> int:
+        return sum(map(self._count_word, line.split(" ")))
 
     def _count_whole(self, text: str) -> int:
         if not text:

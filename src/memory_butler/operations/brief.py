@@ -17,7 +17,9 @@ async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = N
     return written(found, frame)
 
 
-async def gather(butler: Butler, request: BriefRequest, caller: Caller) -> tuple[Findings, Frame]:
+async def gather(
+    butler: Butler, request: BriefRequest, caller: Caller, *, with_irrelevant: bool = False
+) -> tuple[Findings, Frame]:
     """What a briefing could say, and what it must fit into."""
     settings = butler.settings.briefing
     question = Question(
@@ -25,7 +27,9 @@ async def gather(butler: Butler, request: BriefRequest, caller: Caller) -> tuple
     )
     budget = settings.token_budget if request.token_budget is None else request.token_budget
     longest = candidates_for(butler.settings.retrieval.candidates, budget)
-    found = await find(butler, caller, question, longest_list=longest, with_hidden=True)
+    found = await find(
+        butler, caller, question, longest_list=longest, with_hidden=True, with_irrelevant=with_irrelevant
+    )
     frame = Frame(
         token_budget=budget,
         quotas={

@@ -32,7 +32,7 @@ async def explain(
     types = admit_question(replace(question, tier=None)).types
     question = admit_question(question)
     memory = await _named(butler, caller, handle)
-    found = await find(butler, caller, question)
+    found = await find(butler, caller, question, with_irrelevant=True)
     told = explained(await _case(butler, caller, memory, question, found, types=types))
     if token_budget is None:
         return told
@@ -44,7 +44,7 @@ async def _briefing(
 ) -> BriefingPart:
     whose = question.butler or caller.principal.butler
     request = admit_brief(BriefRequest(trigger_prompt=question.query, butler=whose, token_budget=token_budget))
-    found, frame = await gather(butler, request, caller)
+    found, frame = await gather(butler, request, caller, with_irrelevant=True)
     asked = Question(query=request.trigger_prompt, butler=request.butler)
     case = await _case(butler, caller, memory, asked, found, types=tuple(MemoryType))
     return briefed(case, written(found, frame))

@@ -24,7 +24,7 @@ GUESSES_KEPT = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Every candidate, best first, with what the question was taken to mean and what the search had to do without."""
+    """The candidates, best first, with what the question was taken to mean and what the search had to do without."""
 
     ranked: list[Ranked]
     asking: Asking
@@ -62,9 +62,15 @@ _guesses = NameGuesses()
 
 
 async def find(
-    butler: Butler, caller: Caller, question: Question, *, longest_list: int | None = None, with_hidden: bool = False
+    butler: Butler,
+    caller: Caller,
+    question: Question,
+    *,
+    longest_list: int | None = None,
+    with_hidden: bool = False,
+    with_irrelevant: bool = False,
 ) -> Findings:
-    """Everything that comes into question, ranked.
+    """Everything that comes into question, ranked; on request also what is not relevant enough to be returned.
 
     Names are left out of what is compared, and only the store knows which words are names. So they are guessed, the
     store says with its answer what they are, and only if the guess changed the question is it asked again.
@@ -86,11 +92,13 @@ async def find(
     is_unheard = bool(got.found.unheard) and not got.found.loose_names
     asking = replace(asking, is_unheard=is_unheard, memories=got.found.memories)
     looked, missed = await _second_look(butler, asking, got, mode, rules)
+    min_relevance = _least(butler.settings.retrieval, question, probe, asking)
+    least = 0.0 if with_irrelevant else min_relevance
     return Findings(
-        ranked=rank(got.found.hits, asking, mode, rules, now, second_look=looked),
+        ranked=rank(got.found.hits, asking, mode, rules, now, second_look=looked, least=least),
         asking=asking,
         probe=probe,
-        min_relevance=_least(butler.settings.retrieval, question, probe, asking),
+        min_relevance=min_relevance,
         found=got.found,
         second_look=looked,
         hidden=got.found.hidden,

@@ -75,8 +75,10 @@ def rank(
     now: datetime,
     *,
     second_look: Sequence[float | None] | None = None,
+    least: float = 0.0,
 ) -> list[Ranked]:
-    """Every candidate with its score and the parts of it, best first. `second_look` has a cross-encoder's scores."""
+    """Every candidate that is relevant enough with its score and the parts of it, best first. `second_look` has a
+    cross-encoder's scores."""
     lists = fuse(hits, mode, rules)
     votes = [judge.vote(signals) for signals in judge.signals_of(hits, asking)]
     best = max((vote for vote, place in zip(votes, lists.fused, strict=True) if place), default=0.0)
@@ -85,8 +87,10 @@ def rank(
     most = judge.relevance(best, best, asking)
     ranked = []
     for at, (hit, place) in enumerate(zip(hits, places, strict=True)):
-        if place is not None:
-            likely = judge.relevance(votes[at], best, asking)
+        if place is None:
+            continue
+        likely = round(judge.relevance(votes[at], best, asking), DIGITS)
+        if likely >= least:
             fit = likely / most if by_votes else _fit_of_place(place, len(hits))
             ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
     return sorted(ranked, key=lambda r: (-r.parts.score, -r.hit.created_at.timestamp(), r.hit.id))
@@ -152,7 +156,7 @@ def _parts(
     return ScoreParts(
         score=round(score, DIGITS),
         fit=round(fit, DIGITS),
-        relevance=round(relevance, DIGITS),
+        relevance=relevance,
         importance=importance,
         recency=round(recency, DIGITS),
         effective_confidence=round(confidence, DIGITS),

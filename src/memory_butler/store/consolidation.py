@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -37,6 +37,16 @@ class Run:
     output_tokens: int
     cost_microdollars: int
     request_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """How much of what a run changed was taken back, by whom and when last."""
+
+    changes: int
+    undone: int
+    undone_at: datetime
+    undone_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +94,11 @@ async def claim(session: Session, **given: Any) -> None:
     await session.send("consolidation.claim", **given)
 
 
+async def account(session: Session, usage: Usage, **given: Any) -> None:
+    """Put on record what a dry run cost."""
+    await session.send("consolidation.account", **asdict(usage), **given)
+
+
 async def finish(
     session: Session,
     run: UUID,
@@ -112,6 +127,12 @@ async def finish(
 async def get(session: Session, run: UUID) -> Run | None:
     row = await session.one("consolidation.get", run=run)
     return Run(**row) if row else None
+
+
+async def undone(session: Session, run: UUID) -> Undone | None:
+    """Whether a run was taken back; None if nothing of it is."""
+    row = await session.one("consolidation.undone", run=run)
+    return Undone(**row) if row and row["undone"] else None
 
 
 async def runs(session: Session, *, butler: str | None, state: str | None, limit: int) -> list[Run]:
@@ -191,6 +212,11 @@ async def alike(
         limit=MOST_ALIKE,
     )
     return [KnownFact(*row) for row in await cursor.fetchall()]
+
+
+async def told(session: Session, facts: Collection[UUID]) -> list[Row]:
+    """When facts were stored, and when their episodes told them last."""
+    return await session.all("consolidation.told", ids=sorted(facts)) if facts else []
 
 
 async def rules_in(session: Session, scopes: Sequence[str], hashes: Collection[bytes]) -> list[KnownRule]:

@@ -35,6 +35,13 @@ WITH run AS (
 INSERT INTO {schema}.consolidation_episodes (tenant_id, run_id, episode_id, place)
 SELECT %(tenant)s, %(run)s, b.id, b.place FROM unnest(%(episodes)s::uuid[]) WITH ORDINALITY AS b (id, place);
 
+-- name: account
+-- What a dry run cost. It had no claim, and holds no episode.
+INSERT INTO {schema}.consolidation_runs (tenant_id, id, butler, distiller, state, claimed_at, lease_until, finished_at,
+    error, episodes, input_tokens, output_tokens, cost_microdollars, request_id)
+VALUES (%(tenant)s, %(run)s, %(butler)s, %(distiller)s, 'rehearsed', %(now)s, %(now)s, %(now)s, %(error)s, %(episodes)s,
+    %(input_tokens)s, %(output_tokens)s, %(cost_microdollars)s, %(request_id)s);
+
 -- name: finish
 -- The run ends or waits for a decision, if it is still in the state that it is thought to be in.
 UPDATE {schema}.consolidation_runs
@@ -54,6 +61,15 @@ SELECT * FROM {schema}.consolidation_runs
 WHERE tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR butler = %(butler)s)
     AND (%(state)s::text IS NULL OR state = %(state)s)
 ORDER BY claimed_at DESC, id DESC LIMIT %(limit)s;
+
+-- name: undone
+-- How many of a run's changes there were and how many are undone, with who undid the last of them, and when.
+SELECT count(DISTINCT e.id) AS changes, count(DISTINCT u.undoes) AS undone, max(u.occurred_at) AS undone_at,
+    (array_agg(u.actor ORDER BY u.seq DESC) FILTER (WHERE u.seq IS NOT NULL))[1] AS undone_by
+FROM {schema}.memory_events e
+LEFT JOIN {schema}.memory_events u ON u.tenant_id = e.tenant_id AND u.undoes = e.id
+    AND NOT {schema}.is_undone(u.tenant_id, u.id)
+WHERE e.tenant_id = %(tenant)s AND e.group_id = %(run)s;
 
 -- name: batch
 -- The episodes of a run that are still there, in their order.
@@ -145,6 +161,17 @@ JOIN unnest(%(subjects)s::text[], %(classes)s::text[]) AS w (subject, class)
 WHERE f.tenant_id = %(tenant)s AND f.scope = ANY(%(scopes)s::text[]) AND f.validity IN ('active', 'fading')
 ORDER BY f.predicate = ANY(%(predicates)s::text[]) DESC, f.created_at, f.id
 LIMIT %(limit)s;
+
+-- name: told
+-- When facts were stored, whether from an episode, and the last moment an episode told them; one that is gone counts too.
+SELECT f.id, f.created_at, f.source_episode_id IS NOT NULL AS is_distilled, (
+    SELECT max(least(coalesce(e.observed_at, t.observed_at), coalesce(e.created_at, t.created_at)))
+    FROM {schema}.memory_links l
+    LEFT JOIN {schema}.episodes e ON e.tenant_id = l.tenant_id AND e.id = l.target_id
+    LEFT JOIN {schema}.episode_tombstones t ON t.tenant_id = l.tenant_id AND t.episode_id = l.target_id
+    WHERE l.tenant_id = f.tenant_id AND l.source_id = f.id AND l.relation = 'derived_from') AS told
+FROM {schema}.facts f
+WHERE f.tenant_id = %(tenant)s AND f.id = ANY(%(ids)s::uuid[]);
 
 -- name: rules_in
 -- Live rules of these scopes, so that the same in other words is recognised.

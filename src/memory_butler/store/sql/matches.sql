@@ -12,7 +12,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT m.passages, m.similarity, b.keyword_score, b.words, b.names
 FROM (
-    SELECT count(*) AS passages, {search_index.nearness} AS similarity
+    SELECT count(*) AS passages, max({search_index.nearness}) AS similarity
     FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = %(memory_type)s AND p.memory_id = %(memory_id)s
         AND p.embedding_version = %(embedding_version)s

@@ -70,12 +70,11 @@ ORDER BY id
 LIMIT %(limit)s;
 
 -- part: nearness
--- How near a memory's passages are: vectors have length 1, so the inner product is the cosine; the best passage counts.
-round(1e6 * max(-(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)))) / 1e6
+-- How near a passage is: vectors have length 1, so the inner product is the cosine. A memory's best passage counts.
+round(1e6 * -(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked))) / 1e6
 
 -- part: facts_by_meaning
--- Every fact with its nearness. The order is the index's own: it keeps a plan made for small tenants from hashing the
--- passages of a large one.
+-- Every passage of a fact with its nearness.
 SELECT p.memory_id AS id, {nearness} AS score
 FROM {tables}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
@@ -155,20 +154,21 @@ WITH asked AS MATERIALIZED (
 ), by_index AS MATERIALIZED (
     {vector_index.by_index}
 ), facts_ahead AS MATERIALIZED (
-    -- The list of facts is the long one. Its head, which a heap finds without sorting all of it, mostly suffices.
-    {facts_by_meaning}
-    GROUP BY p.memory_id ORDER BY score DESC, p.memory_id LIMIT 4 * %(candidates)s
+    -- The list of facts is the long one. Its head, which a heap finds without grouping and sorting all of it, mostly
+    -- suffices.
+    SELECT id, max(score) AS score
+    FROM ({facts_by_meaning} ORDER BY score DESC, p.memory_id LIMIT 4 * %(candidates)s) h GROUP BY id
 ), facts_near AS MATERIALIZED (
     SELECT n.id, n.score FROM facts_ahead n {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), rules_by_meaning AS MATERIALIZED (
-    SELECT p.memory_id AS id, {nearness} AS score
+    SELECT p.memory_id AS id, max({nearness}) AS score
     FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
         AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'rule')
         AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
     GROUP BY p.memory_id ORDER BY p.memory_id
 ), episodes_by_meaning AS MATERIALIZED (
-    SELECT p.memory_id AS id, {nearness} AS score
+    SELECT p.memory_id AS id, max({nearness}) AS score
     FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
         AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'episode')
@@ -201,8 +201,9 @@ WITH asked AS MATERIALIZED (
     SELECT 'fact' AS memory_type, id, score FROM facts_near
     UNION ALL
     (SELECT 'fact' AS memory_type, n.id, n.score
-    FROM ({facts_by_meaning} AND (SELECT count(*) < %(candidates)s FROM facts_near)
-        GROUP BY p.memory_id ORDER BY score DESC, p.memory_id OFFSET 4 * %(candidates)s) n
+    FROM (SELECT id, max(score) AS score FROM (
+            {facts_by_meaning} AND (SELECT count(*) < %(candidates)s FROM facts_near) OFFSET 0) h
+        GROUP BY id ORDER BY score DESC, id OFFSET (SELECT count(*) FROM facts_ahead)) n
     {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
     (SELECT 'rule' AS memory_type, n.id, n.score
@@ -240,7 +241,7 @@ WITH asked AS MATERIALIZED (
     WHERE r.validity IN ('active', 'fading') AND r.id NOT IN (SELECT id FROM near)
 ), listed AS MATERIALIZED (
     SELECT memory_type, id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
-        SELECT {nearness}
+        SELECT max({nearness})
         FROM {tables}.passages p
         WHERE p.tenant_id = %(tenant)s AND p.memory_type = worded.memory_type AND p.memory_id = worded.id
             AND p.embedding_version = %(embedding_version)s
@@ -268,7 +269,7 @@ WITH asked AS MATERIALIZED (
 ), sources AS MATERIALIZED (
     -- Facts with the episode they came from, where the caller may see it.
     SELECT f.id, e.id AS source, (
-        SELECT {nearness}
+        SELECT max({nearness})
         FROM {tables}.passages p
         WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND p.memory_id = e.id
             AND p.embedding_version = %(embedding_version)s

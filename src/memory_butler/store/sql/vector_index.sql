@@ -272,7 +272,7 @@ WITH asked AS MATERIALIZED (
     SELECT %(embedding)s::{vector}.vector AS embedding
 )
 (SELECT n.id, n.score FROM (
-    SELECT p.memory_id AS id, {search_index.nearness} AS score
+    SELECT p.memory_id AS id, max({search_index.nearness}) AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
         AND p.embedding_version = %(embedding_version)s
@@ -281,7 +281,7 @@ WITH asked AS MATERIALIZED (
 {search_index.seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
 UNION ALL
 (SELECT n.id, n.score FROM (
-    SELECT p.memory_id AS id, {search_index.nearness} AS score
+    SELECT p.memory_id AS id, max({search_index.nearness}) AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
         AND p.embedding_version = %(embedding_version)s
@@ -290,7 +290,7 @@ UNION ALL
 {search_index.seen_rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
 UNION ALL
 (SELECT n.id, n.score FROM (
-    SELECT p.memory_id AS id, {search_index.nearness} AS score
+    SELECT p.memory_id AS id, max({search_index.nearness}) AS score
     FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
         AND p.embedding_version = %(embedding_version)s
