@@ -19,9 +19,12 @@ from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError,
 
 Vectors = npt.NDArray[np.float32]
 
-# Already the full rate, and about 45 ms of work on two cores: the longest that a query waits for its turn.
+# About 45 ms of work on two cores: the longest that a query waits for its turn.
 SLICE_TOKENS = 256
-WINDOW_TEXTS = 64
+# From here on a slice has the full rate, and no text is filled up any more to be in it.
+FULL_RATE_TOKENS = 96
+# The more texts to choose from, the more are of the same length.
+WINDOW_TEXTS = 128
 SHARE_TEXTS = 8
 MAX_WAITING_TEXTS = 100_000
 # A thread in the middle of a download is left to itself: it is a daemon and ends with the process.
@@ -214,8 +217,15 @@ def _slices(items: Iterable[_Item]) -> list[list[_Item]]:
     """Items of similar length together, each slice with at most SLICE_TOKENS tokens after padding, or one item."""
     slices: list[list[_Item]] = []
     for item in sorted(items, key=lambda item: len(item.tokens)):
-        if slices and len(item.tokens) * (len(slices[-1]) + 1) <= SLICE_TOKENS:
+        if slices and _belongs(item, slices[-1]):
             slices[-1].append(item)
         else:
             slices.append([item])
     return slices
+
+
+def _belongs(item: _Item, part: list[_Item]) -> bool:
+    size, longest = len(item.tokens), len(part[-1].tokens)
+    if size * (len(part) + 1) > SLICE_TOKENS:
+        return False
+    return size == longest or longest * len(part) < FULL_RATE_TOKENS
