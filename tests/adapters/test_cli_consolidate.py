@@ -72,6 +72,56 @@ async def test_a_person_sees_what_changed_and_takes_it_back(butler: Butler, run:
     assert (await run("consolidate")).stdout == "No episode waits to be distilled.\n"
 
 
+async def test_commands_stay_whole_in_a_narrow_terminal(
+    butler: Butler, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever copies a printed command has all of it, and everything else is no wider than the terminal."""
+    await _life(butler)
+    await note(butler, "I'm allergic to walnuts.", "coder")
+
+    def narrow(one: Butler) -> Type:
+        typed = terminal(one)
+        monkeypatch.setenv("COLUMNS", "60")
+        return typed
+
+    said = (await narrow(choosing(butler, review=True))("consolidate", "--butler", "coder")).stdout
+    review = re.search(r"^  memory-butler (consolidate review [0-9a-f-]{36})$", said, re.MULTILINE)
+    assert review
+    run = narrow(butler)
+    said += (await run("consolidate", "review")).stdout + (await run(*review[1].split())).stdout
+    assert re.search(r"^  memory-butler consolidate approve [0-9a-f-]{36}$", said, re.MULTILINE)
+    said += (await run("consolidate")).stdout
+    assert "\n1 proposal waits for a decision: memory-butler consolidate review\n" in said
+    undo = re.search(r"^To take it back: memory-butler undo ([0-9a-f-]{36})$", said, re.MULTILINE)
+    assert undo
+    said += (await run("consolidate", "show", undo[1])).stdout + (await run("consolidate", "runs")).stdout
+    assert said.count(f"{undo[0]}\n") == 2
+    wide = [line for line in said.splitlines() if len(line.rstrip()) > 60]
+    assert all("memory-butler " in line for line in wide)
+
+
+async def test_a_run_that_was_taken_back_says_so(butler: Butler, run: Type) -> None:
+    """When, by whom and how much of it; nobody is told to take it back again. An undo that is undone is none."""
+    await _life(butler)
+    [report] = json.loads((await run("consolidate", "--json")).stdout)["runs"]
+    assert "To take it back" in (await run("consolidate", "show", report["run"])).stdout
+    moved = next(one["ref"] for one in report["items"] if one["content"] == "peanuts")
+    made = json.loads((await run("get", moved, "--json")).stdout)["events"][-1]["id"]
+    partly = json.loads((await run("undo", made, "--json")).stdout)
+    said = (await run("consolidate", "show", report["run"])).stdout
+    assert "1 of its 4 changes were taken back on 2026-03-01 09:00 UTC by main." in said
+    await run("undo", partly["undo_id"])
+    assert "taken back" not in (await run("consolidate", "show", report["run"])).stdout
+    assert (await run("undo", report["run"])).exit_code == 0
+    said = (await run("consolidate", "show", report["run"])).stdout
+    assert "It was taken back on 2026-03-01 09:00 UTC by main." in said
+    assert "memory-butler undo" not in said
+    shown = json.loads((await run("consolidate", "show", report["run"], "--json")).stdout)
+    assert shown["undone"] == {
+        "changes": 4, "undone": 4, "undone_at": "2026-03-01T09:00:00+00:00", "undone_by": "main"
+    }  # fmt: skip
+
+
 async def test_a_dry_run_shows_the_same_and_changes_nothing(butler: Butler, run: Type) -> None:
     """The diff is that of the run that follows, but for what does not exist yet; nothing is stored or put on record."""
     await _life(butler)
@@ -116,7 +166,7 @@ async def test_what_is_refused_is_told_with_its_reason(
     assert shown["items"][1]["said"] in (await run("consolidate", "show", report["run"])).stdout.replace("\n", " ")
     stats = (await run("stats")).stdout
     assert re.search(r"refused\s+ungrounded 1\s", stats)
-    assert re.search(r"cost\s+163 tokens, 0.0123 dollars", stats)
+    assert re.search(r"cost\s+326 tokens, 0.0246 dollars", stats), "the dry run is on the account"
 
 
 async def test_a_program_gets_one_line(butler: Butler, run: Type) -> None:
@@ -262,6 +312,23 @@ async def test_an_error_comes_after_what_was_done(butler: Butler, terminal: Term
     assert isinstance(first.exception, DistillerUnavailable)
     assert "163 of 100 tokens" in str(first.exception)
     assert len(json.loads((await run("consolidate", "runs", "--json")).stdout)["runs"]) == 1
+
+
+async def test_a_dry_run_goes_no_further_than_the_budget(
+    butler: Butler, terminal: Terminal, claude: ScriptedClaude
+) -> None:
+    """What was shown until then stays shown; the next one says that the budget is spent, and asks nobody."""
+    for whose in ("coder", "main"):
+        await note(butler, "Thanks! What is the weather like?", whose)
+    run = terminal(asking(choosing(butler, daily_tokens=100), claude))
+    first = await run("consolidate", "--dry-run")
+    assert "1 episode: nothing worth keeping; 163 tokens, 0.0123 dollars." in first.stdout
+    assert "163 of 100 tokens" in str(first.exception)
+    second = await run("consolidate", "--dry-run", "--json")
+    assert second.exit_code == 1
+    assert json.loads(second.stdout)["runs"] == []
+    [kept] = json.loads((await run("consolidate", "runs", "--json")).stdout)["runs"]
+    assert (kept["state"], kept["butler"], kept["tokens"]) == ("rehearsed", "coder", 163)
 
 
 async def test_an_outage_is_an_error_and_the_episodes_wait(

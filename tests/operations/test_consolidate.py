@@ -33,6 +33,20 @@ from memory_butler.operations import (
 from memory_butler.operations.undo import undo as take_back
 from memory_butler.operations.upkeep import shard_of
 
+HOME_AND_DRINK = "I live in Lisbon. I like tea."
+
+
+def home_and_drink(ref: str, drink: str) -> Scripted:
+    """Two facts of that episode; the second holds for tea alone."""
+    return Scripted(
+        proposal(
+            facts=[
+                cites(ref, subject="user", predicate="lives_in", content="Lisbon"),
+                cites(ref, subject="user", predicate=f"likes:{drink}", content=drink),
+            ]
+        )
+    )
+
 
 @pytest.fixture
 def shard(tenant: str) -> Caller:
@@ -178,15 +192,8 @@ async def test_a_rehearsal_changes_nothing_and_foretells_the_run(
     butler: Butler, shard: Caller, owner: Connection
 ) -> None:
     """The same lines as the run that follows; no event, no claim, no memory before it."""
-    (ref,) = await say(butler, "I live in Lisbon. I like tea.")
-    told = Scripted(
-        proposal(
-            facts=[
-                cites(ref, subject="user", predicate="lives_in", content="Lisbon"),
-                cites(ref, subject="user", predicate="likes:coffee", content="coffee"),
-            ]
-        )
-    )
+    (ref,) = await say(butler, HOME_AND_DRINK)
+    told = home_and_drink(ref, "coffee")
     scripted = with_distiller(butler, told)
 
     def rows() -> list[Any]:
@@ -212,15 +219,8 @@ async def test_proposals_wait_for_a_decision(
     butler: Butler, shard: Caller, clock: MovingClock, owner: Connection
 ) -> None:
     """Nothing is applied, the episodes are neither claimed again nor deleted; item by item it is decided on."""
-    (ref,) = await say(butler, "I live in Lisbon. I like tea.")
-    told = Scripted(
-        proposal(
-            facts=[
-                cites(ref, subject="user", predicate="lives_in", content="Lisbon"),
-                cites(ref, subject="user", predicate="likes:tea", content="tea"),
-            ]
-        )
-    )
+    (ref,) = await say(butler, HOME_AND_DRINK)
+    told = home_and_drink(ref, "tea")
     reviewing = with_distiller(butler, told, review=True)
     [waiting] = await consolidate.consolidate(reviewing, shard)
     assert (waiting.state, waiting.count("proposed")) == ("waiting", 2)
@@ -320,15 +320,8 @@ async def test_an_agent_consolidates_its_own_backlog_alone(
 
 async def test_two_who_decide_at_once_do_not_lose_a_decision(butler: Butler, shard: Caller) -> None:
     """The second is told that things have changed; nothing is left undecided and unsaid."""
-    (ref,) = await say(butler, "I live in Lisbon. I like tea.")
-    told = Scripted(
-        proposal(
-            facts=[
-                cites(ref, subject="user", predicate="lives_in", content="Lisbon"),
-                cites(ref, subject="user", predicate="likes:tea", content="tea"),
-            ]
-        )
-    )
+    (ref,) = await say(butler, HOME_AND_DRINK)
+    told = home_and_drink(ref, "tea")
     reviewing = with_distiller(butler, told, review=True)
     [waiting] = await consolidate.consolidate(reviewing, shard)
     run = str(waiting.run)

@@ -186,6 +186,38 @@ async def test_a_spent_budget_stops_runs_and_says_so(butler: Butler, shard: Call
     assert (figures["tokens"], figures["dollars"], figures["episodes"]) == (2000, 0.04, 2)
 
 
+async def test_a_rehearsal_is_on_the_account(butler: Butler, shard: Caller) -> None:
+    """It counts like any run, also where it came to nothing; when the budget is spent, nobody is asked."""
+    (ref,) = await say(butler, "I live in Lisbon.")
+    cost = Usage(input_tokens=300, output_tokens=100, cost_microdollars=20_000)
+    blank = UnusableProposal("The answer was blank.")
+    blank.usage = cost  # type: ignore[attr-defined]
+    dear = Scripted(
+        lambda batch: blank,
+        proposal(facts=[cites(ref, subject="user", predicate="lives_in", content="Lisbon")]),
+        usage=cost,
+    )
+    limited = with_distiller(butler, dear, daily_tokens=800)
+    with pytest.raises(UnusableProposal):
+        await consolidate.rehearse(limited, shard)
+    foretold = await consolidate.rehearse(limited, shard)
+    assert foretold and foretold.usage == cost
+    for task in (consolidate.rehearse, consolidate.run_once):
+        with pytest.raises(DistillerUnavailable, match=r"budget is spent: 800 of 800 tokens"):
+            await task(limited, shard)
+    assert len(dear.batches) == 2
+    kept = await review.runs(butler)
+    assert [(run.state, run.error, run.episodes) for run in kept] == [
+        ("rehearsed", None, 1),
+        ("rehearsed", blank.message, 1),
+    ]
+    figures = (await report.report(butler))["consolidation"]
+    assert (figures["tokens"], figures["dollars"], figures["episodes"]) == (800, 0.04, 0)
+    assert figures["success_rate"] is None
+    seen = await episode(butler, ref)
+    assert (seen.consolidation_status, seen.consolidation_attempts) == ("pending", 0)
+
+
 async def test_replay_rebuilds_what_consolidation_did(butler: Butler, shard: Caller) -> None:
     """From the log alone: episodes with their states, facts, rules and links."""
     await say(butler, *(f"The code of door {number} is {number}{number}." for number in range(5)))

@@ -1,4 +1,4 @@
-"""When an episode that could not be distilled is tried again."""
+"""What a failure makes of an episode, when it is tried again, and with whom."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_butler.policy.backoff import DEAD_AFTER, batch_size, retry_at
+from memory_butler.policy.backoff import DEAD_AFTER, after_failure, batch_size, retry_at, together
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 EPISODE = UUID(int=7)
@@ -20,6 +20,51 @@ EPISODE = UUID(int=7)
 def test_a_batch_that_failed_is_tried_in_smaller_ones(base: int, sizes: list[int]) -> None:
     """Until the episode stands alone, before it is given up."""
     assert [batch_size(base, attempts) for attempts in range(DEAD_AFTER)] == sizes
+
+
+@pytest.mark.parametrize(
+    ("before", "is_alone", "can_work", "status", "event", "waits"),
+    [
+        (0, False, True, "pending", "set_back", False),
+        (0, True, True, "pending", "set_back", True),
+        (3, False, True, "pending", "set_back", False),
+        (3, True, True, "pending", "set_back", True),
+        (4, False, True, "dead_letter", "dead_lettered", False),
+        (4, True, True, "dead_letter", "dead_lettered", False),
+        (7, True, True, "dead_letter", "dead_lettered", False),
+        (0, True, False, "failed", "failed", False),
+        (4, True, False, "failed", "failed", False),
+        (0, False, False, "pending", "set_back", False),
+        (4, False, False, "dead_letter", "dead_lettered", False),
+    ],
+)
+def test_what_a_failure_makes_of_an_episode(
+    before: int, *, is_alone: bool, can_work: bool, status: str, event: str, waits: bool
+) -> None:
+    """In company it is tried again at once, alone after a while, five times in all; what can never work fails at once,
+    as soon as it is known whose fault it is."""
+    failed = after_failure(EPISODE, before, NOW, is_alone=is_alone, can_work=can_work)
+    assert (failed.status, failed.event, failed.attempts) == (status, event, before + 1)
+    assert failed.retry_at == (retry_at(NOW, before + 1, EPISODE) if waits else None)
+
+
+@pytest.mark.parametrize(
+    ("failures", "number"),
+    [
+        ([], 0),
+        ([0], 1),
+        ([0] * 32, 32),
+        ([0, 0, 1, 0], 2),
+        ([1] * 32, 8),
+        ([1] * 8 + [0] * 24, 2),
+        ([2] * 32, 2),
+        ([3, 3], 1),
+        ([9, 0], 1),
+    ],
+)
+def test_those_in_line_go_with_their_like(failures: list[int], number: int) -> None:
+    """What failed before does not take down what did not, nor the other way round."""
+    assert together(failures) == number
 
 
 @pytest.mark.parametrize(

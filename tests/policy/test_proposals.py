@@ -13,7 +13,7 @@ from tests.policy.batches import fact, known_fact, known_rule, make_batch, propo
 from memory_butler.errors import UnusableProposal
 from memory_butler.models import Item, ItemKind, MemoryType, NewFact, NewRule, Permanence, Refusal
 from memory_butler.policy.admission import admit_fact, admit_rule
-from memory_butler.policy.proposals import MOST_ITEMS, PROPOSAL_SCHEMA, check, item_from, shown
+from memory_butler.policy.proposals import MOST_ITEMS, PROPOSAL_SCHEMA, check, item_from, shown, why_unusable
 
 TEXT = "I live in Porto with Anna. I'm allergic to peanuts and drink tea. Always run the tests before you commit."
 BATCH = make_batch(
@@ -227,6 +227,36 @@ def test_a_repetition_is_refused() -> None:
         (0, Refusal.UNKNOWN_EVIDENCE),
         (2, Refusal.REPEATED),
     ]
+
+
+def test_what_another_episode_says_too_is_no_repetition() -> None:
+    """It is more evidence, and may be said anew after something else was; both together were heard before."""
+    cited = [["k3f9"], ["m2q7"], ["k3f9", "m2q7"]]
+    items = [fact("tea", predicate="likes:tea", evidence=evidence) for evidence in cited]
+    checked = proposed(make_batch("I like tea.", "I like tea a lot."), facts=items)
+    assert [(refused.place, refused.reason) for refused in checked.refused] == [(2, Refusal.REPEATED)]
+
+
+@pytest.mark.parametrize(
+    ("lists", "is_failure"),
+    [
+        ({}, False),
+        ({"facts": [fact("tea", predicate="likes:tea")]}, False),
+        ({"facts": [fact("", predicate="likes:tea")]}, True),
+        ({"facts": [fact("tea", evidence=["zzzz"])]}, True),
+        ({"updates": [{"target": "zzzz", "content": "Lisbon", "evidence": "m2q7"}]}, True),
+        ({"facts": [fact("tea", evidence=["zzzz"]), fact("")]}, True),
+        ({"facts": [fact("tea", evidence=["zzzz"]), fact("tea", predicate="likes:tea")]}, False),
+        ({"facts": [fact("peanuts", predicate="allergic_to:peanuts")]}, False),
+        ({"facts": [fact("peanuts", predicate="allergic_to:peanuts"), fact("")]}, False),
+    ],
+)
+def test_a_proposal_of_which_nothing_fits_is_a_failure(lists: dict[str, Any], is_failure: bool) -> None:
+    """One good item, one that was read out of the episodes, or none at all: then it is not."""
+    batch = make_batch("I like tea.", "I moved to Lisbon yesterday.")
+    said = why_unusable(proposed(batch, **lists))
+    assert (said is not None) is is_failure
+    assert not said or said.startswith("No item of the proposal fits the batch. ")
 
 
 def test_a_value_beside_others_is_named_in_its_predicate() -> None:

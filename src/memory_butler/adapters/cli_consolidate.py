@@ -8,7 +8,14 @@ import typer
 
 from memory_butler.adapters import terminal
 from memory_butler.adapters.terminal import settings_of
-from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound, Unprocessable, UnusableProposal
+from memory_butler.errors import (
+    DistillerUnavailable,
+    InvalidInput,
+    MemoryButlerError,
+    NotFound,
+    Unprocessable,
+    UnusableProposal,
+)
 
 if TYPE_CHECKING:
     from memory_butler.butler import Butler
@@ -66,9 +73,9 @@ def consolidate(
     from memory_butler.adapters import tables_consolidate
 
     if work.told:
-        terminal.console().print(tables_consolidate.runs_told(work.told, undo=_undo(tenant)))
+        terminal.console().print(tables_consolidate.runs_told(work.told, undo=_undo(tenant)), crop=False)
     for said in work.remarks:
-        terminal.console().print(said, soft_wrap=False, markup=False)
+        terminal.console().print(said, soft_wrap="memory-butler " in said, markup=False)
     if problem:
         raise problem
 
@@ -135,7 +142,8 @@ class _Distilling:
 
         caller = await caller_of(opened, self.tenant)
         waiting = await backlogs(opened, caller, only_butler=self.butler)
-        reports = []
+        reports: list[RunReport] = []
+        unavailable = None
         with terminal.waiting("Distilling …"):
             for name, backlog in waiting.items():
                 shard = upkeep.shard_of(caller.principal.tenant, name)
@@ -146,6 +154,9 @@ class _Distilling:
                         f"{name}: the run would fail, and try again in smaller parts. {problem.message}"
                     )
                     continue
+                except DistillerUnavailable as problem:
+                    unavailable = problem
+                    break
                 if report is None:
                     continue
                 reports.append(report)
@@ -154,9 +165,9 @@ class _Distilling:
                         f"{name}: these were the next {len(report.episodes)} of {backlog:,} episodes that wait."
                     )
         await self._tell(opened, caller, reports)
-        if not reports and not self.remarks:
+        if not reports and not self.remarks and not unavailable:
             await self._remark(opened, caller, waiting)
-        return None
+        return unavailable
 
     async def _tell(self, opened: "Butler", caller: "Caller", reports: "list[RunReport]") -> None:
         from memory_butler.operations.diff import diff
@@ -180,11 +191,13 @@ class _Distilling:
         if not self.told and not held:
             later = sum((await backlogs(opened, caller, only_butler=self.butler, later=True)).values())
             tries = "1 episode waits" if later == 1 else f"{later:,} episodes wait"
-            self.remarks.append(
-                f"Nothing to distil now. {tries} for another try after a failure; `memory-butler dead-letters requeue"
-                " REF` does not wait."
+            self.remarks += (
+                [
+                    f"Nothing to distil now. {tries} for another try after a failure.",
+                    "Not to wait: memory-butler dead-letters requeue REF",
+                ]
                 if later
-                else "No episode waits to be distilled."
+                else ["No episode waits to be distilled."]
             )
         elif self.told and not held:
             left = sum((await backlogs(opened, caller, only_butler=self.butler)).values())
@@ -334,7 +347,7 @@ def _list(
     out = terminal.console()
     out.print(tables_consolidate.listed(found, empty=empty))
     if found:
-        out.print(f"Look at one: memory-butler consolidate {'review' if state else 'show'} RUN")
+        out.print(f"Look at one: memory-butler consolidate {'review' if state else 'show'} RUN", soft_wrap=True)
 
 
 def _show(ctx: typer.Context, run: str, tenant: str | None, *, as_json: bool) -> None:
@@ -358,4 +371,4 @@ def _show_seen(found: "tuple[Reviewed, Sequence[DiffLine]]", tenant: str | None,
     if as_json:
         terminal.print_json(shapes_consolidation.reviewed(*found))
     else:
-        terminal.console().print(tables_consolidate.reviewed(*found, undo=_undo(tenant)))
+        terminal.console().print(tables_consolidate.reviewed(*found, undo=_undo(tenant)), crop=False)

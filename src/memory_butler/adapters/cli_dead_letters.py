@@ -65,7 +65,7 @@ def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int
     if as_json:
         terminal.print_json({"dead_letters": [shapes.memory(one) for one in found], "count": len(found)})
     else:
-        terminal.console().print(tables_consolidate.dead_letters(found))
+        terminal.console().print(tables_consolidate.dead_letters(found), crop=False)
 
 
 @dead_letters_app.command("show")
@@ -127,4 +127,4 @@ def requeue(
     if as_json:
         terminal.print_json(shapes_consolidation.requeued(done))
     else:
-        terminal.console().print(tables_consolidate.requeued(done))
+        terminal.console().print(tables_consolidate.requeued(done), crop=False)

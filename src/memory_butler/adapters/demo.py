@@ -163,7 +163,7 @@ async def _distilled(butler: Butler, clock: StoryClock, console: Console, today:
     caller = butler.local_caller()
     [report] = await consolidate.consolidate(butler, caller)
     changes = await diff.diff(butler, caller, WHO, report.lines)
-    console.print(Padding(tables_consolidate.run_told(report, changes), (0, 0, 0, 2), expand=False))
+    console.print(tables_consolidate.run_told(report, changes), crop=False)
     new = next(line for line in changes if line.outcome == "created" and line.ref)
     seen = await look.look(butler, new.kind, str(new.ref), bump=False)
     [source] = [link for link in seen.links if link.relation == Relation.DERIVED_FROM]

@@ -62,6 +62,7 @@ def reviewed(seen: Reviewed, lines: Sequence[DiffLine]) -> Shape:
     """A run on record with its items."""
     return {
         **record(seen.run),
+        **({"undone": {name: plain(value) for name, value in asdict(seen.undone).items()}} if seen.undone else {}),
         "episodes": [f"episode:{ref}" for ref in seen.episodes],
         "counts": counts(lines),
         "items": [item(line) for line in lines],

@@ -13,7 +13,7 @@ from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
 from memory_butler.operations.review import Reviewed
 from memory_butler.policy.wording import spoken
-from memory_butler.store.consolidation import Run
+from memory_butler.store.consolidation import Run, Undone
 
 LONGEST = 300
 _MARKS = {
@@ -70,10 +70,15 @@ def run_told(report: RunReport, lines: Sequence[DiffLine], *, undo: str = "memor
     if rehearsed:
         parts.append(Text("This was a dry run: nothing was changed."))
     elif report.state == "waiting":
-        parts.append(Text(f"It waits for your decision:\n  memory-butler consolidate review {report.run}"))
+        parts.append(command(f"It waits for your decision:\n  memory-butler consolidate review {report.run}"))
     elif any(line.outcome in _CHANGES for line in lines):
-        parts.append(Text(f"To take it back: {undo} {report.run}"))
+        parts.append(command(f"To take it back: {undo} {report.run}"))
     return Group(*parts)
+
+
+def command(said: str) -> Text:
+    """Words with a command in them, to be copied from a terminal of any width: printed uncropped, it is not broken."""
+    return Text(said, no_wrap=True, overflow="ignore")
 
 
 def in_words(lines: Iterable[DiffLine]) -> str:
@@ -163,16 +168,23 @@ def reviewed(seen: Reviewed, lines: Sequence[DiffLine], *, undo: str = "memory-b
     if run.state == "claimed":
         parts.append(Text(f"It is being worked on, until {run.lease_until:%H:%M} UTC at the latest."))
     elif run.state == "waiting":
-        parts.append(Text(f"To take all of it:\n  memory-butler consolidate approve {run.id}"))
+        parts.append(command(f"To take all of it:\n  memory-butler consolidate approve {run.id}"))
         parts.append(
             Text(
                 "Numbers behind it take only these items; `reject` turns items down, and --rest decides about the"
                 " others. Nothing is applied before all are decided."
             )
         )
+    if seen.undone:
+        parts.append(Text(_undone(seen.undone), style="yellow"))
     elif run.state == "applied" and any(line.outcome in _CHANGES for line in lines):
-        parts.append(Text(f"To take it back: {undo} {run.id}"))
+        parts.append(command(f"To take it back: {undo} {run.id}"))
     return Group(*parts)
+
+
+def _undone(undone: Undone) -> str:
+    what = "It was" if undone.undone == undone.changes else f"{undone.undone:,} of its {undone.changes:,} changes were"
+    return safe(f"{what} taken back on {date_of(undone.undone_at)} UTC by {undone.undone_by}.")
 
 
 def dead_letters(found: Sequence[Episode]) -> RenderableType:
@@ -191,7 +203,7 @@ def dead_letters(found: Sequence[Episode]) -> RenderableType:
         )
         grid.add_row(Text(f"episode:{episode.ref}", style="cyan"), words)
     number = f"{len(found):,} dead letter{'s' if len(found) > 1 else ''}."
-    return Group(grid, Text(f"{number} Try again: memory-butler dead-letters requeue REF, or --all"))
+    return Group(grid, command(f"{number} Try again: memory-butler dead-letters requeue REF, or --all"))
 
 
 def requeued(done: Requeued) -> RenderableType:
@@ -199,7 +211,7 @@ def requeued(done: Requeued) -> RenderableType:
     if done.again:
         named = ", ".join(f"episode:{ref}" for ref in done.again[:20]) + (" …" if len(done.again) > 20 else "")
         parts.append(Text(f"{_episodes(len(done.again))} in line again: {named}."))
-        parts.append(Text("They are distilled with the next run: memory-butler consolidate does it now."))
+        parts.append(command("They are distilled with the next run; to do it now: memory-butler consolidate"))
     else:
         parts.append(Text("Nothing was requeued."))
     return Group(*parts)

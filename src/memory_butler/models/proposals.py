@@ -32,6 +32,7 @@ class Refusal(StrEnum):
     HARMFUL_RULE = "harmful_rule"
     REPEATED = "repeated"
     CONFLICT = "conflict"
+    NEWER_KNOWN = "newer_known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

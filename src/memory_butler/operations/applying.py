@@ -28,7 +28,7 @@ from memory_butler.models import (
 from memory_butler.operations.correct import corrected, find_twin
 from memory_butler.operations.index import Entry, index_entries
 from memory_butler.operations.keeping import Keeping, content_hash
-from memory_butler.policy import supersession
+from memory_butler.policy import lateness, supersession
 from memory_butler.policy.admission import normal_name
 from memory_butler.policy.proposals import item_key, same_fact_content, same_rule, shown
 from memory_butler.policy.upkeep import first_importance
@@ -187,11 +187,13 @@ class _Applying:
     marks: Trail
     keeping: Keeping
     scope: str
-    present: dict[UUID, bool]
+    present: dict[UUID, InLine]
     keys: dict[int, set[Key]]
     done_before: set[Key]
     facts: _KnownFacts
     rules: list[KnownRule]
+    # The moment that each fact speaks for, of those that an item may replace.
+    stands: dict[UUID, datetime]
 
     @classmethod
     async def over(cls, session: Session, marks: Trail, work: Work, lines: Sequence[InLine]) -> "_Applying":
@@ -203,16 +205,23 @@ class _Applying:
         scopes = (marks.actor, GLOBAL_SCOPE)
         near = {(subject, class_of(predicate)) for subject, predicate in places}
         exact = {predicate for _, predicate in places}
+        alike = await consolidation.alike(session, near, exact, scopes) if places else []
+        replaceable = {one.id for one in alike if one.predicate in exact and one.valid_at is None}
+        replaceable |= {item.target for item in items if item.kind is ItemKind.UPDATE and item.target}
         return cls(
             session=session,
             marks=marks,
             keeping=Keeping(session, marks),
             scope=work.scope,
-            present={line.episode.id: line.first for line in lines},
+            present={line.episode.id: line for line in lines},
             keys=keys,
             done_before=await consolidation.known_keys(session, wanted) if wanted else set(),
-            facts=_KnownFacts(await consolidation.alike(session, near, exact, scopes) if places else ()),
+            facts=_KnownFacts(alike),
             rules=await consolidation.rules_in(session, scopes, said) if said else [],
+            stands={
+                row["id"]: lateness.stands_since(row["created_at"], row["told"], is_distilled=row["is_distilled"])
+                for row in await consolidation.told(session, replaceable)
+            },
         )
 
     def keys_of(self, place: int) -> set[Key]:
@@ -235,11 +244,11 @@ class _Applying:
                 return await self._rule(item, entry, evidence)
             case ItemKind.CONFIRMATION:
                 target = await self._target(item)
-                return await self.keeping.restated(target.type, target, evidence)
+                return await self._restated(target.type, target, evidence)
 
     async def _fact(self, item: Item, entry: Indexed, evidence: list[UUID]) -> Stored:
         if same := self.facts.same(item):
-            return await self.keeping.restated(MemoryType.FACT, same, evidence)
+            return await self._restated(MemoryType.FACT, same, evidence)
         new = NewFact(
             subject=item.subject,
             predicate=item.predicate,
@@ -253,7 +262,9 @@ class _Applying:
         )
         known = self.facts.standing(item, new.scope)
         decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)
+        self._check_order(decision, evidence)
         stored = await self.keeping.fact(new, entry, decision=decision, sources=evidence)
+        self._told(stored.id, evidence)
         if known:
             self.facts.remove(known)
         names = normal_name(new.subject), normal_name(new.predicate)
@@ -264,14 +275,18 @@ class _Applying:
         old = await self._target(item)
         assert isinstance(old, Fact)
         if same_fact_content(old.content, item.content):
-            return await self.keeping.restated(MemoryType.FACT, old, evidence)
+            return await self._restated(MemoryType.FACT, old, evidence)
         new = corrected(old, item.content)
         twin = await find_twin(self.session, old, new)
         if twin:
             raise _Refuse(Refusal.CONFLICT, f"fact:{twin.ref} says so already.")
         if entry is None:
             raise _Refuse(Refusal.UNKNOWN_TARGET, "What it updates is not known.")
-        return await self.keeping.fact(new, entry, decision=supersession.Replaces(old), sources=evidence)
+        decision = supersession.Replaces(old)
+        self._check_order(decision, evidence)
+        stored = await self.keeping.fact(new, entry, decision=decision, sources=evidence)
+        self._told(stored.id, evidence)
+        return stored
 
     async def _rule(self, item: Item, entry: Indexed, evidence: list[UUID]) -> Stored:
         twin = next((rule for rule in self.rules if same_rule(rule.content, item.content)), None)
@@ -283,6 +298,27 @@ class _Applying:
         stored = await self.keeping.rule(new, entry, evidence)
         self.rules.append(KnownRule(stored.id, stored.ref, new.content, Maturity.CANDIDATE))
         return stored
+
+    async def _restated(self, kind: MemoryType, known: supersession.Standing, evidence: Sequence[UUID]) -> Stored:
+        self._told(known.id, evidence)
+        return await self.keeping.restated(kind, known, evidence)
+
+    def _check_order(self, decision: supersession.Decision, evidence: Sequence[UUID]) -> None:
+        """Refuse to replace what was told later."""
+        if isinstance(decision, supersession.Replaces):
+            told, stands = self._moment(evidence), self.stands[decision.old.id]
+            if lateness.is_late(told, stands):
+                said = f"It was said on {told:%Y-%m-%d at %H:%M} UTC; fact:{decision.old.ref} was said later."
+                raise _Refuse(Refusal.NEWER_KNOWN, said)
+
+    def _told(self, memory: UUID, evidence: Sequence[UUID]) -> None:
+        """These episodes say it too: the last of all counts."""
+        told = self._moment(evidence)
+        self.stands[memory] = max(told, self.stands.get(memory, told))
+
+    def _moment(self, evidence: Sequence[UUID]) -> datetime:
+        found = [self.present[one].episode for one in evidence]
+        return max(lateness.told_at(episode.observed_at, episode.created_at) for episode in found)
 
     async def _target(self, item: Item) -> Fact | Rule:
         assert item.target and item.target_type
@@ -300,7 +336,7 @@ class _Applying:
         return found
 
     def _weight(self, item: Item, evidence: Sequence[UUID]) -> int:
-        return first_importance(item.importance, well_referenced=any(self.present[one] for one in evidence))
+        return first_importance(item.importance, well_referenced=any(self.present[one].first for one in evidence))
 
 
 def class_of(predicate: str) -> str:

@@ -11,7 +11,7 @@ from memory_butler.models import Caller, ConsolidationStatus, MemoryType, RunRep
 from memory_butler.operations.once import trail
 from memory_butler.policy import reach
 from memory_butler.policy.admission import slug
-from memory_butler.policy.backoff import DEAD_AFTER, batch_size, retry_at
+from memory_butler.policy.backoff import after_failure, together
 from memory_butler.store import consolidation, episodes, events
 from memory_butler.store.consolidation import LOST, Verdict
 from memory_butler.store.database import Session
@@ -74,15 +74,7 @@ async def next_batch(butler: Butler, session: Session, name: str, now: datetime,
     """The first in line that can go together: what has failed before goes in smaller batches, and by itself at last."""
     eden = butler.settings.lifecycle_of(name).eden
     line = await episodes.next_in_line(session, name, eden, now, min(butler.settings.consolidation.batch, most))
-    if not line:
-        return []
-    grade = _grade(line[0])
-    together = next((at for at, one in enumerate(line) if _grade(one) != grade), len(line))
-    return line[: batch_size(together, grade)]
-
-
-def _grade(line: InLine) -> int:
-    return line.episode.consolidation_attempts + line.losses
+    return line[: together([one.episode.consolidation_attempts + one.losses for one in line])]
 
 
 async def waiting_of(butler: Butler, session: Session, run: UUID, marks: Trail) -> list[InLine]:
@@ -101,7 +93,7 @@ async def _count_loss(butler: Butler, session: Session, marks: Trail, run: UUID)
     record = await consolidation.get(session, run)
     lines = await waiting_of(butler, session, run, marks)
     if record and record.episodes == 1 and lines:
-        await judge(session, marks, [_failed(lines[0], marks.now, LOST, alone=True)])
+        await judge(session, marks, [_failed(lines[0], marks.now, LOST, is_alone=True)])
 
 
 async def set_back(butler: Butler, shard: Caller, claim: Claim, problem: MemoryButlerError, usage: Usage) -> RunReport:
@@ -112,9 +104,8 @@ async def set_back(butler: Butler, shard: Caller, claim: Claim, problem: MemoryB
         if not await consolidation.finish(session, claim.run, "failed", now, error=problem.message, usage=usage):
             raise ClaimLost()
         lines = await waiting_of(butler, session, claim.run, marks)
-        alone = len(claim.lines) == 1
-        hopeless = alone and isinstance(problem, Unprocessable)
-        verdicts = [_failed(line, now, problem.message, alone=alone, hopeless=hopeless) for line in lines]
+        how = {"is_alone": len(claim.lines) == 1, "can_work": not isinstance(problem, Unprocessable)}
+        verdicts = [_failed(line, now, problem.message, **how) for line in lines]
         await judge(session, marks, verdicts, run=claim.run)
     return RunReport(
         run=claim.run,
@@ -134,17 +125,14 @@ async def give_up(butler: Butler, shard: Caller, claim: Claim, why: str, usage: 
         await consolidation.finish(session, claim.run, "failed", now, error=why, usage=usage)
 
 
-def _failed(line: InLine, now: datetime, error: str, *, alone: bool, hopeless: bool = False) -> tuple[Verdict, str]:
+def _failed(line: InLine, now: datetime, error: str, *, is_alone: bool, can_work: bool = True) -> tuple[Verdict, str]:
     """What a failure makes of an episode, and what the log calls it."""
-    attempts = line.episode.consolidation_attempts + 1
-    status, event, retry = ConsolidationStatus.PENDING, "set_back", None
-    if hopeless:
-        status, event = ConsolidationStatus.FAILED, "failed"
-    elif attempts >= DEAD_AFTER:
-        status, event = ConsolidationStatus.DEAD_LETTER, "dead_lettered"
-    elif alone:
-        retry = retry_at(now, attempts, line.episode.id)
-    return Verdict(id=line.episode.id, status=status, attempts=attempts, error=error, retry_at=retry), event
+    episode = line.episode
+    failed = after_failure(episode.id, episode.consolidation_attempts, now, is_alone=is_alone, can_work=can_work)
+    verdict = Verdict(
+        id=episode.id, status=failed.status, attempts=failed.attempts, error=error, retry_at=failed.retry_at
+    )
+    return verdict, failed.event
 
 
 async def judge(

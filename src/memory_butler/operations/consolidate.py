@@ -14,8 +14,14 @@ from uuid import UUID
 
 from memory_butler.ai.distillers import Distiller, spent
 from memory_butler.butler import Butler
-from memory_butler.errors import DistillerUnavailable, IntegrityViolation, Unprocessable, UnusableProposal
-from memory_butler.models import Batch, Caller, Checked, ConsolidationStatus, Refusal, RunReport, Usage
+from memory_butler.errors import (
+    DistillerUnavailable,
+    IntegrityViolation,
+    MemoryButlerError,
+    Unprocessable,
+    UnusableProposal,
+)
+from memory_butler.models import Batch, Caller, Checked, ConsolidationStatus, RunReport, Usage
 from memory_butler.operations.applying import Outcomes, Work, apply_items, prepared
 from memory_butler.operations.claims import (
     MOST_EPISODES,
@@ -31,15 +37,13 @@ from memory_butler.operations.claims import (
 )
 from memory_butler.operations.gathering import gather
 from memory_butler.operations.once import trail
-from memory_butler.policy.proposals import check
+from memory_butler.policy.proposals import check, why_unusable
 from memory_butler.store import consolidation
 from memory_butler.store.consolidation import Verdict
 from memory_butler.store.database import Session
 from memory_butler.store.events import Trail
 
 STOPPED = "It was stopped before it had finished."
-# Reasons for which an item says nothing about the batch. A proposal of such items alone is a failure.
-HOPELESS = frozenset({Refusal.MALFORMED, Refusal.UNKNOWN_EVIDENCE, Refusal.UNKNOWN_TARGET})
 Step = Callable[[str], None]
 Progress = Callable[[RunReport], None]
 
@@ -109,30 +113,56 @@ async def _distil(butler: Butler, shard: Caller, distiller: Distiller, claim: Cl
 async def checked_beside(proposal: object, batch: Batch) -> Checked:
     """Check a proposal off the event loop: long episodes take a while. One of which nothing fits is no proposal."""
     checked = await asyncio.to_thread(check, proposal, batch)
-    if checked.refused and not checked.items and all(one.reason in HOPELESS for one in checked.refused):
-        reasons = " ".join(dict.fromkeys(one.said for one in checked.refused[:10]))
-        raise UnusableProposal(f"No item of the proposal fits the batch. {reasons}"[:500])
+    if problem := why_unusable(checked):
+        raise UnusableProposal(problem)
     return checked
 
 
 async def rehearse(butler: Butler, shard: Caller, *, limit: int | None = None) -> RunReport | None:
-    """What the next run would do. Nothing is claimed and nothing is changed."""
+    """What the next run would do. Nothing is claimed and no memory is changed; what the distiller costs is on the
+    account, as with any run."""
     shard, distiller = acting(shard), _distiller(butler)
+    await check_budget(butler, shard)
     now, tenant = butler.clock(), shard.principal.tenant
     async with butler.database.read(tenant) as session:
         lines = await next_batch(butler, session, shard.principal.butler, now, limit or MOST_EPISODES)
     if not lines:
         return None
     batch = await gather(butler, shard, [line.episode for line in lines], with_known=distiller.wants_known)
-    distilled = await distiller.distil(batch)
+    marks = marks_of(butler, shard, now, butler.make_id(now))
+    nothing = _report(marks, batch, Outcomes(), state="rehearsed", distiller=distiller.name, usage=Usage())
+    try:
+        distilled = await distiller.distil(batch)
+    except MemoryButlerError as problem:
+        await _account(butler, shard, replace(nothing, usage=spent(problem), error=problem.message))
+        raise
+    await _account(butler, shard, replace(nothing, usage=distilled.usage))
     checked = await checked_beside(distilled.proposal, batch)
     work = await prepared(butler, batch, checked.items)
-    marks = marks_of(butler, shard, now, butler.make_id(now))
     async with butler.database.rehearse(tenant, butler.settings.deadline_seconds) as session:
         await session.lock(now, refs=len(checked.items))
         done = await apply_items(session, marks, work, lines)
     done.refuse(checked.refused)
     return _report(marks, batch, done, state="rehearsed", distiller=distiller.name, usage=distilled.usage)
+
+
+async def _account(butler: Butler, shard: Caller, report: RunReport) -> None:
+    """Keep what a dry run cost; one that cost nothing leaves no trace."""
+    if report.usage == Usage():
+        return
+    now = butler.clock()
+    async with butler.database.write(shard.principal.tenant, now) as session:
+        await consolidation.account(
+            session,
+            report.usage,
+            run=report.run,
+            butler=report.butler,
+            distiller=report.distiller,
+            now=now,
+            error=report.error,
+            episodes=len(report.episodes),
+            request_id=shard.lineage.request_id,
+        )
 
 
 def _distiller(butler: Butler) -> Distiller:

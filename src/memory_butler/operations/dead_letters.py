@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, NotFound, PermissionDenied
-from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryType, Role
+from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryType
 from memory_butler.operations.look import require
 from memory_butler.operations.once import trail
 from memory_butler.operations.review import parse_run
@@ -90,6 +90,6 @@ def _reason(episode: Episode, *, again: bool) -> str:
 
 def _admin(butler: Butler, caller: Caller | None) -> Caller:
     caller = caller or butler.local_caller()
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied("Only an administrator may requeue episodes.")
     return caller

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
-from memory_butler.models import Batch, Caller, ItemKind, Line, Role
+from memory_butler.models import Batch, Caller, ItemKind, Line
 from memory_butler.operations.applying import Placed, prepared
 from memory_butler.operations.consolidate import finish_batch, marks_of
 from memory_butler.operations.look_up import known_targets
@@ -14,7 +14,7 @@ from memory_butler.operations.upkeep import shard_of
 from memory_butler.policy.admission import optional_label
 from memory_butler.policy.proposals import item_from
 from memory_butler.store import consolidation
-from memory_butler.store.consolidation import Run
+from memory_butler.store.consolidation import Run, Undone
 from memory_butler.store.database import Row, Session
 
 MOST = 200
@@ -22,11 +22,12 @@ MOST = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """A run, its episodes by reference, and how its items stand."""
+    """A run, its episodes by reference, how its items stand, and whether it was taken back."""
 
     run: Run
     episodes: tuple[str, ...]
     lines: tuple[Line, ...]
+    undone: Undone | None
 
     @property
     def undecided(self) -> tuple[Line, ...]:
@@ -146,7 +147,10 @@ async def _load(butler: Butler, session: Session, run: UUID) -> Reviewed:
     episodes = await consolidation.batch(session, run, eden, butler.clock())
     rows = await consolidation.items(session, run)
     return Reviewed(
-        run=found, episodes=tuple(line.episode.ref for line in episodes), lines=tuple(as_line(row) for row in rows)
+        run=found,
+        episodes=tuple(line.episode.ref for line in episodes),
+        lines=tuple(as_line(row) for row in rows),
+        undone=await consolidation.undone(session, run),
     )
 
 
@@ -164,7 +168,7 @@ def as_line(row: Row) -> Line:
 
 def _admin(butler: Butler, caller: Caller | None) -> Caller:
     caller = caller or butler.local_caller()
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied(
             "Only an administrator may look at proposals and decide on them.",
             recovery="Ask the person who looks after this store.",

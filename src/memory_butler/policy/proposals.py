@@ -7,7 +7,7 @@
 | unknown_target | what it updates is no fact, or what it confirms no fact or rule, that was shown as known |
 | compound | its content should be several items (see compound) |
 | ungrounded | the episodes it cites do not say it (see grounding) |
-| repeated | an item before it in the same proposal says the same |
+| repeated | items before it in the same proposal say the same of the same episodes |
 
 The first of these that holds is the reason. A proposal that is no object, has another version, holds something else
 than lists, or more than five thousand items is unusable as a whole. Keys that are not known are ignored.
@@ -16,6 +16,7 @@ The predicate of a value that stands beside others of its class names that value
 it out, it is put in, so that one value does not take the place of another.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -65,11 +66,15 @@ __all__ = [
     "same_fact_content",
     "same_rule",
     "shown",
+    "why_unusable",
 ]
 
 MOST_OF_AN_EPISODE = 20
 MOST_GIVEN = 5_000
 MOST_EVIDENCE = 200
+SAID_CHARACTERS = 500
+# Reasons for which an item says nothing about the batch.
+_UNFIT = frozenset({Refusal.MALFORMED, Refusal.UNKNOWN_EVIDENCE, Refusal.UNKNOWN_TARGET})
 
 _LISTS = {
     "facts": ItemKind.FACT,
@@ -106,20 +111,29 @@ def check(proposal: object, batch: Batch) -> Checked:
     desk, room = _Desk(batch), max(MOST_ITEMS, MOST_OF_AN_EPISODE * len(batch.episodes))
     items: list[tuple[int, Item]] = []
     refused: list[Refused] = []
-    seen: set[str] = set()
+    seen = defaultdict[str, set[UUID]](set)
     for place, (kind, given) in enumerate(_given(proposal)):
         try:
             if place >= room:
                 raise _Refuse(Refusal.MALFORMED, f"A proposal for this batch has room for {room} items.")
             item = _checked(kind, given, desk)
             said = str(item_words(item))
-            if said in seen:
+            if seen[said].issuperset(item.evidence):
                 raise _Refuse(Refusal.REPEATED, "An item before it says the same.")
-            seen.add(said)
+            seen[said].update(item.evidence)
             items.append((place, item))
         except _Refuse as no:
             refused.append(Refused(place=place, kind=kind, reason=no.reason, said=no.said, shown=as_given(given)))
     return Checked(items=tuple(items), refused=tuple(refused))
+
+
+def why_unusable(checked: Checked) -> str | None:
+    """Why a proposal is a failure as a whole: it has items, and none of them fits the batch. One that only says what
+    does not hold, or nothing, has read the episodes; nothing is to be gained by asking again."""
+    if checked.items or not checked.refused or any(one.reason not in _UNFIT for one in checked.refused):
+        return None
+    reasons = " ".join(dict.fromkeys(one.said for one in checked.refused[:10]))
+    return f"No item of the proposal fits the batch. {reasons}"[:SAID_CHARACTERS]
 
 
 def _given(proposal: object) -> list[tuple[ItemKind, object]]:

@@ -84,6 +84,27 @@ CONTACTS = {
     "The boiler was fixed by Colin from HeatRight (01632 960983).": ["Colin · phone: 01632 960983"],
     "Best to reach me on Signal.": ["user · prefers:contact: Signal"],
 }
+INSTEAD = {
+    "My email is anna@old.com. Use anna@new.com instead.": ["user · email: anna@new.com"],
+    "My email is anna@old.com, but please use anna@new.com instead.": ["user · email: anna@new.com"],
+    "My email is no longer anna@old.com, use anna@new.com instead.": ["user · email: anna@new.com"],
+    "My email is no longer anna@old.com.": ["user · email: no longer anna@old.com"],
+    "I don't check anna@old.com anymore, use anna@new.com instead.": ["user · email: anna@new.com"],
+    "My phone number 555 0100 no longer works, use 555 0199 instead.": ["user · phone: 555 0199"],
+    "Maria's number is 555 0100. Use 555 0199 instead from now on.": ["Maria · phone: 555 0199"],
+    "My email is a@old.com, use a@new.com instead, and I live in Porto.": [
+        "user · email: a@new.com",
+        "user · lives_in: Porto",
+    ],
+    "My email is anna@old.com. For invoices, use billing@acme.com instead.": ["user · email: anna@old.com"],
+    "My email is anna@old.com. Should I use anna@new.com instead?": ["user · email: anna@old.com"],
+    "My email is anna@old.com. I live in Porto. Use anna@new.com instead.": [
+        "user · email: anna@old.com",
+        "user · lives_in: Porto",
+    ],
+    "My email is anna@old.com. Use 555 0199 instead.": ["user · email: anna@old.com"],
+    "Use anna@new.com instead.": [],
+}
 WORK = {
     "I switched jobs, I'm at Siemens now.": ["user · works_at: Siemens"],
     "I'm at Heathrow now.": [],
@@ -129,6 +150,13 @@ PLANS = {
         "user · plan:back_from_athens: back from Athens @2026-06-11",
     ],
     "I'm off from tomorrow until the 19th": ["user · plan:off_until_19th: off until the 19th @2026-03-05"],
+    "I'm on vacation until August 14.": ["user · plan:vacation: on vacation until August 14"],
+    "Anna is on holiday until Friday.": ["Anna · plan:holiday: on holiday until Friday"],
+    "I'm in Berlin until the 19th and then I'm flying to Athens on 4 June.": [
+        "user · plan:berlin: in Berlin until the 19th",
+        "user · plan:flying_athens: flying to Athens @2026-06-04",
+    ],
+    "She's on vacation until August 14.": [],
     "I'm training for the Berlin marathon.": ["user · plan:training_berlin_marathon: training for the Berlin marathon"],
     "I handed in my notice yesterday, starting at Wise on 1 September": [
         "user · event:handed_notice: handed in their notice @2026-03-03",
@@ -160,8 +188,8 @@ TYPED_IN_HASTE = {
 EVERYTHING = {
     text: told
     for theme in (
-        REQUESTS, KEEPING, SYSTEMS, INDIRECT, HOME, IDENTITY, CONTACTS, WORK, SCHOOL, HEALTH, CHANGED_PLANS, PLANS,
-        TYPED_IN_HASTE,
+        REQUESTS, KEEPING, SYSTEMS, INDIRECT, HOME, IDENTITY, CONTACTS, INSTEAD, WORK, SCHOOL, HEALTH, CHANGED_PLANS,
+        PLANS, TYPED_IN_HASTE,
     )
     for text, told in theme.items()
 }  # fmt: skip

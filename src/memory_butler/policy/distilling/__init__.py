@@ -9,6 +9,7 @@ from datetime import datetime
 
 from memory_butler.policy.distilling.asides import asides
 from memory_butler.policy.distilling.clauses import clauses
+from memory_butler.policy.distilling.contacts import in_its_place, used_instead
 from memory_butler.policy.distilling.dates import moment_in
 from memory_butler.policy.distilling.events import undated
 from memory_butler.policy.distilling.found import Draft, Found, fact, rule, settled
@@ -141,6 +142,10 @@ def _only_names(drafts: list[Draft], text: str) -> bool:
 
 def _of_piece(text: str, scene: Scene, now: datetime) -> list[Draft]:
     """People first: who is named in passing is told before what they do."""
+    if instead := used_instead(text):
+        found = _of_piece(instead.before, scene, now) if instead.before else []
+        found += in_its_place(instead, found, scene) if not is_unsure(text) else []
+        return found + (_of_piece(instead.after, scene, now) if instead.after else [])
     sure = not is_unsure(text)
     found = people_named(text, scene, by_pronoun=False) if sure else []
     for clause in clauses(text):

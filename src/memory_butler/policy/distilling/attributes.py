@@ -321,7 +321,8 @@ def _values(noun: str, kind: str, form: str, text: str) -> list[str]:
     found: list[str] = []
     match form:
         case "email" | "phone":
-            found = [one.content for one in reached("", text) if one.kind == kind][:1]
+            over = "no longer " if text.lower().startswith("no longer ") else ""
+            found = [over + one.content for one in reached("", text) if one.kind == kind][:1]
         case "name":
             found = re.findall(NAME, text)[:1] if re.match(NAME, text) else []
         case "day":

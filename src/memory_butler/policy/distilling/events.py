@@ -57,6 +57,14 @@ def undated(text: str, when: Moment | None) -> str:
     return cleaned(re.sub(r"\s+", " ", left))
 
 
+def timed(subject: str, kind: str, text: str, when: Moment | None, *, before: str = "") -> Draft:
+    """Something with its day, if one is named. What lasts until a day begins on another: that it ends then stays in its
+    words."""
+    if when is not None and when.lead in ("until", "till") and (what := tail_cut(text[: when.start])):
+        return Draft(subject, kind, f"{before}{what} {text[when.start : when.end].strip()}", key=before + what)
+    return Draft(subject, kind, before + tail_cut(undated(text, when)), valid_at=when.day if when else None)
+
+
 _LASTING = ("have", "get", "work", "take")
 _UNDER_WAY = re.compile(
     r"(?:train|prepare|save(?: up)?|revise|study) for (?:an?|the|my|our|his|her|their)?\s*\w|look for an? (?:new |"
@@ -95,11 +103,10 @@ def _midnight(now: datetime) -> datetime:
 
 def _plan(said: Said, phrase: str, when: Moment | None, kind: str) -> Draft:
     """A plan from the words of the verb phrase; its day is looked for in the same words."""
-    text = phrase
     if when is not None:
         shift = len(phrase) - len(said.rest) if phrase.endswith(said.rest) else 0
-        text = undated(phrase, when._replace(start=when.start + shift, end=when.end + shift))
-    return Draft(said.subject, kind, tail_cut(text), valid_at=when.day if when else None)
+        when = when._replace(start=when.start + shift, end=when.end + shift)
+    return timed(said.subject, kind, phrase, when)
 
 
 def tail_cut(text: str) -> str:
@@ -112,7 +119,7 @@ def _future(said: Said, phrase: str, now: datetime) -> list[Draft]:
     when = moment_in(phrase, now, "future")
     if when is None and not _GOALS.match(phrase):
         return []
-    return [Draft(said.subject, "plan", tail_cut(undated(phrase, when)), valid_at=when.day if when else None)]
+    return [timed(said.subject, "plan", phrase, when)]
 
 
 def wants(said: Said, now: datetime) -> list[Draft]:
@@ -147,7 +154,7 @@ def intends(said: Said, now: datetime) -> list[Draft]:
         return []
     when = moment_in(phrase, now, "future")
     lead = "" if match["v"] or match["ing"] else f"{said.phrase.split()[0]} "
-    return [Draft(said.subject, "plan", lead + tail_cut(undated(phrase, when)), valid_at=when.day if when else None)]
+    return [timed(said.subject, "plan", phrase, when, before=lead)]
 
 
 def owes(said: Said, now: datetime) -> list[Draft]:
@@ -212,10 +219,10 @@ def is_on(said: Said, now: datetime) -> list[Draft]:
     when = moment_in(rest, now, "future") if match else None
     if not match or when is None or when.day < _midnight(now) or when.lead == "since":
         return []
-    content = tail_cut(undated(rest, when))
+    plan = timed(said.subject, "plan", rest, when)
     if until := re.search(r"\buntil (?:the )?[\w ]{2,20}$", rest[when.end :]):
-        content = f"{content} {until[0]}"
-    return [Draft(said.subject, "plan", content, valid_at=when.day)]
+        plan = plan._replace(content=f"{plan.content} {until[0]}")
+    return [plan]
 
 
 _CALLED_OFF = re.compile(
@@ -283,7 +290,7 @@ def has_appointment(said: Said, now: datetime) -> list[Draft]:
     when = moment_in(said.rest, now, "future") if noun else None
     if not noun or when is None or re.match(r"(?:a )?(?:great|good|nice|lovely|fun)\b", said.rest):
         return []
-    return [Draft(said.subject, "event", tail_cut(undated(said.rest, when)), valid_at=when.day)]
+    return [timed(said.subject, "event", said.rest, when)]
 
 
 def expects(said: Said, now: datetime) -> list[Draft]:

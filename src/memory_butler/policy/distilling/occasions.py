@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 
 from memory_butler.policy.distilling.dates import moment_in
-from memory_butler.policy.distilling.events import event_noun, tail_cut, undated
+from memory_butler.policy.distilling.events import event_noun, tail_cut, timed, undated
 from memory_butler.policy.distilling.found import Draft
 from memory_butler.policy.distilling.habits import OFTEN
 from memory_butler.policy.distilling.verbs import FORMS
@@ -133,8 +133,10 @@ def bare_event(clause: str, owner: str, now: datetime) -> list[Draft]:
     if _PRAISED.match(clause):
         return []
     words = [word.lower() for word in re.findall(r"[\w']+", clause[: when.start])]
-    if len(words) > 8 or any(FORMS.get(word, ("", ""))[1] in ("s", "past") or word in _VERBAL for word in words):
+    if len(words) > 8 or any(
+        FORMS.get(word, ("", ""))[1] in ("s", "past") or word.partition("'")[0] in _VERBAL for word in words
+    ):
         return []
     if FORMS.get(words[0], ("", ""))[1] == "base" and words[0] not in _NOUNS:
         return []
-    return [Draft(owner, "event", tail_cut(undated(clause, when)), valid_at=when.day)]
+    return [timed(owner, "event", clause, when)]

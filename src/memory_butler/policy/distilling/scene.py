@@ -76,6 +76,9 @@ class Scene:
     destination: str = ""
     # Whose what has changed, when the new value is still to come.
     changed: tuple[str, str] = ("", "")
+    # Whose address or number this sentence told, and the one before.
+    reached: dict[str, str] = field(default_factory=dict)
+    reached_before: dict[str, str] = field(default_factory=dict)
     pets: set[str] = field(default_factory=set)
     known: set[str] = field(default_factory=set)
     homes: set[str] = field(default_factory=set)
@@ -115,6 +118,7 @@ class Scene:
             self._together = tuple(others) if len(others) > 1 else ()
         self._subjects = []
         self.day, self.destination = None, ""
+        self.reached_before, self.reached = self.reached, {}
 
     def learns(self, one: Draft) -> None:
         """What was just told may say who somebody is."""
@@ -122,7 +126,9 @@ class Scene:
             self.day = one.valid_at
             place = _DESTINATION.search(one.content)
             self.destination = place["v"] if place else ""
-        if one.kind == "lives_in":
+        if one.kind in ("email", "phone"):
+            self.reached[one.kind] = one.subject
+        elif one.kind == "lives_in":
             self.homes.add(one.subject)
         elif one.kind in ("name", "nickname") and one.subject:
             self.aliases |= {one.content: one.subject, one.content.split()[0]: one.subject}
