@@ -42,6 +42,10 @@ class Butler:
         """The one person whose store this is, in the local shape."""
         return Caller(Principal(self.settings.tenant, self.settings.butler, Role.ADMIN))
 
+    def local_operator(self) -> Caller:
+        """The person at the machine's own command line, who looks after all tenants."""
+        return Caller(Principal(self.settings.tenant, self.settings.butler, Role.OPERATOR))
+
 
 def system_clock() -> datetime:
     return datetime.now(UTC)

@@ -397,6 +397,55 @@ class Consolidation(Group):
     claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
 
 
+class JwtSettings(Group):
+    """Tokens of an identity provider (JWT). Without an issuer none are accepted."""
+
+    issuer: str | None = Field(None, description="Who must have issued them, exactly as in their claim `iss`.")
+    audience: str | None = Field(None, description="Whom they must be for, as in their claim `aud`.")
+    key_set: str | None = Field(None, description="Its public keys (JWKS): an https address, or a file.")
+    algorithms: tuple[str, ...] = Field(
+        ("RS256", "ES256", "EdDSA"), description="Signatures that are accepted; never a shared secret's."
+    )
+    tenant_claim: str = Field("tenant", description="Claim that names the tenant.")
+    butler_claim: str = Field("butler", description="Claim that names the butler.")
+    role_claim: str = Field("role", description="Claim that names the role; without it the caller is a reader.")
+    name_claim: str = Field("sub", description="Claim that names the person or program.")
+    leeway_seconds: float = Field(30, ge=0, le=300, description="How far clocks may differ.")
+    key_set_minutes: float = Field(10, gt=0, le=1440, description="How long fetched keys are used before a fresh look.")
+
+
+class Limits(Group):
+    """What one server takes on. What is over is refused at once, and told when to try again."""
+
+    request_bytes: int = Field(4_194_304, ge=1024, description="Longest request.")
+    batch_items: int = Field(100, ge=1, le=1000, description="Most items of one batch.")
+    concurrency: int = Field(32, ge=1, le=10_000, description="Most calls that are worked on at the same time.")
+    waiting: int = Field(64, ge=0, le=100_000, description="Most calls that wait for their turn.")
+    calls_a_second: float = Field(
+        0, ge=0, description="Most calls a second of one token or person, over ten seconds; 0: no such limit."
+    )
+    streams: int = Field(200, ge=1, le=100_000, description="Most open activity streams.")
+
+
+class Service(Group):
+    """Serving a team over the network."""
+
+    auth: Literal["off", "required"] = Field(
+        "off", description="Whether callers must say who they are. Off, only this machine is served."
+    )
+    listen_url: SecretStr | None = Field(
+        None, description="Direct connection to the database for news of changes, where the other is through a pooler."
+    )
+    poll_seconds: float = Field(
+        2, ge=0.1, le=60, description="How often activity streams look for themselves, besides being told."
+    )
+    token_cache_seconds: float = Field(
+        15, ge=0, le=300, description="How long a token is remembered; a revoked one may work for so long."
+    )
+    jwt: JwtSettings = JwtSettings()
+    limits: Limits = Limits()
+
+
 class ButlerSettings(Group):
     """What differs for one butler."""
 
@@ -456,6 +505,7 @@ class Settings(BaseSettings):
     upkeep: Upkeep = Upkeep()
     vector_index: VectorIndex = VectorIndex()
     consolidation: Consolidation = Consolidation()
+    service: Service = Service()
     butlers: dict[Name, ButlerSettings] = Field(
         default_factory=dict, description="What differs for [single butlers](#single-butlers), by name."
     )

@@ -17,13 +17,14 @@ from memory_butler.models import (
     NewEpisode,
     NewFact,
     NewRule,
+    NewToken,
     Outcome,
     Principal,
     Question,
     Reach,
     Role,
 )
-from memory_butler.operations import judge, look, recall, remember
+from memory_butler.operations import judge, look, recall, remember, tokens
 from memory_butler.store import search_index
 from memory_butler.store.embedded import EmbeddedPostgres
 from memory_butler.store.ids import id_maker
@@ -82,6 +83,7 @@ async def _furnish(butler: Butler, owner: Connection) -> None:
         (tenant, uuid.uuid4()),
     )
     _consolidate(tenant, owner)
+    await tokens.create(butler, NewToken(tenant=tenant, butler="main"))
     owner.execute(
         "INSERT INTO memory.recent_questions (tenant_id, slot, embedding_version, embedding, asked_at)"
         " VALUES (%s, 0, 1, array_fill(0.05::real, ARRAY[384])::vector, now())",
@@ -145,7 +147,10 @@ def test_every_table_with_a_tenant_is_secured(owner: Connection) -> None:
     assert {row[0] for row in policies} == {row[1] for row in found}
     odd = [row for row in policies if row[1] != row[2] or "memory_butler.tenant" not in row[1]]
     # Upkeep asks for the tenants' names through a function of the owner's; the program's role cannot read the table so.
-    assert odd == [("tenants", "true", None)]
+    # And whoever shows a token's hash reads the one row that has it.
+    assert [row[0] for row in odd] == ["tenants", "tokens"]
+    assert odd[0] == ("tenants", "true", None)
+    assert odd[1][1].startswith("(hash = decode(") and odd[1][2] is None
 
 
 def test_tables_without_a_tenant_are_these_alone(owner: Connection) -> None:

@@ -4,7 +4,8 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from fastmcp.exceptions import NotFoundError, ValidationError
@@ -16,16 +17,21 @@ from pydantic import PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 
 from memory_butler.adapters.arguments import Context, explain, lineage_of, request_id_of
+from memory_butler.adapters.identity import shown_principal
 from memory_butler.adapters.opening import LateButler
 from memory_butler.adapters.shapes import Shape, with_request
 from memory_butler.butler import Butler
 from memory_butler.errors import DeadlinePassed, InternalError, MemoryButlerError, NotFound
 from memory_butler.models import Caller, Principal
+from memory_butler.operations.visits import note_visit
+from memory_butler.policy.roles import check_role
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 Offer = tuple[Callable[..., Awaitable[Shape]], ToolAnnotations]
 _given_up: set[asyncio.Task[Any]] = set()
+# The tool that is being called: what its caller may do depends on it.
+_called: ContextVar[str] = ContextVar("called", default="")
 
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 SETTLES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -57,11 +63,14 @@ class Toolbox(ABC):
         self._principal = principal
 
     async def _visit(self, context: Context) -> Visit:
-        lineage = lineage_of(context)
+        operation, lineage = _called.get(), lineage_of(context)
         # Less than the deadline, so that a store which does not open is named as the reason.
         butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
-        caller = butler.local_caller()
-        return Visit(butler, replace(caller, principal=self._principal or caller.principal, lineage=lineage))
+        principal = self._principal or shown_principal() or butler.local_caller().principal
+        check_role(principal, operation)
+        caller = Caller(principal, lineage)
+        await note_visit(butler, caller, operation)
+        return Visit(butler, caller)
 
     @abstractmethod
     def tools(self) -> list[Offer]:
@@ -124,6 +133,7 @@ class MemoryTool(FunctionTool):
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         request_id = request_id_of(arguments)
+        _called.set(self.name)
         try:
             return await within(self._deadline_seconds, super().run(arguments))
         except MemoryButlerError as problem:

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp
 
 from memory_butler.adapters.answering import within
 from memory_butler.adapters.guard import BodyLimit, LoopbackOnly, host_name
+from memory_butler.adapters.identity import Authentication, Identities
 from memory_butler.adapters.logs import configure_logging
 from memory_butler.adapters.mcp import build_server
 from memory_butler.adapters.opening import LateButler, companion_of
@@ -47,7 +48,9 @@ log = logging.getLogger(__name__)
 def build_app(source: Settings | LateButler) -> ASGIApp:
     """The whole application; it opens the store beside its first requests and closes it with its lifespan."""
     late = source if isinstance(source, LateButler) else LateButler(source)
-    require_loopback(late.settings.host)
+    is_open = late.settings.service.auth == "off"
+    if is_open:
+        require_loopback(late.settings.host)
     server = build_server(late)
 
     @server.custom_route("/health/live", methods=["GET"])
@@ -66,7 +69,14 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
         path=MCP_PATH,
         # The library has such a guard too, which answers in plain text; ours covers the same and is the only one.
         host_origin_protection=False,
-        middleware=[Middleware(LoopbackOnly, configured=late.settings.host), Middleware(BodyLimit)],
+        # A session would be a second way to say who is calling: with tokens every request stands alone.
+        stateless_http=not is_open,
+        middleware=[
+            Middleware(LoopbackOnly, configured=late.settings.host)
+            if is_open
+            else Middleware(Authentication, identities=Identities(late)),
+            Middleware(BodyLimit, limit_bytes=late.settings.service.limits.request_bytes),
+        ],
     )
 
 
@@ -132,8 +142,8 @@ def require_loopback(host: str) -> None:
         if name == "localhost" or ip_address(name).is_loopback:
             return
     raise PermissionDenied(
-        f"Serving on {host!r} would open the memory to other machines, and there is no authentication.",
-        recovery="Serve on 127.0.0.1 (the default), localhost or ::1; for another machine use an SSH tunnel.",
+        f"Serving on {host!r} would open the memory to other machines, and nobody has to say who they are.",
+        recovery='Set service.auth = "required" and make tokens (`memory-butler token create`), or serve on 127.0.0.1.',
     )
 
 

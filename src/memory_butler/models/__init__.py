@@ -12,6 +12,7 @@ from memory_butler.models.answers import (
     Stored,
 )
 from memory_butler.models.history import LeftAlone, Past, Standing, StoryLine, TakenBack, UndoReport
+from memory_butler.models.identity import NewToken, Token
 from memory_butler.models.memories import (
     Episode,
     Event,
@@ -95,6 +96,7 @@ __all__ = [
     "NewFact",
     "NewNote",
     "NewRule",
+    "NewToken",
     "Outcome",
     "Past",
     "Permanence",
@@ -117,6 +119,7 @@ __all__ = [
     "StoryLine",
     "TakenBack",
     "Tier",
+    "Token",
     "UndoReport",
     "Usage",
     "Validity",

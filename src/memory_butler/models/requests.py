@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from memory_butler.models.vocabulary import GLOBAL_SCOPE, Mode, Permanence, Role, Tier
 
@@ -24,6 +25,16 @@ class Principal:
     tenant: str
     butler: str
     role: Role = Role.AGENT
+    # The person or program behind it, as its token or identity provider calls it.
+    name: str | None = None
+    token_id: UUID | None = None
+    # Where an operator comes from who works in another tenant.
+    home: str | None = None
+
+    @property
+    def actor(self) -> str:
+        """Who is named with a change."""
+        return self.name or self.butler
 
 
 @dataclass(frozen=True, slots=True)

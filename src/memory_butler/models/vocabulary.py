@@ -73,8 +73,17 @@ class Mode(StrEnum):
 
 
 class Role(StrEnum):
+    """What somebody may do: look, work as one butler, govern a tenant, or look after the service."""
+
+    READER = "reader"
     AGENT = "agent"
     ADMIN = "admin"
+    OPERATOR = "operator"
+
+    @property
+    def governs(self) -> bool:
+        """May it see and change what belongs to other butlers of its tenant?"""
+        return self in (Role.ADMIN, Role.OPERATOR)
 
 
 GLOBAL_SCOPE = "global"

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput, PermissionDenied
-from memory_butler.models import Caller, Role
+from memory_butler.models import Caller
 from memory_butler.store import as_of, search_index
 from memory_butler.store.search_index import Found, Probe
 
@@ -22,7 +22,7 @@ def check_moment(butler: Butler, caller: Caller, moment: datetime | None) -> Non
     """Only an administrator looks into the past, and nobody into the future."""
     if moment is None:
         return
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied(
             "Only an administrator may read as of another moment.", recovery="Leave out as_of to read what holds now."
         )

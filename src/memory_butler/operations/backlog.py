@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound, PermissionDenied
-from memory_butler.models import Caller, Episode, Role
+from memory_butler.models import Caller, Episode
 from memory_butler.policy import reach
 from memory_butler.policy.admission import slug, whole_number
 from memory_butler.store import consolidation, episodes, sweep
@@ -39,7 +39,7 @@ async def backlogs(
 ) -> dict[str, int]:
     """The butlers of a tenant with episodes that can be distilled now, and how many; or one that is named."""
     caller = caller or butler.local_caller()
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied("Only an administrator may look at everybody's backlog.")
     wanted = None if only_butler is None else slug(only_butler, "butler")
     async with butler.database.read(caller.principal.tenant) as session:

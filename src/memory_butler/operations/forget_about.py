@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput
-from memory_butler.models import EVERY_SCOPE, Caller, MemoryType, Reach, Role
+from memory_butler.models import EVERY_SCOPE, Caller, MemoryType, Reach
 from memory_butler.operations.change import admit_reason
 from memory_butler.operations.once import fingerprint, first_answer, keep_answer, trail
 from memory_butler.policy import identifiers, reach
@@ -92,7 +92,7 @@ def _admit(caller: Caller, subject: str | None, text: str | None) -> _Wanted:
             "Neither subject nor text is given; one of them must say whom or what to forget.",
             recovery="Pass subject for the facts about somebody, text for every memory that names an identifier.",
         )
-    everything = EVERY_SCOPE if caller.principal.role is Role.ADMIN else None
+    everything = EVERY_SCOPE if caller.principal.role.governs else None
     return _Wanted(
         subject=None if subject is None else clean_text(subject, "subject", NAME_CHARACTERS),
         text=None if text is None else identifiers.admit_identifier(text, "text"),

@@ -26,7 +26,7 @@ def fingerprint(operation: str, request: object) -> bytes:
 def trail(butler: Butler, caller: Caller, now: datetime, *, grouped: bool = False) -> events.Trail:
     return events.Trail(
         now=now,
-        actor=caller.principal.butler,
+        actor=caller.principal.actor,
         lineage=admit_lineage(caller.lineage),
         make_id=butler.make_id,
         group_id=butler.make_id(now) if grouped else None,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memory_butler.butler import Butler
 from memory_butler.errors import PermissionDenied
-from memory_butler.models import Caller, Role
+from memory_butler.models import Caller
 from memory_butler.store import replay as store
 from memory_butler.store.replay import Progress, TableReport
 
@@ -32,7 +32,7 @@ def _unseen(stage: str, done: int, total: int) -> None:
 async def replay(butler: Butler, caller: Caller | None = None, *, progress: Progress = _unseen) -> Report:
     """Rebuild the caller's tenant into an empty schema and compare row for row. Changes nothing; writers go on."""
     caller = caller or butler.local_caller()
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied(
             "Only an administrator may replay the log.", recovery="Ask the person who looks after this store."
         )

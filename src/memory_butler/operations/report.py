@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_butler.butler import Butler
-from memory_butler.models import EVERY_SCOPE, LIVE, Caller, MemoryType, Role, Tier
+from memory_butler.models import EVERY_SCOPE, LIVE, Caller, MemoryType, Tier
 from memory_butler.operations import upkeep
 from memory_butler.operations.distilling_job import figures
 from memory_butler.policy import reach
@@ -81,7 +81,7 @@ async def report(butler: Butler, scope: str | None = None, caller: Caller | None
     """Counts by type, state and tier; confidence; backlog; rule effectiveness; the last run of each duty."""
     caller = caller or butler.local_caller()
     wanted = None if scope is None else slug(scope, "scope")
-    everything = wanted is None and caller.principal.role is Role.ADMIN
+    everything = wanted is None and caller.principal.role.governs
     reached = reach.readable(caller.principal, EVERY_SCOPE if everything else wanted, None)
     now = butler.clock()
     cadences = butler.settings.upkeep.cadences()

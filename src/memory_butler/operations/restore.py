@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, MemoryButlerError, NotFound, PermissionDenied
-from memory_butler.models import LIVE, Caller, Fact, Maturity, Memory, MemoryType, Role, Rule, Stored, Validity
+from memory_butler.models import LIVE, Caller, Fact, Maturity, Memory, MemoryType, Rule, Stored, Validity
 from memory_butler.operations.change import admit_reason, bring_back, require_changeable, said
 from memory_butler.operations.once import fingerprint, trail, write_once
 from memory_butler.policy import reach
@@ -98,7 +98,7 @@ async def reverse(
     caller = caller or butler.local_caller()
     wanted = parse_handle(MemoryType.RULE, handle)
     why = admit_reason(reason)
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied(
             "Only an administrator may take back that a rule is a warning.",
             recovery="Ask the person you work for; `memory-butler reverse` does it.",

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound, PermissionDenied
-from memory_butler.models import Caller, Role
+from memory_butler.models import Caller
 from memory_butler.operations import duties
 from memory_butler.operations.shard import Batches, Shard
 from memory_butler.policy.admission import admit_lineage, slug
@@ -125,7 +125,7 @@ async def sweep(
 ) -> SweepReport:
     """Do every duty for every butler of the caller's tenant, or for one of them. A dry run only tells what is due."""
     caller = caller or butler.local_caller()
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied(
             "Only an administrator may sweep the store.", recovery="It is swept daily by itself; there is no need to."
         )

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
-from memory_butler.models import LIVE, Caller, LeftAlone, MemoryType, Past, Role, TakenBack, UndoReport
+from memory_butler.models import LIVE, Caller, LeftAlone, MemoryType, Past, TakenBack, UndoReport
 from memory_butler.operations.once import fingerprint, first_answer, keep_answer, trail
 from memory_butler.operations.withdraw import withdraw, write_evidence
 from memory_butler.policy.admission import LABEL_CHARACTERS, clean_text, optional_label
@@ -79,7 +79,7 @@ async def undo(
     larger than a batch is undone newest first, a batch at a time; interrupted, the same call goes on where it stopped.
     """
     caller = caller or butler.local_caller()
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied(
             "Only an administrator may undo changes.",
             recovery="Ask the person whose store this is: `memory-butler undo` on their command line does it.",

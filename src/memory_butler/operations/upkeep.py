@@ -105,7 +105,7 @@ async def put_on_record(butler: Butler, shard: Caller, job: str, started_at: dat
 async def standings(butler: Butler, caller: Caller | None = None) -> tuple[JobStanding, ...]:
     """How every job stands, butler by butler."""
     caller = caller or butler.local_caller()
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied("Only an administrator may see the jobs of every butler.")
     cadences = butler.settings.upkeep.cadences()
     async with butler.database.read(caller.principal.tenant) as session:

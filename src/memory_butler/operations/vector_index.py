@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import PermissionDenied
-from memory_butler.models import Caller, MemoryType, Reach, Role
+from memory_butler.models import Caller, MemoryType, Reach
 from memory_butler.models.vector_index import Shape
 from memory_butler.policy.index_posture import PostureRules, wanted_shape
 from memory_butler.policy.passages import MAX_PASSAGES
@@ -330,7 +330,7 @@ def _rules(settings: VectorIndex) -> PostureRules:
 
 
 def _require_admin(caller: Caller) -> None:
-    if caller.principal.role is not Role.ADMIN:
+    if not caller.principal.role.governs:
         raise PermissionDenied(
             "Only an administrator may look after the indexes.", recovery="Ask the person who looks after this store."
         )

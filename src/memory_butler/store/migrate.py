@@ -9,7 +9,7 @@ from psycopg import sql
 from memory_butler.errors import TargetUnavailable
 from memory_butler.store.queries import Names
 
-HEAD = "0004"
+HEAD = "0005"
 LABEL = "memory"
 OLDEST_POSTGRES = 150000
 OLDEST_VECTOR = (0, 8)

@@ -1,0 +1,32 @@
+-- name: add
+-- Keep a new token's hash.
+INSERT INTO {schema}.tokens (tenant_id, id, hash, label, butler, role, created_at, created_by, expires_at)
+VALUES (%(tenant)s, %(id)s, %(hash)s, %(label)s, %(butler)s, %(role)s, %(created_at)s, %(created_by)s, %(expires_at)s);
+
+-- part: columns
+-- A token as it is shown.
+tenant_id AS tenant, id, label, butler, role, created_at, created_by, expires_at, revoked_at, last_used_at
+
+-- name: listed
+-- The tokens of the tenant, the newest first.
+SELECT {columns} FROM {schema}.tokens WHERE tenant_id = %(tenant)s ORDER BY created_at DESC, id;
+
+-- name: revoke
+-- Make a token worthless, if it is not already.
+UPDATE {schema}.tokens SET revoked_at = coalesce(revoked_at, %(now)s)
+WHERE tenant_id = %(tenant)s AND id = %(id)s
+RETURNING {columns};
+
+-- name: show
+-- Show a token's hash to row-level security, which opens the row that has it.
+SELECT set_config('memory_butler.token_hash', %(hash)s, true);
+
+-- name: shown
+-- The token with this hash.
+SELECT {columns} FROM {schema}.tokens WHERE hash = %(hash)s;
+
+-- name: used
+-- Note that a token was used, to the minute.
+UPDATE {schema}.tokens SET last_used_at = %(now)s
+WHERE tenant_id = %(tenant)s AND id = %(id)s
+    AND (last_used_at IS NULL OR last_used_at < %(now)s::timestamptz - interval '1 minute');

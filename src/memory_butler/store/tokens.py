@@ -1,0 +1,45 @@
+"""Tokens: who shows one, what became of it. Only its hash is ever here."""
+
+from datetime import datetime
+from uuid import UUID
+
+from memory_butler.models import Role, Token
+from memory_butler.store.database import Row, Session
+
+
+async def add(session: Session, token: Token, digest: bytes) -> None:
+    await session.send(
+        "tokens.add",
+        id=token.id,
+        hash=digest,
+        label=token.label,
+        butler=token.butler,
+        role=token.role,
+        created_at=token.created_at,
+        created_by=token.created_by,
+        expires_at=token.expires_at,
+    )
+
+
+async def listed(session: Session) -> list[Token]:
+    return [_token(row) for row in await session.all("tokens.listed")]
+
+
+async def revoke(session: Session, token_id: UUID, now: datetime) -> Token | None:
+    row = await session.one("tokens.revoke", id=token_id, now=now)
+    return _token(row) if row else None
+
+
+async def shown(session: Session, digest: bytes) -> Token | None:
+    """The token that has this hash, whichever tenant's it is. Only whoever has the token knows the hash."""
+    await session.send("tokens.show", hash=digest.hex())
+    row = await session.one("tokens.shown", hash=digest)
+    return _token(row) if row else None
+
+
+async def used(session: Session, token_id: UUID, now: datetime) -> None:
+    await session.send("tokens.used", id=token_id, now=now)
+
+
+def _token(row: Row) -> Token:
+    return Token(**{**row, "role": Role(row["role"])})
