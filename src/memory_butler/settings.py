@@ -498,6 +498,7 @@ class Settings(BaseSettings):
     port: int = Field(8150, ge=0, le=65535, description="Port `serve` listens on.")
     idempotency_days: Days = Field(7, description="Days an idempotency key is remembered.")
     log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="Least severe log line written.")
+    log_format: Literal["text", "json"] = Field("text", description="Log lines for people, or one JSON object each.")
     retrieval: Retrieval = Retrieval()
     briefing: BriefingSettings = BriefingSettings()
     embedding: Embedding = Embedding()

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -16,6 +15,7 @@ from mcp_types import CallToolRequestParams, ToolAnnotations
 from pydantic import PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 
+from memory_butler.adapters import watching
 from memory_butler.adapters.arguments import Context, explain, lineage_of, request_id_of
 from memory_butler.adapters.identity import shown_principal
 from memory_butler.adapters.opening import LateButler
@@ -30,8 +30,6 @@ log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 Offer = tuple[Callable[..., Awaitable[Shape]], ToolAnnotations]
 _given_up: set[asyncio.Task[Any]] = set()
-# The tool that is being called: what its caller may do depends on it.
-_called: ContextVar[str] = ContextVar("called", default="")
 
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 SETTLES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -63,13 +61,15 @@ class Toolbox(ABC):
         self._principal = principal
 
     async def _visit(self, context: Context) -> Visit:
-        operation, lineage = _called.get(), lineage_of(context)
+        call, lineage = watching.current.get(), lineage_of(context)
+        assert call, "tools are called through MemoryTool"
         # Less than the deadline, so that a store which does not open is named as the reason.
         butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
         principal = self._principal or shown_principal() or butler.local_caller().principal
-        check_role(principal, operation)
+        call.principal = principal
+        check_role(principal, call.tool)
         caller = Caller(principal, lineage)
-        await note_visit(butler, caller, operation)
+        await note_visit(butler, caller, call.tool)
         return Visit(butler, caller)
 
     @abstractmethod
@@ -133,20 +133,27 @@ class MemoryTool(FunctionTool):
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         request_id = request_id_of(arguments)
-        _called.set(self.name)
-        try:
-            return await within(self._deadline_seconds, super().run(arguments))
-        except MemoryButlerError as problem:
-            return refusal(problem, request_id)
-        except ValidationError as problem:
-            cause = problem.__cause__
-            if isinstance(cause, PydanticValidationError):
-                return refusal(explain(self.name, list(self.parameters["properties"]), cause), request_id)
-            log.exception("%s failed", self.name)
-        except Exception:
-            # The outermost place of a call: the log gets where it happened, the caller that it did.
-            log.exception("%s failed", self.name)
-        return refusal(InternalError(), request_id)
+        with watching.watched(self.name, request_id) as call:
+            try:
+                answer = await within(self._deadline_seconds, super().run(arguments))
+            except MemoryButlerError as problem:
+                return self._refused(call, problem)
+            except ValidationError as problem:
+                cause = problem.__cause__
+                if isinstance(cause, PydanticValidationError):
+                    return self._refused(call, explain(self.name, list(self.parameters["properties"]), cause))
+                log.exception("%s failed", self.name)
+            except Exception:
+                # The outermost place of a call: the log gets where it happened, the caller that it did.
+                log.exception("%s failed", self.name)
+            else:
+                call.outcome = watching.OK
+                return answer
+            return self._refused(call, InternalError())
+
+    def _refused(self, call: watching.Call, problem: MemoryButlerError) -> ToolResult:
+        call.outcome = problem.error_class
+        return refusal(problem, call.request_id)
 
 
 class UnknownTools(Middleware):

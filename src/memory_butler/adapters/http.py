@@ -19,20 +19,23 @@ from typing import Any
 import uvicorn
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
+from memory_butler.adapters import metrics
 from memory_butler.adapters.answering import within
 from memory_butler.adapters.guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.identity import Authentication, Identities
 from memory_butler.adapters.logs import configure_logging
-from memory_butler.adapters.mcp import build_server
+from memory_butler.adapters.mcp import build_server, program_version
 from memory_butler.adapters.opening import LateButler, companion_of
 from memory_butler.adapters.stdio import send_library_logs_to_file
+from memory_butler.adapters.traces import configure_traces
 from memory_butler.butler import Butler
 from memory_butler.errors import InternalError, MemoryButlerError, PermissionDenied, TargetUnavailable
 from memory_butler.operations import upkeep
 from memory_butler.policy import schedule
+from memory_butler.policy.roles import check_role
 from memory_butler.settings import Settings
 from memory_butler.store.database import StoreUpgraded
 
@@ -64,6 +67,16 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
         with_store = checks["database"]["ok"] and checks["migrations"]["ok"]
         body = {"ready": is_ready, "checks": checks, "upkeep": await upkeep_report(late, with_store=with_store)}
         return JSONResponse(body, status_code=200 if is_ready else 503)
+
+    @server.custom_route("/metrics", methods=["GET"])
+    async def metrics_for_prometheus(request: Request) -> Response:
+        principal = request.scope.get("state", {}).get("principal")
+        try:
+            if principal is not None:
+                check_role(principal, "metrics")
+        except MemoryButlerError as problem:
+            return JSONResponse(problem.as_dict(), status_code=403)
+        return metrics.exposed()
 
     return server.http_app(
         path=MCP_PATH,
@@ -192,6 +205,8 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     """Serve until a signal asks to stop."""
     configure_logging(settings)
     send_library_logs_to_file()
+    metrics.VERSION.info({"version": program_version()})
+    configure_traces(program_version())
     app = build_app(LateButler(settings, companion=companion_of(settings)))
     with _listening(settings) as listener:
         (announce or _say)(announcement(settings, listener.getsockname()[1]))

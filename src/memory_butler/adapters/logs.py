@@ -3,10 +3,12 @@
 The message of an exception may quote a row or an argument, so a fault is logged as its class and where it happened.
 """
 
+import json
 import logging
 import os
 import sys
 import traceback
+from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -45,7 +47,7 @@ def configure_logging(settings: Settings) -> Path:
             recovery="Set MEMORY_BUTLER_HOME (or --home) to a folder that you may write to.",
         ) from problem
     handler = _PrivateFile(path, maxBytes=LOG_BYTES, backupCount=KEPT_LOGS, encoding="utf-8", delay=True)
-    handler.setFormatter(_Discreet(FORMAT))
+    handler.setFormatter(_Structured() if settings.log_format == "json" else _Discreet(FORMAT))
     root.addHandler(handler)
     # Libraries speak up from warnings on; at lower levels some of them print what passes through them.
     root.setLevel(logging.WARNING)
@@ -81,13 +83,31 @@ def describe_fault(fault: BaseException) -> str:
     return "\ncaused by ".join(parts)
 
 
+class _Structured(logging.Formatter):
+    """One JSON object a line, for programs that collect them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["fault"] = describe_fault(record.exc_info[1])
+        return json.dumps({name: value for name, value in line.items() if value is not None}, default=str)
+
+
 class _Discreet(logging.Formatter):
     def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 (the name is logging's)
         return describe_fault(ei[1]) if ei[1] is not None else ""
 
     def format(self, record: logging.LogRecord) -> str:
         record.exc_text = None
-        return super().format(record)
+        fields: dict[str, Any] = getattr(record, "fields", {})
+        told = "".join(f" {name}={value}" for name, value in fields.items() if value is not None)
+        return super().format(record) + told
 
 
 class _PrivateFile(RotatingFileHandler):

@@ -43,7 +43,7 @@ def build_server(butler: Butler | LateButler, principal: Principal | None = None
     server: FastMCP[None] = FastMCP(
         "memory-butler",
         instructions=INSTRUCTIONS,
-        version=_version(),
+        version=program_version(),
         lifespan=late.lifespan,
         middleware=[UnknownTools()],
         mask_error_details=True,
@@ -64,7 +64,7 @@ async def run_stdio(settings: Settings) -> None:
         await server.run_stdio_async(show_banner=False)
 
 
-def _version() -> str:
+def program_version() -> str:
     try:
         return version("memory-butler")
     except PackageNotFoundError:

@@ -44,6 +44,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     # Governing a tenant.
     "memory_reverse": GOVERNORS,
     "memory_undo": GOVERNORS,
+    "metrics": GOVERNORS,
     "jobs": GOVERNORS,
     "runs": GOVERNORS,
     "review": GOVERNORS,

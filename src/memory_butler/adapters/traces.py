@@ -1,0 +1,48 @@
+"""Traces, where somebody has configured where to send them (the usual OTEL_… variables); else they cost nothing."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opentelemetry import trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+log = logging.getLogger(__name__)
+_tracer = trace.get_tracer("memory_butler")
+
+
+def configure_traces(version: str) -> bool:
+    """Send spans to the collector that the environment names. Without one, or without the packages, nothing is sent."""
+    if not any(os.environ.get(name) for name in ENDPOINTS):
+        return False
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - optional
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - optional
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - optional
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 - optional
+    except ImportError:
+        log.warning("traces are configured, but their packages are missing: pip install 'memory-butler[traces]'")
+        return False
+    provider = TracerProvider(resource=Resource.create({"service.name": "memory-butler", "service.version": version}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    return True
+
+
+@contextmanager
+def span(tool: str, request_id: str | None) -> Iterator[Span]:
+    """The span of one call. What was asked and answered is not in it."""
+    given = {"memory_butler.tool": tool, **({"memory_butler.request_id": request_id} if request_id else {})}
+    with _tracer.start_as_current_span(
+        tool, kind=SpanKind.SERVER, attributes=given, record_exception=False, set_status_on_exception=False
+    ) as current:
+        yield current
+
+
+def end_with(current: Span, outcome: str) -> None:
+    current.set_attribute("memory_butler.outcome", outcome)
+    if outcome != "ok":
+        current.set_status(Status(StatusCode.ERROR, outcome))
