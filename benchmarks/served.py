@@ -1,0 +1,83 @@
+"""A real server over HTTP to measure: `memory-butler serve` in a process of its own, with tokens."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+
+from memory_butler.butler import Butler
+from memory_butler.models import NewToken
+from memory_butler.operations import tokens
+
+START_SECONDS = 60.0
+
+
+@dataclass
+class Served:
+    """A server process that can be killed and started again."""
+
+    home: Path
+    port: int
+    options: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        settings = {"HOME": str(self.home), "PORT": str(self.port), "SERVICE__AUTH": "required", **self.options}
+        env = os.environ | {f"MEMORY_BUTLER_{name}": value for name, value in settings.items()}
+        command = [sys.executable, "-m", "memory_butler.adapters.cli", "serve"]
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    async def ready(self, client: httpx.AsyncClient) -> None:
+        """Wait until it says that it is."""
+        async with asyncio.timeout(START_SECONDS):
+            while True:
+                with suppress(httpx.HTTPError):
+                    if (await client.get(f"{self.url}/health/ready")).status_code == 200:
+                        return
+                await asyncio.sleep(0.1)
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait()
+            self.process = None
+
+    def resident_mb(self) -> float:
+        assert self.process
+        return float(psutil.Process(self.process.pid).memory_info().rss) / 2**20
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@contextmanager
+def served(home: Path, **options: str) -> Iterator[Served]:
+    server = Served(home, free_port(), options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill(signal.SIGTERM)
+
+
+async def make_tokens(butler: Butler, tenants: Sequence[str]) -> dict[str, str]:
+    """A token of an agent for each tenant."""
+    operator = butler.local_operator()
+    wanted = (NewToken(tenant=tenant, butler="main") for tenant in tenants)
+    return {one.tenant: (await tokens.create(butler, one, operator))[1] for one in wanted}
