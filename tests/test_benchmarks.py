@@ -3,9 +3,11 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
-from benchmarks import replay, speed, speed_report, sweep
+from benchmarks import batches, replay, speed, speed_report, sweep
 from benchmarks.consolidation import throughput
 from benchmarks.consolidation.episodes import episodes
 from benchmarks.latency import Latency, percentile
@@ -18,6 +20,9 @@ from memory_butler.butler import Butler
 from memory_butler.models import BriefRequest, Caller, MemoryType, Principal, Question
 from memory_butler.operations import brief, index, recall, report
 from memory_butler.policy.distilling import distil
+from memory_butler.store.embedded import EmbeddedPostgres
+
+Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 def test_a_replay_is_measured_on_a_log_of_the_length_asked_for(tmp_path: Path) -> None:
@@ -139,3 +144,16 @@ def test_episodes_to_measure_with_say_as_much_as_the_labelled_ones() -> None:
     assert 1.3 < len(items) / len(told) < 1.9
     assert 0.15 < sum(not each for each in found) / len(told) < 0.35
     assert len(set(items)) > 0.9 * len(items)
+
+
+async def test_batches_are_measured_in_turns(butler: Butler, server: EmbeddedPostgres, owner: Connection) -> None:
+    """Both sides of every comparison have figures, and the trigger that was taken away is back."""
+    plan = batches.Plan(items=3, rounds=1, pool=20, size=Size(12, 3, 4), trigger_writes=2, trigger_rounds=1)
+
+    measured = await batches.run(butler, server, plan, Console(quiet=True))
+
+    assert len(measured["batches"]) == 5
+    assert all(min(row.values()) > 0 for row in measured["batches"].values())
+    assert measured["news"]["seconds_with_news_over_without"] > 0
+    enabled = "SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'memory.memory_events'::regclass AND tgname = 'tell'"
+    assert owner.execute(enabled).fetchall() == [("O",)]

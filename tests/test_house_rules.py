@@ -16,7 +16,9 @@ from pydantic import BaseModel
 from typer.main import get_command
 
 from memory_butler.adapters.cli import app
-from memory_butler.adapters.mcp import build_server
+from memory_butler.adapters.mcp import build_server, build_tools
+from memory_butler.adapters.opening import LateButler
+from memory_butler.adapters.rest.app import build_rest
 from memory_butler.butler import Butler
 from memory_butler.errors import ERROR_CLASSES
 from memory_butler.policy.lifecycle import TRANSITIONS
@@ -270,6 +272,20 @@ async def test_every_tool_is_in_the_docs(butler: Butler) -> None:
     )
     assert tools >= {f"memory_{name}" for name in contract.split()}
     assert {name for name in tools if f"## {name}" not in page("tools.md")} == set()
+
+
+async def test_every_route_is_in_the_docs(butler: Butler) -> None:
+    """Those of tools with their tool, all others with a heading of their own."""
+    late = LateButler.already_open(butler)
+    paths = build_rest(late, build_tools(late)).openapi()["paths"]
+    routes = {(method.upper(), path) for path, methods in paths.items() for method in methods if method != "parameters"}
+    said = page("rest.md")
+    missing = {
+        (method, path)
+        for method, path in routes
+        if f"### {method} {path}\n" not in said and f"`{method} /api/v1{path}`" not in said
+    }
+    assert len(routes) > 30 and missing == set()
 
 
 def commands_of(command: Any, path: str) -> Iterator[str]:

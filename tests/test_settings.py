@@ -109,4 +109,4 @@ def test_every_setting_says_what_it_is() -> None:
                 groups.append(field.annotation)
             else:
                 assert field.description, f"{group.__name__}.{name}"
-    assert len(groups) == 19
+    assert len(groups) == 22

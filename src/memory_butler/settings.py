@@ -2,8 +2,10 @@
 
 import os
 from datetime import timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -397,14 +399,25 @@ class Consolidation(Group):
     claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
 
 
+Signature = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
+
+
+def is_loopback_host(name: str | None) -> bool:
+    """Whether a host's name or address is this machine itself."""
+    try:
+        return name == "localhost" or ip_address(name or "").is_loopback
+    except ValueError:
+        return False
+
+
 class JwtSettings(Group):
     """Tokens of an identity provider (JWT). Without an issuer none are accepted."""
 
     issuer: str | None = Field(None, description="Who must have issued them, exactly as in their claim `iss`.")
     audience: str | None = Field(None, description="Whom they must be for, as in their claim `aud`.")
     key_set: str | None = Field(None, description="Its public keys (JWKS): an https address, or a file.")
-    algorithms: tuple[str, ...] = Field(
-        ("RS256", "ES256", "EdDSA"), description="Signatures that are accepted; never a shared secret's."
+    algorithms: tuple[Signature, ...] = Field(
+        ("RS256", "ES256", "EdDSA"), min_length=1, description="Signatures that are accepted; never a shared secret's."
     )
     tenant_claim: str = Field("tenant", description="Claim that names the tenant.")
     butler_claim: str = Field("butler", description="Claim that names the butler.")
@@ -412,6 +425,28 @@ class JwtSettings(Group):
     name_claim: str = Field("sub", description="Claim that names the person or program.")
     leeway_seconds: float = Field(30, ge=0, le=300, description="How far clocks may differ.")
     key_set_minutes: float = Field(10, gt=0, le=1440, description="How long fetched keys are used before a fresh look.")
+
+    @model_validator(mode="after")
+    def _name_all_three(self) -> Self:
+        named = {"issuer": self.issuer, "audience": self.audience, "key_set": self.key_set}
+        missing = [name for name, value in named.items() if not value]
+        if missing and len(missing) < len(named):
+            raise ValueError(
+                f"{' and '.join(missing)} not set: issuer, audience and key_set are needed together, or a token that"
+                " was made for another service would be good here"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fetch_keys_safely(self) -> Self:
+        scheme, separator, _ = (self.key_set or "").partition("://")
+        if (
+            separator
+            and scheme != "https"
+            and not (scheme == "http" and is_loopback_host(urlsplit(self.key_set or "").hostname))
+        ):
+            raise ValueError("key_set must be an https address, an http address of this machine, or a file")
+        return self
 
 
 class Limits(Group):
@@ -436,8 +471,12 @@ class Service(Group):
     listen_url: SecretStr | None = Field(
         None, description="Direct connection to the database for news of changes, where the other is through a pooler."
     )
+    pooler: bool = Field(
+        False,
+        description="Whether the database is reached through a transaction pooler: nothing is prepared there then.",
+    )
     poll_seconds: float = Field(
-        2, ge=0.1, le=60, description="How often activity streams look for themselves, besides being told."
+        2, ge=0.1, le=60, description="How often activity streams look for themselves where they cannot hear of news."
     )
     token_cache_seconds: float = Field(
         15, ge=0, le=300, description="How long a token is remembered; a revoked one may work for so long."

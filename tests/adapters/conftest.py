@@ -2,22 +2,28 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-from fastmcp import Client
+from fastmcp import Client, FastMCP
 from typer.testing import CliRunner, Result
 
 from memory_butler.adapters import logs
-from memory_butler.adapters.cli import app
+from memory_butler.adapters.cli import app, main
 from memory_butler.adapters.mcp import build_server
+from memory_butler.adapters.opening import LateButler
 from memory_butler.ai.distillers import open_distiller
+from memory_butler.ai.embedding import Embedder
 from memory_butler.butler import Butler
 from memory_butler.models import NewEpisode
 from memory_butler.operations import remember
+from memory_butler.settings import Settings
 from memory_butler.store.database import Database
 
 PARAMETERS = {
@@ -45,7 +51,10 @@ PARAMETERS = {
     "memory_reverse": "rule_id reason idempotency_key request_context",
     "memory_undo": "id skip_changed idempotency_key request_context",
     "memory_stats": "scope request_context",
-    "memory_context": "trigger_prompt butler token_budget as_of request_context",
+    "memory_context": "trigger_prompt butler token_budget as_of with_own request_context",
+    "memory_context_batch": "requests request_context",
+    "memory_ingest_batch": "episodes request_context",
+    "memory_activity_stream": "since scope limit request_context",
 }
 REQUIRED = {
     "memory_store_episode": {"content", "butler"},
@@ -69,6 +78,9 @@ REQUIRED = {
     "memory_undo": {"id"},
     "memory_stats": set(),
     "memory_context": {"trigger_prompt", "butler"},
+    "memory_context_batch": {"requests"},
+    "memory_ingest_batch": {"episodes"},
+    "memory_activity_stream": set(),
 }
 # Only where agents distil.
 OPTIONAL = {
@@ -104,9 +116,30 @@ def caller_of(client: Client[Any]) -> Call:
     return call
 
 
+class _Switch(LateButler):
+    """One server serves test after test: to describe all the tools again for each would take most of its time."""
+
+    butler: Butler
+
+    async def get(self, patience_seconds: float) -> Butler:
+        return self.butler
+
+    def begin(self) -> None:
+        """It is open already."""
+
+
+@pytest.fixture(scope="session")
+def usual_server(settings: Settings) -> tuple[_Switch, FastMCP[None]]:
+    switch = _Switch(settings)
+    return switch, build_server(switch)
+
+
 @pytest.fixture
-async def client(butler: Butler) -> AsyncIterator[Client[Any]]:
-    async with Client(build_server(butler)) as opened:
+async def client(butler: Butler, usual_server: tuple[_Switch, FastMCP[None]]) -> AsyncIterator[Client[Any]]:
+    """A client of the server with the usual settings, on the test's butler."""
+    switch, server = usual_server
+    switch.butler, switch.settings = butler, butler.settings
+    async with Client(server) as opened:
         yield opened
 
 
@@ -144,6 +177,51 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Butler], Type]:
         return type_in
 
     return on
+
+
+class _Lent:
+    """A model that is loaded already, and stays so."""
+
+    def __init__(self, model: Embedder) -> None:
+        self.version, self.start = model.version, model.start
+        self.embed, self.embed_query = model.embed, model.embed_query
+
+    async def close(self) -> None:
+        """It is used again."""
+
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def inside(shared_real_butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Run `memory-butler` in an environment, from its first line to its exit code, inside this process.
+
+    It spares the start of a process, a second each time: nothing is replaced but that the model is loaded already and
+    that the log is left alone. In a test that is asynchronous it needs a thread of its own.
+    """
+    monkeypatch.setattr("memory_butler.butler.OnnxEmbedder", lambda **given: _Lent(shared_real_butler.embedder))
+    monkeypatch.setattr(logs, "configure_logging", lambda settings: None)
+    umask = os.umask(0o077)
+
+    def run(
+        environment: Mapping[str, str], *arguments: str, code: int = 0, given: str | bytes = b""
+    ) -> CompletedProcess[str]:
+        with monkeypatch.context() as patch, CliRunner().isolation(given) as (out, err, _):
+            patch.setattr(sys, "argv", ["memory-butler", *arguments])
+            for name in [name for name in os.environ if name.startswith("MEMORY_BUTLER_")]:
+                patch.delenv(name)
+            for name, value in {**environment, "COLUMNS": "80"}.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+            streams = out.getvalue().decode(), err.getvalue().decode()
+        done = CompletedProcess(arguments, int(ended.value.code or 0), *streams)
+        assert done.returncode == code, streams
+        return done
+
+    yield run
+    os.umask(umask)
 
 
 def choosing(butler: Butler, **consolidation: Any) -> Butler:

@@ -24,9 +24,9 @@ FACTS = 1_000
 
 
 @pytest.fixture
-async def store(server: EmbeddedPostgres, settings: Settings) -> AsyncIterator[Butler]:
+async def store(server: EmbeddedPostgres, settings: Settings, template: str) -> AsyncIterator[Butler]:
     """A store of its own with one tenant, `acme`."""
-    with own_database(server) as database:
+    with own_database(server, template) as database:
         async with open_store(server, settings, database) as butler:
             crowd = Crowd.of(3, topics=20)
             ids = ids_of(FACTS, crowd.source)

@@ -7,9 +7,8 @@ import shutil
 import signal
 import socket
 import sys
-import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -153,7 +152,7 @@ def test_the_lines_for_claude_code_name_everything(settings: Settings, tmp_path:
     """The commands have an absolute path, the server's port, and the home folder if it is not the usual one."""
     usual = settings.model_copy(update={"home": Path("~/.memory-butler").expanduser()})
     stdio, http = connection_lines(usual)
-    assert re.fullmatch(r"claude mcp add memory-butler -- /\S+( -m memory_butler\.adapters\.cli)? mcp", stdio)
+    assert re.fullmatch(r"claude mcp add memory-butler -- /\S+( -m memory_butler\.adapters\.entry)? mcp", stdio)
     assert http == "claude mcp add --transport http memory-butler http://127.0.0.1:8150/mcp"
     elsewhere = settings.model_copy(update={"home": tmp_path / "my memory", "port": 9000, "host": "::1"})
     stdio, http = connection_lines(elsewhere)
@@ -165,9 +164,9 @@ def test_the_lines_for_claude_code_name_everything(settings: Settings, tmp_path:
 
 
 @pytest.fixture
-def other_server() -> Iterator[EmbeddedPostgres]:
+def other_server(new_home: Callable[[], Path]) -> Iterator[EmbeddedPostgres]:
     """A database server of its own, to be stopped at will."""
-    folder = Path(tempfile.mkdtemp(prefix="mb-"))
+    folder = new_home()
     postgres = EmbeddedPostgres(folder, options={"fsync": "off", "full_page_writes": "off"})
     postgres.ensure_running()
     yield postgres

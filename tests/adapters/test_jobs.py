@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -35,16 +34,16 @@ from memory_butler.settings import load_settings
 from memory_butler.store.embedded import EmbeddedPostgres
 
 from ..conftest import MovingClock
-from .conftest import Call, caller_of
+from .conftest import Call, Run, caller_of
 
 CLI = [sys.executable, "-m", "memory_butler.adapters.cli"]
 JOBS = ["consolidation", "sweep", "cleanup"]
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[EmbeddedPostgres]:
+def store(new_home: Callable[[], Path]) -> Iterator[EmbeddedPostgres]:
     """A home of its own: servers that run a worker look after everything in it."""
-    folder = Path(tempfile.mkdtemp(prefix="mb-jobs-"))
+    folder = new_home()
     server = EmbeddedPostgres(folder, options={"fsync": "off", "full_page_writes": "off"})
     server.ensure_running()
     yield server
@@ -73,6 +72,19 @@ def run(env: dict[str, str]) -> Callable[..., str]:
     def cli(*arguments: str) -> str:
         done = subprocess.run([*CLI, *arguments], env=env, capture_output=True, text=True, timeout=120, check=False)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        return done.stdout
+
+    return cli
+
+
+@pytest.fixture
+def quick(inside: Run, env: dict[str, str]) -> Callable[..., str]:
+    """The same inside this process."""
+
+    def cli(*arguments: str) -> str:
+        own = {name: value for name, value in env.items() if name.startswith("MEMORY_BUTLER_")}
+        done = inside(own, *arguments)
+        assert done.stderr == ""
         return done.stdout
 
     return cli
@@ -254,27 +266,27 @@ async def test_late_upkeep_is_said_and_does_not_make_a_server_unready(
 
 
 def test_jobs_says_loudly_what_is_wrong(
-    store: EmbeddedPostgres, run: Callable[..., str], env: dict[str, str], tenant: str
+    store: EmbeddedPostgres, run: Callable[..., str], quick: Callable[..., str], env: dict[str, str], tenant: str
 ) -> None:
     """Nothing to do, never ran, well, overdue, failing: each in words, for people and as JSON."""
     assert "nothing to look after" in run("jobs")
     env |= {"MEMORY_BUTLER_BUTLER": "helper", "MEMORY_BUTLER_CONSOLIDATION__DISTILLER": "off"}
-    run("remember", "rule", "Be brief.")
-    assert run("jobs").count("NEVER RAN") == 3
+    quick("remember", "rule", "Be brief.")
+    assert quick("jobs").count("NEVER RAN") == 3
     lines = [json.loads(line) for line in run("work", "--once", "--json").splitlines()]
     assert [line["job"] for line in lines if line["tenant"] == tenant] == JOBS
-    said = run("jobs")
+    said = quick("jobs")
     assert said.startswith("All is well.") and "consolidation of helper: Nothing was done" in said
     assert "consolidation is switched off." in said
     hours = "UPDATE memory.job_runs SET started_at = started_at - make_interval(hours => %s), finished_at = finished_at"
     look(store, f"{hours} - make_interval(hours => %s) WHERE tenant_id = %s AND job = 'sweep'", 27, 27, tenant)
     look(store, "UPDATE memory.job_runs SET outcome = 'failed', report = '{\"error\": \"The cupboard is locked.\"}'"
          " WHERE tenant_id = %s AND job = 'cleanup'", tenant)  # fmt: skip
-    said = run("jobs")
+    said = quick("jobs")
     assert said.startswith("2 of 3 need a look.") and "OVERDUE BY 3 H" in said
     assert "FAILED 1×" in said and "cleanup of helper: The cupboard is locked." in said
     assert "\x1b" not in said and all(len(line.rstrip()) <= 80 for line in said.splitlines())
-    worse = {job["job"]: job for job in json.loads(run("jobs", "--json"))["jobs"]}
+    worse = {job["job"]: job for job in json.loads(quick("jobs", "--json"))["jobs"]}
     assert worse["sweep"]["status"] == "overdue" and 3 * 3600 <= worse["sweep"]["overdue_seconds"] < 3 * 3600 + 300
     assert (worse["cleanup"]["status"], worse["cleanup"]["failures"]) == ("failing", 1)
 

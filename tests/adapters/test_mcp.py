@@ -40,6 +40,8 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
         "memory_get",
         "memory_stats",
         "memory_context",
+        "memory_context_batch",
+        "memory_activity_stream",
     }
     assert {name for name, hint in hints.items() if hint.destructive_hint} == {
         "memory_forget",
@@ -57,6 +59,8 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
         "memory_explain",
         "memory_stats",
         "memory_context",
+        "memory_context_batch",
+        "memory_activity_stream",
     }
     assert not any(hint.open_world_hint for hint in hints.values())
 
@@ -152,13 +156,16 @@ async def _arguments(call: Call, tool: str) -> dict[str, Any]:
     """Valid arguments for a tool, on memories that exist and are in a fitting state."""
     ref = (await call("memory_store_rule", content="Be kind.")).body["ref"]
     event = (await call("memory_get", type="rule", id=ref)).body["events"][0]["id"]
-    values = {"type": "rule", "id": event if tool == "memory_undo" else ref, "rule_id": ref, "butler": "coder"}
+    values: dict[str, Any] = {"type": "rule", "id": event if tool == "memory_undo" else ref, "rule_id": ref, "butler": "coder"}
     if tool == "memory_correct":
         values["fact_id"] = (await call("memory_store_fact", **FACT)).body["ref"]
     for _ in range(3 if tool == "memory_reverse" else 0):
         await call("memory_mark_harmful", rule_id=ref)
-    more = {"subject": "Anna"} if tool == "memory_forget_about" else {}
-    return more | {name: values.get(name, f"green {name} of {tool}") for name in REQUIRED[tool]}
+    if tool == "memory_forget_about":
+        return {"subject": "Anna"}
+    values["episodes"] = [{"content": "A green day.", "butler": "coder"}]
+    values["requests"] = [{"trigger_prompt": "green"}]
+    return {name: values.get(name, f"green {name} of {tool}") for name in REQUIRED[tool]}
 
 
 @pytest.mark.parametrize("tool", PARAMETERS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_butler.adapters import reference
+from memory_butler.adapters.problems import STATUS
 from memory_butler.errors import ERROR_CLASSES
 from memory_butler.settings import load_settings
 
@@ -35,9 +36,12 @@ def test_check_tells_a_stale_page_by_its_exit_code(tmp_path: Path) -> None:
 
 def test_every_tool_setting_command_and_error_is_there() -> None:
     """Nothing that can be used is left out."""
-    tools, settings, cli, errors = (make() for make in reference.PAGES.values())
+    tools, settings, cli, errors, rest = (make() for make in reference.PAGES.values())
     assert tools.count("\n## memory_") == len({**PARAMETERS, **OPTIONAL})
     assert all(f"\n## {name}\n" in errors for name in ERROR_CLASSES)
+    assert all(f"POST /api/v1/{name.removeprefix('memory_')}`" in rest for name in PARAMETERS)
+    assert all(f"| `{name}` | {status} |" in rest for name, status in STATUS.items())
+    assert "\n### GET /memories/{type}\n" in rest and "\n### POST /runs/{run}/approve\n" in rest
     for name in (
         "MEMORY_BUTLER_HOME",
         "MEMORY_BUTLER_RETRIEVAL__WEIGHTS__RELEVANCE",

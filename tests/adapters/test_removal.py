@@ -3,8 +3,7 @@
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -74,8 +73,8 @@ def test_a_folder_that_was_never_a_home_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def running_home() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="mb-gone-"))
+def running_home(new_home: Callable[[], Path]) -> Iterator[Path]:
+    folder = new_home()
     server = EmbeddedPostgres(folder, options={"fsync": "off"})
     server.ensure_running()
     yield folder

@@ -1,13 +1,14 @@
 """The past through the doors: answers as of a moment, and the store held against its log."""
 
+import asyncio
 import json
 import os
 import pty
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,9 @@ from memory_butler.butler import Butler, system_clock
 from memory_butler.models import NewEpisode, NewFact, Principal
 from memory_butler.operations import remember
 
-from .conftest import Call, caller_of
+from .conftest import Call, Run, caller_of
 
 SOURCE = Path(__file__).parents[2] / "src"
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -46,6 +46,12 @@ def cli(home: Path, tenant: str) -> Run:
         return done
 
     return run
+
+
+@pytest.fixture
+def quick(inside: Run, home: Path, tenant: str) -> Run:
+    """The same inside this process."""
+    return partial(inside, {"MEMORY_BUTLER_HOME": str(home), "MEMORY_BUTLER_TENANT": tenant})
 
 
 async def _two_colors(butler: Butler) -> None:
@@ -131,28 +137,28 @@ async def test_the_command_line_asks_as_of_a_moment(real_butler: Butler, cli: Ru
     ("command", "as_of", "words"),
     [("search", "then", "not a date and time"), ("context", "2999-01-01T00:00:00Z", "in the future")],
 )
-def test_the_command_line_refuses_a_moment_that_is_none(cli: Run, command: str, as_of: str, words: str) -> None:
+def test_the_command_line_refuses_a_moment_that_is_none(quick: Run, command: str, as_of: str, words: str) -> None:
     """As an error of the closed set, with exit code 1."""
-    refused = json.loads(cli(command, "color", "--as-of", as_of, "--json", code=1).stdout)
+    refused = json.loads(quick(command, "color", "--as-of", as_of, "--json", code=1).stdout)
     assert (refused["error"], words in refused["message"]) == ("validation_error", True), refused
 
 
-async def test_a_store_that_is_what_its_log_says(butler: Butler, cli: Run) -> None:
+async def test_a_store_that_is_what_its_log_says(butler: Butler, quick: Run) -> None:
     """Exit code 0 and a table for a person; nothing on stderr, which is no terminal."""
     await _two_colors(butler)
-    said = cli("replay", "--verify")
+    said = await asyncio.to_thread(quick, "replay", "--verify")
     assert said.stderr == ""
     assert [line.split() for line in said.stdout.splitlines() if line.startswith("facts")] == [["facts", "2", "2", "0"]]
     assert said.stdout.splitlines()[-1] == "3 events replayed: the store is what its log says."
 
 
-async def test_a_store_that_is_not(butler: Butler, cli: Run, owner: psycopg.Connection[Any], tenant: str) -> None:
+async def test_a_store_that_is_not(butler: Butler, quick: Run, owner: psycopg.Connection[Any], tenant: str) -> None:
     """Exit code 1; differences are counted, and rows are named with what is different, without a word of theirs."""
     await _two_colors(butler)
     await remember.fact(butler, NewFact(subject="Ben", predicate="secret", content="the safe"))
     owner.execute("UPDATE memory.facts SET importance = 9 WHERE tenant_id = %s AND content = 'green'", (tenant,))
     owner.execute("DELETE FROM memory.texts WHERE tenant_id = %s AND body LIKE '%%safe%%'", (tenant,))
-    lines = cli("replay", "--verify", code=1).stdout.splitlines()
+    lines = (await asyncio.to_thread(quick, "replay", "--verify", code=1)).stdout.splitlines()
     assert [line.split() for line in lines if line.startswith("facts")] == [["facts", "3", "2", "2"]]
     text = " ".join(line.strip() for line in lines)
     assert "different in importance" in text
@@ -162,9 +168,9 @@ async def test_a_store_that_is_not(butler: Butler, cli: Run, owner: psycopg.Conn
     assert lines[-1] == "4 events replayed: the store is not what its log says."
 
 
-def test_a_replay_says_what_it_does_unless_told_to(cli: Run) -> None:
+def test_a_replay_says_what_it_does_unless_told_to(quick: Run) -> None:
     """Without --verify nothing is done, and the command explains itself."""
-    refused = json.loads(cli("replay", "--json", code=1).stdout)
+    refused = json.loads(quick("replay", "--json", code=1).stdout)
     assert refused["error"] == "validation_error"
     assert "replay --verify" in refused["recovery"]
 

@@ -38,19 +38,6 @@ def settings_for(server: EmbeddedPostgres, database: str, **given: Any) -> Setti
     )
 
 
-@pytest.fixture(scope="session")
-async def template(server: EmbeddedPostgres) -> str:
-    """The name of a migrated database without a tenant."""
-    name = f"j{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {} OWNER memory_owner").format(sql.Identifier(name)))
-    with psycopg.connect(server.dsn("postgres", name), autocommit=True) as inside:
-        inside.execute("CREATE EXTENSION vector")
-    async with open_butler(settings_for(server, name), embedder=FakeEmbedder()):
-        pass
-    return name
-
-
 @pytest.fixture
 def database(server: EmbeddedPostgres, template: str) -> Iterator[str]:
     """The name of a database that only this test uses."""

@@ -299,3 +299,19 @@ async def test_a_memory_found_by_words_alone_is_judged_by_its_own_nearness(butle
     )
     request = BriefRequest(trigger_prompt="red roses red tulips hydrangea", butler="main", token_budget=20_000)
     assert f"[fact:{rare.ref}]" in (await brief(butler, request)).text
+
+
+async def test_a_start_without_a_task_brings_what_is_the_butlers_own(butler: Butler) -> None:
+    """On request a butler's own scope is there whether or not the prompt asks for it; the rest must still bear on it,
+    and what bears on it comes first."""
+    await remember.fact(butler, NewFact(subject="shop", predicate="tests", content="make check", scope="acme.shop"))
+    await remember.fact(butler, NewFact(subject="Anna", predicate="color", content="Anna likes green."))
+    await remember.fact(butler, NewFact(subject="payment", predicate="provider", content="Payment goes to Stripe."))
+    prompt = "Which provider does payment go to?"
+    usual = await brief(butler, BriefRequest(trigger_prompt=prompt, butler="acme.shop"))
+    with_own = await brief(butler, BriefRequest(trigger_prompt=prompt, butler="acme.shop", with_own=True))
+    other = await brief(butler, BriefRequest(trigger_prompt=prompt, butler="acme.bakery", with_own=True))
+    assert "make check" not in usual.text
+    assert with_own.text.index("Stripe") < with_own.text.index("make check")
+    assert "green" not in with_own.text
+    assert other.text == usual.text

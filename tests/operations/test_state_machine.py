@@ -248,7 +248,7 @@ def test_any_history_can_be_rebuilt_from_the_log(tiny: World) -> None:
     run_state_machine_as_test(
         FullLife,
         settings=examples(
-            max_examples=25,
+            max_examples=16,
             stateful_step_count=40,
             deadline=None,
             # Shrinking a history takes far longer than reading it.

@@ -90,6 +90,6 @@ def test_who_acts_for_whom() -> None:
 
 @pytest.mark.parametrize(("role", "owner", "is_episode"), product(Role, ["global", "health", "finance"], [True, False]))
 def test_who_sees_a_memory_by_name(role: Role, owner: str, is_episode: bool) -> None:
-    """An administrator sees all; an agent its own, and what is global unless it is an episode."""
-    expected = role is Role.ADMIN or owner == "health" or (owner == "global" and not is_episode)
+    """Who governs sees all; others their own, and what is global unless it is an episode."""
+    expected = role.governs or owner == "health" or (owner == "global" and not is_episode)
     assert may_see(Principal("t", "health", role), owner, is_episode=is_episode) is expected

@@ -34,26 +34,26 @@ NOISE = 0.7
 
 
 @contextmanager
-def own_database(server: EmbeddedPostgres) -> Iterator[str]:
-    """An empty database with the vector extension, owned by the schema's owner."""
+def own_database(server: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """A copy of a database that nobody is connected to."""
     name = f"d{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} OWNER memory_owner")
-        with psycopg.connect(server.dsn("postgres", name), autocommit=True) as inside:
-            inside.execute("CREATE EXTENSION vector")
+        connection.execute(f"CREATE DATABASE {name} OWNER memory_owner TEMPLATE {template}")
         yield name
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @asynccontextmanager
-async def open_store(server: EmbeddedPostgres, settings: Settings, database: str) -> AsyncIterator[Butler]:
+async def open_store(
+    server: EmbeddedPostgres, settings: Settings, database: str, seed: int = 1
+) -> AsyncIterator[Butler]:
     """A butler whose store is that database, with a clock that stands still."""
     given: dict[str, Any] = {
         "database_url": SecretStr(server.dsn("memory_app", database)),
         "owner_url": SecretStr(server.dsn("memory_owner", database)),
     }
     clock = lambda: NOW  # noqa: E731
-    make_id = id_maker(random.Random(1))
+    make_id = id_maker(random.Random(seed))
     async with open_butler(
         settings.model_copy(update=given), embedder=FakeEmbedder(), clock=clock, make_id=make_id
     ) as butler:

@@ -6,7 +6,6 @@ import select
 import shutil
 import signal
 import socket
-import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -207,9 +206,9 @@ async def test_a_server_that_cannot_be_reached_is_unavailable(settings: Settings
 
 
 @pytest.fixture
-async def own_server() -> AsyncIterator[EmbeddedPostgres]:
+async def own_server(new_home: Callable[[], Path]) -> AsyncIterator[EmbeddedPostgres]:
     """A server that a test may kill."""
-    home = Path(tempfile.mkdtemp(prefix="mb-"))
+    home = new_home()
     server = EmbeddedPostgres(home, options={"fsync": "off"})
     await asyncio.to_thread(server.ensure_running)
     yield server

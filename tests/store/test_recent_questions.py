@@ -72,14 +72,22 @@ class Zoo:
         return int(row[0])
 
 
-@pytest.fixture
-async def zoo(server: EmbeddedPostgres, settings: Settings) -> AsyncIterator[Zoo]:
-    with own_database(server) as database:
+@pytest.fixture(scope="module")
+async def animals(server: EmbeddedPostgres, settings: Settings, template: str) -> AsyncIterator[str]:
+    """The name of a database with what every test begins with."""
+    with own_database(server, template) as database:
         async with open_store(server, settings, database) as butler:
             for animal in ANIMALS:
                 for place in PLACES:
                     new = NewFact(subject=f"{animal} of the {place}", predicate="seen", content=f"{animal} at {place}")
                     await remember.fact(butler, new, CALLER)
+        yield database
+
+
+@pytest.fixture
+async def zoo(server: EmbeddedPostgres, settings: Settings, animals: str) -> AsyncIterator[Zoo]:
+    with own_database(server, animals) as database:
+        async with open_store(server, settings, database, seed=2) as butler:
             with psycopg.connect(server.dsn("postgres", database), autocommit=True) as owner:
                 yield Zoo(butler, owner)
 

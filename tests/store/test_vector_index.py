@@ -70,8 +70,8 @@ class Store:
 
 
 @pytest.fixture
-async def store(server: EmbeddedPostgres, settings: Settings) -> AsyncIterator[Store]:
-    with own_database(server) as database:
+async def store(server: EmbeddedPostgres, settings: Settings, template: str) -> AsyncIterator[Store]:
+    with own_database(server, template) as database:
         async with open_store(server, settings, database) as butler:
             crowd = Crowd.of(9, topics=20)
             ids = ids_of(FACTS + 100, crowd.source)

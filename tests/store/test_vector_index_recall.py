@@ -71,8 +71,8 @@ class Town:
 
 
 @pytest.fixture(scope="module")
-async def town(server: EmbeddedPostgres, settings: Settings) -> AsyncIterator[Town]:
-    with own_database(server) as database:
+async def town(server: EmbeddedPostgres, settings: Settings, template: str) -> AsyncIterator[Town]:
+    with own_database(server, template) as database:
         async with open_store(server, settings, database) as butler:
             crowd = Crowd.of(4)
             sizes = {"large-00": LARGE, "small-00": SMALL} | {f"other{number:03d}": SMALL for number in range(OTHERS)}

@@ -49,7 +49,7 @@ async def write(server: Served, http: httpx.AsyncClient, tokens: dict[str, str],
     while not ledger.stopping:
         told += 1
         tenant, content = chance.choice(TENANTS), f"Writer {number} noted thing number {told}"
-        body = {"content": content, "idempotency_key": f"w{number}-{told}"}
+        body = {"content": content, "butler": "main", "idempotency_key": f"w{number}-{told}"}
         while True:
             try:
                 answer = await http.post(

@@ -59,13 +59,14 @@ class Toolbox(ABC):
     def __init__(self, late: LateButler, principal: Principal | None) -> None:
         self._late = late
         self._principal = principal
+        self._must_tell = late.settings.service.auth == "required"
 
     async def _visit(self, context: Context) -> Visit:
         call, lineage = watching.current.get(), lineage_of(context)
         assert call, "tools are called through MemoryTool"
         # Less than the deadline, so that a store which does not open is named as the reason.
         butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
-        principal = self._principal or shown_principal() or butler.local_caller().principal
+        principal = self._principal or shown_principal(required=self._must_tell) or butler.local_caller().principal
         call.principal = principal
         check_role(principal, call.tool)
         caller = Caller(principal, lineage)
@@ -88,8 +89,12 @@ def given(**arguments: Any) -> dict[str, Any]:
 
 def refusal(problem: MemoryButlerError, request_id: str | None) -> ToolResult:
     """An error as a tool result: the same JSON as text and as structured content."""
-    shape = {key: _speakable(value) for key, value in problem.as_dict().items()}
-    return ToolResult(structured_content=with_request(shape, request_id), is_error=True)
+    return ToolResult(structured_content=with_request(said(problem), request_id), is_error=True)
+
+
+def said(problem: MemoryButlerError) -> Shape:
+    """An error as plain JSON."""
+    return {key: _speakable(value) for key, value in problem.as_dict().items()}
 
 
 def _speakable(value: object) -> object:

@@ -56,6 +56,16 @@ def as_object(value: object) -> object:
     return value
 
 
+def as_items(value: object) -> object:
+    """A list of objects, also as JSON text; the objects are looked at one by one, later."""
+    wanted = "a list of objects"
+    if isinstance(value, str):
+        value = _from_json(value, list, wanted)
+    if not isinstance(value, list):
+        raise _refuse(f"must be {wanted}")
+    return value
+
+
 def as_whole_number(value: object) -> object:
     """A whole number, also as text; true and 2.5 are none."""
     if isinstance(value, str) and _WHOLE.match(value.strip()):
@@ -154,7 +164,7 @@ def _sentence(tool: str, error: Any) -> str:
     kind = error["type"]
     if kind.startswith("missing"):
         return f"{name} is missing."
-    if kind == "unexpected_keyword_argument":
+    if kind == "unexpected_keyword_argument" or (kind == "extra_forbidden" and len(error["loc"]) == 1):
         return f"{tool} has no argument {name!r}."
     if kind == "extra_forbidden":
         fields = ", ".join(RequestContext.model_fields)

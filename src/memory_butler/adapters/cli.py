@@ -13,15 +13,19 @@ from typing import Annotated
 import typer
 
 from memory_butler.adapters import (
+    cli_connect,
     cli_consolidate,
     cli_dead_letters,
     cli_explain,
+    cli_hook,
     cli_index,
     cli_jobs,
     cli_memory,
     cli_replay,
     cli_store,
     cli_tiers,
+    cli_tokens,
+    cli_transfer,
     cli_undo,
     cli_upkeep,
     terminal,
@@ -43,6 +47,7 @@ app.add_typer(remember_app, name="remember")
 app.add_typer(cli_index.index_app, name="index")
 app.add_typer(cli_consolidate.consolidate_app, name="consolidate")
 app.add_typer(cli_dead_letters.dead_letters_app, name="dead-letters")
+app.add_typer(cli_tokens.token_app, name="token")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON, the same shape as the MCP tool's answer.")]
 Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference such as fact:k3f7, or a type if ID follows.")]
@@ -299,35 +304,6 @@ def confirm(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_jso
     )
 
 
-def _mark(ctx: typer.Context, rule: str, outcome: str, *, reason: str | None, key: str | None, as_json: bool) -> None:
-    from memory_butler.adapters import shapes, tables
-    from memory_butler.models import Outcome
-    from memory_butler.operations import judge
-
-    answer(
-        ctx,
-        as_json,
-        lambda butler: judge.mark(butler, rule, Outcome(outcome), reason=reason, idempotency_key=key),
-        shapes.stored,
-        tables.stored,
-    )
-
-
-Rule = Annotated[str, typer.Argument(metavar="RULE", help="A rule's reference or id.")]
-
-
-@app.command()
-def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: Json = False) -> None:
-    """Report that a rule helped."""
-    _mark(ctx, rule, "helpful", reason=reason, key=key, as_json=as_json)
-
-
-@app.command()
-def harmful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: Json = False) -> None:
-    """Report that a rule did harm. Harm counts fourfold, and often enough it turns the rule into a warning."""
-    _mark(ctx, rule, "harmful", reason=reason, key=key, as_json=as_json)
-
-
 @app.command()
 def forget(
     ctx: typer.Context, ref: Ref, id: Id = None, *, reason: Reason = None, key: Key = None, as_json: Json = False
@@ -362,7 +338,10 @@ for command in (
     *cli_upkeep.COMMANDS,
     *cli_undo.COMMANDS,
     *cli_jobs.COMMANDS,
+    *cli_connect.COMMANDS,
+    *cli_hook.COMMANDS,
     *cli_replay.COMMANDS,
+    *cli_transfer.COMMANDS,
     *cli_store.COMMANDS,
 ):
     app.command()(command)

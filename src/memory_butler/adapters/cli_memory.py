@@ -1,9 +1,11 @@
-"""The commands that put a memory right, keep it, bring it back, or let go of all there is about somebody."""
+"""The commands that report on a rule, put a memory right, keep it, bring it back, or let go of somebody."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memory_butler.adapters import cli_transfer
 from memory_butler.adapters.terminal import answer, handle_of, text_of
 
 if TYPE_CHECKING:
@@ -16,7 +18,32 @@ Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference such as fac
 Id = Annotated[str | None, typer.Argument(metavar="ID", help="The id, if REF is only a type.")]
 Key = Annotated[str | None, typer.Option(help="Idempotency key: a repeat with the same key changes nothing.")]
 Reason = Annotated[str | None, typer.Option(help="Why; it is kept with the change.")]
+Rule = Annotated[str, typer.Argument(metavar="RULE", help="A rule's reference or id.")]
 SHOWN = 50
+
+
+def _mark(ctx: typer.Context, rule: str, outcome: str, *, reason: str | None, key: str | None, as_json: bool) -> None:
+    from memory_butler.adapters import shapes, tables
+    from memory_butler.models import Outcome
+    from memory_butler.operations import judge
+
+    answer(
+        ctx,
+        as_json,
+        lambda butler: judge.mark(butler, rule, Outcome(outcome), reason=reason, idempotency_key=key),
+        shapes.stored,
+        tables.stored,
+    )
+
+
+def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: Json = False) -> None:
+    """Report that a rule helped."""
+    _mark(ctx, rule, "helpful", reason=reason, key=key, as_json=as_json)
+
+
+def harmful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: Json = False) -> None:
+    """Report that a rule did harm. Harm counts fourfold, and often enough it turns the rule into a warning."""
+    _mark(ctx, rule, "harmful", reason=reason, key=key, as_json=as_json)
 
 
 def restore(
@@ -31,10 +58,13 @@ def restore(
     key: Key = None,
     as_json: Json = False,
 ) -> None:
-    """Bring back what was forgotten, has expired or was superseded."""
+    """Bring back what was forgotten, has expired or was superseded. A file of `backup` becomes the store again."""
     from memory_butler.adapters import shapes, tables
     from memory_butler.operations import restore as restoring
 
+    if id is None and ":" not in ref and Path(ref).is_file():
+        cli_transfer.restore_backup(ctx, Path(ref), as_json=as_json)
+        return
     named = handle_of(ref, id)
     answer(
         ctx,
@@ -172,4 +202,4 @@ def _forgetting(found: "Forgetting", subject: str | None) -> "RenderableType":
     return Group(*([table] if count else []), *(Text(line) for line in said))
 
 
-COMMANDS = (restore, correct, pin, unpin, reverse, forget_about)
+COMMANDS = (helpful, harmful, restore, correct, pin, unpin, reverse, forget_about)

@@ -5,9 +5,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memory_butler.adapters.problems import MISDIRECTED, TOO_LARGE, problem_response, request_id_from
 from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -47,7 +47,7 @@ class LoopbackOnly:
                     "This server answers to localhost only.",
                     recovery="Use the address it printed when it started, for example http://127.0.0.1:8150/mcp.",
                 )
-                return await _refuse(problem, 421, scope, receive, send)
+                return await _refuse(problem, MISDIRECTED, scope, receive, send)
             if any(origin_name(origin) not in self._names for origin in headers.getlist("origin")):
                 problem = PermissionDenied(
                     "Web pages of other sites may not reach this server.",
@@ -94,8 +94,8 @@ class BodyLimit:
             f"The request is larger than {self._limit // (1024 * 1024)} MiB.",
             recovery="Send less at once; an episode may have 20,000 characters.",
         )
-        await _refuse(problem, 413, scope, receive, send)
+        await _refuse(problem, TOO_LARGE, scope, receive, send)
 
 
 async def _refuse(problem: MemoryButlerError, status: int, scope: Scope, receive: Receive, send: Send) -> None:
-    await JSONResponse(problem.as_dict(), status_code=status)(scope, receive, send)
+    await problem_response(problem, request_id_from(scope), status=status)(scope, receive, send)

@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import logging
-import os
 import shlex
-import shutil
 import signal
 import socket
 import sys
@@ -24,11 +22,16 @@ from starlette.types import ASGIApp
 
 from memory_butler.adapters import metrics
 from memory_butler.adapters.answering import within
+from memory_butler.adapters.connect.executable import executable
 from memory_butler.adapters.guard import BodyLimit, LoopbackOnly, host_name
+from memory_butler.adapters.hooks.door import BASE as HOOKS
+from memory_butler.adapters.hooks.door import build_door
 from memory_butler.adapters.identity import Authentication, Identities
+from memory_butler.adapters.limits import Limited
 from memory_butler.adapters.logs import configure_logging
-from memory_butler.adapters.mcp import build_server, program_version
+from memory_butler.adapters.mcp import build_server, build_tools, program_version
 from memory_butler.adapters.opening import LateButler, companion_of
+from memory_butler.adapters.rest.app import mount_rest
 from memory_butler.adapters.stdio import send_library_logs_to_file
 from memory_butler.adapters.traces import configure_traces
 from memory_butler.butler import Butler
@@ -54,7 +57,8 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
     is_open = late.settings.service.auth == "off"
     if is_open:
         require_loopback(late.settings.host)
-    server = build_server(late)
+    tools = build_tools(late)
+    server = build_server(late, tools=tools)
 
     @server.custom_route("/health/live", methods=["GET"])
     async def live(request: Request) -> JSONResponse:
@@ -65,7 +69,12 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
         checks = await readiness(late)
         is_ready = all(check["ok"] for check in checks.values())
         with_store = checks["database"]["ok"] and checks["migrations"]["ok"]
-        body = {"ready": is_ready, "checks": checks, "upkeep": await upkeep_report(late, with_store=with_store)}
+        report = await upkeep_report(late, with_store=with_store)
+        if not is_open:
+            # Whoever asks has not said who they are: they hear whether, not whose and why.
+            checks = {name: {"ok": check["ok"]} for name, check in checks.items()}
+            report = {"status": report["status"]}
+        body = {"ready": is_ready, "checks": checks, "upkeep": report}
         return JSONResponse(body, status_code=200 if is_ready else 503)
 
     @server.custom_route("/metrics", methods=["GET"])
@@ -78,7 +87,7 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
             return JSONResponse(problem.as_dict(), status_code=403)
         return metrics.exposed()
 
-    return server.http_app(
+    app = server.http_app(
         path=MCP_PATH,
         # The library has such a guard too, which answers in plain text; ours covers the same and is the only one.
         host_origin_protection=False,
@@ -87,10 +96,19 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
         middleware=[
             Middleware(LoopbackOnly, configured=late.settings.host)
             if is_open
-            else Middleware(Authentication, identities=Identities(late)),
+            else Middleware(Authentication, identities=Identities.from_settings(late)),
+            Middleware(
+                Limited,
+                limits=late.settings.service.limits,
+                deadline_seconds=late.settings.deadline_seconds,
+                mcp_path=MCP_PATH,
+            ),
             Middleware(BodyLimit, limit_bytes=late.settings.service.limits.request_bytes),
         ],
     )
+    mount_rest(app, late, tools)
+    app.mount(HOOKS, build_door(tools))
+    return app
 
 
 async def readiness(late: LateButler) -> dict[str, Check]:
@@ -168,7 +186,7 @@ def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
     is_usual = home == Path("~/.memory-butler").expanduser().absolute()
     env = "" if is_usual else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={home}')}"
     return [
-        f"claude mcp add {name}{env} -- {shlex.join(_executable())} mcp",
+        f"claude mcp add {name}{env} -- {shlex.join(executable())} mcp",
         f"claude mcp add --transport http {name} {address(settings, port)}{MCP_PATH}",
     ]
 
@@ -192,13 +210,6 @@ def announcement(settings: Settings, port: int | None = None) -> str:
             "Ctrl-C stops it.",
         ]
     )
-
-
-def _executable() -> list[str]:
-    """This program as a client can start it, from any folder."""
-    beside = Path(sys.executable).with_name("memory-butler")
-    found = str(beside) if beside.exists() else shutil.which("memory-butler")
-    return [os.path.abspath(found)] if found else [sys.executable, "-m", "memory_butler.adapters.cli"]  # noqa: PTH100
 
 
 async def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:

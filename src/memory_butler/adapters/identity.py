@@ -4,27 +4,37 @@ The principal travels with the request. Where no authentication is required, eve
 store this is; then only this machine is served.
 """
 
+import asyncio
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import partial
 
 from fastmcp.server.dependencies import get_http_request
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memory_butler.adapters.jwt_identity import JwtIdentity
 from memory_butler.adapters.opening import LateButler
-from memory_butler.errors import MemoryButlerError, PermissionDenied
+from memory_butler.adapters.problems import UNAUTHENTICATED, problem_response, request_id_from
+from memory_butler.butler import Butler
+from memory_butler.errors import InvalidInput, MemoryButlerError, OverloadRejected, PermissionDenied
 from memory_butler.models import Principal
 from memory_butler.operations import tokens
 from memory_butler.policy.admission import slug
 from memory_butler.policy.roles import visiting
+from memory_butler.settings import Settings
 
 TENANT_HEADER = "memory-butler-tenant"
 REMEMBERED = 10_000
+# Whoever shows invented tokens must not be able to take all of the database's attention.
+ASKED_AT_ONCE, MOST_ASKING = 4, 200
 LONGEST_TOKEN = 8192
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
+CHALLENGE = 'Bearer realm="memory-butler"'
 
 Recogniser = Callable[[str], Awaitable[Principal | None]]
 
@@ -33,8 +43,11 @@ Recogniser = Callable[[str], Awaitable[Principal | None]]
 calling: ContextVar[Principal | None] = ContextVar("calling", default=None)
 
 
-def shown_principal() -> Principal | None:
-    """Who the HTTP request that is being answered comes from, if it had to say so."""
+def shown_principal(*, required: bool = False) -> Principal | None:
+    """Who the HTTP request that is being answered comes from, if it had to say so.
+
+    Where it is required, a request that got in without saying it is refused rather than taken for the local person.
+    """
     if found := calling.get():
         return found
     try:
@@ -42,16 +55,27 @@ def shown_principal() -> Principal | None:
     except RuntimeError:
         return None
     found = request.scope.get("state", {}).get("principal")
-    return found if isinstance(found, Principal) else None
+    if isinstance(found, Principal):
+        return found
+    if required:
+        raise _nobody()
+    return None
 
 
 class Identities:
-    """Recognises bearers. Those of the store are remembered for a moment, so that not every call asks for them."""
+    """Recognises bearers. Those of the store are remembered for a moment, by their digest, so that not every call asks
+    for them."""
 
     def __init__(self, late: LateButler, others: tuple[Recogniser, ...] = ()) -> None:
         self._late = late
         self._others = others
-        self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+        self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
+        self._in_line = 0
+
+    @classmethod
+    def from_settings(cls, late: LateButler) -> "Identities":
+        return cls(late, recognisers(late.settings))
 
     async def principal_of(self, bearer: str) -> Principal:
         if not bearer or len(bearer) > LONGEST_TOKEN:
@@ -60,53 +84,101 @@ class Identities:
             found = await recognise(bearer)
             if found is not None:
                 return found
+        if not bearer.startswith(tokens.PREFIX):
+            raise tokens.unknown()
         return await self._by_token(bearer)
 
     async def _by_token(self, bearer: str) -> Principal:
-        service = self._late.settings.service
-        until, known = self._known.get(bearer, (0.0, None))
+        digest = hashlib.sha256(bearer.encode("utf-8", "surrogatepass")).digest()
+        until, known = self._known.get(digest, (0.0, None))
         if known is not None and time.monotonic() < until:
             return known
         butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
-        principal = await tokens.recognise(butler, bearer)
-        await tokens.note_use(butler, principal)
-        self._known[bearer] = (time.monotonic() + service.token_cache_seconds, principal)
+        try:
+            asked_at, principal = await self._ask(butler, bearer)
+        except PermissionDenied:
+            self._known.pop(digest, None)
+            raise
+        self._known[digest] = (asked_at + self._late.settings.service.token_cache_seconds, principal)
+        self._known.move_to_end(digest)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return principal
 
+    async def _ask(self, butler: Butler, bearer: str) -> tuple[float, Principal]:
+        if self._in_line >= MOST_ASKING:
+            raise OverloadRejected()
+        self._in_line += 1
+        try:
+            async with self._asking:
+                return time.monotonic(), await tokens.admit(butler, bearer)
+        finally:
+            self._in_line -= 1
+
+
+def recognisers(settings: Settings) -> tuple[Recogniser, ...]:
+    """Those of identity providers, as far as any is configured."""
+    given = settings.service.jwt
+    return (JwtIdentity(given, settings.butler),) if given.issuer else ()
+
 
 class Authentication:
-    """Lets nobody in who does not say who they are."""
+    """Lets nobody in who does not say who they are: 401. Who wants more than their token allows is told so: 403."""
 
     def __init__(self, app: ASGIApp, identities: Identities) -> None:
         self._app = app
         self._identities = identities
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
-            return await self._app(scope, receive, send)
+        if scope["type"] == "websocket":
+            return await send({"type": "websocket.close", "code": 1008})
+        refused = await self._refusal(scope) if scope["type"] == "http" and scope["path"] not in OPEN_PATHS else None
+        return await (refused or self._app)(scope, receive, send)
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        """Put the principal into the request; or the answer to whoever has none."""
         headers = Headers(scope=scope)
+        # Nothing that was put there before us counts.
+        scope["state"] = {key: value for key, value in scope.get("state", {}).items() if key != "principal"}
         try:
             principal = await self._identities.principal_of(_bearer(headers))
-            if TENANT_HEADER in headers:
-                principal = visiting(principal, slug(headers[TENANT_HEADER], "tenant"))
         except PermissionDenied as problem:
-            unauthenticated = {"www-authenticate": 'Bearer realm="memory-butler"'}
-            answer = JSONResponse(problem.as_dict(), status_code=401, headers=unauthenticated)
-            return await answer(scope, receive, send)
+            shown = ', error="invalid_token"' if "authorization" in headers else ""
+            challenge = {"www-authenticate": CHALLENGE + shown}
+            return problem_response(problem, request_id_from(scope), status=UNAUTHENTICATED, headers=challenge)
         except MemoryButlerError as problem:
-            return await JSONResponse(problem.as_dict(), status_code=503)(scope, receive, send)
-        scope.setdefault("state", {})["principal"] = principal
-        return await self._app(scope, receive, send)
+            return problem_response(problem, request_id_from(scope))
+        try:
+            scope["state"]["principal"] = _at(principal, headers.getlist(TENANT_HEADER))
+            scope["state"]["recheck"] = partial(self._again, headers)
+        except MemoryButlerError as problem:
+            return problem_response(problem, request_id_from(scope))
+        return None
+
+    async def _again(self, headers: Headers) -> Principal:
+        """Who it is by now, for an answer that takes long."""
+        return _at(await self._identities.principal_of(_bearer(headers)), headers.getlist(TENANT_HEADER))
+
+
+def _at(principal: Principal, wanted: list[str]) -> Principal:
+    """The caller in the tenant that was asked for; in its own if none was."""
+    if not wanted:
+        return principal
+    if len(wanted) > 1:
+        raise InvalidInput(f"The header {TENANT_HEADER} is there more than once.", recovery="Send it once.")
+    return visiting(principal, slug(wanted[0], "tenant"))
+
+
+def _nobody() -> PermissionDenied:
+    return PermissionDenied(
+        "This server answers only to callers who say who they are.",
+        recovery="Send the header `Authorization: Bearer <token>` once; `memory-butler token create` makes one.",
+    )
 
 
 def _bearer(headers: Headers) -> str:
     given = headers.getlist("authorization")
     scheme, _, bearer = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     if scheme.lower() != "bearer" or not bearer.strip():
-        raise PermissionDenied(
-            "This server answers only to callers who say who they are.",
-            recovery="Send the header `Authorization: Bearer <token>`; `memory-butler token create` makes one.",
-        )
+        raise _nobody()
     return bearer.strip()

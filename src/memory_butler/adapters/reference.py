@@ -16,10 +16,11 @@ from typer.main import get_command
 from memory_butler.adapters.cli import app
 from memory_butler.adapters.mcp import build_server
 from memory_butler.adapters.opening import LateButler
+from memory_butler.adapters.reference_pieces import HOW, page, schema_words, table
+from memory_butler.adapters.reference_rest import rest_page
 from memory_butler.errors import ERROR_CLASSES
 from memory_butler.settings import ENV_PREFIX, PRESETS, Settings, load_settings
 
-HOW: Final = "<!-- Written from the code by `make docs`; change the code, not this page. -->"
 CONFIG_EXAMPLE: Final = """\
 ```toml
 # ~/.memory-butler/config.toml
@@ -51,7 +52,6 @@ OPTIONAL: Final = (
     "**Optional.** Offered only where connected agents distil episodes "
     '(`consolidation.distiller = "agent"`); see [consolidation](consolidation.md#agent).'
 )
-WORDS: Final = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 
 
 def tools_page() -> str:
@@ -65,7 +65,7 @@ def tools_page() -> str:
         HOW,
         "What an agent can call, over stdio and over HTTP. Every answer is JSON. Wherever an id is asked for, the "
         "short reference shown with a memory (`fact:k3f7`) does as well. What can go wrong: [errors](errors.md).",
-        _table(
+        table(
             ("tool", "in short"),
             ((f"[`{tool.name}`](#{tool.name})", marks[tool.name] + _first_line(tool.description)) for tool in tools),
         ),
@@ -74,7 +74,7 @@ def tools_page() -> str:
         lines += [f"## {tool.name}", OPTIONAL if marks[tool.name] else ""]
         lines += [_example_as_code(tool.description or ""), _promises(tool.annotations)]
         lines.append(_parameters(tool.parameters))
-    return _page(lines)
+    return page(lines)
 
 
 def _tools_of(settings: Settings) -> Any:
@@ -104,7 +104,7 @@ def settings_page() -> str:
         sections.setdefault(section, []).append(row)
     for section, rows in sections.items():
         lines += [f"## `[{section}]`" if section else "## Top level", titles[section]]
-        lines.append(_table(("name", "environment variable", "type", "default", "meaning"), rows))
+        lines.append(table(("name", "environment variable", "type", "default", "meaning"), rows))
     lines += [
         "## Single butlers",
         "Whatever is under `lifecycle` can be set for one butler alone, under `butlers` and its name; so can `review`, "
@@ -116,9 +116,9 @@ def settings_page() -> str:
         "`MEMORY_BUTLER_BUTLERS__CODER__LIFECYCLE__EDEN__TTL_DAYS=3`. A name that no variable can have is written as "
         """JSON: `MEMORY_BUTLER_BUTLERS='{"home-office": {"lifecycle": {"eden": {"ttl_days": 3}}}}'`.""",
         "What the presets set:",
-        _table(("preset", "section", "numbers"), _preset_rows()),
+        table(("preset", "section", "numbers"), _preset_rows()),
     ]
-    return _page(lines)
+    return page(lines)
 
 
 def cli_page() -> str:
@@ -135,7 +135,7 @@ def cli_page() -> str:
     with typer.Context(root, info_name="memory-butler") as context:
         lines += ["## memory-butler", root.help or "", *_command_tables(root, context)]
         lines += _commands(root, context, "memory-butler")
-    return _page(lines)
+    return page(lines)
 
 
 def errors_page() -> str:
@@ -151,7 +151,7 @@ def errors_page() -> str:
     for name, kind in ERROR_CLASSES.items():
         retry = "A retry can help." if kind.retryable else "A retry does not help."
         lines += [f"## {name}", f"{inspect.getdoc(kind)} {retry}", f"*How to recover:* {kind.default_recovery}"]
-    return _page(lines)
+    return page(lines)
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
@@ -159,6 +159,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "settings.md": settings_page,
     "cli.md": cli_page,
     "errors.md": errors_page,
+    "rest.md": rest_page,
 }
 
 
@@ -199,20 +200,6 @@ def main() -> int:
 # --- pieces of pages ------------------------------------------------------------------------------
 
 
-def _page(parts: list[str]) -> str:
-    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
-
-
-def _table(head: tuple[str, ...], rows: Any) -> str:
-    lines = [" | ".join(head), " | ".join("---" for _ in head)]
-    lines += [" | ".join(_cell(cell) for cell in row) for row in rows]
-    return "\n".join(f"| {line} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
 def _first_line(text: str | None) -> str:
     return (text or "").strip().partition("\n")[0]
 
@@ -243,28 +230,10 @@ def _promises(hints: Any) -> str:
 def _parameters(schema: dict[str, Any]) -> str:
     required = set(schema.get("required", ()))
     rows = [
-        (f"`{name}`", _schema_words(about, schema), "yes" if name in required else "", about.get("description", ""))
+        (f"`{name}`", schema_words(about, schema), "yes" if name in required else "", about.get("description", ""))
         for name, about in schema.get("properties", {}).items()
     ]
-    return _table(("parameter", "type", "required", "meaning"), rows) if rows else "It takes no parameters."
-
-
-def _schema_words(about: dict[str, Any], root: dict[str, Any]) -> str:
-    """A JSON schema's type in a few words."""
-    if "$ref" in about:
-        found = root.get("$defs", {}).get(about["$ref"].rpartition("/")[2], {})
-        return _schema_words(found, root)
-    if "anyOf" in about:
-        kinds = [_schema_words(option, root) for option in about["anyOf"] if option.get("type") != "null"]
-        return " or ".join(dict.fromkeys(kinds))
-    if "enum" in about:
-        return " or ".join(f"`{value}`" for value in about["enum"])
-    kind = str(about.get("type", "any"))
-    if kind == "array":
-        return f"list of {_schema_words(about.get('items', {}), root)}"
-    if about.get("properties"):
-        kind = "object with " + ", ".join(f"`{name}`" for name in about["properties"])
-    return "date and time" if about.get("format") == "date-time" else WORDS.get(kind, kind)
+    return table(("parameter", "type", "required", "meaning"), rows) if rows else "It takes no parameters."
 
 
 def _settings(group: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo, type]]:
@@ -348,7 +317,7 @@ def _command_tables(command: Any, context: Any) -> Iterator[str]:
             if record and parameter.param_type_name == kind and parameter.name != "help":
                 rows.append((f"`{record[0]}`", record[1]))
         if rows:
-            yield _table((title, "meaning"), rows)
+            yield table((title, "meaning"), rows)
 
 
 if __name__ == "__main__":

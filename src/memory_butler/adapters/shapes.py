@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.models import (
+    Activities,
+    Activity,
     Answer,
     Briefing,
     Link,
@@ -139,7 +141,7 @@ def portrait(seen: Portrait) -> Shape:
         "fades_at": plain(seen.fades_at),
         "expires_at": plain(seen.expires_at),
         "outlook": seen.outlook,
-        "links": [_link(link, seen.memory.id) for link in seen.links],
+        "links": [link(one, seen.memory.id) for one in seen.links],
         "chain": [
             {
                 "ref": f"fact:{fact.ref}",
@@ -149,7 +151,7 @@ def portrait(seen: Portrait) -> Shape:
             }
             for fact in seen.chain
         ],
-        "events": [_told(line) for line in seen.story],
+        "events": [told(line) for line in seen.story],
     }
 
 
@@ -194,7 +196,28 @@ def briefing(built: Briefing) -> Shape:
     return {"context": built.text, "receipt": plain(asdict(built.receipt))}
 
 
-def _link(link: Link, here: UUID) -> Shape:
+def activities(found: Activities) -> Shape:
+    return {"events": [activity(item) for item in found.items], "cursor": found.cursor, "more": found.more}
+
+
+def activity(item: Activity) -> Shape:
+    """One event; of the memory it speaks of no more than its reference."""
+    event = item.event
+    shape = {
+        "event": event.event_type,
+        "ref": item.ref,
+        "words": item.words,
+        "at": event.occurred_at,
+        "actor": event.actor,
+        "id": event.id,
+        "group_id": event.group_id,
+        "undoes": event.undoes,
+        **asdict(item.lineage),
+    }
+    return {key: plain(value) for key, value in shape.items() if value is not None}
+
+
+def link(link: Link, here: UUID) -> Shape:
     outward = link.source_id == here
     other_type, other_id = (link.target_type, link.target_id) if outward else (link.source_type, link.source_id)
     return {
@@ -207,7 +230,7 @@ def _link(link: Link, here: UUID) -> Shape:
     }
 
 
-def _told(line: StoryLine) -> Shape:
+def told(line: StoryLine) -> Shape:
     event = line.event
     shape = {
         "seq": event.seq,

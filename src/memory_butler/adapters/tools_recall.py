@@ -9,6 +9,7 @@ from memory_butler.adapters.answering import COUNTED_READ, PURE_READ, Offer, Too
 from memory_butler.adapters.arguments import (
     Context,
     Expand,
+    Flag,
     Handle,
     Limit,
     MinConfidence,
@@ -212,6 +213,9 @@ class RecallTools(Toolbox):
         butler: Annotated[str, Field(description="Who you are, for example 'coder': decides which scopes are read.")],
         token_budget: TokenBudget = None,
         as_of: AsOf = None,
+        with_own: Annotated[
+            Flag, Field(description="Also what is in your own scope, asked for or not: for a start without a task.")
+        ] = None,
         request_context: Context = None,
     ) -> shapes.Shape:
         """A briefing for the task at hand: the facts, rules, warnings and recent episodes that bear on it.
@@ -223,7 +227,13 @@ class RecallTools(Toolbox):
         Example: memory_context(trigger_prompt="Fix the failing invoice test", butler="coder", token_budget=1500)
         """
         visit = await self._visit(request_context)
-        request = BriefRequest(trigger_prompt=trigger_prompt, butler=butler, token_budget=token_budget, as_of=as_of)
+        request = BriefRequest(
+            trigger_prompt=trigger_prompt,
+            butler=butler,
+            token_budget=token_budget,
+            as_of=as_of,
+            with_own=bool(with_own),
+        )
         return visit.answer(shapes.briefing(await brief.brief(visit.butler, request, visit.caller)))
 
     def tools(self) -> list[Offer]:

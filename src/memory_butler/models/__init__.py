@@ -11,7 +11,7 @@ from memory_butler.models.answers import (
     SectionReceipt,
     Stored,
 )
-from memory_butler.models.history import LeftAlone, Past, Standing, StoryLine, TakenBack, UndoReport
+from memory_butler.models.history import Activities, Activity, LeftAlone, Past, Standing, StoryLine, TakenBack, UndoReport
 from memory_butler.models.identity import NewToken, Token
 from memory_butler.models.memories import (
     Episode,
@@ -67,6 +67,8 @@ __all__ = [
     "EVERY_SCOPE",
     "GLOBAL_SCOPE",
     "LIVE",
+    "Activities",
+    "Activity",
     "Answer",
     "Batch",
     "BriefRequest",

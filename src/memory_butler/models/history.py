@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.models.memories import Event
+from memory_butler.models.requests import Lineage
 from memory_butler.models.vocabulary import ConsolidationStatus, Maturity, Validity
 
 
@@ -103,3 +104,27 @@ class UndoReport:
     left_alone: tuple[LeftAlone, ...]
     remarks: dict[str, int]
     not_brought_back: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """One event of a tenant's log in words; `cursor` is the place right after it."""
+
+    event: Event
+    ref: str | None
+    words: str
+    lineage: Lineage
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activities:
+    """A part of the log; `cursor` says where to go on, and `more` whether there is something already.
+
+    `unsafe` says that something has been written which a crash could still undo; it is told of in a moment.
+    """
+
+    items: tuple[Activity, ...]
+    cursor: str
+    more: bool
+    unsafe: bool = False

@@ -130,3 +130,4 @@ class BriefRequest:
     butler: str
     token_budget: int | None = None
     as_of: datetime | None = None
+    with_own: bool = False

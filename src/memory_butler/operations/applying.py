@@ -202,7 +202,7 @@ class _Applying:
         wanted = {key for own in keys.values() for key in own}
         places = [(normal_name(one.subject), normal_name(one.predicate)) for one in items if one.kind is ItemKind.FACT]
         said = {content_hash(item.content) for item in items if item.kind is ItemKind.RULE}
-        scopes = (marks.actor, GLOBAL_SCOPE)
+        scopes = (marks.butler, GLOBAL_SCOPE)
         near = {(subject, class_of(predicate)) for subject, predicate in places}
         exact = {predicate for _, predicate in places}
         alike = await consolidation.alike(session, near, exact, scopes) if places else []
@@ -331,7 +331,7 @@ class _Applying:
             raise _Refuse(Refusal.UNKNOWN_TARGET, "What it speaks of does not exist.")
         if found.validity not in LIVE:
             raise _Refuse(Refusal.TARGET_CHANGED, f"{found.type}:{found.ref} is {found.validity} by now.")
-        if found.scope not in (self.marks.actor, GLOBAL_SCOPE):
+        if found.scope not in (self.marks.butler, GLOBAL_SCOPE):
             raise _Refuse(Refusal.UNKNOWN_TARGET, "What it speaks of belongs to another butler.")
         return found
 

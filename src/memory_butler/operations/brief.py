@@ -1,7 +1,9 @@
 """Brief: build the block of memory an agent starts its session with. A pure read."""
 
+from collections.abc import Sequence
+
 from memory_butler.butler import Butler
-from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Question
+from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Question, Ranked
 from memory_butler.operations.find import Findings, find
 from memory_butler.policy.admission import admit_brief, admit_lineage
 from memory_butler.policy.briefing import Frame, compose
@@ -13,8 +15,10 @@ FEWEST_CANDIDATES = 20
 
 async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """What matters now (or then) within the token budget; the same state, clock and request give the same bytes."""
-    found, frame = await gather(butler, admit_brief(request), caller or butler.local_caller())
-    return written(found, frame)
+    request, caller = admit_brief(request), caller or butler.local_caller()
+    found, frame = await gather(butler, request, caller)
+    own = await _own(butler, request, caller, frame) if request.with_own else []
+    return written(found, frame, own)
 
 
 async def gather(
@@ -46,10 +50,25 @@ async def gather(
     return found, frame
 
 
-def written(found: Findings, frame: Frame) -> Briefing:
-    """The briefing itself: what is relevant enough, each thing once."""
-    relevant = found.relevant
-    return compose(diversified(relevant, len(relevant)), frame)
+async def _own(butler: Butler, request: BriefRequest, caller: Caller, frame: Frame) -> list[Ranked]:
+    """What belongs to this butler alone, best first, whether or not the prompt asks for it."""
+    question = Question(
+        query=request.trigger_prompt,
+        butler=request.butler,
+        scope=request.butler,
+        types=tuple(MemoryType),
+        min_relevance=0,
+        as_of=request.as_of,
+    )
+    longest = candidates_for(butler.settings.retrieval.candidates, frame.token_budget)
+    return (await find(butler, caller, question, longest_list=longest)).relevant
+
+
+def written(found: Findings, frame: Frame, own: Sequence[Ranked] = ()) -> Briefing:
+    """The briefing itself: what is relevant enough, then what is to be there anyway; each thing once."""
+    known = {entry.hit.id for entry in found.relevant}
+    chosen = [*found.relevant, *(entry for entry in own if entry.hit.id not in known)]
+    return compose(diversified(chosen, len(chosen)), frame)
 
 
 def candidates_for(longest: int, token_budget: int) -> int:

@@ -79,7 +79,7 @@ async def next_batch(butler: Butler, session: Session, name: str, now: datetime,
 
 async def waiting_of(butler: Butler, session: Session, run: UUID, marks: Trail) -> list[InLine]:
     """The episodes of a run that are still to be consolidated: others were forgotten, or somebody was quicker."""
-    eden = butler.settings.lifecycle_of(marks.actor).eden
+    eden = butler.settings.lifecycle_of(marks.butler).eden
     lines = await consolidation.batch(session, run, eden, marks.now)
     return [
         line

@@ -112,7 +112,7 @@ async def _refuse_twin(session: Session, old: Fact, right: NewFact) -> None:
 async def _replace(butler: Butler, session: Session, marks: Trail, old: Fact, right: NewFact) -> Stored:
     """The old fact out of use, the right one in its place."""
     memory_id, ref = butler.make_id(marks.now), short_reference(session.take_ref())
-    await session.send("database.register_butler", butler=marks.actor, now=marks.now)
+    await session.send("database.register_butler", butler=marks.butler, now=marks.now)
     await facts.set_validity(session, old.id, Validity.SUPERSEDED)
     row = facts.as_row(
         right,
@@ -121,7 +121,7 @@ async def _replace(butler: Butler, session: Session, marks: Trail, old: Fact, ri
         content_hash=content_hash(right.content),
         confidence=confidence.NEW_FACT_CONFIDENCE,
         decay_rate=confidence.DECAY_RATE_PER_DAY[old.permanence],
-        source_butler=marks.actor,
+        source_butler=marks.butler,
         source_episode_id=None,
         supersedes_id=old.id,
         now=marks.now,

@@ -67,14 +67,15 @@ async def reindex(
     return await _walk(butler, tenant, search_index.after, progress)
 
 
-async def catch_up(butler: Butler, tenant: str) -> int:
-    """Make anew what another model or another way of cutting passages indexed, as after an upgrade: it would not be
-    found by meaning. It can be broken off anywhere and goes on where it stopped; returns how many memories it was."""
+async def catch_up(butler: Butler, tenant: str, *, progress: Callable[[int], None] = lambda done: None) -> int:
+    """Make anew what another model or another way of cutting passages indexed, as after an upgrade, and index what was
+    brought in from a file: it would not be found by meaning. It can be broken off anywhere and goes on where it
+    stopped; returns how many memories it was."""
 
     async def outdated(session: Session, last: UUID, limit: int) -> list[Row]:
         return await embedding_versions.outdated(session, butler.embedding_version, last, limit)
 
-    return await _walk(butler, tenant, outdated, lambda done: None)
+    return await _walk(butler, tenant, outdated, progress)
 
 
 async def _walk(

@@ -78,7 +78,7 @@ async def _apply(session: Session, marks: Trail, rule: Rule, outcome: Outcome, w
         "id": marks.make_id(marks.now),
         "rule_id": rule.id,
         "outcome": outcome,
-        "butler": marks.actor,
+        "butler": marks.butler,
         "session_id": marks.lineage.session_id,
         "request_id": marks.lineage.request_id,
     }

@@ -1,4 +1,4 @@
-"""Keeping: facts and rules into the store, with their links, what they are found by, and their events.
+"""Keeping: episodes, facts and rules into the store, with their links, what they are found by, and their events.
 
 What is to be written is collected and goes to the database in a few statements, however much it is. A memory that is
 touched a second time has what was collected written first: an event tells the state that its own change left behind.
@@ -6,13 +6,14 @@ touched a second time has what was collected written first: an event tells the s
 
 import hashlib
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
-from memory_butler.models import Link, MemoryType, NewFact, NewRule, Permanence, Relation, Stored
+from memory_butler.models import Link, MemoryType, NewEpisode, NewFact, NewRule, Permanence, Relation, Stored
 from memory_butler.policy import confidence, supersession
 from memory_butler.policy.admission import normal_name
 from memory_butler.policy.references import short_reference
-from memory_butler.store import events, facts, links, rules, search_index
+from memory_butler.store import episodes, events, facts, links, rules, search_index
 from memory_butler.store.database import Row, Session
 from memory_butler.store.events import Change, Trail
 from memory_butler.store.search_index import Indexed, Named
@@ -35,11 +36,25 @@ class Keeping:
         self._touched = set[UUID]()
         self._superseded: list[UUID] = []
         self._confirmed: dict[MemoryType, list[UUID]] = {MemoryType.FACT: [], MemoryType.RULE: []}
+        self._episodes: list[Row] = []
         self._facts: list[Row] = []
         self._rules: list[Row] = []
         self._entries: list[Named] = []
         self._links: list[Link] = []
         self._changes: list[Change] = []
+
+    def episode(self, new: NewEpisode, entry: Indexed, *, ttl_days: float) -> Stored:
+        """Store an admitted episode."""
+        now = self._marks.now
+        row = episodes.as_row(
+            new,
+            observed_at=new.observed_at or now,
+            expires_at=now + timedelta(days=ttl_days),
+            **self._identity(new.content),
+        )
+        self._episodes.append(row)
+        self._new((MemoryType.EPISODE, row["id"], entry), ())
+        return Stored(type=MemoryType.EPISODE, id=row["id"], ref=row["ref"], outcome="created")
 
     async def fact(
         self, new: NewFact, entry: Indexed, *, decision: supersession.Decision, sources: Sequence[UUID]
@@ -96,13 +111,15 @@ class Keeping:
         if not self._changes:
             return
         if not self._registered:
-            await session.send("database.register_butler", butler=self._marks.actor, now=now)
+            await session.send("database.register_butler", butler=self._marks.butler, now=now)
             self._registered = True
         if self._superseded:
             await facts.supersede(session, self._superseded)
         for kind, confirm in ((MemoryType.FACT, facts.confirm), (MemoryType.RULE, rules.confirm)):
             if self._confirmed[kind]:
                 await confirm(session, self._confirmed[kind], now)
+        if self._episodes:
+            await episodes.insert(session, self._episodes)
         if self._facts:
             await facts.insert(session, self._facts)
         if self._rules:
@@ -115,13 +132,18 @@ class Keeping:
         self._begin()
 
     def _origin(self, content: str, sources: Sequence[UUID]) -> Row:
+        return {
+            **self._identity(content),
+            "source_butler": self._marks.butler,
+            "source_episode_id": next(iter(sources), None),
+        }
+
+    def _identity(self, content: str) -> Row:
         marks = self._marks
         return {
             "id": marks.make_id(marks.now),
             "ref": short_reference(self._session.take_ref()),
             "content_hash": content_hash(content),
-            "source_butler": marks.actor,
-            "source_episode_id": next(iter(sources), None),
             "now": marks.now,
             "request_id": marks.lineage.request_id,
         }

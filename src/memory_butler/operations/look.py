@@ -47,13 +47,13 @@ async def look(
     return Portrait(
         memory=memory,
         tier=tier,
-        effective_confidence=_effective_confidence(memory, now),
+        effective_confidence=confidence_now(memory, now),
         fades_at=fades_at,
         expires_at=expires_at,
         links=tuple(around),
         chain=tuple(chain) if len(chain) > 1 else (),
         events=tuple(history),
-        story=_told(history, known),
+        story=told(history, known),
         outlook=story.outlook(memory, now, **prospects),
         aliases=tuple(also_called),
     )
@@ -80,7 +80,8 @@ async def require(session: Session, caller: Caller, handle: Handle) -> Memory:
     return found
 
 
-def _effective_confidence(memory: Memory, now: datetime) -> float:
+def confidence_now(memory: Memory, now: datetime) -> float:
+    """How certain it is by now, with its fading; an episode is what was said, and stays so."""
     if isinstance(memory, Episode):
         return 1.0
     decay_rate = 0.0 if is_exempt(memory) else memory.decay_rate
@@ -124,10 +125,12 @@ def _upkeep(settings: Settings, memory: Memory, tier: Tier) -> dict[str, Any]:
     return {"stale_at": used + timedelta(days=days)}
 
 
-def _told(history: Sequence[Event], known: Mapping[UUID, Mapping[str, Any]]) -> tuple[StoryLine, ...]:
-    """The history in words, each event in the light of the one before it."""
+def told(
+    history: Sequence[Event], known: Mapping[UUID, Mapping[str, Any]], before: Mapping[str, Any] | None = None
+) -> tuple[StoryLine, ...]:
+    """The history in words, each event in the light of the one before it; `before` is how the first found it."""
     lines = []
-    before: Mapping[str, Any] = {}
+    before = before or {}
     for event in history:
         more = known.get(event.id, {})
         around = story.Around(before=before, reason=more.get("reason"), other=more.get("other"))

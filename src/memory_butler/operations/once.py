@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from memory_butler.errors import Conflict
 from memory_butler.models import Caller, MemoryType, Stored
 from memory_butler.policy.admission import admit_lineage
 from memory_butler.store import events, keys
-from memory_butler.store.database import Session
+from memory_butler.store.database import Row, Session
 
 
 def fingerprint(operation: str, request: object) -> bytes:
@@ -30,6 +30,7 @@ def trail(butler: Butler, caller: Caller, now: datetime, *, grouped: bool = Fals
         lineage=admit_lineage(caller.lineage),
         make_id=butler.make_id,
         group_id=butler.make_id(now) if grouped else None,
+        butler=caller.principal.butler,
     )
 
 
@@ -47,9 +48,9 @@ async def write_once(
     async with butler.database.write(caller.principal.tenant, now, refs=refs) as session:
         first = await first_answer(session, caller, key, digest, now)
         if first:
-            return _from_json(first)
+            return as_stored(first)
         stored = await work(session, now)
-        await keep_answer(session, butler, caller, key=key, digest=digest, response=_to_json(stored), now=now)
+        await keep_answer(session, butler, caller, key=key, digest=digest, response=as_response(stored), now=now)
         return stored
 
 
@@ -57,10 +58,19 @@ async def first_answer(
     session: Session, caller: Caller, key: str | None, digest: bytes, now: datetime
 ) -> dict[str, Any] | None:
     """What was answered when the key was first used; None if it was not. Another request under it is refused."""
-    first = None if key is None else await keys.find(session, caller.principal.butler, key, now)
-    if first and bytes(first["request_hash"]) != digest:
+    if key is None:
+        return None
+    owned = (caller.principal.butler, key)
+    first = (await keys.find(session, [owned], now)).get(owned)
+    return None if first is None else same_answer(key, digest, first)
+
+
+def same_answer(key: str, digest: bytes, first: Row) -> dict[str, Any]:
+    """The first answer under a key, if the request is the same."""
+    if bytes(first["request_hash"]) != digest:
         raise Conflict(f"The idempotency key {key!r} was used before for another request.")
-    return first["response"] if first else None
+    response: dict[str, Any] = first["response"]
+    return response
 
 
 async def keep_answer(
@@ -76,20 +86,18 @@ async def keep_answer(
     """Keep an answer for a repeat of the request; without a key there is nothing to repeat."""
     if key is None:
         return
-    await keys.keep(
-        session,
-        butler=caller.principal.butler,
-        key=key,
-        request_hash=digest,
-        response=response,
-        now=now,
-        expires_at=now + timedelta(days=butler.settings.idempotency_days),
-    )
+    row = {"butler": caller.principal.butler, "key": key, "request_hash": digest, "response": response}
+    await keep_answers(session, butler, [row], now)
 
 
-def _to_json(stored: Stored) -> dict[str, Any]:
+async def keep_answers(session: Session, butler: Butler, rows: Sequence[Row], now: datetime) -> None:
+    """The same for many: whose key it is, the key, the request and its answer."""
+    await keys.keep(session, rows, now=now, expires_at=now + timedelta(days=butler.settings.idempotency_days))
+
+
+def as_response(stored: Stored) -> dict[str, Any]:
     return {**asdict(stored), "id": str(stored.id)}
 
 
-def _from_json(kept: dict[str, Any]) -> Stored:
+def as_stored(kept: dict[str, Any]) -> Stored:
     return Stored(**{**kept, "type": MemoryType(kept["type"]), "id": UUID(kept["id"])})

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -36,11 +36,10 @@ from memory_butler.policy.admission import (
 )
 from memory_butler.policy.maturity import warning
 from memory_butler.policy.names import check_aliases, name_key
-from memory_butler.policy.references import short_reference
 from memory_butler.policy.tiers import PERMANENCE_OF_NOTE
 from memory_butler.policy.upkeep import first_importance
 from memory_butler.policy.wording import note_predicate
-from memory_butler.store import aliases, episodes, events, facts, rules, search_index
+from memory_butler.store import aliases, episodes, events, facts, rules
 from memory_butler.store.database import Session
 from memory_butler.store.events import Change, Trail
 from memory_butler.store.search_index import Indexed
@@ -49,14 +48,14 @@ from memory_butler.store.search_index import Indexed
 async def episode(butler: Butler, new: NewEpisode, caller: Caller | None = None) -> Stored:
     """Store what was observed in a session. Append-only: an episode is never changed by another."""
     new = admit_episode(new)
-    caller = _acting_as(caller or butler.local_caller(), new.butler)
+    caller = acting_as(caller or butler.local_caller(), new.butler)
     return await _episode(butler, new, caller, fingerprint("episode", new))
 
 
 async def store(butler: Butler, new: NewNote, caller: Caller | None = None) -> Stored:
     """Store a note in a tier: Eden makes it an episode, mid and long a fact that stands beside all other notes."""
     new = admit_note(new)
-    caller = _acting_as(caller or butler.local_caller(), new.butler)
+    caller = acting_as(caller or butler.local_caller(), new.butler)
     name = caller.principal.butler
     own: dict[str, Any] = {
         "content": new.content,
@@ -80,25 +79,17 @@ async def _episode(butler: Butler, new: NewEpisode, caller: Caller, digest: byte
     entry = await index_entry(butler, MemoryType.EPISODE, new.content, new.tags)
 
     async def work(session: Session, now: datetime) -> Stored:
-        memory_id, ref = butler.make_id(now), short_reference(session.take_ref())
-        marks = trail(butler, caller, now)
-        await session.send("database.register_butler", butler=new.butler, now=now)
-        await episodes.insert(
-            session,
-            new,
-            id=memory_id,
-            ref=ref,
-            content_hash=content_hash(new.content),
-            observed_at=new.observed_at or now,
-            now=now,
-            expires_at=now + timedelta(days=butler.settings.lifecycle_of(new.butler).eden.ttl_days),
-            request_id=marks.lineage.request_id,
-        )
-        await search_index.add(session, [(MemoryType.EPISODE, memory_id, entry)])
-        await events.record(session, marks, [Change(MemoryType.EPISODE, memory_id, "created")])
-        return Stored(type=MemoryType.EPISODE, id=memory_id, ref=ref, outcome="created")
+        keeping = Keeping(session, trail(butler, caller, now))
+        stored = keeping.episode(new, entry, ttl_days=ttl_days(butler, new))
+        await keeping.flush()
+        return stored
 
     return await write_once(butler, caller, new.idempotency_key, digest, work, refs=1)
+
+
+def ttl_days(butler: Butler, new: NewEpisode) -> float:
+    """How long an episode is kept if nothing happens."""
+    return butler.settings.lifecycle_of(new.butler).eden.ttl_days
 
 
 async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> Stored:
@@ -213,7 +204,7 @@ async def keep_rule(
     return stored
 
 
-def _acting_as(caller: Caller, butler: str | None) -> Caller:
+def acting_as(caller: Caller, butler: str | None) -> Caller:
     acting = reach.acting_butler(caller.principal, butler)
     return replace(caller, principal=replace(caller.principal, butler=acting))
 

@@ -2,17 +2,28 @@
 
 import hashlib
 import secrets
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from memory_butler.butler import Butler
-from memory_butler.errors import InvalidInput, NotFound, PermissionDenied
+from memory_butler.errors import (
+    DeadlinePassed,
+    InvalidInput,
+    NotFound,
+    OverloadRejected,
+    PermissionDenied,
+    TargetUnavailable,
+)
 from memory_butler.models import Caller, NewToken, Principal, Role, Token
+from memory_butler.operations.visits import note_visit
 from memory_butler.policy.admission import optional_label, slug
 from memory_butler.policy.roles import check_role, visiting
 from memory_butler.store import tokens
 
 PREFIX = "mbt_"
+USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 async def create(butler: Butler, wanted: NewToken, caller: Caller | None = None) -> tuple[Token, str]:
@@ -20,7 +31,9 @@ async def create(butler: Butler, wanted: NewToken, caller: Caller | None = None)
     caller = caller or butler.local_caller()
     check_role(caller.principal, "tokens")
     role, tenant = _role(wanted.role), slug(wanted.tenant, "tenant")
-    _check_granting(caller.principal, role, tenant)
+    # Where nobody is yet, there is nobody to tell.
+    with suppress(NotFound):
+        await _enter(butler, caller, tenant, granting=role)
     now = butler.clock()
     if wanted.expires_at is not None and wanted.expires_at <= now:
         raise InvalidInput("expires_at is not in the future.")
@@ -45,7 +58,8 @@ async def listed(butler: Butler, tenant: str, caller: Caller | None = None) -> l
     """The tokens of a tenant, the newest first, without their secrets."""
     caller = caller or butler.local_caller()
     check_role(caller.principal, "tokens")
-    _check_granting(caller.principal, Role.READER, slug(tenant, "tenant"))
+    tenant = slug(tenant, "tenant")
+    await _enter(butler, caller, tenant)
     async with butler.database.read(tenant) as session:
         return await tokens.listed(session)
 
@@ -54,7 +68,8 @@ async def revoke(butler: Butler, tenant: str, token_id: UUID, caller: Caller | N
     """Make a token worthless at once."""
     caller = caller or butler.local_caller()
     check_role(caller.principal, "tokens")
-    _check_granting(caller.principal, Role.READER, slug(tenant, "tenant"))
+    tenant = slug(tenant, "tenant")
+    await _enter(butler, caller, tenant)
     now = butler.clock()
     async with butler.database.write(tenant, now) as session:
         token = await tokens.revoke(session, token_id, now)
@@ -65,19 +80,31 @@ async def revoke(butler: Butler, tenant: str, token_id: UUID, caller: Caller | N
 
 async def recognise(butler: Butler, secret: str) -> Principal:
     """Whose token this is. One that is unknown, revoked or past its time is refused with the same words."""
-    now = butler.clock()
+    return _principal(await _shown(butler, secret, butler.clock()))
+
+
+async def _shown(butler: Butler, secret: str, now: datetime) -> Token:
     async with butler.database.read("") as session:
         token = await tokens.shown(session, _digest(secret))
     if token is None or not _is_good(token, now):
         raise unknown()
+    return token
+
+
+def _principal(token: Token) -> Principal:
     return Principal(token.tenant, token.butler, token.role, name=token.label, token_id=token.id)
 
 
-async def note_use(butler: Butler, principal: Principal) -> None:
-    """Note when a token was last used, to the minute."""
-    if principal.token_id is not None:
-        async with butler.database.aside(principal.tenant) as session:
-            await tokens.used(session, principal.token_id, butler.clock())
+async def admit(butler: Butler, secret: str) -> Principal:
+    """Whose token this is, and note that it was used, to the minute."""
+    now = butler.clock()
+    token = await _shown(butler, secret, now)
+    if token.last_used_at is None or now - token.last_used_at > USE_NOTED_EVERY:
+        # Whether it is noted decides nothing: a caller is not turned away because of it.
+        with suppress(TargetUnavailable, DeadlinePassed, OverloadRejected):
+            async with butler.database.aside(token.tenant) as session:
+                await tokens.used(session, token.id, now)
+    return _principal(token)
 
 
 def unknown() -> PermissionDenied:
@@ -102,8 +129,13 @@ def _role(name: str) -> Role:
         raise InvalidInput(f"role must be one of {', '.join(Role)}, not {name!r}.") from None
 
 
-def _check_granting(principal: Principal, role: Role, tenant: str) -> None:
-    """Nobody hands out more than they have: operators are made by operators and by the person at the machine."""
-    visiting(principal, tenant)
-    if role is Role.OPERATOR and principal.role is not Role.OPERATOR:
+async def _enter(butler: Butler, caller: Caller, tenant: str, *, granting: Role = Role.READER) -> None:
+    """Nobody hands out more than they have: operators are made by operators and by the person at the machine.
+
+    Whoever comes from another tenant leaves a trace there.
+    """
+    principal = visiting(caller.principal, tenant)
+    if granting is Role.OPERATOR and principal.role is not Role.OPERATOR:
         raise PermissionDenied("Only an operator may make an operator's token.")
+    if principal is not caller.principal:
+        await note_visit(butler, replace(caller, principal=principal), "tokens")

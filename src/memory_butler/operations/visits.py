@@ -1,6 +1,7 @@
 """An operator in another tenant: every look is written down there before it happens."""
 
 from memory_butler.butler import Butler
+from memory_butler.errors import NotFound
 from memory_butler.models import Caller
 from memory_butler.store import visits
 
@@ -11,5 +12,11 @@ async def note_visit(butler: Butler, caller: Caller, operation: str) -> None:
     if principal.home is None:
         return
     now = butler.clock()
-    async with butler.database.write(principal.tenant, now) as session:
-        await visits.add(session, butler.make_id(now), caller, operation, now)
+    # Not as a write of the tenant's own, which would make a tenant of every misspelt name.
+    async with butler.database.aside(principal.tenant) as session:
+        is_there = await visits.add(session, butler.make_id(now), caller, operation, now)
+    if not is_there:
+        raise NotFound(
+            f"There is no tenant {principal.tenant!r}.",
+            recovery="Its first token makes it: `memory-butler token create`.",
+        )

@@ -73,7 +73,7 @@ async def _opposite(session: Session, marks: Trail, application: dict[str, Any])
     return {
         "outcome": WITHDRAWN,
         "reason": None,
-        "butler": marks.actor,
+        "butler": marks.butler,
         "session_id": marks.lineage.session_id,
         "created_at": marks.now,
         "withdraws": UUID(application["id"]),

@@ -89,8 +89,8 @@ def rank(
     for at, (hit, place) in enumerate(zip(hits, places, strict=True)):
         if place is None:
             continue
-        likely = round(judge.relevance(votes[at], best, asking), DIGITS)
-        if likely >= least:
+        likely = judge.relevance(votes[at], best, asking)
+        if round(likely, DIGITS) >= least:
             fit = likely / most if by_votes else _fit_of_place(place, len(hits))
             ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
     return sorted(ranked, key=lambda r: (-r.parts.score, -r.hit.created_at.timestamp(), r.hit.id))
@@ -156,7 +156,7 @@ def _parts(
     return ScoreParts(
         score=round(score, DIGITS),
         fit=round(fit, DIGITS),
-        relevance=relevance,
+        relevance=round(relevance, DIGITS),
         importance=importance,
         recency=round(recency, DIGITS),
         effective_confidence=round(confidence, DIGITS),

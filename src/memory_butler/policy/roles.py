@@ -10,6 +10,7 @@ from memory_butler.models import Principal, Role
 EVERYBODY = frozenset(Role)
 WORKERS = frozenset({Role.AGENT, Role.ADMIN, Role.OPERATOR})
 GOVERNORS = frozenset({Role.ADMIN, Role.OPERATOR})
+OPERATORS = frozenset({Role.OPERATOR})
 
 ALLOWED: dict[str, frozenset[Role]] = {
     # Looking things up.
@@ -44,7 +45,6 @@ ALLOWED: dict[str, frozenset[Role]] = {
     # Governing a tenant.
     "memory_reverse": GOVERNORS,
     "memory_undo": GOVERNORS,
-    "metrics": GOVERNORS,
     "jobs": GOVERNORS,
     "runs": GOVERNORS,
     "review": GOVERNORS,
@@ -53,6 +53,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
     "tokens": GOVERNORS,
     "export": GOVERNORS,
     "import": GOVERNORS,
+    # Looking after the service: its figures are about all tenants together.
+    "metrics": OPERATORS,
 }
 
 

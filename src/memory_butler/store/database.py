@@ -38,8 +38,12 @@ StoreUpgraded = migrate.StoreUpgraded
 
 INVARIANT_BROKEN = "MB001"
 WRONG_REVISION = "MB002"
+# A prepared statement that is there already, or is not there: of somebody else's connection.
+MIXED_UP = ("42P05", "26000")
 # The server gives up a statement at the deadline; if by then nothing is heard from it at all, we do.
 GRACE_SECONDS = 1.0
+# A statement is prepared on a connection when it is sent for the sixth time.
+PREPARE_AFTER = 5
 
 
 @contextmanager
@@ -69,6 +73,11 @@ def _by_state(problem: psycopg.Error) -> MemoryButlerError:
         return StoreUpgraded(f"{_first_line(problem)[:1].upper()}{_first_line(problem)[1:]}.")
     if isinstance(problem, psycopg.OperationalError):
         return TargetUnavailable()
+    if state in MIXED_UP:
+        return InternalError(
+            "The database mixes up prepared statements, as it does behind a transaction pooler.",
+            recovery="Set service.pooler = true, or connect to the database directly.",
+        )
     return InternalError(f"The database answered with error {state or type(problem).__name__}.")
 
 
@@ -174,6 +183,8 @@ class Database:
                 "autocommit": True,
                 "row_factory": dict_row,
                 "connect_timeout": self._connect_timeout,
+                # Behind a pooler the next transaction may be on another server connection, which knows of none.
+                "prepare_threshold": None if self._settings.service.pooler else PREPARE_AFTER,
             },
             min_size=1,
             max_size=self._settings.pool_size,
@@ -199,10 +210,18 @@ class Database:
 
     @asynccontextmanager
     async def write(
-        self, tenant: str, now: datetime, *, refs: int = 0, relaxed: bool = False
+        self,
+        tenant: str,
+        now: datetime,
+        *,
+        refs: int = 0,
+        relaxed: bool = False,
+        longest_seconds: float | None = None,
     ) -> AsyncIterator[Session]:
         """A transaction that holds the tenant's write lock and has `refs` short references reserved."""
-        async with self._transaction(tenant, "database.bind_write", relaxed=relaxed) as session:
+        async with self._transaction(
+            tenant, "database.bind_write", longest_seconds=longest_seconds, relaxed=relaxed
+        ) as session:
             await session.lock(now, refs=refs)
             yield session
 
@@ -233,8 +252,10 @@ class Database:
                         await connection.set_isolation_level(None)
 
     @asynccontextmanager
-    async def _transaction(self, tenant: str, bind: str, *, wanted: int = 1, **more: Any) -> AsyncIterator[Session]:
-        deadline = self._settings.deadline_seconds
+    async def _transaction(
+        self, tenant: str, bind: str, *, wanted: int = 1, longest_seconds: float | None = None, **more: Any
+    ) -> AsyncIterator[Session]:
+        deadline = longest_seconds or self._settings.deadline_seconds
         with translated():
             async with (
                 self._connection(wanted) as connection,

@@ -166,20 +166,27 @@ def _failed(said: bytes, old: "Cluster") -> TargetUnavailable:
 
 
 def swap_in(new: Path, data_dir: Path, old_major: int) -> None:
-    complete = data_dir.with_name(_COMPLETE)
-    new.rename(complete)
-    sync_folder(data_dir.parent)
-    kept = data_dir.with_name(f"database.old-{old_major}")
-    number = 1
-    while kept.exists():
-        number += 1
-        kept = data_dir.with_name(f"database.old-{old_major}-{number}")
-    data_dir.rename(kept)
-    sync_folder(data_dir.parent)
-    finish_interrupted_swap(data_dir)
+    kept = put_aside(new, data_dir, f"database.old-{old_major}")
     logger.warning(
         "the store was upgraded; the one of PostgreSQL %s is kept in %s until you remove it", old_major, kept
     )
+
+
+def put_aside(new: Path, data_dir: Path, name: str) -> Path | None:
+    """Put a complete folder in the place of the data folder; returns where that one is kept, if there was one."""
+    new.rename(data_dir.with_name(_COMPLETE))
+    sync_folder(data_dir.parent)
+    kept = data_dir.with_name(name)
+    number = 1
+    while kept.exists():
+        number += 1
+        kept = data_dir.with_name(f"{name}-{number}")
+    there = data_dir.exists()
+    if there:
+        data_dir.rename(kept)
+        sync_folder(data_dir.parent)
+    finish_interrupted_swap(data_dir)
+    return kept if there else None
 
 
 def finish_interrupted_swap(data_dir: Path) -> None:

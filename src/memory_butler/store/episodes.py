@@ -1,14 +1,14 @@
 """Episodes and what is left of deleted ones, as they are stored."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from memory_butler.models import ConsolidationStatus, Episode, NewEpisode, Validity
 from memory_butler.settings import EdenTier
 from memory_butler.store.database import Row, Session
+from memory_butler.store.recordsets import recordset
 
 # What expires within a day is taken before it does.
 NEAR_EXPIRY = timedelta(days=1)
@@ -25,17 +25,21 @@ def as_episode(row: Row) -> Episode:
     )
 
 
-async def insert(session: Session, new: NewEpisode, **given: Any) -> None:
-    await session.send(
-        "episodes.insert",
-        butler=new.butler,
-        session_id=new.session_id,
-        content=new.content,
-        importance=new.importance,
-        tags=list(new.tags),
-        metadata=Jsonb(new.metadata),
+def as_row(new: NewEpisode, **given: Any) -> Row:
+    """A new episode with what else its row holds."""
+    return {
+        "butler": new.butler,
+        "session_id": new.session_id,
+        "content": new.content,
+        "importance": new.importance,
+        "tags": new.tags,
+        "metadata": new.metadata,
         **given,
-    )
+    }
+
+
+async def insert(session: Session, rows: Sequence[Row]) -> None:
+    await session.send("episodes.insert", episodes=recordset(rows))
 
 
 async def set_validity(session: Session, episode_id: UUID, validity: Validity) -> None:

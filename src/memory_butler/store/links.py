@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.models import Link, MemoryType, Relation
-from memory_butler.store.database import Session
+from memory_butler.store.database import Row, Session
 from memory_butler.store.recordsets import recordset
 
 
@@ -27,15 +27,15 @@ def kept(link: Link, request_id: str | None) -> dict[str, Any]:
 
 
 async def around(session: Session, memory_id: UUID, limit: int = 200) -> list[Link]:
-    rows = await session.all("links.around", id=memory_id, limit=limit)
-    return [
-        Link(
-            **{
-                **row,
-                "source_type": MemoryType(row["source_type"]),
-                "target_type": MemoryType(row["target_type"]),
-                "relation": Relation(row["relation"]),
-            }
-        )
-        for row in rows
-    ]
+    return [as_link(row) for row in await session.all("links.around", id=memory_id, limit=limit)]
+
+
+def as_link(row: Row) -> Link:
+    return Link(
+        **{
+            **row,
+            "source_type": MemoryType(row["source_type"]),
+            "target_type": MemoryType(row["target_type"]),
+            "relation": Relation(row["relation"]),
+        }
+    )

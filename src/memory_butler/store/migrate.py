@@ -1,5 +1,6 @@
 """Bringing a schema up to date: finds where pgvector lives, makes the program's role, runs the Alembic chain."""
 
+import threading
 from importlib.resources import as_file, files
 from typing import Any
 
@@ -13,6 +14,10 @@ HEAD = "0005"
 LABEL = "memory"
 OLDEST_POSTGRES = 150000
 OLDEST_VECTOR = (0, 8)
+SEPARATE_SET = 160000
+# Alembic keeps what it is working on in a global: of two chains that one process runs at once, one would go on in the
+# other's schema.
+_one_chain = threading.Lock()
 
 
 class StoreUpgraded(TargetUnavailable):
@@ -37,7 +42,7 @@ def revision(connection: psycopg.Connection[Any], schema: str) -> str | None:
 def upgrade(dsn: str, owner_dsn: str, names: Names, connect_timeout: int = 5) -> str:
     """Bring the schema to the newest revision if it is not there; returns the schema pgvector lives in."""
     with psycopg.connect(dsn, connect_timeout=connect_timeout) as connection:
-        vector, found = _vector_schema(connection), revision(connection, names.schema)
+        vector, found, login = _vector_schema(connection), revision(connection, names.schema), connection.info.user
     if found and found > HEAD:
         raise StoreUpgraded(f"The store is at revision {found}, this program works with {HEAD}.")
     if vector and found == HEAD:
@@ -47,7 +52,8 @@ def upgrade(dsn: str, owner_dsn: str, names: Names, connect_timeout: int = 5) ->
         owner.execute("SELECT pg_advisory_xact_lock(hashtext('memory set-up'))")
         _require_versions(owner)
         vector = _vector_schema(owner) or _install_vector(owner)
-        _make_role(owner, names.app_role)
+        _make_role(owner, names.app_role, login)
+        _open_vector(owner, vector, names.app_role)
     migrate_to("head", owner_dsn, Names(schema=names.schema, app_role=names.app_role, vector=vector))
     return vector
 
@@ -63,7 +69,8 @@ def migrate_to(target: str, owner_dsn: str, names: Names) -> None:
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         config.set_main_option("path_separator", "os")
         try:
-            command.upgrade(config, target if target != "head" else f"{LABEL}@head")
+            with _one_chain:
+                command.upgrade(config, target if target != "head" else f"{LABEL}@head")
         except DBAPIError as problem:
             if isinstance(problem.orig, psycopg.errors.InsufficientPrivilege):
                 raise TargetUnavailable(
@@ -108,16 +115,38 @@ def _require_versions(owner: psycopg.Connection[Any]) -> None:
         )
 
 
-def _make_role(owner: psycopg.Connection[Any], role: str) -> None:
+def _make_role(owner: psycopg.Connection[Any], role: str, login: str) -> None:
+    """The role the program works as; the owner and the account that the program comes as may both take it on."""
     name = sql.Identifier(role)
+    # From PostgreSQL 16 on, whoever makes a role is a member that may not take it on.
+    how = "SET" if owner.info.server_version >= SEPARATE_SET else "MEMBER"
     try:
         if owner.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
             owner.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(name))
-        member = owner.execute("SELECT pg_has_role(current_user, %s, 'MEMBER')", (role,)).fetchone()
-        if not member or not member[0]:
-            owner.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(name))
+        for account in dict.fromkeys((owner.info.user, login)):
+            member = owner.execute("SELECT pg_has_role(%s, %s, %s)", (account, role, how)).fetchone()
+            if not member or not member[0]:
+                owner.execute(sql.SQL("GRANT {} TO {}").format(name, sql.Identifier(account)))
     except psycopg.Error as problem:
         raise TargetUnavailable(
             f"The role {role}, which Memory Butler works as, cannot be made.",
             recovery=f"As an administrator run: CREATE ROLE {role} NOLOGIN; GRANT {role} TO <the login role>;",
         ) from problem
+
+
+def _open_vector(owner: psycopg.Connection[Any], schema: str, role: str) -> None:
+    """Let the program's role use the extension, which somebody may have put where not everybody may look."""
+    usable = "SELECT has_schema_privilege(%s, %s, 'USAGE')"
+    if owner.execute(usable, (role, schema)).fetchone() == (True,):
+        return
+    place = sql.Identifier(schema)
+    try:
+        owner.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(place, sql.Identifier(role)))
+        granted = owner.execute(usable, (role, schema)).fetchone() == (True,)
+    except psycopg.errors.InsufficientPrivilege:
+        granted = False
+    if not granted:
+        raise TargetUnavailable(
+            f"The role {role} may not use the schema {schema}, which pgvector is in.",
+            recovery=f"As its owner run: GRANT USAGE ON SCHEMA {place.as_string()} TO {role};",
+        )

@@ -11,6 +11,7 @@ from memory_butler.store.database import Row, Session
 from memory_butler.store.events import ALIAS
 
 NAMED_LATER = 3
+NEWEST = 2**63 - 1
 _RESTORE: dict[str, str] = {
     MemoryType.FACT: "undo.restore_facts",
     MemoryType.RULE: "undo.restore_rules",
@@ -99,9 +100,11 @@ async def settle_evidence(session: Session, **given: Any) -> None:
     await session.send("undo.settle_evidence", **given)
 
 
-async def around(session: Session, memory_id: UUID, limit: int = 200) -> dict[UUID, Row]:
-    """What is known around each of a memory's newest events: reason, whether it is undone, which fact it speaks of."""
-    return {row.pop("id"): row for row in await session.all("undo.around", id=memory_id, limit=limit)}
+async def around(session: Session, memory_id: UUID, limit: int = 200, up_to: int = NEWEST) -> dict[UUID, Row]:
+    """What is known around each of a memory's newest events, or the newest up to one: reason, whether it is undone,
+    which fact it speaks of."""
+    rows = await session.all("undo.around", id=memory_id, limit=limit, up_to=up_to)
+    return {row.pop("id"): row for row in rows}
 
 
 def _past(row: Row) -> Past:

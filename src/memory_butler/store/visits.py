@@ -7,9 +7,10 @@ from memory_butler.models import Caller
 from memory_butler.store.database import Session
 
 
-async def add(session: Session, event_id: UUID, caller: Caller, operation: str, now: datetime) -> None:
+async def add(session: Session, event_id: UUID, caller: Caller, operation: str, now: datetime) -> bool:
+    """Whether there is such a tenant, to write it down for."""
     lineage = caller.lineage
-    await session.send(
+    added = await session.one(
         "visits.add",
         event_id=event_id,
         now=now,
@@ -21,3 +22,4 @@ async def add(session: Session, event_id: UUID, caller: Caller, operation: str, 
         segment_id=lineage.segment_id,
         session_id=lineage.session_id,
     )
+    return added is not None

@@ -76,7 +76,7 @@ class ModelDistiller:
 
     async def _opened(self) -> "ModelServer":
         if self._server is None:
-            self._server = await asyncio.to_thread(_model_server, self._settings)
+            self._server = await asyncio.to_thread(model_server, self._settings)
         return self._server
 
     async def _ask(self, server: "ModelServer", model: "Model", prompt: Prompt, account: _Account) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class ModelDistiller:
         raise unusable
 
 
-def _model_server(settings: ModelSettings) -> "ModelServer":
+def model_server(settings: ModelSettings) -> "ModelServer":
     """The part that needs pydantic-ai. Loading it takes a second, and most stores never do."""
     try:
         from memory_butler.ai.distillers.model_server import ModelServer  # noqa: PLC0415

@@ -110,6 +110,10 @@ class ModelServer:
                 return reply
         raise AssertionError("the plain way is the last one")
 
+    async def tell(self, model: Model, prompt: Prompt) -> Reply:
+        """One answer in plain words. Not bounded in time."""
+        return await self._ask(model, prompt, None, _Way.PLAIN)
+
     async def _ask(self, model: Model, prompt: Prompt, correction: str | None, way: "_Way") -> Reply:
         parts = [UserPromptPart(text) for text in (prompt.data, correction) if text]
         # The run is tried again later as a whole; waiting in here for a busy server would only use up the deadline.

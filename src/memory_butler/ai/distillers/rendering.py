@@ -39,10 +39,10 @@ def render(batch: Batch) -> Prompt:
         if (text := batch.texts.get(episode.id, "").strip())
     ]
     return Prompt(
-        _template("distil.txt").substitute(version=PROPOSAL_VERSION).strip() + "\n",
-        _template("distil_batch.txt").substitute(
-            known="\n".join(_line(_known(one)) for one in batch.known),
-            episodes="\n".join(_line(one) for one in episodes),
+        template("distil.txt").substitute(version=PROPOSAL_VERSION).strip() + "\n",
+        template("distil_batch.txt").substitute(
+            known="\n".join(data_line(_known(one)) for one in batch.known),
+            episodes="\n".join(data_line(one) for one in episodes),
         ),
     )
 
@@ -69,7 +69,8 @@ def _moment(when: datetime) -> str:
     return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ, %A}"
 
 
-def _line(record: Mapping[str, object]) -> str:
+def data_line(record: Mapping[str, object]) -> str:
+    """A record as one line of a block, which it cannot leave."""
     return _TELLING.sub(_escaped, json.dumps(record, ensure_ascii=False))
 
 
@@ -79,5 +80,5 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 @cache
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
     return Template((files("memory_butler.ai") / "prompts" / name).read_text(encoding="utf-8"))

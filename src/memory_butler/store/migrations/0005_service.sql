@@ -44,6 +44,12 @@ END $body$;
 CREATE TRIGGER tell AFTER INSERT ON {schema}.memory_events
     REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION {schema}.tell_of_events();
 
+-- Lists for people, from the newest or the oldest, and what consolidation gave up.
+CREATE INDEX facts_created ON {schema}.facts (tenant_id, created_at, id);
+CREATE INDEX episodes_created ON {schema}.episodes (tenant_id, created_at, id);
+CREATE INDEX episodes_stuck ON {schema}.episodes (tenant_id, created_at, id)
+    WHERE validity = 'active' AND consolidation_status IN ('failed', 'dead_letter');
+
 CREATE OR REPLACE FUNCTION {schema}.require_revision(program_revision text) RETURNS void
 LANGUAGE plpgsql STABLE AS $body$
 BEGIN

@@ -46,15 +46,18 @@ INSERT INTO {schema}.embedding_versions (name, dimensions, digest, passage_polic
 VALUES (%(name)s, %(dimensions)s, %(digest)s, %(passage_policy)s, %(now)s)
 ON CONFLICT DO NOTHING;
 
--- name: find_key
--- What was answered the first time a key was used.
-SELECT request_hash, response FROM {schema}.idempotency_keys
-WHERE tenant_id = %(tenant)s AND butler = %(butler)s AND key = %(key)s AND expires_at > %(now)s;
+-- name: find_keys
+-- What was answered the first time that some keys were used.
+SELECT k.butler, k.key, k.request_hash, k.response
+FROM unnest(%(butlers)s::text[], %(keys)s::text[]) AS o (butler, key)
+JOIN {schema}.idempotency_keys k ON k.tenant_id = %(tenant)s AND k.butler = o.butler AND k.key = o.key
+WHERE k.expires_at > %(now)s;
 
--- name: keep_key
--- Keep the answer for a key; a key past its time is taken over.
+-- name: keep_keys
+-- Keep the answers for some keys; a key past its time is taken over.
 INSERT INTO {schema}.idempotency_keys (tenant_id, butler, key, request_hash, response, created_at, expires_at)
-VALUES (%(tenant)s, %(butler)s, %(key)s, %(request_hash)s, %(response)s, %(now)s, %(expires_at)s)
+SELECT %(tenant)s, n.butler, n.key, n.request_hash, n.response, %(now)s, %(expires_at)s
+FROM json_to_recordset(%(rows)s::json) AS n (butler text, key text, request_hash bytea, response jsonb)
 ON CONFLICT (tenant_id, butler, key) DO UPDATE
 SET request_hash = excluded.request_hash, response = excluded.response,
     created_at = excluded.created_at, expires_at = excluded.expires_at;

@@ -1,6 +1,6 @@
 -- name: outdated
--- The next memories by id whose passages another model made, or another way of cutting; with the words they are indexed
--- by.
+-- The next memories by id whose passages another model made, or another way of cutting, or that have none yet; with the
+-- words they are indexed by.
 SELECT type, id, subject_label, predicate_label, content, tags
 FROM (
     SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags FROM {schema}.facts
@@ -12,10 +12,10 @@ FROM (
     SELECT 'episode', id, NULL, NULL, content, tags FROM {schema}.episodes
     WHERE tenant_id = %(tenant)s AND id > %(after)s
 ) m
-WHERE EXISTS (
+WHERE NOT EXISTS (
     SELECT FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.type AND p.memory_id = m.id
-        AND p.embedding_version <> %(version)s
+        AND p.embedding_version = %(version)s
 )
 ORDER BY id
 LIMIT %(limit)s;

@@ -1,13 +1,15 @@
 -- name: insert
--- Store a new episode, waiting for consolidation.
+-- Store new episodes, waiting for consolidation.
 INSERT INTO {schema}.episodes (
     tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
     consolidation_status, consolidation_attempts, observed_at, created_at, expires_at, reference_count, metadata,
     request_id
-) VALUES (
-    %(tenant)s, %(id)s, %(ref)s, %(butler)s, %(session_id)s, %(content)s, %(content_hash)s, %(importance)s,
-    %(tags)s, 'active', 'pending', 0, %(observed_at)s, %(now)s, %(expires_at)s, 0, %(metadata)s, %(request_id)s
-);
+)
+SELECT %(tenant)s, n.id, n.ref, n.butler, n.session_id, n.content, n.content_hash, n.importance, n.tags, 'active',
+    'pending', 0, n.observed_at, n.now, n.expires_at, 0, n.metadata, n.request_id
+FROM json_to_recordset(%(episodes)s::json) AS n (id uuid, ref text, butler text, session_id text, content text,
+    content_hash bytea, importance smallint, tags text[], observed_at timestamptz, now timestamptz,
+    expires_at timestamptz, metadata jsonb, request_id text);
 
 -- name: set_validity
 -- Withdraw an episode from use, or bring it back.

@@ -208,17 +208,9 @@ SET applied_count = %(successes)s::int + %(harmful)s::int, success_count = %(suc
     effectiveness_score = %(effectiveness)s, harmful_reasons = %(reasons)s
 WHERE tenant_id = %(tenant)s AND id = %(rule_id)s;
 
--- name: around
--- What is known around the newest events of a memory: the reason that was given, whether it is undone, and which other
--- fact it speaks of. The one that took a superseded fact's place is in the same group.
-SELECT e.id, t.body::jsonb ->> 'reason' AS reason, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
-    'fact:' || coalesce(f.ref, s.ref) AS other
-FROM (
-    SELECT * FROM {schema}.memory_events
-    WHERE tenant_id = %(tenant)s AND entity_id = %(id)s
-    ORDER BY seq DESC
-    LIMIT %(limit)s
-) e
+-- part: around_event
+-- What is known around an event: the words of the reason that was given, and which other fact it speaks of. The one
+-- that took a superseded fact's place is in the same group.
 LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = e.entity_id AND t.hash = decode(
     coalesce(e.payload #>> '{application,reason_hash}', e.payload #>> '{correction,reason_hash}',
         e.payload ->> 'reason_hash'), 'hex')
@@ -229,4 +221,16 @@ LEFT JOIN LATERAL (
     WHERE x.tenant_id = %(tenant)s AND x.group_id = e.group_id AND x.event_type = 'fact.created'
         AND (x.payload #>> '{state,supersedes_id}')::uuid = e.entity_id
     LIMIT 1
-) s ON e.event_type = 'fact.superseded';
+) s ON e.event_type = 'fact.superseded'
+
+-- name: around
+-- What is known around the newest events of a memory, and whether each is undone.
+SELECT e.id, t.body::jsonb ->> 'reason' AS reason, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
+    'fact:' || coalesce(f.ref, s.ref) AS other
+FROM (
+    SELECT * FROM {schema}.memory_events
+    WHERE tenant_id = %(tenant)s AND entity_id = %(id)s
+    ORDER BY seq DESC
+    LIMIT %(limit)s
+) e
+{around_event};

@@ -1,5 +1,5 @@
 -- name: add
--- An event for what somebody of another tenant is about to look at or do.
+-- An event for what somebody of another tenant is about to look at or do; none where there is no such tenant.
 WITH numbered AS (
     UPDATE {schema}.tenants SET last_seq = last_seq + 1 WHERE tenant_id = %(tenant)s RETURNING last_seq
 )
@@ -10,4 +10,5 @@ INSERT INTO {schema}.memory_events (
 SELECT %(tenant)s, %(event_id)s, last_seq, 'operator.visited', 'access', %(now)s, %(actor)s, %(request_id)s,
     %(subrequest_id)s, %(segment_id)s, %(session_id)s, 1,
     jsonb_build_object('operation', %(operation)s::text, 'home', %(home)s::text)
-FROM numbered;
+FROM numbered
+RETURNING id;

@@ -1,0 +1,164 @@
+"""The clients: where each keeps its configuration, and how it writes a server down. From each client's documentation.
+
+| client | for one person | for one project |
+|---|---|---|
+| Claude Code | `~/.claude.json`, hooks in `~/.claude/settings.json` | `.mcp.json`, hooks in `.claude/settings.json` |
+| Codex | `~/.codex/config.toml` | `.codex/config.toml` |
+| Cursor | `~/.cursor/mcp.json` | `.cursor/mcp.json` |
+| Gemini CLI | `~/.gemini/settings.json` | `.gemini/settings.json` |
+| VS Code | `mcp.json` in its user folder | `.vscode/mcp.json` |
+"""
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from memory_butler.adapters.connect.entries import Entries, Format, Json, Toml
+from memory_butler.adapters.connect.executable import executable, is_usual, shared_executable
+
+TOKEN = "MEMORY_BUTLER_TOKEN"
+# Codex and Gemini CLI would wait for ten and five seconds, which a first start on a busy machine may need.
+PATIENCE_SECONDS = 60
+# Claude Code's names of the moments, ours, and the seconds after which it need not wait any longer.
+HOOKS = {"SessionStart": ("session-start", 5), "PreCompact": ("pre-compact", 5), "SessionEnd": ("session-end", 3)}
+
+
+class Scope(StrEnum):
+    USER = "user"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One file of a client: where it is, how it is written, and under which name it has servers, if it has any."""
+
+    path: Path
+    format: Format
+    section: str | None
+    with_hooks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How the server is to be reached: started by the client (`home` if it is not the usual one), or at a URL."""
+
+    home: Path
+    url: str | None = None
+    with_token: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    name: str
+    title: str
+    places: Callable[[Scope, Path], list[Place]]
+    started: Callable[[dict[str, Any]], dict[str, Any]]
+    reached: Callable[[str, bool], dict[str, Any]]
+
+    def entries(self, place: Place, scope: Scope, wish: Wish) -> Entries:
+        command = executable() if scope is Scope.USER else shared_executable()
+        server = self.reached(wish.url, wish.with_token) if wish.url else self.started(_process(command, wish.home))
+        hooks = _hooks(command, wish.home) if place.with_hooks else {}
+        return Entries(place.section, server if place.section else {}, hooks)
+
+
+def _process(command: list[str], home: Path) -> dict[str, Any]:
+    elsewhere = {} if is_usual(home) else {"env": {"MEMORY_BUTLER_HOME": str(home)}}
+    return {"command": command[0], "args": [*command[1:], "mcp"], **elsewhere}
+
+
+def _hooks(command: list[str], home: Path) -> Mapping[str, Any]:
+    start = [*command, *([] if is_usual(home) else ["--home", str(home)]), "hook"]
+    return {
+        event: {"type": "command", "command": shlex.join([*start, name]), "timeout": seconds}
+        for event, (name, seconds) in HOOKS.items()
+    }
+
+
+def _claude_code(scope: Scope, project: Path) -> list[Place]:
+    if scope is Scope.PROJECT:
+        servers, settings = project / ".mcp.json", project / ".claude" / "settings.json"
+    else:
+        chosen = os.environ.get("CLAUDE_CONFIG_DIR")
+        servers = (Path(chosen) if chosen else Path.home()) / ".claude.json"
+        settings = (Path(chosen) if chosen else Path.home() / ".claude") / "settings.json"
+    return [Place(servers, Json(), "mcpServers"), Place(settings, Json(), None, with_hooks=True)]
+
+
+def _codex(scope: Scope, project: Path) -> list[Place]:
+    own = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    return [Place((own if scope is Scope.USER else project / ".codex") / "config.toml", Toml(), "mcp_servers")]
+
+
+def _cursor(scope: Scope, project: Path) -> list[Place]:
+    return [Place(_base(scope, project) / ".cursor" / "mcp.json", Json(), "mcpServers")]
+
+
+def _gemini(scope: Scope, project: Path) -> list[Place]:
+    return [Place(_base(scope, project) / ".gemini" / "settings.json", Json(), "mcpServers")]
+
+
+def _vscode(scope: Scope, project: Path) -> list[Place]:
+    if scope is Scope.PROJECT:
+        return [Place(project / ".vscode" / "mcp.json", Json(), "servers")]
+    if sys.platform == "darwin":
+        own = Path.home() / "Library" / "Application Support"
+    else:
+        own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return [Place(own / "Code" / "User" / "mcp.json", Json(), "servers")]
+
+
+def _base(scope: Scope, project: Path) -> Path:
+    return Path.home() if scope is Scope.USER else project
+
+
+def _headers(variable: str) -> dict[str, Any]:
+    """The token itself is never written down: the client takes it from its environment."""
+    return {"headers": {"Authorization": f"Bearer {variable}"}}
+
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client(
+            "claude-code",
+            "Claude Code",
+            _claude_code,
+            lambda process: {"type": "stdio", **process},
+            lambda url, token: {"type": "http", "url": url, **(_headers(f"${{{TOKEN}}}") if token else {})},
+        ),
+        Client(
+            "codex",
+            "Codex",
+            _codex,
+            lambda process: {**process, "startup_timeout_sec": PATIENCE_SECONDS},
+            lambda url, token: {"url": url, **({"bearer_token_env_var": TOKEN} if token else {})},
+        ),
+        Client(
+            "cursor",
+            "Cursor",
+            _cursor,
+            lambda process: process,
+            lambda url, token: {"url": url, **(_headers(f"${{env:{TOKEN}}}") if token else {})},
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            _gemini,
+            lambda process: {**process, "timeout": PATIENCE_SECONDS * 1000},
+            lambda url, token: {"httpUrl": url, **(_headers(f"${TOKEN}") if token else {})},
+        ),
+        Client(
+            "vscode",
+            "VS Code",
+            _vscode,
+            lambda process: {"type": "stdio", **process},
+            lambda url, token: {"type": "http", "url": url, **(_headers(f"${{env:{TOKEN}}}") if token else {})},
+        ),
+    )
+}

@@ -1,0 +1,79 @@
+"""The end of a session's transcript, as Claude Code writes it: one JSON object a line.
+
+Only the last part of the file is read, however long it is. What nobody said is left out: what the client itself put in,
+work of other agents, results of tools, thoughts.
+"""
+
+import json
+import os
+from typing import Any, NamedTuple
+
+TAIL_BYTES = 512 * 1024
+LONG_CHARACTERS = 20_000
+_NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+
+
+class Turn(NamedTuple):
+    role: str
+    text: str
+    tools: tuple[str, ...]
+
+
+def turns_at_end(path: str, limit_bytes: int = TAIL_BYTES) -> list[Turn]:
+    """The turns in the last part of a transcript, oldest first; none if it cannot be read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - limit_bytes))
+            read = file.read(limit_bytes)
+    except OSError:
+        return []
+    # The first line of a part is the end of something.
+    lines = read.split(b"\n")[1 if size > limit_bytes else 0 :]
+    return [turn for line in lines if (turn := _turn_in(line)) is not None]
+
+
+def last_of(turns: list[Turn], most: int, characters: int) -> list[Turn]:
+    """The last turns, so many at most and of so many characters; of a long one both of its ends."""
+    kept: list[Turn] = []
+    for turn in reversed(turns[-most:]):
+        text = turn.text
+        if len(text) > LONG_CHARACTERS:
+            text = f"{text[: LONG_CHARACTERS // 2]}\n{text[-LONG_CHARACTERS // 2 :]}"
+        characters -= len(text)
+        if characters < 0:
+            break
+        kept.append(turn._replace(text=text))
+    return kept[::-1]
+
+
+def last_words_of_person(turns: list[Turn], longest: int) -> str:
+    """What the person said last."""
+    for turn in reversed(turns):
+        # What begins with a tag was written by the client: a command and its output.
+        if turn.role == "user" and turn.text.strip() and not turn.text.lstrip().startswith("<"):
+            return " ".join(turn.text.split())[:longest]
+    return ""
+
+
+def _turn_in(line: bytes) -> Turn | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(entry, dict) or entry.get("type") not in ("user", "assistant"):
+        return None
+    message = entry.get("message")
+    if any(entry.get(mark) for mark in _NOT_SAID) or not isinstance(message, dict):
+        return None
+    text, tools = _said(message.get("content"))
+    return Turn(str(entry["type"]), text, tools) if text or tools else None
+
+
+def _said(content: Any) -> tuple[str, tuple[str, ...]]:
+    if isinstance(content, str):
+        return content, ()
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
+    tools = tuple(str(block["name"]) for block in blocks if block.get("type") == "tool_use" and block.get("name"))
+    return "\n".join(text for text in texts if text), tools

@@ -1,0 +1,254 @@
+"""Tokens of an identity provider: a signed JWT says who is calling.
+
+The provider's public keys come from its key set. They are fetched in a thread, kept for a while, and fetched again
+when a token names a key that is not among them, though never more often than every few seconds.
+"""
+
+import asyncio
+import json
+import logging
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from joserfc import jwt
+from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError, SecurityWarning
+from joserfc.jwk import JWKRegistry, Key, OctKey
+from joserfc.jws import JWSRegistry, extract_compact
+
+from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied, TargetUnavailable
+from memory_butler.models import Principal, Role
+from memory_butler.policy.admission import LABEL_CHARACTERS, clean_text, slug
+from memory_butler.settings import JwtSettings, is_loopback_host
+
+FETCH_SECONDS = 3.0
+# However many unknown keys are named: whoever shows bad tokens must not be able to make us knock at somebody's door.
+REFETCH_SECONDS = 10.0
+KEY_SET_BYTES = 1_000_000
+
+log = logging.getLogger(__name__)
+
+
+class KeySet:
+    """The provider's public keys, by their ids."""
+
+    def __init__(self, source: str, keep_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._source = source
+        self._keep_seconds = keep_seconds
+        self._clock = clock
+        self._keys: tuple[Key, ...] = ()
+        self._fetched_at: float | None = None
+        self._tried_at: float | None = None
+        self._fetching = asyncio.Lock()
+
+    async def find(self, key_id: str | None) -> list[Key]:
+        """The keys a token may be signed with: the one it names, or all if it names none."""
+        if not self._is_fresh():
+            await self._fetch(since=self._clock())
+        found = self._named(key_id)
+        if not found:
+            await self._fetch(since=self._clock())
+            found = self._named(key_id)
+        return found
+
+    def _is_fresh(self) -> bool:
+        return self._fetched_at is not None and self._clock() - self._fetched_at < self._keep_seconds
+
+    def _named(self, key_id: str | None) -> list[Key]:
+        return [key for key in self._keys if key_id is None or key.kid == key_id]
+
+    async def _fetch(self, since: float) -> None:
+        """Look at the source, unless somebody did so while we waited, or a moment ago. Keys that are known stay in use
+        while it cannot be reached."""
+        async with self._fetching:
+            now = self._clock()
+            if self._tried_at is not None and (self._tried_at >= since or now - self._tried_at < REFETCH_SECONDS):
+                if self._fetched_at is None:
+                    raise _unreachable()
+                return
+            self._tried_at = now
+            try:
+                self._keys = await asyncio.to_thread(read_key_set, self._source)
+                self._fetched_at = self._clock()
+            except MemoryButlerError as problem:
+                log.warning("the identity provider's keys could not be read: %s", problem.message)
+                if self._fetched_at is None:
+                    raise _unreachable() from problem
+
+
+def _unreachable() -> TargetUnavailable:
+    return TargetUnavailable(
+        "The identity provider's keys cannot be read, so nobody can be recognised by its tokens.",
+        recovery="Try again later; an operator finds the reason in the server's log.",
+    )
+
+
+def read_key_set(source: str) -> tuple[Key, ...]:
+    """The keys of a key set, from its address or file. Only public keys count: a shared secret proves nothing here."""
+    try:
+        text = _download(source) if "://" in source else Path(source).expanduser().read_bytes()
+        listed = list(json.loads(text)["keys"])
+    except (OSError, httpx.HTTPError, httpx.InvalidURL) as problem:
+        raise TargetUnavailable(f"The key set at {source} cannot be read: {type(problem).__name__}.") from problem
+    except (ValueError, KeyError, TypeError) as problem:
+        raise InvalidInput(f"What is at {source} is not a key set (JWKS).") from problem
+    keys = tuple(key for data in listed if isinstance(data, dict) for key in _imported(data))
+    if not keys:
+        raise InvalidInput(f"The key set at {source} has no public key for signatures.")
+    return keys
+
+
+def _download(address: str) -> bytes:
+    is_here = is_loopback_host(urlsplit(address).hostname)
+    with httpx.Client(timeout=FETCH_SECONDS, trust_env=not is_here) as web, web.stream("GET", address) as reply:
+        reply.raise_for_status()
+        text = b""
+        for piece in reply.iter_bytes():
+            text += piece
+            if len(text) > KEY_SET_BYTES:
+                raise ValueError("longer than any key set")
+        if not reply.is_success:
+            raise httpx.HTTPError(f"status {reply.status_code}")
+        return text
+
+
+def _imported(data: dict[str, Any]) -> list[Key]:
+    """A key as it is used; none if it is of another kind or not for signatures."""
+    try:
+        key = JWKRegistry.import_key(data)
+    except (JoseError, ValueError, TypeError, KeyError):
+        return []
+    return [] if isinstance(key, OctKey) or data.get("use", "sig") != "sig" else [key]
+
+
+class JwtIdentity:
+    """Recognises whoever shows a JWT of the configured provider."""
+
+    def __init__(
+        self,
+        settings: JwtSettings,
+        default_butler: str,
+        *,
+        clock: Callable[[], float] = time.time,
+        ticking: Callable[[], float] = time.monotonic,
+    ) -> None:
+        assert settings.issuer and settings.audience and settings.key_set
+        self._settings = settings
+        self._issuer, self._audience = settings.issuer, settings.audience
+        self._default_butler = default_butler
+        self._clock = clock
+        self._keys = KeySet(settings.key_set, settings.key_set_minutes * 60, ticking)
+        self._signatures = JWSRegistry(algorithms=settings.algorithms, strict_check_header=False)
+
+    async def __call__(self, bearer: str) -> Principal | None:
+        """Whose token this is; None if it is no JWT at all."""
+        header = _header(bearer)
+        if header is None:
+            return None
+        algorithm, key_id = header.get("alg"), header.get("kid")
+        if algorithm not in self._settings.algorithms or not isinstance(key_id, str | None):
+            raise _refused("it is not signed in a way that is accepted here")
+        claims = self._verified(bearer, await self._keys.find(key_id), str(algorithm))
+        self._check(claims)
+        return self._principal(claims)
+
+    def _verified(self, bearer: str, keys: list[Key], algorithm: str) -> dict[str, Any]:
+        for key in keys:
+            if key.get("alg", algorithm) != algorithm:
+                continue
+            try:
+                with warnings.catch_warnings():
+                    # The usual name of Edwards curves is on its way out; tokens that are about still have it.
+                    warnings.simplefilter("ignore", SecurityWarning)
+                    return jwt.decode(bearer, key, None, self._signatures).claims
+            except (JoseError, ValueError, TypeError):
+                continue
+        raise _refused("its signature is not the identity provider's")
+
+    def _check(self, claims: dict[str, Any]) -> None:
+        rules = jwt.JWTClaimsRegistry(
+            now=int(self._clock()),
+            leeway=round(self._settings.leeway_seconds),
+            iss={"essential": True, "value": self._issuer},
+            aud={"essential": True, "value": self._audience},
+            exp={"essential": True},
+        )
+        try:
+            rules.validate(claims)
+        except ExpiredTokenError:
+            raise _refused("it has expired") from None
+        except MissingClaimError as problem:
+            raise _refused(f"it lacks a claim ({problem.claim})") from None
+        except InvalidClaimError as problem:
+            raise _refused(f"its claim {problem.claim} does not fit this service") from None
+
+    def _principal(self, claims: Mapping[str, Any]) -> Principal:
+        settings = self._settings
+        role = self._role(_claim(claims, settings.role_claim))
+        butler = _claim(claims, settings.butler_claim)
+        if butler is None and role.governs:
+            butler = self._default_butler
+        name = _claim(claims, settings.name_claim)
+        return Principal(
+            tenant=_exactly(_claim(claims, settings.tenant_claim), settings.tenant_claim),
+            butler=_exactly(butler, settings.butler_claim),
+            role=role,
+            name=None if name is None else _label(name, settings.name_claim),
+        )
+
+    def _role(self, given: object) -> Role:
+        if given is None:
+            return Role.READER
+        try:
+            return Role(given)  # type: ignore[arg-type]
+        except ValueError:
+            raise _refused(f"its claim {self._settings.role_claim} names no role") from None
+
+
+def _header(bearer: str) -> dict[str, Any] | None:
+    if bearer.count(".") != 2:
+        return None
+    try:
+        header = extract_compact(bearer.encode()).headers()
+    except (JoseError, ValueError, TypeError):
+        return None
+    return header if "alg" in header else None
+
+
+def _claim(claims: Mapping[str, Any], name: str) -> Any:
+    """A claim by its name; one with dots in it may also lead into claims that hold others."""
+    if name in claims:
+        return claims[name]
+    found: Any = claims
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def _exactly(given: object, claim: str) -> str:
+    """A tenant or butler as it stands there. Nothing is made to fit: two names must not become one."""
+    if given is None:
+        raise _refused(f"it lacks the claim {claim}")
+    try:
+        if slug(given, claim) == given:
+            return str(given)
+    except InvalidInput:
+        pass
+    raise _refused(f"its claim {claim} is not of the form a-z, 0-9, '.', '_' or '-'")
+
+
+def _label(given: object, claim: str) -> str:
+    try:
+        return clean_text(given, claim, LABEL_CHARACTERS)
+    except InvalidInput:
+        raise _refused(f"its claim {claim} is no name") from None
+
+
+def _refused(why: str) -> PermissionDenied:
+    return PermissionDenied(
+        f"The token was refused: {why}.", recovery="Get a new token for this service from your identity provider."
+    )

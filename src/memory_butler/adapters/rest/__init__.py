@@ -1,0 +1,1 @@
+"""The REST door: every tool as a route, and listings for people."""

@@ -1,0 +1,94 @@
+"""Activity: what happened in a tenant, event by event, for somebody who follows it. A pure read.
+
+The numbers of events follow the order of commits, without gaps: whoever has read up to a number has missed nothing.
+"""
+
+from memory_butler.butler import Butler
+from memory_butler.errors import InvalidInput
+from memory_butler.models import EVERY_SCOPE, Activities, Activity, Caller
+from memory_butler.policy import reach, story
+from memory_butler.policy.activity import START, cursor_at, place_of, reference_of, tell
+from memory_butler.policy.admission import slug, whole_number
+from memory_butler.store import activity as log
+from memory_butler.store.activity import Noted, View
+
+USUAL, MOST = 50, 500
+
+
+async def activity(
+    butler: Butler,
+    caller: Caller | None = None,
+    *,
+    since: str | None = None,
+    scope: str | None = None,
+    limit: int = USUAL,
+) -> Activities:
+    """The events after a cursor, in order; without a cursor the newest ones."""
+    caller = caller or butler.local_caller()
+    limit = whole_number(limit, "limit", 1, MOST)
+    view, place = _view(caller, scope), _place(caller, since)
+    async with butler.database.read(caller.principal.tenant) as session:
+        now = butler.clock()
+        piece = (
+            await log.newest(session, view, now, limit)
+            if place is None
+            else await log.after(session, place, view, now, limit)
+        )
+    return _told(caller, place, piece, limit)
+
+
+async def latest(butler: Butler, caller: Caller, *, scope: str | None = None) -> str:
+    """The cursor at the end of the log."""
+    async with butler.database.read(caller.principal.tenant) as session:
+        piece = await log.newest(session, _view(caller, scope), butler.clock(), 0)
+    return cursor_at(caller.principal.tenant, piece.last_seq)
+
+
+async def following(
+    butler: Butler, caller: Caller, *, since: str, scope: str | None = None, limit: int = USUAL
+) -> Activities:
+    """The same as `activity`, for somebody who looks again and again: a database that was stopped is left alone."""
+    view, place = _view(caller, scope), place_of(caller.principal.tenant, since)
+    async with butler.database.aside(caller.principal.tenant) as session:
+        piece = await log.after(session, place, view, butler.clock(), limit)
+    return _told(caller, place, piece, limit)
+
+
+def _view(caller: Caller, scope: str | None) -> View:
+    wanted = scope if scope in (None, EVERY_SCOPE) else slug(scope, "scope")
+    found = reach.readable(caller.principal, wanted, None)
+    # What belongs to no memory has no scope.
+    return View(found, governs=caller.principal.role.governs and wanted in (None, EVERY_SCOPE))
+
+
+def _place(caller: Caller, since: str | None) -> int | None:
+    return None if since is None else place_of(caller.principal.tenant, since)
+
+
+def _told(caller: Caller, place: int | None, piece: log.Piece, limit: int) -> Activities:
+    if place is not None and place > piece.length:
+        raise InvalidInput(
+            "since lies behind the end of the log: the store has been set back to an earlier state.",
+            recovery=f"Pass {START!r} for the whole log, or leave out since.",
+        )
+    tenant, found = caller.principal.tenant, piece.found
+    # A full page ends with its last event; else everything up to the end of the piece has been looked at.
+    is_full = place is not None and len(found) == limit
+    end = found[-1].event.seq if is_full else piece.upto
+    return Activities(
+        items=tuple(_activity(tenant, noted) for noted in found),
+        cursor=cursor_at(tenant, end),
+        more=end < piece.last_seq,
+        unsafe=piece.last_seq < piece.length,
+    )
+
+
+def _activity(tenant: str, noted: Noted) -> Activity:
+    around = story.Around(before=noted.before, reason=noted.reason, other=noted.other)
+    return Activity(
+        event=noted.event,
+        ref=reference_of(noted.event),
+        words=tell(noted.event, around),
+        lineage=noted.lineage,
+        cursor=cursor_at(tenant, noted.event.seq),
+    )

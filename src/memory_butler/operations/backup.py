@@ -1,0 +1,38 @@
+"""Backup and restore: the whole embedded store, every tenant of it, as one file."""
+
+from pathlib import Path
+
+from memory_butler.errors import InvalidInput
+from memory_butler.operations.transfer_file import Progress, unseen, written_whole
+from memory_butler.settings import Settings
+from memory_butler.store.embedded_backup import CopiedPostgres
+
+
+def backup(settings: Settings, path: Path, *, replace: bool = False, progress: Progress = unseen) -> int:
+    """Copy the store into a file while it is in use; returns the size of the file in bytes."""
+    store = _store(settings)
+    with written_whole(path, replace=replace) as file:
+        store.back_up(file, lambda done, total: progress("Backing up", done, total))
+    return path.stat().st_size
+
+
+def restore(settings: Settings, path: Path, *, replace: bool = False, progress: Progress = unseen) -> Path | None:
+    """Make a backup the store of the home folder; returns where the store that was there is kept, if there was one."""
+    store = _store(settings)
+    try:
+        file = path.open("rb")
+    except OSError as problem:
+        raise InvalidInput(
+            f"{path} cannot be read: {problem.strerror or problem}.", recovery="Check the name and who may read it."
+        ) from problem
+    with file:
+        return store.bring_back(file, lambda done, total: progress("Restoring", done, total), replace=replace)
+
+
+def _store(settings: Settings) -> CopiedPostgres:
+    if settings.database_url:
+        raise InvalidInput(
+            "The database is a PostgreSQL of your own, whose backups are yours to make.",
+            recovery="Use pg_basebackup or pg_dump there; `memory-butler export` copies one tenant from any database.",
+        )
+    return CopiedPostgres(settings.home)

@@ -1,0 +1,285 @@
+"""Browse: lists for people, a page at a time. Looking through them counts as no reference."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory_butler.butler import Butler
+from memory_butler.errors import InvalidInput
+from memory_butler.models import (
+    EVERY_SCOPE,
+    Caller,
+    Episode,
+    Link,
+    Maturity,
+    MemoryType,
+    Permanence,
+    Reach,
+    StoryLine,
+    Tier,
+    Validity,
+)
+from memory_butler.models.listings import Listed, Listing, Page, Sort
+from memory_butler.operations.cursors import Cursors
+from memory_butler.operations.look import confidence_now, require, told
+from memory_butler.policy import reach
+from memory_butler.policy.admission import (
+    LABEL_CHARACTERS,
+    NAME_CHARACTERS,
+    choose,
+    clean_tags,
+    clean_text,
+    moment,
+    normal_name,
+    parse_handle,
+    slug,
+    whole_number,
+)
+from memory_butler.policy.roles import check_role
+from memory_butler.policy.tiers import MEMBERS, tier_of, types_in
+from memory_butler.store import listings, undo
+from memory_butler.store.consolidation import Run
+
+COUNTED = 10_000
+MOST = 100
+USUAL = 50
+WORDS = 20
+_FITTING: dict[MemoryType, tuple[str, ...]] = {
+    MemoryType.FACT: ("subject", "predicate", "permanence", "importance_min", "importance_max"),
+    MemoryType.RULE: ("maturity",),
+    MemoryType.EPISODE: ("importance_min", "importance_max"),
+}
+_SPECIAL = tuple(dict.fromkeys(name for names in _FITTING.values() for name in names))
+SORTS: dict[MemoryType, tuple[Sort, ...]] = {
+    MemoryType.FACT: tuple(Sort),
+    MemoryType.RULE: (Sort.CREATED, Sort.CONFIDENCE, Sort.LAST_REFERENCED),
+    MemoryType.EPISODE: (Sort.CREATED, Sort.OBSERVED, Sort.IMPORTANCE, Sort.LAST_REFERENCED),
+}
+
+
+async def memories(
+    butler: Butler, listing: Listing, caller: Caller | None = None, *, limit: int = USUAL, cursor: str | None = None
+) -> Page[Listed]:
+    """Memories of one type that the caller may see: all states, unless some are asked for."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "list_memories")
+    most = whole_number(limit, "limit", 1, MOST)
+    wanted = _admitted(listing)
+    seen = reach.readable(caller.principal, wanted.scope, wanted.butler)
+    cursors = Cursors("memories", caller.principal.tenant, wanted)
+    # The moment of the first page holds for all: what has faded since does not move.
+    key = datetime.fromisoformat if wanted.sort is Sort.CREATED else float
+    read = cursors.read(cursor, key, UUID, datetime.fromisoformat, int)
+    after, now, total = ((read[0], read[1]), read[2], read[3]) if read else (None, butler.clock(), None)
+    order = listings.Order(sort=wanted.sort, descending=wanted.descending, now=now)
+    filters = _filters(wanted, seen)
+    async with butler.database.read(caller.principal.tenant) as session:
+        found = await listings.memories(session, wanted.type, filters, order, after=after, limit=most + 1)
+        if total is None:
+            total = await listings.count(session, wanted.type, filters, COUNTED + 1)
+    shown = found[:most]
+    place = [*shown[-1][1], now.isoformat(), total] if len(found) > most else None
+    at = butler.clock()
+    return Page(
+        items=tuple(
+            Listed(memory=one, tier=_tier(one), effective_confidence=confidence_now(one, at)) for one, _ in shown
+        ),
+        cursor=cursors.write([str(part) if isinstance(part, UUID) else part for part in place]) if place else None,
+        total=total if total <= COUNTED else None,
+        total_at_least=COUNTED if total > COUNTED else None,
+    )
+
+
+async def history(
+    butler: Butler,
+    memory_type: str,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    limit: int = USUAL,
+    cursor: str | None = None,
+) -> Page[StoryLine]:
+    """What happened to a memory, in words, the oldest first."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "history")
+    most, wanted = whole_number(limit, "limit", 1, MOST), parse_handle(memory_type, handle)
+    async with butler.database.read(caller.principal.tenant) as session:
+        memory = await require(session, caller, wanted)
+        cursors = Cursors(f"history of {memory.id}", caller.principal.tenant)
+        place = cursors.read(cursor, int)
+        last = place[0] if place else 0
+        # The last event of the page before says how the first of this one found the memory.
+        found = await listings.history(session, memory.id, last, most + 1 + bool(last))
+        before = found[0].payload.get("state", {}) if last and found and found[0].seq == last else None
+        shown = [event for event in found if event.seq > last]
+        page = shown[:most]
+        known = await undo.around(session, memory.id, len(page), page[-1].seq) if page else {}
+    more = len(shown) > most
+    return Page(items=told(page, known, before), cursor=cursors.write([page[-1].seq]) if more else None)
+
+
+async def links(
+    butler: Butler,
+    memory_type: str,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    limit: int = USUAL,
+    cursor: str | None = None,
+) -> tuple[UUID, Page[Link]]:
+    """The links of a memory in both directions, the oldest first, and the memory's id."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "links")
+    most, wanted = whole_number(limit, "limit", 1, MOST), parse_handle(memory_type, handle)
+    async with butler.database.read(caller.principal.tenant) as session:
+        memory = await require(session, caller, wanted)
+        cursors = Cursors(f"links of {memory.id}", caller.principal.tenant)
+        found = await listings.links(
+            session, memory.id, cursors.read(cursor, datetime.fromisoformat, str, UUID, UUID), most + 1
+        )
+    page = found[:most]
+    place = None
+    if len(found) > most:
+        one = page[-1]
+        place = cursors.write([one.created_at.isoformat(), one.relation, str(one.source_id), str(one.target_id)])
+    return memory.id, Page(items=tuple(page), cursor=place)
+
+
+async def runs(
+    butler: Butler,
+    caller: Caller | None = None,
+    *,
+    only_butler: str | None = None,
+    state: str | None = None,
+    limit: int = USUAL,
+    cursor: str | None = None,
+) -> Page[Run]:
+    """Runs of consolidation, the newest first."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "runs")
+    most, whose = whole_number(limit, "limit", 1, MOST), _slug(only_butler, "butler")
+    cursors = Cursors(f"runs of {whose} in {state}", caller.principal.tenant)
+    after = cursors.read(cursor, datetime.fromisoformat, UUID)
+    async with butler.database.read(caller.principal.tenant) as session:
+        found = await listings.runs(session, butler=whose, state=state, after=after, limit=most + 1)
+    page = found[:most]
+    more = len(found) > most
+    place = cursors.write([page[-1].claimed_at.isoformat(), str(page[-1].id)]) if more else None
+    return Page(items=tuple(page), cursor=place)
+
+
+async def dead_letters(
+    butler: Butler,
+    caller: Caller | None = None,
+    *,
+    only_butler: str | None = None,
+    limit: int = USUAL,
+    cursor: str | None = None,
+) -> Page[Episode]:
+    """Episodes that consolidation gave up, the oldest first."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "dead_letters")
+    most, whose = whole_number(limit, "limit", 1, MOST), _slug(only_butler, "butler")
+    cursors = Cursors(f"dead letters of {whose}", caller.principal.tenant)
+    after = cursors.read(cursor, datetime.fromisoformat, UUID)
+    async with butler.database.read(caller.principal.tenant) as session:
+        found = await listings.dead_letters(session, butler=whose, after=after, limit=most + 1)
+    page = found[:most]
+    more = len(found) > most
+    place = cursors.write([page[-1].created_at.isoformat(), str(page[-1].id)]) if more else None
+    return Page(items=tuple(page), cursor=place)
+
+
+def _admitted(listing: Listing) -> Listing:
+    """A listing that makes sense: filters of its own type, in their one form."""
+    kind = listing.type
+    foreign = [name for name in _SPECIAL if name not in _FITTING[kind] and getattr(listing, name) not in (None, ())]
+    if foreign:
+        raise InvalidInput(
+            f"A {kind} has no {foreign[0].removesuffix('_min').removesuffix('_max')}.",
+            recovery=f"Leave out {', '.join(foreign)}.",
+        )
+    if listing.sort not in SORTS[kind]:
+        offered = ", ".join(SORTS[kind])
+        raise InvalidInput(f"{kind}s cannot be sorted by {listing.sort}.", recovery=f"Sort by one of: {offered}.")
+    if listing.tier:
+        types_in(listing.tier, (kind,))
+    time_from, time_to = moment(listing.time_from, "time_from"), moment(listing.time_to, "time_to")
+    if time_from and time_to and time_from >= time_to:
+        raise InvalidInput("time_from is not before time_to.", recovery="Swap them, or leave one out.")
+    return replace(
+        listing,
+        scope=listing.scope if listing.scope in (None, EVERY_SCOPE) else slug(listing.scope, "scope"),
+        butler=_slug(listing.butler, "butler"),
+        subject=_name(listing.subject, "subject"),
+        predicate=_name(listing.predicate, "predicate"),
+        validity=tuple(choose(Validity, one, "validity") for one in listing.validity),
+        permanence=tuple(choose(Permanence, one, "permanence") for one in listing.permanence),
+        maturity=tuple(choose(Maturity, one, "maturity") for one in listing.maturity),
+        tags=clean_tags(listing.tags),
+        importance_min=_importance(listing.importance_min, "importance_min"),
+        importance_max=_importance(listing.importance_max, "importance_max"),
+        time_from=time_from,
+        time_to=time_to,
+        contains=_text(listing.contains, "contains"),
+        words=_text(listing.words, "words"),
+    )
+
+
+def _filters(wanted: Listing, seen: Reach) -> dict[str, Any]:
+    needles = [*([wanted.contains] if wanted.contains else []), *(wanted.words or "").split()[:WORDS]]
+    members = MEMBERS[wanted.tier] if wanted.tier else None
+    common = {
+        "validity": _some(wanted.validity),
+        "tags": _some(wanted.tags),
+        "time_from": wanted.time_from,
+        "time_to": wanted.time_to,
+        "needles": _some(needles),
+    }
+    importance = {"importance_min": wanted.importance_min, "importance_max": wanted.importance_max}
+    if wanted.type is MemoryType.EPISODE:
+        return {**common, **importance, "butlers": None if seen.butlers is None else list(seen.butlers)}
+    scopes = None if seen.scopes is None else list(seen.scopes)
+    if wanted.type is MemoryType.RULE:
+        return {**common, "scopes": scopes, "maturity": _both(wanted.maturity, members.maturities if members else None)}
+    return {
+        **common,
+        **importance,
+        "scopes": scopes,
+        "subject": wanted.subject,
+        "predicate": wanted.predicate,
+        "permanence": _both(wanted.permanence, members.permanences if members else None),
+    }
+
+
+def _some(values: Sequence[str]) -> list[str] | None:
+    return [str(value) for value in values] or None
+
+
+def _both(wanted: Sequence[str], held: Sequence[str] | None) -> list[str] | None:
+    """What is asked for and what a tier holds, together; None if neither narrows it down."""
+    if held is None:
+        return _some(wanted)
+    return [str(one) for one in held if not wanted or one in wanted]
+
+
+def _tier(one: Any) -> Tier:
+    return tier_of(one.type, permanence=getattr(one, "permanence", None), maturity=getattr(one, "maturity", None))
+
+
+def _slug(value: str | None, name: str) -> str | None:
+    return None if value is None else slug(value, name)
+
+
+def _name(value: str | None, name: str) -> str | None:
+    return None if value is None else normal_name(clean_text(value, name, NAME_CHARACTERS))
+
+
+def _text(value: str | None, name: str) -> str | None:
+    return None if value is None else clean_text(value, name, LABEL_CHARACTERS)
+
+
+def _importance(value: int | None, name: str) -> int | None:
+    return None if value is None else whole_number(value, name, 1, 10)

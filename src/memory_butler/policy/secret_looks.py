@@ -1,0 +1,71 @@
+"""Whether a text holds something that looks like a secret: a password, a key, a token, a card number.
+
+Lexical, and rather once too often: a sentence that is left out of an episode costs little.
+"""
+
+import re
+from itertools import pairwise
+
+# What tokens of well-known services, and ours, begin with.
+_PREFIXED = re.compile(
+    r"(?<![\w-])(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[\w-]{16,}"
+    r"|(?<!\w)(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|(?:AKIA|"
+    r"ASIA)[0-9A-Z]{16}"
+    r"|AIza[\w-]{30,}|ya29\.[\w-]{20,}|hf_\w{20,}|npm_\w{20,}|pypi-[\w-]{20,}|dop_v1_\w{20,}|shpat_\w{20,}|"
+    r"SG\.[\w-]{16,}"
+    r"|mbt_[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
+)
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN [A-Z ]{0,40}(?:KEY|CERTIFICATE)[A-Z ]{0,20}-----.*?(?:-----END[^\n]*|\Z)", re.DOTALL
+)
+_IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/@:]{0,100}:[^\s/@]{1,200}@", re.IGNORECASE)
+_BEARER = re.compile(r"\b(?:bearer|basic)\s+[\w+/=.~-]{12,}", re.IGNORECASE)
+_WORD = (
+    r"(?:pass(?:word|wort|code|phrase|wd)|pwd|secret[ _-]?key|(?:api|access|private|signing|encryption|licen[cs]e)"
+    r"[ _-]?key|(?:access|auth|bearer|refresh|session|api|bot)[ _-]?token|credentials?|pin(?:[ _-]?(?:code|number))?|"
+    r"cvv|cvc"
+    r"|one-time code|(?:verification|recovery|security|backup|unlock|door|alarm|gate)[ _-]code|seed phrase|otp)s?"
+)
+# "The password is …", "DB_PASSWORD=…", "token: …": whatever comes then.
+_TOLD = re.compile(
+    r"(?<![a-z])(?:secret|token)s?[\"'`]?\s{0,3}[=:]\s{0,3}\S|"
+    rf"(?<![a-z]){_WORD}(?![a-z])[\"'`]?\s{{0,3}}(?:(?:for|of|to|on|at)\s[^.!?\n]{{1,60}}?\s)?(?:=|:|\b(?:is|was|"
+    r"are)\b(?! (?:not|in|kept|stored|saved|on|at|wrong|missing|needed|required|the|a|an|expired|invalid|unset|empty|"
+    r"too|now in)\b))\s{0,3}\S",
+    re.IGNORECASE,
+)
+_HEX = re.compile(r"(?<![\w-])[0-9a-fA-F]{32,}(?![\w-])")
+_NAMED_DIGEST = re.compile(r"(?:commit|revision|rev|sha-?\d*|digest|hash|checksum|md5)\W{1,4}$", re.IGNORECASE)
+_DENSE = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_-]{24,}={0,2}(?![\w/.-])")
+_CARD = re.compile(r"(?<![\d-])\d(?:[ -]?\d){12,18}(?![\d-])")
+FEWEST_DIGITS, FEWEST_CHANGES = 3, 4
+
+
+def has_secret(text: str) -> bool:
+    """Whether there is anything in it that should not be kept."""
+    return (
+        any(look.search(text) for look in (_PREFIXED, _KEY_BLOCK, _IN_ADDRESS, _BEARER, _TOLD))
+        or any(not _NAMED_DIGEST.search(text[: found.start()][-16:]) for found in _HEX.finditer(text))
+        or any(_is_random(found[0]) for found in _DENSE.finditer(text))
+        or any(_is_card(found[0]) for found in _CARD.finditer(text))
+    )
+
+
+def without_key_blocks(text: str) -> str:
+    """The text less keys and certificates that go over several lines."""
+    return _KEY_BLOCK.sub("", text)
+
+
+def _is_random(word: str) -> bool:
+    """Capitals, small letters and digits in no order that anybody would give them."""
+    if not (any(map(str.isupper, word)) and any(map(str.islower, word))):
+        return False
+    changes = sum(one.isdigit() != other.isdigit() for one, other in pairwise(word))
+    return sum(map(str.isdigit, word)) >= FEWEST_DIGITS and changes >= FEWEST_CHANGES
+
+
+def _is_card(number: str) -> bool:
+    """The check digit of payment cards."""
+    digits = [int(char) for char in number if char.isdigit()]
+    doubled = [2 * one - 9 * (one > 4) if place % 2 else one for place, one in enumerate(reversed(digits))]
+    return sum(doubled) % 10 == 0

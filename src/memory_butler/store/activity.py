@@ -1,0 +1,93 @@
+"""The log of a tenant, as far as somebody may follow it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from memory_butler.models import Event, Lineage, Reach
+from memory_butler.store.database import Row, Session
+
+# Most events that one read looks through for those that its reader may see.
+PIECE = 5_000
+# What is written without waiting for the disk is there by then.
+SAFE_AFTER = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """An event with its lineage and what is known around it."""
+
+    event: Event
+    lineage: Lineage
+    before: Mapping[str, Any]
+    reason: str | None
+    other: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Events that were found, up to which place was looked, where the log ends as far as it can be told of, and how
+    long it is."""
+
+    found: list[Noted]
+    upto: int
+    last_seq: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Whose log it is to be: these scopes and butlers and, for those who govern, what belongs to no memory."""
+
+    reach: Reach
+    governs: bool
+
+
+async def after(session: Session, seq: int, view: View, now: datetime, limit: int) -> Piece:
+    """The next events after a place."""
+    return _piece(await session.all("activity.after", after=seq, **_params(view, now, limit)))
+
+
+async def newest(session: Session, view: View, now: datetime, limit: int) -> Piece:
+    """The last events."""
+    return _piece(await session.all("activity.newest", **_params(view, now, limit)))
+
+
+def _params(view: View, now: datetime, limit: int) -> dict[str, Any]:
+    scopes, butlers = view.reach.scopes, view.reach.butlers
+    return {
+        "scopes": None if scopes is None else list(scopes),
+        "butlers": None if butlers is None else list(butlers),
+        "governs": view.governs,
+        "safe": now - SAFE_AFTER,
+        "piece": PIECE,
+        "limit": limit,
+    }
+
+
+def _piece(rows: list[Row]) -> Piece:
+    first = rows[0]
+    return Piece(
+        found=[_noted(row) for row in rows if row["seq"] is not None],
+        upto=first["upto"],
+        last_seq=first["last_seq"],
+        length=first["length"],
+    )
+
+
+_EVENT = (
+    "seq", "id", "event_type", "entity_type", "entity_id", "occurred_at", "actor", "request_id", "group_id", "undoes",
+    "payload",
+)  # fmt: skip
+_LINEAGE = ("request_id", "subrequest_id", "segment_id", "session_id")
+
+
+def _noted(row: Row) -> Noted:
+    return Noted(
+        event=Event(**{name: row[name] for name in _EVENT}),
+        lineage=Lineage(**{name: row[name] for name in _LINEAGE}),
+        before=row["before"] or {},
+        reason=row["reason"],
+        other=row["other"],
+    )

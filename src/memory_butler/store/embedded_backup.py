@@ -1,0 +1,181 @@
+"""Copies of the embedded store: taken while it runs, and brought back beside the one that is there.
+
+A copy is what PostgreSQL's own pg_basebackup makes of a running server, as one compressed archive, with a manifest of
+every file in it. It is unpacked under another name, held against its manifest and started once before it takes the
+place of anything.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import secrets
+import subprocess
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+from memory_butler.errors import Conflict, InvalidInput, TargetUnavailable
+from memory_butler.store.embedded import TARGET_MAJOR, Cluster, EmbeddedPostgres
+from memory_butler.store.embedded_upgrade import SUPERUSER, finish_interrupted_swap, provision, put_aside, sync_folder
+from memory_butler.store.postgres_account import Programs, translated, unavailable
+
+CHUNK_BYTES: Final = 1 << 20
+MANIFEST: Final = "backup_manifest"
+_WAL: Final = "pg_wal"
+
+Watch = Callable[[int, int], None]
+
+
+class CopiedPostgres(EmbeddedPostgres):
+    """The store of one home folder, with copies of it. Synchronous: call it from a thread."""
+
+    def back_up(self, out: BinaryIO, watch: Watch) -> None:
+        """Write a copy of the store as it is when the copy ends. Everybody else goes on reading and writing."""
+        self.ensure_running()
+        with translated(self.home), tempfile.TemporaryFile() as said:
+            programs = self._programs()
+            folder = self._home.socket_folder(self._cluster.name)
+            address = ["-h", folder, "-p", str(self._cluster.port), "-U", SUPERUSER, "-w"]
+            command = ["pg_basebackup", "-D", "-", "-F", "tar", "-X", "fetch", "-c", "fast", *address]
+            command += ["--manifest-checksums=SHA256"]
+            about = sum(file.stat().st_size for file in _files(self.data_dir))
+            with programs.spawn(
+                command, stdout=subprocess.PIPE, stderr=said, pass_fds=self._home.inherited_fds
+            ) as process:
+                assert process.stdout
+                try:
+                    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1, mtime=0) as packed:
+                        done = 0
+                        while chunk := process.stdout.read(CHUNK_BYTES):
+                            packed.write(chunk)
+                            done += len(chunk)
+                            watch(done, max(done, about))
+                    process.wait()
+                finally:
+                    if process.poll() is None:
+                        process.kill()
+            if process.returncode != 0:
+                said.seek(0)
+                raise unavailable("The store could not be copied", said.read().decode(errors="replace"), self.home)
+
+    def bring_back(self, source: BinaryIO, watch: Watch, *, replace: bool) -> Path | None:
+        """Make a copy the store of this home; returns where the one it took the place of is kept."""
+        with translated(self.home):
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._locked():
+                finish_interrupted_swap(self.data_dir)
+                if self.data_dir.exists() and not replace:
+                    raise Conflict(
+                        f"There is a store in {self.home} already.",
+                        recovery="Run `memory-butler restore-backup --replace FILE` to put it aside and keep it.",
+                    )
+                programs = self._programs()
+                self._write_settings(programs)
+                new = Cluster(self._home, f"database.new-{secrets.token_hex(3)}")
+                with ExitStack() as otherwise:
+                    otherwise.callback(new.discard, programs)
+                    self._unpack(source, new, programs, watch)
+                    new.start(programs)
+                    new.stop(programs)
+                    otherwise.pop_all()
+                return self._take_over(new, programs)
+
+    def _unpack(self, source: BinaryIO, new: Cluster, programs: Programs, watch: Watch) -> None:
+        size = os.fstat(source.fileno()).st_size
+        new.folder.mkdir(mode=0o700)
+        digests: dict[str, str] = {}
+        with _readable(), tarfile.open(fileobj=source, mode="r|gz") as archive:
+            for member in archive:
+                digests |= _extract(archive, member, new.folder)
+                watch(source.tell(), size)
+        if not (new.folder / MANIFEST).is_file() or new.major is None:
+            raise InvalidInput("The file is not a backup of Memory Butler.", recovery="Check its name.")
+        if new.major != TARGET_MAJOR:
+            raise InvalidInput(
+                f"The backup is of PostgreSQL {new.major}; this version brings PostgreSQL {TARGET_MAJOR}.",
+                recovery="Restore it with the version of Memory Butler that made it, then upgrade.",
+            )
+        _compare(digests, (new.folder / MANIFEST).read_bytes())
+        if programs.account:
+            for path in (new.folder, *new.folder.rglob("*")):
+                os.chown(path, programs.account.uid, programs.account.gid, follow_symlinks=False)
+
+    def _take_over(self, new: Cluster, programs: Programs) -> Path | None:
+        """Swap the two and start the new one; if it does not start, the old one is back in its place."""
+        self._cluster.stop(programs)
+        kept = put_aside(new.folder, self.data_dir, "database.before-restore")
+        try:
+            self._cluster.start(programs)
+            provision(self._cluster)
+        except TargetUnavailable:
+            self._cluster.discard(programs)
+            if kept:
+                kept.rename(self.data_dir)
+                sync_folder(self.home)
+            raise
+        return kept
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> dict[str, str]:
+    """One file or folder of an archive, inside of the given one and nowhere else; returns the digest of a file."""
+    name = PurePosixPath(member.name)
+    if name.is_absolute() or ".." in name.parts or not (member.isfile() or member.isdir()):
+        raise _damaged(f"it contains {member.name!r}, which does not belong there")
+    target = folder / name
+    if member.isdir():
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return {}
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    content = archive.extractfile(member)
+    assert content
+    digest = hashlib.sha256()
+    with open(target, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        while chunk := content.read(CHUNK_BYTES):
+            file.write(chunk)
+            digest.update(chunk)
+    return {str(name): digest.hexdigest()}
+
+
+def _compare(digests: dict[str, str], manifest: bytes) -> None:
+    """Hold the files against the manifest that PostgreSQL wrote with them; its journal is checked when it is read."""
+    head, mark, _ = manifest.rpartition(b'"Manifest-Checksum"')
+    try:
+        said = json.loads(manifest)
+        listed = {entry["Path"]: entry["Checksum"] for entry in said["Files"]}
+        whole = said["Manifest-Checksum"]
+    except (ValueError, KeyError, TypeError):
+        raise _damaged("its manifest cannot be read") from None
+    if not mark or hashlib.sha256(head).hexdigest() != whole:
+        raise _damaged("its manifest was changed")
+    for name, digest in listed.items():
+        if digests.get(name) != digest:
+            raise _damaged(f"{name} is missing or was changed")
+    for name in digests.keys() - listed.keys() - {MANIFEST}:
+        if not name.startswith(f"{_WAL}/"):
+            raise _damaged(f"it contains {name}, which its manifest does not list")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise _damaged(str(problem) or "it ends too soon") from problem
+
+
+def _damaged(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"The backup cannot be used: {what}. Nothing was changed.",
+        recovery="Copy the file again from where it came, or take another backup.",
+    )

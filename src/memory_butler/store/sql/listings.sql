@@ -1,0 +1,189 @@
+-- name: start
+-- A list is read as it was asked for: a plan for any filters at all would be good for none.
+SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
+
+-- part: fact_time
+-- When a fact happened or, if it has no time, was stored.
+coalesce(m.valid_at, m.created_at)
+
+-- part: fact_filters
+-- The facts that are asked for.
+m.tenant_id = %(tenant)s
+    AND (%(scopes)s::text[] IS NULL OR m.scope = ANY(%(scopes)s::text[]))
+    AND (%(subject)s::text IS NULL OR m.subject = %(subject)s::text)
+    AND (%(predicate)s::text IS NULL OR m.predicate = %(predicate)s::text)
+    AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
+    AND (%(permanence)s::text[] IS NULL OR m.permanence = ANY(%(permanence)s::text[]))
+    AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
+    AND (%(importance_min)s::int IS NULL OR m.importance >= %(importance_min)s::int)
+    AND (%(importance_max)s::int IS NULL OR m.importance <= %(importance_max)s::int)
+    AND (%(time_from)s::timestamptz IS NULL OR {fact_time} >= %(time_from)s::timestamptz)
+    AND (%(time_to)s::timestamptz IS NULL OR {fact_time} < %(time_to)s::timestamptz)
+    AND (%(needles)s::text[] IS NULL OR NOT EXISTS (
+        SELECT FROM unnest(%(needles)s::text[]) AS n (needle)
+        WHERE strpos(lower(m.subject_label || ' ' || m.predicate_label || ' ' || m.content), lower(n.needle)) = 0
+    ))
+
+-- part: rule_filters
+-- The rules that are asked for.
+m.tenant_id = %(tenant)s
+    AND (%(scopes)s::text[] IS NULL OR m.scope = ANY(%(scopes)s::text[]))
+    AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
+    AND (%(maturity)s::text[] IS NULL OR m.maturity = ANY(%(maturity)s::text[]))
+    AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
+    AND (%(time_from)s::timestamptz IS NULL OR m.created_at >= %(time_from)s::timestamptz)
+    AND (%(time_to)s::timestamptz IS NULL OR m.created_at < %(time_to)s::timestamptz)
+    AND (%(needles)s::text[] IS NULL OR NOT EXISTS (
+        SELECT FROM unnest(%(needles)s::text[]) AS n (needle) WHERE strpos(lower(m.content), lower(n.needle)) = 0
+    ))
+
+-- part: episode_filters
+-- The episodes that are asked for.
+m.tenant_id = %(tenant)s
+    AND (%(butlers)s::text[] IS NULL OR m.butler = ANY(%(butlers)s::text[]))
+    AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
+    AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
+    AND (%(importance_min)s::int IS NULL OR m.importance >= %(importance_min)s::int)
+    AND (%(importance_max)s::int IS NULL OR m.importance <= %(importance_max)s::int)
+    AND (%(time_from)s::timestamptz IS NULL OR m.observed_at >= %(time_from)s::timestamptz)
+    AND (%(time_to)s::timestamptz IS NULL OR m.observed_at < %(time_to)s::timestamptz)
+    AND (%(needles)s::text[] IS NULL OR NOT EXISTS (
+        SELECT FROM unnest(%(needles)s::text[]) AS n (needle) WHERE strpos(lower(m.content), lower(n.needle)) = 0
+    ))
+
+-- part: newest
+-- The order from the newest, after a place in it.
+AND (m.created_at, m.id) < (%(after)s::timestamptz, %(after_id)s::uuid)
+ORDER BY m.created_at DESC, m.id DESC LIMIT %(limit)s
+
+-- part: oldest
+-- The order from the oldest, after a place in it.
+AND (m.created_at, m.id) > (%(after)s::timestamptz, %(after_id)s::uuid)
+ORDER BY m.created_at, m.id LIMIT %(limit)s
+
+-- part: by_key
+-- The order by what was asked for, after a place in it; the sign turns it round.
+WHERE (k.key, k.id) > (%(after)s::float8, %(after_id)s::uuid)
+ORDER BY k.key, k.id LIMIT %(limit)s
+
+-- part: never
+-- What was never referenced stands before all that was.
+-1e15
+
+-- name: facts_newest
+-- A page of facts, the newest first.
+SELECT m.* FROM {schema}.facts m WHERE {fact_filters} {newest};
+
+-- name: facts_oldest
+-- A page of facts, the oldest first.
+SELECT m.* FROM {schema}.facts m WHERE {fact_filters} {oldest};
+
+-- name: facts_by
+-- A page of facts by something else.
+SELECT k.* FROM (
+    SELECT m.*, %(sign)s::int * CASE %(sort)s::text
+        WHEN 'observed' THEN date_part('epoch', {fact_time})
+        WHEN 'importance' THEN m.importance
+        WHEN 'confidence' THEN {schema}.effective_confidence(m.confidence,
+            CASE WHEN m.pinned THEN 0 ELSE m.decay_rate END, coalesce(m.last_confirmed_at, m.created_at),
+            %(now)s::timestamptz)
+        ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
+    FROM {schema}.facts m WHERE {fact_filters}
+) k {by_key};
+
+-- name: facts_count
+-- How many facts there are, counted up to a bound.
+SELECT count(*) AS count FROM (SELECT FROM {schema}.facts m WHERE {fact_filters} LIMIT %(most)s) c;
+
+-- name: rules_newest
+-- A page of rules, the newest first.
+SELECT m.* FROM {schema}.rules m WHERE {rule_filters} {newest};
+
+-- name: rules_oldest
+-- A page of rules, the oldest first.
+SELECT m.* FROM {schema}.rules m WHERE {rule_filters} {oldest};
+
+-- name: rules_by
+-- A page of rules by something else.
+SELECT k.* FROM (
+    SELECT m.*, %(sign)s::int * CASE %(sort)s::text
+        WHEN 'confidence' THEN {schema}.effective_confidence(m.confidence,
+            CASE WHEN m.pinned OR m.maturity = 'anti_pattern' THEN 0 ELSE m.decay_rate END,
+            coalesce(m.last_confirmed_at, m.created_at), %(now)s::timestamptz)
+        ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
+    FROM {schema}.rules m WHERE {rule_filters}
+) k {by_key};
+
+-- name: rules_count
+-- How many rules there are, counted up to a bound.
+SELECT count(*) AS count FROM (SELECT FROM {schema}.rules m WHERE {rule_filters} LIMIT %(most)s) c;
+
+-- name: episodes_newest
+-- A page of episodes, the newest first.
+SELECT m.* FROM {schema}.episodes m WHERE {episode_filters} {newest};
+
+-- name: episodes_oldest
+-- A page of episodes, the oldest first.
+SELECT m.* FROM {schema}.episodes m WHERE {episode_filters} {oldest};
+
+-- name: episodes_by
+-- A page of episodes by something else.
+SELECT k.* FROM (
+    SELECT m.*, %(sign)s::int * CASE %(sort)s::text
+        WHEN 'observed' THEN date_part('epoch', m.observed_at)
+        WHEN 'importance' THEN m.importance
+        ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
+    FROM {schema}.episodes m WHERE {episode_filters}
+) k {by_key};
+
+-- name: episodes_count
+-- How many episodes there are, counted up to a bound.
+SELECT count(*) AS count FROM (SELECT FROM {schema}.episodes m WHERE {episode_filters} LIMIT %(most)s) c;
+
+-- name: history
+-- Events of a memory, the oldest first, from the last of the page before.
+SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, undoes, payload
+FROM {schema}.memory_events
+WHERE tenant_id = %(tenant)s AND entity_id = %(id)s AND seq >= %(from_seq)s
+ORDER BY seq LIMIT %(limit)s;
+
+-- name: links
+-- Links of a memory in both directions, the oldest first, each saying whether its other end is still there.
+WITH both_ways AS (
+    SELECT l.*, l.target_type AS other_type, l.target_id AS other_id
+    FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.source_id = %(id)s
+    UNION ALL
+    SELECT l.*, l.source_type, l.source_id
+    FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.target_id = %(id)s
+), ends AS (
+    SELECT * FROM both_ways l
+    WHERE (l.created_at, l.relation, l.source_id, l.target_id)
+        > (%(after)s::timestamptz, %(after_relation)s::text, %(after_source)s::uuid, %(after_target)s::uuid)
+    ORDER BY l.created_at, l.relation, l.source_id, l.target_id LIMIT %(limit)s
+)
+SELECT e.source_type, e.source_id, e.target_type, e.target_id, e.relation, e.created_at,
+    CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
+        WHEN t.episode_id IS NOT NULL THEN 'expired' ELSE 'unknown' END AS availability,
+    coalesce(f.ref, r.ref, p.ref, t.ref) AS other_ref
+FROM ends e
+LEFT JOIN {schema}.facts f ON e.other_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = e.other_id
+LEFT JOIN {schema}.rules r ON e.other_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = e.other_id
+LEFT JOIN {schema}.episodes p ON e.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = e.other_id
+LEFT JOIN {schema}.episode_tombstones t
+    ON e.other_type = 'episode' AND t.tenant_id = %(tenant)s AND t.episode_id = e.other_id
+ORDER BY e.created_at, e.relation, e.source_id, e.target_id;
+
+-- name: runs
+-- Runs of consolidation, the newest first.
+SELECT * FROM {schema}.consolidation_runs r
+WHERE r.tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR r.butler = %(butler)s::text)
+    AND (%(state)s::text IS NULL OR r.state = %(state)s::text)
+    AND (r.claimed_at, r.id) < (%(after)s::timestamptz, %(after_id)s::uuid)
+ORDER BY r.claimed_at DESC, r.id DESC LIMIT %(limit)s;
+
+-- name: dead_letters
+-- Episodes that consolidation gave up, the oldest first.
+SELECT m.* FROM {schema}.episodes m
+WHERE m.tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR m.butler = %(butler)s::text)
+    AND m.validity = 'active' AND m.consolidation_status IN ('failed', 'dead_letter')
+    {oldest};

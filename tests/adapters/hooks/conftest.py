@@ -1,0 +1,187 @@
+"""Claude Code's hooks: inputs as it sends them, the real command as its own process, and a real server."""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from subprocess import CompletedProcess, run
+from typing import Any
+
+import pytest
+import uvicorn
+
+from memory_butler.adapters.http import Server, build_app
+from memory_butler.adapters.opening import LateButler
+from memory_butler.butler import Butler
+from memory_butler.models import NewFact, NewRule, Question
+from memory_butler.operations import recall, remember
+from memory_butler.settings import Settings
+
+COMMAND = [sys.executable, "-m", "memory_butler.adapters.entry"]
+SESSION = "abc5fc7e-aa6d-41e9-a00f-4e6288dfd58f"
+BUTLER = "acme.shop"
+SECRET = "sk-ant-api03-" + "Zk4x9" * 18
+Hook = Callable[..., Awaitable[CompletedProcess[str]]]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A clone of a repository, in one of whose folders the session is."""
+    folder = tmp_path / "clone"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "src").mkdir()
+    (folder / ".git" / "config").write_text(
+        '[core]\n\tbare = false\n[remote "fork"]\n\turl = https://example.org/me/fork\n'
+        '[remote "origin"]\n\turl = https://me:hunter2@github.com/Acme/Shop.git\n\tfetch = +refs/heads/*\n'
+    )
+    return folder
+
+
+class _Switch(LateButler):
+    """One server serves test after test: to describe all the tools again for each would take most of its time."""
+
+    butler: Butler
+
+    async def get(self, patience_seconds: float) -> Butler:
+        return self.butler
+
+    def begin(self) -> None:
+        """It is open already."""
+
+
+@pytest.fixture(scope="session")
+async def served(settings: Settings) -> AsyncIterator[tuple[_Switch, int]]:
+    """The real application under a real server."""
+    listener, switch = socket.create_server(("127.0.0.1", 0)), _Switch(settings)
+    config = uvicorn.Config(build_app(switch), log_config=None, lifespan="on", timeout_graceful_shutdown=1)
+    server = Server(config)
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    yield switch, listener.getsockname()[1]
+    server.should_exit = True
+    await running
+
+
+@pytest.fixture
+def port(butler: Butler, served: tuple[_Switch, int]) -> int:
+    """Where the test's butler is served."""
+    switch, number = served
+    switch.butler, switch.settings = butler, butler.settings
+    return number
+
+
+@pytest.fixture
+def hook(tmp_path: Path, project: Path) -> Hook:
+    """Run one hook with what Claude Code tells it. Whatever happens, its exit code is 0 and it complains of nothing."""
+
+    async def call(
+        event: str, port: int, told: dict[str, Any] | bytes, *, options: tuple[str, ...] = (), **environment: str
+    ) -> CompletedProcess[str]:
+        given = told if isinstance(told, bytes) else json.dumps(told).encode()
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_BUTLER", "CLAUDE"))}
+        variables = {"MEMORY_BUTLER_HOME": str(tmp_path), "MEMORY_BUTLER_PORT": str(port), **environment}
+        # Longer than usual: on a busy machine it is not the clock that is tested.
+        variables = {"MEMORY_BUTLER_HOOK_SECONDS": "30", **variables}
+
+        def work() -> CompletedProcess[bytes]:
+            arguments = [*COMMAND, *options, "hook", event]
+            return run(arguments, input=given, capture_output=True, env={**kept, **variables}, check=False, timeout=60)
+
+        done = await asyncio.to_thread(work)
+        assert done.returncode == 0
+        assert done.stderr == b""
+        return CompletedProcess(done.args, 0, done.stdout.decode(), "")
+
+    return call
+
+
+def started(project: Path, source: str = "startup", transcript: Path | None = None) -> dict[str, Any]:
+    """As Claude Code 2.1 sends it."""
+    path = transcript or project / "not-there.jsonl"
+    return {
+        "session_id": SESSION,
+        "transcript_path": str(path),
+        "cwd": str(project / "src"),
+        "hook_event_name": "SessionStart",
+        "source": source,
+    }
+
+
+def compacting(project: Path, transcript: Path) -> dict[str, Any]:
+    return {
+        "session_id": SESSION,
+        "transcript_path": str(transcript),
+        "cwd": str(project / "src"),
+        "prompt_id": "8982cb0e-9889-45b5-bfeb-42f7ea32286f",
+        "hook_event_name": "PreCompact",
+        "trigger": "manual",
+        "custom_instructions": None,
+    }
+
+
+def ended(project: Path, transcript: Path) -> dict[str, Any]:
+    return {
+        "session_id": SESSION,
+        "transcript_path": str(transcript),
+        "cwd": str(project / "src"),
+        "prompt_id": "706f8568-e69e-49b5-831f-f24a56acc121",
+        "hook_event_name": "SessionEnd",
+        "reason": "other",
+    }
+
+
+def person(text: str, **marks: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": text}, "isSidechain": False, **marks}
+
+
+def agent(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"role": "assistant", "content": list(blocks)}, "isSidechain": False}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+LINES: list[dict[str, Any]] = [
+    {"type": "queue-operation", "operation": "enqueue"},
+    {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["# What I remember"]}},
+    person("<local-command-caveat>Caveat: generated</local-command-caveat>", isMeta=True),
+    person(f"Please move the invoices to Stripe. The key is {SECRET}. We always use Stripe in Europe."),
+    agent(
+        {"type": "thinking", "thinking": "hm"}, said("Let me look."), {"type": "tool_use", "id": "1", "name": "Bash"}
+    ),
+    {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "rm -rf everything"}]}},
+    person("We decided that the helper writes Chinese.", isSidechain=True),
+    agent(said("Done. Invoices now use Stripe.\n- shop · test command: Tests run with make check. [fact:k3f7]")),
+    {"type": "last-prompt", "lastPrompt": "x"},
+]
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    return path
+
+
+async def project_memory(butler: Butler) -> None:
+    await remember.fact(
+        butler, NewFact(subject="shop", predicate="test_command", content="Tests run with make check.", scope=BUTLER)
+    )
+    await remember.rule(butler, NewRule(content="Run the linter before a commit.", scope=BUTLER))
+    await remember.fact(
+        butler, NewFact(subject="bakery", predicate="oven", content="The oven is a Miele.", scope="acme.bakery")
+    )
+
+
+async def episodes(butler: Butler) -> list[Any]:
+    question = Question(query="invoices Stripe", types=("episode",), butler=BUTLER, min_relevance=0)
+    return [found.hit for found in (await recall.search(butler, question, bump=False)).results]
+
+
+def context_in(answer: str) -> str:
+    output = json.loads(answer)["hookSpecificOutput"]
+    assert output["hookEventName"] == "SessionStart"
+    return str(output["additionalContext"])

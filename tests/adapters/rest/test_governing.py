@@ -1,0 +1,217 @@
+"""Governing a tenant over REST: jobs, runs and their review, dead letters, tokens; and who may do it."""
+
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from tests.adapters.conftest import choosing, note
+
+from memory_butler.butler import Butler
+from memory_butler.models import ConsolidationStatus, MemoryType, NewToken, Role
+from memory_butler.operations import tokens
+from memory_butler.operations.consolidate import consolidate
+from memory_butler.operations.once import trail
+from memory_butler.operations.upkeep import shard_of
+from memory_butler.store import consolidation, events
+from memory_butler.store.consolidation import Verdict
+from memory_butler.store.events import Change
+
+from .conftest import BASE, Door, problem_of
+
+UNKNOWN = "0198f3c2-7a10-7c3e-8f4b-2d9f5a6b7c8d"
+
+
+async def distil(butler: Butler, *told: str) -> None:
+    for text in told:
+        await note(butler, text)
+    await consolidate(butler, shard_of(butler.settings.tenant, "main"))
+
+
+async def test_jobs_are_listed(web: httpx.AsyncClient, butler: Butler) -> None:
+    """Each job of each butler, with how it stands."""
+    await note(butler, "Chose tea.")
+    jobs = (await web.get("/jobs")).json()["items"]
+    assert {(job["job"], job["butler"], job["status"]) for job in jobs} == {
+        (job, "main", "never") for job in ("consolidation", "sweep", "cleanup")
+    }
+
+
+async def test_runs_are_listed_shown_and_undone(web: httpx.AsyncClient, butler: Butler) -> None:
+    """The newest first, in pages; one with its items; and what it stored is taken back, but not by a look."""
+    for text in ("I'm allergic to peanuts.", "I live in Porto."):
+        await distil(butler, text)
+        butler.clock.move(hours=1)  # type: ignore[attr-defined]
+    whole = (await web.get("/runs")).json()["items"]
+    first = (await web.get("/runs?limit=1")).json()
+    second = (await web.get("/runs", params={"limit": 1, "cursor": first["cursor"]})).json()
+    assert [*first["items"], *second["items"]] == whole
+    assert (len(whole), second["cursor"]) == (2, None)
+    assert (await web.get("/runs?state=waiting")).json()["items"] == []
+    run = whole[0]["run"]
+    shown = (await web.get(f"/runs/{run}")).json()
+    assert [item["content"] for item in shown["items"]] == ["Porto"]
+    for given in ({"dry_run": True}, {"skip_changed": True}):
+        reply = await web.post(f"/runs/{run}/undo", json=given)
+        assert (reply.status_code, reply.json()["undone"]) == (200, 1), reply.text
+    assert problem_of(await web.post(f"/runs/{run}/undo")) == (409, "conflict")
+    assert (await web.get(f"/runs/{run}")).json()["undone"]["undone"] == 1
+
+
+async def test_a_proposal_is_decided(
+    web: httpx.AsyncClient, butler: Butler, owner: psycopg.Connection[tuple[Any, ...]], tenant: str
+) -> None:
+    """Item by item or all that is left; what was approved is stored, under the request that approved it."""
+    await distil(choosing(butler, review=True), "I'm allergic to peanuts. I live in Porto.")
+    [waiting] = (await web.get("/runs?state=waiting")).json()["items"]
+    path = f"/runs/{waiting['run']}"
+    items = (await web.get(path)).json()["items"]
+    porto = next(item["place"] for item in items if item["content"] == "Porto")
+    assert problem_of(await web.post(f"{path}/approve", json={"items": [999]})) == (422, "validation_error")
+    assert problem_of(await web.post(f"{path}/approve", json={"items": "all"})) == (422, "validation_error")
+    rejected = (await web.post(f"{path}/reject", json={"items": [porto]})).json()
+    assert (rejected["state"], rejected["counts"]["rejected"]) == ("waiting", 1)
+    context = {"request_context": {"request_id": "decided", "session_id": "s-1"}}
+    approved = (await web.post(f"{path}/approve", json=context)).json()
+    assert (approved["state"], approved["request_id"]) == ("applied", "decided")
+    assert [fact["content"] for fact in (await web.get("/memories/fact?scope=*")).json()["items"]] == ["peanuts"]
+    assert problem_of(await web.post(f"{path}/approve")) == (409, "conflict")
+
+
+@pytest.mark.parametrize("action", ["approve", "reject", "undo"])
+async def test_there_is_no_such_run(web: httpx.AsyncClient, action: str) -> None:
+    """An id that names no run is not found; what is no id is not valid."""
+    assert problem_of(await web.post(f"/runs/{UNKNOWN}/{action}")) == (404, "not_found")
+    assert problem_of(await web.post(f"/runs/latest/{action}")) == (422, "validation_error")
+
+
+async def test_dead_letters_are_listed_and_requeued(
+    web: httpx.AsyncClient, butler: Butler, owner: psycopg.Connection[tuple[Any, ...]], tenant: str
+) -> None:
+    """The oldest first, in pages, with the reason; requeued, an episode waits again and its event names the request."""
+    refs = []
+    for text, whose in (("Chose tea.", "main"), ("Fixed a bug.", "coder"), ("Chose beer.", "main")):
+        refs.append(f"episode:{await note(butler, text, whose)}")
+        butler.clock.move(minutes=1)  # type: ignore[attr-defined]
+    listed = (await web.get("/memories/episode?order=asc")).json()["items"]
+    caller, now = butler.local_caller(), butler.clock()
+    async with butler.database.write(tenant, now) as session:
+        dead = [
+            Verdict(id=one["id"], status=ConsolidationStatus.DEAD_LETTER, attempts=5, error="It fell apart.")
+            for one in listed
+        ]
+        await consolidation.set_status(session, dead)
+        changes = [Change(MemoryType.EPISODE, one["id"], "dead_lettered") for one in listed]
+        await events.record(session, trail(butler, caller, now), changes)
+    first = (await web.get("/dead_letters?limit=2")).json()
+    second = (await web.get("/dead_letters", params={"limit": 2, "cursor": first["cursor"]})).json()
+    found = [*first["items"], *second["items"]]
+    assert [one["ref"] for one in found] == refs
+    assert {one["last_consolidation_error"] for one in found} == {"It fell apart."}
+    assert [one["ref"] for one in (await web.get("/dead_letters?butler=coder")).json()["items"]] == [refs[1]]
+    reply = await web.post(f"/dead_letters/{refs[1]}/requeue", headers={"X-Request-Id": "again"})
+    assert (reply.status_code, reply.json()["requeued"]) == (200, [refs[1]])
+    query = "SELECT request_id FROM memory.memory_events WHERE tenant_id = %s AND event_type = 'episode.requeued'"
+    assert owner.execute(query, [tenant]).fetchall() == [("again",)]
+    assert problem_of(await web.post(f"/dead_letters/{refs[1]}/requeue")) == (409, "conflict")
+    assert problem_of(await web.post("/dead_letters/zzzz/requeue")) == (404, "not_found")
+
+
+async def test_tokens_are_made_listed_and_revoked(guarded: Door, butler: Butler, tenant: str) -> None:
+    """The secret is in one answer only; it opens the door until it is revoked."""
+    guarded.switch.butler = butler
+    wanted = NewToken(tenant=tenant, butler="main", role="admin")
+    _, admin = await tokens.create(butler, wanted, butler.local_operator())
+    async with httpx.AsyncClient(base_url=guarded.address + BASE) as web:
+        web.headers["Authorization"] = f"Bearer {admin}"
+        made = await web.post("/tokens", json={"butler": "coder", "label": "laptop", "expires_at": None})
+        assert made.status_code == 201
+        secret, kept = made.json().pop("token"), {**made.json()}
+        assert (kept["tenant"], kept["role"], kept["label"]) == (tenant, "agent", "laptop")
+        listed = await web.get("/tokens")
+        assert secret not in listed.text and {one["label"] for one in listed.json()["items"]} == {
+            "laptop",
+            "admin main",
+        }
+        theirs = {"Authorization": f"Bearer {secret}"}
+        assert (await web.post("/stats", headers=theirs)).status_code == 200
+        revoked = await web.delete(f"/tokens/{kept['id']}")
+        assert (revoked.status_code, bool(revoked.json()["revoked_at"])) == (200, True)
+        assert problem_of(await web.post("/stats", headers=theirs)) == (401, "permission_denied")
+        assert problem_of(await web.delete(f"/tokens/{UNKNOWN}")) == (404, "not_found")
+        for bad in (
+            {},
+            {"butler": "x", "role": "king"},
+            {"butler": "x", "tenant": "other"},
+            {"butler": "x", "role": 1},
+        ):
+            assert problem_of(await web.post("/tokens", json=bad)) == (422, "validation_error")
+        past = {"butler": "x", "expires_at": "2020-01-01T00:00:00Z"}
+        assert problem_of(await web.post("/tokens", json=past)) == (422, "validation_error")
+        mighty = {"butler": "x", "role": "operator"}
+        assert problem_of(await web.post("/tokens", json=mighty)) == (403, "permission_denied")
+
+
+ROUTES: dict[tuple[str, str], set[Role]] = {
+    ("GET", "/memories/fact"): set(Role),
+    ("POST", "/search"): set(Role),
+    ("POST", "/store_rule"): {Role.AGENT, Role.ADMIN, Role.OPERATOR},
+    **{
+        route: {Role.ADMIN, Role.OPERATOR}
+        for route in (
+            ("GET", "/jobs"),
+            ("GET", "/runs"),
+            ("GET", f"/runs/{UNKNOWN}"),
+            ("POST", f"/runs/{UNKNOWN}/approve"),
+            ("POST", f"/runs/{UNKNOWN}/reject"),
+            ("POST", f"/runs/{UNKNOWN}/undo"),
+            ("GET", "/dead_letters"),
+            ("POST", "/dead_letters/zzzz/requeue"),
+            ("GET", "/tokens"),
+            ("POST", "/tokens"),
+            ("DELETE", f"/tokens/{UNKNOWN}"),
+        )
+    },
+}
+
+
+async def test_who_may_do_what(guarded: Door, butler: Butler, tenant: str) -> None:
+    """Every route asks the table of roles; whoever may not is told 403, and nobody without a token gets further."""
+    guarded.switch.butler = butler
+    bodies = {"/search": {"query": "x"}, "/store_rule": {"content": "Ask first."}, "/tokens": {"butler": "x"}}
+    allowed: dict[tuple[str, str], set[Role]] = {route: set() for route in ROUTES}
+    async with httpx.AsyncClient(base_url=guarded.address + BASE) as web:
+        for method, path in ROUTES:
+            reply = await web.request(method, path, headers={"X-Request-Id": "r-1"})
+            assert problem_of(reply) == (401, "permission_denied")
+            assert reply.headers["x-request-id"] == reply.json()["request_id"] == "r-1"
+            assert reply.headers["www-authenticate"].startswith("Bearer")
+        for role in Role:
+            _, secret = await tokens.create(
+                butler, NewToken(tenant=tenant, butler="main", role=role), butler.local_operator()
+            )
+            for method, path in ROUTES:
+                body = bodies.get(path) if method == "POST" else None
+                reply = await web.request(method, path, json=body, headers={"Authorization": f"Bearer {secret}"})
+                if reply.status_code != 403:
+                    allowed[method, path].add(role)
+    assert allowed == ROUTES
+
+
+async def test_an_operators_look_into_another_tenant_is_on_record(
+    guarded: Door, butler: Butler, tenant: str, owner: psycopg.Connection[tuple[Any, ...]]
+) -> None:
+    """Also a list is such a look: the tenant's log names who it was and what they looked at."""
+    guarded.switch.butler = butler
+    await note(butler, "Chose tea.")
+    home = f"{tenant}-home"
+    wanted = NewToken(tenant=home, butler="main", role="operator", label="olga")
+    _, secret = await tokens.create(butler, wanted, butler.local_operator())
+    async with httpx.AsyncClient(base_url=guarded.address + BASE) as web:
+        web.headers.update({"Authorization": f"Bearer {secret}", "Memory-Butler-Tenant": tenant})
+        assert len((await web.get("/memories/episode")).json()["items"]) == 1
+    query = (
+        "SELECT actor, payload ->> 'operation' FROM memory.memory_events"
+        " WHERE tenant_id = %s AND entity_type = 'access'"
+    )
+    assert owner.execute(query, [tenant]).fetchall() == [("olga", "list_memories")]

@@ -1,0 +1,60 @@
+"""What looks like a secret, and what only looks technical."""
+
+import pytest
+
+from memory_butler.policy.secret_looks import has_secret, without_key_blocks
+
+SECRETS = [
+    "The password is hunter2",
+    "my password for the wifi is blue-horse-12",
+    "DB_PASSWORD=s3cr3t",
+    '"api_key": "abc"',
+    "PIN: 4711",
+    "The door code is 8899",
+    "the verification code was 123456",
+    "use sk-proj-abcdefghijklmnop123456 there",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "token mbt_0123456789abcdefghijklmnopqrstuv",
+    "xoxb-123456789012-abcdefghij",
+    "AKIAIOSFODNN7EXAMPLE",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "Authorization: Bearer abcdefghijklmnop",
+    "postgresql://anna:geheim@db.example.org/app",
+    "key 0123456789abcdef0123456789abcdef",
+    "it is q9Xv3LmZ0bT7yKp2WsR8dF4h",
+    "card 4111 1111 1111 1111",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----",
+]
+HARMLESS = [
+    "I forgot my password again.",
+    "The password is stored in the vault.",
+    "The token is expired.",
+    "Passwords are not to be shared.",
+    "Fixed in commit 0123456789abcdef0123456789abcdef01234567.",
+    "The id is 01932f6e-8c1b-7a52-9c55-0f4d8b1f2a3c.",
+    "See src/memory_butler/policy/session_episode.py and MyComponentWithAVeryLongName.",
+    "Call me on +351 912 345 678.",
+    "We met on 2026-03-01 at 09:30.",
+    "The secret of a good bread is time.",
+    "https://example.org/path?page=2",
+    "Her pin cushion is red.",
+]
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_secrets_are_seen(text: str) -> None:
+    """Passwords, keys, tokens, cards and addresses with a password in them."""
+    assert has_secret(text) and has_secret(f"By the way, {text}")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_merely_technical_is_left_alone(text: str) -> None:
+    """Speaking of secrets is not telling them; commits, ids, paths, phones and dates are none."""
+    assert not has_secret(text)
+
+
+def test_key_blocks_go_as_a_whole() -> None:
+    """A key over several lines is cut out with its frame, also when its end is missing."""
+    block = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n"
+    assert without_key_blocks(f"before\n{block}-----END RSA PRIVATE KEY-----\nafter") == "before\n\nafter"
+    assert without_key_blocks(f"before\n{block}") == "before\n"

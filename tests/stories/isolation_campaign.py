@@ -1,0 +1,129 @@
+"""The long form: thousands of calls of every tool and every route, tenant after tenant.
+
+`python -m tests.stories.isolation_campaign [--calls N] [--tenants N] [--seed N]`, on a scratch store of its own.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from tests.service import Service, serving
+from tests.stories.isolation import Tally, Words, World, as_everybody, fire, new_tenants, plant, snapshot, value_of
+
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.butler import Butler, open_butler
+from memory_butler.models import Role
+from memory_butler.settings import load_settings
+from memory_butler.store.embedded import EmbeddedPostgres
+
+CALLS_A_TURN = 260
+
+
+async def fire_at_routes(
+    service: Service, intruder: World, worlds: list[World], rounds: int, said: set[str] | None = None
+) -> Tally:
+    """Random requests to every route of the service's own OpenAPI page, by everybody of one tenant."""
+    tally, chance = Tally(said=said or set()), intruder.random
+    words = Words(chance, intruder, [world for world in worlds if world is not intruder])
+    async with service.web(intruder.tokens[Role.READER, intruder.butlers[0]]) as web:
+        page = (await web.get("/api/v1/openapi.json")).json()
+    for path, route in list(page["paths"].items()) * rounds:
+        for method in ("get", "post", "put", "patch", "delete"):
+            if method not in route or path.endswith("/stream"):
+                continue
+            role, butler = chance.choice(list(Role)), chance.choice(intruder.butlers)
+            request = _request((method, path, route[method]), words, page)
+            async with service.web(intruder.tokens[role, butler]) as web:
+                reply = await web.request(**request)
+            called = f"{method} {path}"
+            tally.note(called, str(reply.status_code))
+            told = f"{dict(reply.headers)} {reply.text}"
+            tally.saw((called, json.dumps(request)), told, intruder.principal(role, butler), worlds)
+    return tally
+
+
+def _request(target: tuple[str, str, dict[str, Any]], words: Words, page: dict[str, Any]) -> dict[str, Any]:
+    """A request that the page allows."""
+    method, path, route = target
+    query: dict[str, Any] = {}
+    for parameter in route.get("parameters", []):
+        if "$ref" in parameter:
+            continue
+        value = value_of(parameter["name"], parameter.get("schema", {}), words, page)
+        if parameter["in"] == "path":
+            path = path.replace("{" + parameter["name"] + "}", str(value))
+        elif parameter["in"] == "query" and words.chance.random() < 0.3:
+            query[parameter["name"]] = value
+    request: dict[str, Any] = {"method": method.upper(), "url": f"/api/v1{path}", "params": query}
+    if "requestBody" in route:
+        schema = route["requestBody"]["content"]["application/json"]["schema"]
+        request["json"] = value_of("body", schema, words, page)
+    return request
+
+
+async def turn(
+    butler: Butler, service: Service, owner: psycopg.Connection[Any], intruder: World, worlds: list[World]
+) -> tuple[Tally, list[str]]:
+    """One tenant tries its hand at all the others: how that went, and what went wrong."""
+    others = [world for world in worlds if world is not intruder]
+    before, tally = snapshot(owner, others), Tally()
+    # What an earlier intruder has stored under others' names is its own to tell.
+    tally.said.update(name for world in worlds for name in world.names())
+    await fire(as_everybody(butler), intruder, worlds, CALLS_A_TURN, tally)
+    at_routes = await fire_at_routes(service, intruder, worlds, 2, tally.said)
+    faults = tally.leaked + at_routes.leaked
+    faults += ["an internal error"] if "internal_error" in tally.outcomes else []
+    faults += [f"status {status}" for status in at_routes.outcomes if status >= "500"]
+    faults += ["rows of others have changed"] if snapshot(owner, others) != before else []
+    for outcome, count in at_routes.outcomes.items():
+        tally.outcomes[outcome] = tally.outcomes.get(outcome, 0) + count
+    tally.calls += at_routes.calls
+    return tally, faults
+
+
+async def campaign(home: Path, calls: int, tenants: int, seed: int) -> list[str]:
+    """Each tenant in turn, until so many calls were made or something went wrong."""
+    chance, done, outcomes, faults = random.Random(seed), 0, dict[str, int](), list[str]()
+    async with open_butler(load_settings(home=home), embedder=FakeEmbedder()) as butler, serving(butler) as service:
+        worlds = [await plant(butler, name, random.Random(chance.random())) for name in new_tenants(tenants)]
+        with psycopg.connect(EmbeddedPostgres(home).dsn("postgres", "memory"), autocommit=True) as owner:
+            while done < calls and not faults:
+                tally, faults = await turn(butler, service, owner, chance.choice(worlds), worlds)
+                done += tally.calls
+                outcomes = {
+                    name: outcomes.get(name, 0) + tally.outcomes.get(name, 0) for name in outcomes | tally.outcomes
+                }
+                sys.stdout.write(f"\r{done} calls, {len(faults)} faults")
+                sys.stdout.flush()
+    sys.stdout.write(f"\nOutcomes: {dict(sorted(outcomes.items()))}\n")
+    return faults
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--calls", type=int, default=5000)
+    options.add_argument("--tenants", type=int, default=5)
+    options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    given = options.parse_args()
+    sys.stdout.write(f"seed {given.seed}\n")
+    home = Path(tempfile.mkdtemp(prefix="mb-"))
+    postgres = EmbeddedPostgres(home, options={"fsync": "off", "full_page_writes": "off"})
+    postgres.ensure_running()
+    try:
+        faults = asyncio.run(campaign(home, given.calls, given.tenants, given.seed))
+    finally:
+        postgres.stop()
+        shutil.rmtree(home, ignore_errors=True)
+    sys.stdout.writelines(f"{fault}\n" for fault in faults[:20])
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""Nothing of one tenant is ever seen, counted, changed or deleted by another, whatever is called with whatever."""
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from tests.service import serving
+from tests.stories.isolation import (
+    Tally,
+    Words,
+    World,
+    arguments_of,
+    as_everybody,
+    fire,
+    leaks,
+    new_tenants,
+    plant,
+    snapshot,
+)
+from tests.stories.isolation_campaign import fire_at_routes
+
+from memory_butler.adapters.mcp import build_tools
+from memory_butler.adapters.opening import LateButler
+from memory_butler.butler import Butler
+from memory_butler.models import Caller, Principal, Role
+from memory_butler.operations import report
+from memory_butler.policy.roles import ALLOWED
+
+Owner = psycopg.Connection[Any]
+SEED = 20260301
+
+
+@pytest.fixture(scope="module")
+async def worlds(shared_butler: Butler) -> list[World]:
+    """Three tenants with the same furniture and their own words."""
+    chance = random.Random(SEED)
+    return [await plant(shared_butler, tenant, random.Random(chance.random())) for tenant in new_tenants(3)]
+
+
+def _see(owner: Owner, worlds: list[World]) -> dict[tuple[str, str], str]:
+    before = snapshot(owner, worlds)
+    assert len(set(before.values())) > len(before) / 2, "the tenants are furnished"
+    return before
+
+
+async def test_no_tool_reaches_into_another_tenant(shared_butler: Butler, owner: Owner, worlds: list[World]) -> None:
+    """Random calls of every tool, by every role, with what belongs to others: no word of theirs comes back, theirs is
+    byte for byte what it was, and what they are told about themselves is the same as before."""
+    intruder, *others = worlds
+    before = _see(owner, others)
+    told = [await report.report(shared_butler, None, _governing(world)) for world in others]
+    tally = Tally()
+    await fire(as_everybody(shared_butler), intruder, worlds, 260, tally)
+    assert tally.leaked == []
+    assert snapshot(owner, others) == before
+    after = [await report.report(shared_butler, None, _governing(world)) for world in others]
+    for was, now in zip(told, after, strict=True):
+        assert {**was, "backlog": {}, "tiers": {}} == {**now, "backlog": {}, "tiers": {}}
+    # The calls were not all turned away at the door, and none of them broke anything.
+    assert tally.outcomes["ok"] > 60 and tally.outcomes["not_found"] > 30
+    assert "internal_error" not in tally.outcomes and "integrity_error" not in tally.outcomes, tally.outcomes
+    assert set(tally.by_name) == {name for name in ALLOWED if name.startswith("memory_")}
+
+
+def _governing(world: World) -> Caller:
+    return Caller(Principal(world.tenant, world.butlers[0], Role.ADMIN))
+
+
+async def test_no_route_reaches_into_another_tenant(shared_butler: Butler, owner: Owner, worlds: list[World]) -> None:
+    """The same over HTTP with tokens: every route that the service's own OpenAPI page names."""
+    intruder, *others = worlds[1:] + worlds[:1]
+    before = _see(owner, others)
+    async with serving(shared_butler) as service:
+        tally = await fire_at_routes(service, intruder, worlds, 2)
+    assert tally.leaked == []
+    assert snapshot(owner, others) == before
+    assert not {status for status in tally.outcomes if status >= "500"}, tally.outcomes
+    assert {"200", "404", "403"} <= set(tally.outcomes), tally.outcomes
+
+
+async def test_the_detector_detects(shared_butler: Butler, worlds: list[World]) -> None:
+    """The check above sees a secret of another tenant, one of another butler, and an id that was not asked for; and
+    lets pass what is one's own or was said by the caller."""
+    one, other = worlds[0], worlds[1]
+    agent = one.principal(Role.AGENT, one.butlers[0])
+    theirs = next(iter(other.secrets))
+    mine = next(word for word, owner in one.secrets.items() if owner is None)
+    nurses = next(word for word, owner in one.secrets.items() if owner == one.butlers[1])
+    assert leaks(f"… {theirs} …", set(), agent, worlds) == [theirs]
+    assert leaks(f"… {nurses} …", set(), agent, worlds) == [nurses]
+    assert leaks(f"… {nurses} …", set(), replace(agent, role=Role.ADMIN), worlds) == []
+    assert leaks(f"… {mine} …", set(), agent, worlds) == []
+    assert leaks(f"There is no {other.handles[1]}", {other.handles[1]}, agent, worlds) == []
+    assert leaks(f"There is no {other.handles[1]}", set(), agent, worlds) == [other.handles[1]]
+
+
+async def test_calls_are_made_of_what_belongs_to_others(shared_butler: Butler, worlds: list[World]) -> None:
+    """The random calls name other tenants' memories, butlers and words: they are aimed."""
+    one, *others = worlds
+    words = Words(random.Random(SEED), one, others)
+    theirs = {word for world in others for word in (*world.handles, *world.butlers, *world.known)}
+    tools = build_tools(LateButler.already_open(shared_butler))
+    made = [json.dumps(arguments_of(tool.parameters, words, tool.parameters)) for tool in tools * 4]
+    aimed = [text for text in made if any(word in text for word in theirs)]
+    assert len(aimed) > len(made) / 2

@@ -1,0 +1,67 @@
+"""What is in deploy/ fits the program: the compose file is whole, and every setting and command it names exists."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from memory_butler.adapters.cli import app
+from memory_butler.settings import ENV_PREFIX, load_settings
+
+ROOT = Path(__file__).parents[1]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+OURS = [name for name, service in COMPOSE["services"].items() if service["image"] == "memory-butler"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_setting_it_names_exists_and_is_valid(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The environment of each service is read as the program reads it; callers must say who they are."""
+    given = COMPOSE["services"][name]["environment"]
+    assert all(key.startswith(ENV_PREFIX) for key in given)
+    for key, value in given.items():
+        monkeypatch.setenv(key, re.sub(r"\$\{[^}]*\}", "secret", str(value)))
+    settings = load_settings(home=tmp_path)
+    assert settings.service.auth == "required"
+    assert settings.database_url and settings.owner_url
+    # A variable that is no setting would be passed over in silence.
+    known = settings.model_dump()
+    for key in given:
+        inside: Any = known
+        for part in key.removeprefix(ENV_PREFIX).lower().split("__"):
+            assert part in inside, key
+            inside = inside[part]
+
+
+def test_every_command_it_runs_exists() -> None:
+    """With its options."""
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    ran = {name: COMPOSE["services"][name]["command"] for name in OURS}
+    assert {line[0] for line in ran.values()} == {"serve", "work"}
+    for command, *options in ran.values():
+        known = {option for parameter in commands[command].params for option in parameter.opts}
+        assert set(options) <= known
+
+
+def test_everything_it_refers_to_is_there() -> None:
+    """Volumes, configs, services that others wait for, and the files that go into the image."""
+    for service in COMPOSE["services"].values():
+        named = {volume.split(":")[0] for volume in service.get("volumes", [])}
+        assert named <= set(COMPOSE["volumes"])
+        assert {config["source"] for config in service.get("configs", [])} <= set(COMPOSE["configs"])
+        assert set(service.get("depends_on", {})) <= set(COMPOSE["services"])
+    for name in OURS:
+        built = COMPOSE["services"][name]["build"]
+        copied = re.findall(r"^COPY (.+) \S+$", built["dockerfile_inline"], re.MULTILINE)
+        assert copied and (ROOT / "deploy" / built["context"]).resolve() == ROOT
+        assert all((ROOT / file).exists() for line in copied for file in line.split())
+
+
+def test_only_this_machine_reaches_its_port() -> None:
+    """What ends TLS goes in front of it; the database has no port outside at all."""
+    assert "ports" not in COMPOSE["services"]["database"]
+    assert all(port.startswith("127.0.0.1:") for name in OURS for port in COMPOSE["services"][name].get("ports", []))
+    settings = load_settings(home=ROOT)
+    assert COMPOSE["services"]["server"]["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
