@@ -48,7 +48,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-isolation: setup
 	$(BIN)/python -m tests.stories.isolation_campaign

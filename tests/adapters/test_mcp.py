@@ -156,7 +156,12 @@ async def _arguments(call: Call, tool: str) -> dict[str, Any]:
     """Valid arguments for a tool, on memories that exist and are in a fitting state."""
     ref = (await call("memory_store_rule", content="Be kind.")).body["ref"]
     event = (await call("memory_get", type="rule", id=ref)).body["events"][0]["id"]
-    values: dict[str, Any] = {"type": "rule", "id": event if tool == "memory_undo" else ref, "rule_id": ref, "butler": "coder"}
+    values: dict[str, Any] = {
+        "type": "rule",
+        "id": event if tool == "memory_undo" else ref,
+        "rule_id": ref,
+        "butler": "coder",
+    }
     if tool == "memory_correct":
         values["fact_id"] = (await call("memory_store_fact", **FACT)).body["ref"]
     for _ in range(3 if tool == "memory_reverse" else 0):

@@ -23,6 +23,6 @@ def database(new_home: Any) -> Iterator[EmbeddedPostgres]:
 async def test_what_was_acknowledged_is_there_once(database: EmbeddedPostgres) -> None:
     """Clients that try again with the same key end up with every episode stored once; a dead database is told as
     `target_unavailable`, and the server gets over it by itself."""
-    ledger = await campaign(database, kills=(2, 2), seed=5)
-    assert check(database, ledger) >= 30
+    ledger = await campaign(database, kills=(1, 1), seed=5)
+    assert check(database, ledger) >= 18
     assert not set(ledger.refusals) & {"internal_error", "integrity_error", "conflict", "validation_error"}

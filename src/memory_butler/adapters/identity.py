@@ -53,12 +53,13 @@ def shown_principal(*, required: bool = False) -> Principal | None:
     try:
         request = get_http_request()
     except RuntimeError:
+        # Not over HTTP at all: the person who started this process over stdio.
         return None
     found = request.scope.get("state", {}).get("principal")
     if isinstance(found, Principal):
         return found
     if required:
-        raise _nobody()
+        raise nobody()
     return None
 
 
@@ -169,7 +170,7 @@ def _at(principal: Principal, wanted: list[str]) -> Principal:
     return visiting(principal, slug(wanted[0], "tenant"))
 
 
-def _nobody() -> PermissionDenied:
+def nobody() -> PermissionDenied:
     return PermissionDenied(
         "This server answers only to callers who say who they are.",
         recovery="Send the header `Authorization: Bearer <token>` once; `memory-butler token create` makes one.",
@@ -180,5 +181,5 @@ def _bearer(headers: Headers) -> str:
     given = headers.getlist("authorization")
     scheme, _, bearer = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     if scheme.lower() != "bearer" or not bearer.strip():
-        raise _nobody()
+        raise nobody()
     return bearer.strip()

@@ -36,7 +36,7 @@ _REQUEST_ID = re.compile(REQUEST_ID_PATTERN)
 class Busy(OverloadRejected):
     """Too many requests at once; this one was not started. It says when to come again."""
 
-    def __init__(self, message: str, retry_seconds: int = RETRY_SECONDS) -> None:
+    def __init__(self, message: str | None = None, retry_seconds: int = RETRY_SECONDS) -> None:
         self.retry_seconds = retry_seconds
         seconds = f"{retry_seconds} second{'s' if retry_seconds > 1 else ''}"
         super().__init__(

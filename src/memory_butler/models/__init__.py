@@ -11,7 +11,16 @@ from memory_butler.models.answers import (
     SectionReceipt,
     Stored,
 )
-from memory_butler.models.history import Activities, Activity, LeftAlone, Past, Standing, StoryLine, TakenBack, UndoReport
+from memory_butler.models.history import (
+    Activities,
+    Activity,
+    LeftAlone,
+    Past,
+    Standing,
+    StoryLine,
+    TakenBack,
+    UndoReport,
+)
 from memory_butler.models.identity import NewToken, Token
 from memory_butler.models.memories import (
     Episode,

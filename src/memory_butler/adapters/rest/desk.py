@@ -11,7 +11,7 @@ from starlette.responses import Response
 from memory_butler.adapters import watching
 from memory_butler.adapters.answering import Visit, within
 from memory_butler.adapters.arguments import Context, explain, lineage_of
-from memory_butler.adapters.identity import calling, shown_principal
+from memory_butler.adapters.identity import calling, nobody, shown_principal
 from memory_butler.adapters.opening import LateButler
 from memory_butler.adapters.problems import json_bytes
 from memory_butler.adapters.rest.envelope import body_of
@@ -59,8 +59,9 @@ class Desk:
         butler = await self.late.get(self.late.settings.deadline_seconds * 0.8)
         shown = calling.set(principal_of(request))
         try:
-            required = self.late.settings.service.auth == "required"
-            call.principal = shown_principal(required=required) or butler.local_caller().principal
+            if principal_of(request) is None and self.late.settings.service.auth == "required":
+                raise nobody()
+            call.principal = shown_principal() or butler.local_caller().principal
             check_role(call.principal, call.tool)
             lineage = replace(lineage_of(context), request_id=request.state.request_id)
             visit = Visit(butler, Caller(call.principal, lineage))
