@@ -38,27 +38,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 # Files that take long with few tests. They are begun first, so that in the end no core waits for one of them.
 LONG = [
-    "test_vector_index_recall",
-    "test_benchmarks",
-    "test_jobs",
-    "test_cli",
-    "test_stdio",
-    "test_processes",
-    "test_http",
-    "test_demo",
-    "test_embedded",
-    "test_sweep_crash",
-    "test_durability",
-    "test_isolation",
-    "test_wheel",
-    "test_examples",
-    "test_contract",
-    "test_state_machine",
-    "test_consolidation_faults",
-    "test_streaming",
-    "test_doctor",
-    "test_reference",
-    "test_database",
+    *("test_vector_index_recall", "test_benchmarks", "test_jobs", "test_cli", "test_stdio", "test_processes"),
+    *("test_http", "test_demo", "test_embedded", "test_sweep_crash", "test_durability", "test_isolation", "test_wheel"),
+    *("test_examples", "test_contract", "test_state_machine", "test_consolidation_faults", "test_streaming"),
+    *("test_doctor", "test_reference", "test_database"),
 ]
 
 

@@ -7,11 +7,13 @@ about the same property of the same subject no more than a share comes before ev
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from memory_butler.models import Maturity, MemoryType, Ranked
 
 # In a shorter text every word counts.
 FEWEST_WORDS = 8
+KEPT_TEXTS = 4096
 # Of an answer of ten, so many facts of one subject and predicate before others get their turn.
 SHARE = 0.3
 # In a longer one these make no difference; every other word may be the one that matters, "before" or "always" or "not".
@@ -44,11 +46,17 @@ def _said(entry: Ranked) -> tuple[object, ...]:
     hit = entry.hit
     is_fact = hit.type is MemoryType.FACT
     text = f"{hit.subject_label} {hit.predicate_label} {hit.content}" if is_fact else hit.content
+    # An event that happened again is another event, and a warning says the opposite of its words.
+    return hit.type, hit.scope, hit.valid_at, hit.maturity == Maturity.ANTI_PATTERN, _telling(text)
+
+
+@lru_cache(KEPT_TEXTS)
+def _telling(text: str) -> str:
+    """The words of a text that mean something. The same memories come up again and again, so they are kept a while."""
     words = _WORD.findall(text.casefold()) or [text]
     if len(words) >= FEWEST_WORDS:
         words = [word for word in words if word not in IDLE_WORDS] or words
-    # An event that happened again is another event, and a warning says the opposite of its words.
-    return hit.type, hit.scope, hit.valid_at, hit.maturity == Maturity.ANTI_PATTERN, *words
+    return " ".join(words)
 
 
 def _by_turns(ranked: Iterable[Ranked], limit: int) -> list[Ranked]:

@@ -231,14 +231,14 @@ WITH asked AS MATERIALIZED (
     FROM (SELECT id FROM (SELECT id, score FROM facts_ahead UNION ALL
         SELECT id, score FROM by_index WHERE ahead AND memory_type = 'fact') h WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
     JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = n.id
-    WHERE f.validity IN ('active', 'fading') AND f.id NOT IN (SELECT id FROM near)
+    WHERE f.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
     UNION ALL
     SELECT 'rule', r.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END
     FROM (SELECT id FROM (SELECT id, score FROM rules_by_meaning UNION ALL
         SELECT id, score FROM by_index WHERE ahead AND memory_type = 'rule') h WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s) n
     JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = n.id
-    WHERE r.validity IN ('active', 'fading') AND r.id NOT IN (SELECT id FROM near)
+    WHERE r.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
 ), listed AS MATERIALIZED (
     SELECT memory_type, id, near.score AS semantic_score, worded.score AS keyword_score, coalesce(near.score, (
         SELECT max({nearness})
