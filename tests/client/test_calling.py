@@ -180,7 +180,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(seconds)
         await rest(0)
 
-    monkeypatch.setattr("memory_butler.client.calling.asyncio.sleep", noted)
+    monkeypatch.setattr("memory_butler.client.calling.sleep", noted)
     return waited
 
 

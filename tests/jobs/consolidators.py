@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from benchmarks.consolidation.episodes import NAMES, SURNAMES, THINGS
@@ -239,6 +240,10 @@ class Story:
             (row["kind"], row["subject_label"], row["predicate_label"], row["content"], *sources[row["id"]])
             for row in stored
         ]
+        # What was set back and came too late for a newer value is on record as refused.
+        late = self._came_late(tenant, name, places)
+        assert {said[number][0] for _, number in late} <= set_back
+        expected = [one for one in expected if one[3:] not in late]
         missing, surplus = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
         assert not missing and not surplus, (missing, surplus)
         created = self.rows(
@@ -251,17 +256,26 @@ class Story:
             order = [sources[row["id"]][0] for row in created if row["id"] in own and row["kind"] == kind]
             kept = [place for place in order if said[place][0] not in set_back]
             assert kept == sorted(kept), f"{kind}s of {tenant}/{name} were not made in the order of their episodes"
-            if kind == "fact":
-                self._check_superseded(stored, [row["id"] for row in created if row["id"] in own])
+        self._check_superseded(stored, {id: numbers[0] for id, numbers in sources.items() if id in own})
 
-    def _check_superseded(self, stored: Sequence[Row], created: Sequence[Any]) -> None:
-        """Of a property, the value that was stored last is the one in use; everything else is in use."""
-        by_id = {row["id"]: row for row in stored}
+    def _came_late(self, tenant: str, name: str, places: dict[Any, int]) -> set[tuple[str, int]]:
+        """What was refused because something newer was known: its words, and the place of its episode."""
+        refused = self.rows(
+            "SELECT i.proposed FROM memory.consolidation_items i"
+            " JOIN memory.consolidation_runs r ON (r.tenant_id, r.id) = (i.tenant_id, i.run_id)"
+            " WHERE r.tenant_id = %s AND r.butler = %s AND i.reason = 'newer_known'",
+            tenant,
+            name,
+        )
+        shown = [row["proposed"] for row in refused]
+        return {(one["content"], places[UUID(cited)]) for one in shown for cited in one["evidence"]}
+
+    def _check_superseded(self, stored: Sequence[Row], told: dict[Any, int]) -> None:
+        """Of a property, the value that was told last is the one in use; everything else is in use."""
         last: dict[tuple[str, str], Any] = {}
-        for id in created:
-            row = by_id[id]
+        for row in sorted(stored, key=lambda row: told[row["id"]]):
             if row["kind"] == "fact":
-                last[row["subject_label"], row["predicate_label"]] = id
-        for id, row in by_id.items():
-            is_last = row["kind"] == "rule" or last[row["subject_label"], row["predicate_label"]] == id
+                last[row["subject_label"], row["predicate_label"]] = row["id"]
+        for row in stored:
+            is_last = row["kind"] == "rule" or last[row["subject_label"], row["predicate_label"]] == row["id"]
             assert row["validity"] == ("active" if is_last else "superseded")

@@ -36,12 +36,13 @@ _REQUEST_ID = re.compile(REQUEST_ID_PATTERN)
 class Busy(OverloadRejected):
     """Too many requests at once; this one was not started. It says when to come again."""
 
-    def __init__(self, message: str | None = None, retry_seconds: int = RETRY_SECONDS) -> None:
+    def __init__(
+        self, message: str | None = None, retry_seconds: int = RETRY_SECONDS, *, recovery: str | None = None
+    ) -> None:
         self.retry_seconds = retry_seconds
         seconds = f"{retry_seconds} second{'s' if retry_seconds > 1 else ''}"
-        super().__init__(
-            message, recovery=f"Try again after {seconds}, with the same idempotency key if it was a write."
-        )
+        again = f"Try again after {seconds}, with the same idempotency key if it was a write."
+        super().__init__(message, recovery=recovery or again)
 
 
 def request_id_from(scope: Scope) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from asyncio import sleep
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ class Connection:
                 wait = max(failed.wait_seconds, jittered(pause))
                 if not (failed.again and left) or asyncio.get_running_loop().time() + wait >= ends:
                     raise failed.problem from failed.__cause__
-            await asyncio.sleep(wait)
+            await sleep(wait)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
         raise InternalError("The attempts of a call ended without an outcome.")
 
