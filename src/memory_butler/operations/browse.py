@@ -1,9 +1,9 @@
 """Browse: lists for people, a page at a time. Looking through them counts as no reference."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from memory_butler.butler import Butler
@@ -41,6 +41,8 @@ from memory_butler.policy.roles import check_role
 from memory_butler.policy.tiers import MEMBERS, tier_of, types_in
 from memory_butler.store import listings, undo
 from memory_butler.store.consolidation import Run
+
+One = TypeVar("One")
 
 COUNTED = 10_000
 MOST = 100
@@ -139,12 +141,12 @@ async def links(
         found = await listings.links(
             session, memory.id, cursors.read(cursor, datetime.fromisoformat, str, UUID, UUID), most + 1
         )
-    page = found[:most]
-    place = None
-    if len(found) > most:
-        one = page[-1]
-        place = cursors.write([one.created_at.isoformat(), one.relation, str(one.source_id), str(one.target_id)])
-    return memory.id, Page(items=tuple(page), cursor=place)
+    return memory.id, _cut(
+        found,
+        most,
+        cursors,
+        lambda one: [one.created_at.isoformat(), one.relation, str(one.source_id), str(one.target_id)],
+    )
 
 
 async def runs(
@@ -164,10 +166,7 @@ async def runs(
     after = cursors.read(cursor, datetime.fromisoformat, UUID)
     async with butler.database.read(caller.principal.tenant) as session:
         found = await listings.runs(session, butler=whose, state=state, after=after, limit=most + 1)
-    page = found[:most]
-    more = len(found) > most
-    place = cursors.write([page[-1].claimed_at.isoformat(), str(page[-1].id)]) if more else None
-    return Page(items=tuple(page), cursor=place)
+    return _cut(found, most, cursors, lambda run: [run.claimed_at.isoformat(), str(run.id)])
 
 
 async def dead_letters(
@@ -186,10 +185,13 @@ async def dead_letters(
     after = cursors.read(cursor, datetime.fromisoformat, UUID)
     async with butler.database.read(caller.principal.tenant) as session:
         found = await listings.dead_letters(session, butler=whose, after=after, limit=most + 1)
-    page = found[:most]
-    more = len(found) > most
-    place = cursors.write([page[-1].created_at.isoformat(), str(page[-1].id)]) if more else None
-    return Page(items=tuple(page), cursor=place)
+    return _cut(found, most, cursors, lambda episode: [episode.created_at.isoformat(), str(episode.id)])
+
+
+def _cut(found: Sequence[One], most: int, cursors: Cursors, place: Callable[[One], list[Any]]) -> Page[One]:
+    """A page of what was found, which is one more where the list goes on."""
+    page = tuple(found[:most])
+    return Page(items=page, cursor=cursors.write(place(page[-1])) if len(found) > most else None)
 
 
 def _admitted(listing: Listing) -> Listing:

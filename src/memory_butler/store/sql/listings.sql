@@ -161,17 +161,7 @@ WITH both_ways AS (
         > (%(after)s::timestamptz, %(after_relation)s::text, %(after_source)s::uuid, %(after_target)s::uuid)
     ORDER BY l.created_at, l.relation, l.source_id, l.target_id LIMIT %(limit)s
 )
-SELECT e.source_type, e.source_id, e.target_type, e.target_id, e.relation, e.created_at,
-    CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
-        WHEN t.episode_id IS NOT NULL THEN 'expired' ELSE 'unknown' END AS availability,
-    coalesce(f.ref, r.ref, p.ref, t.ref) AS other_ref
-FROM ends e
-LEFT JOIN {schema}.facts f ON e.other_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = e.other_id
-LEFT JOIN {schema}.rules r ON e.other_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = e.other_id
-LEFT JOIN {schema}.episodes p ON e.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = e.other_id
-LEFT JOIN {schema}.episode_tombstones t
-    ON e.other_type = 'episode' AND t.tenant_id = %(tenant)s AND t.episode_id = e.other_id
-ORDER BY e.created_at, e.relation, e.source_id, e.target_id;
+{links.shown};
 
 -- name: runs
 -- Runs of consolidation, the newest first.
