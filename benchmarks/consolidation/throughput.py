@@ -161,11 +161,13 @@ async def embedded_alone(butler: Butler, count: int) -> dict[str, Any]:
         passage
         for each in told
         for found in each
-        for passage in cut_passages(found.content, head=passage_head(found.subject or None, found.predicate or None))
+        for passage in cut_passages(
+            found.content, head=passage_head(found.subject or None, found.predicate or None, found.content)
+        )
     ]
     began, spent = time.perf_counter(), time.process_time()
-    for start in range(0, len(passages), butler.settings.consolidation.batch):
-        await butler.embedder.embed(passages[start : start + butler.settings.consolidation.batch])
+    for start in range(0, len(passages), butler.settings.consolidation.most):
+        await butler.embedder.embed(passages[start : start + butler.settings.consolidation.most])
     seconds, spent = time.perf_counter() - began, time.process_time() - spent
     return {
         "passages_an_episode": round(len(passages) / count, 2),

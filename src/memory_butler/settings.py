@@ -387,7 +387,9 @@ class Consolidation(Group):
         "own",
         description="Whose memories they become: the butler's own, or everybody's. What exists stays where it is.",
     )
-    batch: int = Field(32, ge=1, le=200, description="Most episodes of one run.")
+    batch: int | None = Field(
+        None, ge=1, le=200, description="Most episodes of one run: 64 with the built-in distiller, 32 with any other."
+    )
     early_from: int = Field(50, ge=1, le=100_000, description="A backlog of so many does not wait for its turn.")
     early_importance: int = Field(9, ge=1, le=11, description="An episode this important does not wait; 11: none.")
     lease_seconds: float = Field(600, ge=1, le=86_400, description="Silence after which a claimed batch is free again.")
@@ -397,6 +399,15 @@ class Consolidation(Group):
     daily_dollars: float | None = Field(None, gt=0, description="Most dollars a day and tenant; then runs stop.")
     model: ModelSettings = ModelSettings()
     claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
+
+    @property
+    def built_in(self) -> bool:
+        return self.distiller == "built-in" or (self.distiller == "auto" and self.model.name is None)
+
+    @property
+    def most(self) -> int:
+        """Episodes of one run. Large ones cost less each, but a model has to answer for all of them in one go."""
+        return self.batch or (64 if self.built_in else 32)
 
 
 Signature = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]

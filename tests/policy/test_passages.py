@@ -113,10 +113,17 @@ def test_a_head_stands_before_every_passage() -> None:
 
 def test_a_fact_is_about_its_predicate_and_a_subject_that_is_no_name() -> None:
     """A name is matched as one; what is no name belongs to the meaning."""
-    assert passage_head("Anna", "favorite_color") == "favorite color:"
-    assert passage_head("billing_service", "port") == "billing service port:"
-    assert passage_head("User", "home") == "User home:"
-    assert passage_head(None, None) == ""
+    assert passage_head("Anna", "favorite_color", "green") == "favorite color:"
+    assert passage_head("billing_service", "port", "8080") == "billing service port:"
+    assert passage_head("User", "home", "Lisbon") == "User home:"
+    assert passage_head(None, None, "green") == ""
+
+
+def test_what_the_content_says_is_not_said_before_it_once_more() -> None:
+    """Things of one kind are kept apart by their predicate, which then repeats the content."""
+    assert passage_head("user", "likes:green_tea", "green tea") == "user likes:"
+    assert passage_head("user", "event:dentist_dr_torres", "at the dentist, Dr. Torres") == "user event:"
+    assert passage_head("Anna", "plays_piano", "plays the piano") == ""
 
 
 def test_a_repeated_passage_counts_once() -> None:
@@ -205,4 +212,4 @@ def test_the_same_text_is_always_cut_the_same_way(text: str) -> None:
 
 
 def test_the_policy_has_a_version() -> None:
-    assert passages.PASSAGE_POLICY_VERSION == 2
+    assert passages.PASSAGE_POLICY_VERSION == 3

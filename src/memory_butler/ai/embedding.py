@@ -83,7 +83,9 @@ class OnnxEmbedder:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, DIMENSIONS), np.float32)
-        return await self._thread.vectors(tuple(texts), urgent=False)
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        vectors = await self._thread.vectors(tuple(places), urgent=False)
+        return vectors if len(places) == len(texts) else vectors[[places[text] for text in texts]]
 
     async def embed_query(self, text: str) -> Vectors:
         found = self._queries.get(text)

@@ -26,7 +26,7 @@ class Handed:
 async def claim(butler: Butler, caller: Caller | None = None, *, most: int | None = None) -> Handed | None:
     """Claim the next batch of the caller's own backlog; None if nothing waits, or somebody is at it."""
     caller = acting(_enabled(butler, caller))
-    taken = await claim_batch(butler, caller, AGENT, most=most or butler.settings.consolidation.batch)
+    taken = await claim_batch(butler, caller, AGENT, most=most or butler.settings.consolidation.most)
     if taken is None:
         return None
     batch = await gather(butler, caller, [line.episode for line in taken.lines], with_known=True)

@@ -73,7 +73,7 @@ async def claim_batch(butler: Butler, shard: Caller, distiller: str, *, most: in
 async def next_batch(butler: Butler, session: Session, name: str, now: datetime, most: int) -> list[InLine]:
     """The first in line that can go together: what has failed before goes in smaller batches, and by itself at last."""
     eden = butler.settings.lifecycle_of(name).eden
-    line = await episodes.next_in_line(session, name, eden, now, min(butler.settings.consolidation.batch, most))
+    line = await episodes.next_in_line(session, name, eden, now, min(butler.settings.consolidation.most, most))
     return line[: together([one.episode.consolidation_attempts + one.losses for one in line])]
 
 

@@ -43,7 +43,7 @@ async def index_entry(
 
 async def index_entries(butler: Butler, entries: Sequence[Entry]) -> list[Indexed]:
     """The same for many, whose passages are embedded together."""
-    cut = [cut_passages(one.content, head=passage_head(one.subject, one.predicate)) for one in entries]
+    cut = [cut_passages(one.content, head=passage_head(one.subject, one.predicate, one.content)) for one in entries]
     texts = [passage for passages in cut for passage in passages]
     vectors: Iterator[Any] = iter(await butler.embedder.embed(texts) if texts else ())
     return [

@@ -13,7 +13,7 @@ from memory_butler.policy.labels import FENCE, Label, labels
 from memory_butler.policy.names import is_speaker, looks_like_name
 from memory_butler.policy.wording import spoken
 
-PASSAGE_POLICY_VERSION = 2
+PASSAGE_POLICY_VERSION = 3
 # In UTF-8 bytes, because a character of Chinese says more than one of English.
 SHORT_TEXT_BYTES = 120
 MIN_PASSAGE_BYTES = 20
@@ -22,6 +22,8 @@ MAX_PASSAGE_COST = 720
 MAX_PASSAGES = 64
 
 Span = tuple[int, int]
+
+WORD = re.compile(r"\w+")
 
 TERMINATORS = ".!?…؟।"
 CLOSERS = "\"'”’»)]}*_`"
@@ -48,11 +50,15 @@ def passage_spans(text: str) -> list[Span]:
     return _spans(_Speech(text))
 
 
-def passage_head(subject: str | None, predicate: str | None) -> str:
-    """What a fact is about, as far as that belongs to its meaning: a name does not."""
+def passage_head(subject: str | None, predicate: str | None, content: str) -> str:
+    """What a fact is about, as far as that belongs to its meaning and its content does not say it: a name does not
+    belong, and of "likes: green tea", kept apart from other likes as `likes:green_tea`, the tea is said once."""
     if subject is None or predicate is None:
         return ""
-    return f"{spoken(predicate)}:" if looks_like_name(subject) else f"{spoken(subject)} {spoken(predicate)}:"
+    said = set(WORD.findall(content.lower()))
+    about = [] if looks_like_name(subject) else spoken(subject).split()
+    words = [*about, *(word for word in spoken(predicate).split() if word.lower() not in said)]
+    return f"{' '.join(words)}:" if words else ""
 
 
 class _Speech:

@@ -38,7 +38,7 @@ def open_distiller(settings: Settings) -> Distiller | None:
     keeps the store from opening.
     """
     chosen = settings.consolidation
-    if chosen.distiller == "built-in" or (chosen.distiller == "auto" and chosen.model.name is None):
+    if chosen.built_in:
         return BuiltInDistiller()
     if chosen.distiller in ("model", "auto"):
         return ModelDistiller(chosen.model)
