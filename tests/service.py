@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ import httpx
 import uvicorn
 from fastmcp import Client
 
-from memory_butler.adapters.http import Server, build_app
+from memory_butler.adapters.http import Server, build_app, listening
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler, system_clock
 from memory_butler.models import NewToken, Role
@@ -62,7 +61,7 @@ async def serving(butler: Butler, **service: Any) -> AsyncIterator[Service]:
     """The real application under a real server, with authentication."""
     ours = with_service(butler, **service)
     app = build_app(LateButler.already_open(ours))
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = listening(ours.settings.model_copy(update={"port": 0}))
     server = Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     try:

@@ -219,7 +219,7 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     metrics.VERSION.info({"version": program_version()})
     configure_traces(program_version())
     app = build_app(LateButler(settings, companion=companion_of(settings)))
-    with _listening(settings) as listener:
+    with listening(settings) as listener:
         (announce or _say)(announcement(settings, listener.getsockname()[1]))
         config = uvicorn.Config(
             app,
@@ -238,10 +238,14 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _listening(settings: Settings) -> socket.socket:
+def listening(settings: Settings) -> socket.socket:
+    """The socket of the server. Its connections send at once what they have: an answer's body that waits for its head
+    to be acknowledged costs 40 ms, and asyncio does not see to it for a socket made by others."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family)
+        listener = socket.create_server((settings.host, settings.port), family=family)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as problem:
         if problem.errno == EADDRINUSE:
             raise TargetUnavailable(

@@ -42,8 +42,8 @@ WRONG_REVISION = "MB002"
 MIXED_UP = ("42P05", "26000")
 # The server gives up a statement at the deadline; if by then nothing is heard from it at all, we do.
 GRACE_SECONDS = 1.0
-# A statement is prepared on a connection when it is sent for the sixth time.
-PREPARE_AFTER = 5
+# A statement is prepared on a connection when it is first sent: planning the search costs more than running it.
+PREPARE_AFTER = 0
 
 
 @contextmanager
