@@ -98,7 +98,7 @@ async def test_a_connection_goes_back_as_it_came(butler: Butler, pooler: bool) -
         await _work(replace(butler, database=opened, settings=settings))
         assert opened._pool
         async with opened._pool.connection() as connection:
-            left = await (await connection.execute(LEFT_BEHIND)).fetchone()
+            left = await (await connection.execute(LEFT_BEHIND, prepare=False)).fetchone()
     finally:
         await opened.close()
     assert left
