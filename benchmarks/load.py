@@ -11,22 +11,26 @@ soon the service is back.
 
 import argparse
 import asyncio
+import itertools
+import json
 import os
 import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks import machine
+from benchmarks import load_report, machine
 from benchmarks.latency import percentile
+from benchmarks.lean_http import BrokenConnection, LeanHttp, post, with_body
 from benchmarks.load_store import BUTLER, Pool, Size, load_store
 from benchmarks.sentences import questions, sentences
 from benchmarks.served import Served, make_tokens, served
@@ -36,7 +40,12 @@ from memory_butler.store.embedded import EmbeddedPostgres
 
 SEED = 20_260_101
 MOST_SECONDS = 10.0
+CONNECTIONS = 500
+TEXTS = 20_000
 PASSED = 0.250
+GROWTH, MOST_STEPS = 1.25, 10
+OVERLOAD = 10
+KINDS = ("context", "store_episode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +57,25 @@ class Plan:
     contexts: float = 50
     episodes: float = 40
     seconds: float = 300
+    warm_seconds: float = 10
     step_seconds: float = 30
     overload_seconds: float = 60
     pool: int = 1_000
+    steps: int = MOST_STEPS
 
 
-QUICK = Plan(tenants=20, facts=20, contexts=5, episodes=4, seconds=5, step_seconds=3, overload_seconds=3, pool=100)
+QUICK = Plan(
+    tenants=20,
+    facts=20,
+    contexts=5,
+    episodes=4,
+    seconds=3,
+    warm_seconds=1,
+    step_seconds=2,
+    overload_seconds=3,
+    pool=100,
+    steps=2,
+)
 
 
 @dataclass
@@ -64,39 +86,59 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
     refused: list[float] = field(default_factory=list)
 
+    def count(self, outcome: str, seconds: float) -> None:
+        self.outcomes[outcome] += 1
+        (self.refused if outcome.startswith("429") else self.seconds).append(seconds)
+
+    @property
+    def all_served(self) -> bool:
+        return set(self.outcomes) <= {"ok"}
+
     def row(self) -> dict[str, Any]:
-        ordered = sorted(self.seconds)
-        p50, p95, p99 = (
-            round(1000 * percentile(ordered, share), 1) if ordered else None for share in (0.5, 0.95, 0.99)
+        served, refused = (
+            {f"p{share}": _ms(taken, share / 100) for share in (50, 95, 99)} for taken in (self.seconds, self.refused)
         )
-        quick = sorted(self.refused)
-        refused_p95 = round(1000 * percentile(quick, 0.95), 1) if quick else None
-        return {"ms": {"p50": p50, "p95": p95, "p99": p99}, "outcomes": dict(self.outcomes), "refused_p95": refused_p95}
+        return {"ms": served, "outcomes": dict(self.outcomes), "refused_ms": refused}
+
+
+def _ms(seconds: list[float], share: float) -> float | None:
+    return round(1000 * percentile(sorted(seconds), share), 1) if seconds else None
+
+
+Tallies = dict[str, Tally]
 
 
 class Client:
     """Calls as many tenants, each with its token."""
 
-    def __init__(self, server: Served, tokens: dict[str, str], http: httpx.AsyncClient) -> None:
-        self._server, self._http = server, http
-        self._tenants = sorted(tokens)
-        self._tokens = tokens
+    def __init__(self, server: Served, tokens: dict[str, str], http: LeanHttp) -> None:
+        self._http = http
+        host = f"127.0.0.1:{server.port}"
+        self._heads = {kind: [post(f"/api/v1/{kind}", host, token) for token in tokens.values()] for kind in KINDS}
         self._random = random.Random(SEED)
-        self._asked = iter(questions(200_000, SEED))
-        self._told = iter(sentences(200_000, SEED + 1))
+        asked = [{"trigger_prompt": text, "butler": BUTLER} for text in questions(TEXTS, SEED)]
+        told = [{"content": text, "butler": BUTLER} for text in sentences(TEXTS, SEED + 1)]
+        self._bodies = {
+            kind: itertools.cycle([json.dumps(body).encode() for body in bodies])
+            for kind, bodies in zip(KINDS, (asked, told), strict=True)
+        }
+        # How late this client itself was; a figure that says whether the others can be believed.
+        self.late: list[float] = []
 
-    async def run(self, contexts: float, episodes: float, seconds: float) -> dict[str, Tally]:
+    async def run(self, contexts: float, episodes: float, seconds: float) -> Tallies:
         """Both kinds of call at these rates for so long, and until the last has ended."""
-        tallies = {"context": Tally(), "store_episode": Tally()}
-        began = time.perf_counter()
+        tallies = {kind: Tally() for kind in KINDS}
+        self.late = []
         times = sorted(
-            [(n / contexts, "context") for n in range(int(contexts * seconds))]
-            + [((n + 0.5) / episodes, "store_episode") for n in range(int(episodes * seconds))]
+            [(n / contexts, KINDS[0]) for n in range(round(contexts * seconds))]
+            + [((n + 0.5) / episodes, KINDS[1]) for n in range(round(episodes * seconds))]
         )
         running: set[asyncio.Task[None]] = set()
+        began = time.perf_counter()
         for due, kind in times:
             if (wait := began + due - time.perf_counter()) > 0:
                 await asyncio.sleep(wait)
+            self.late.append(time.perf_counter() - began - due)
             task = asyncio.create_task(self._one(kind, began + due, tallies[kind]))
             running.add(task)
             task.add_done_callback(running.discard)
@@ -104,93 +146,145 @@ class Client:
         return tallies
 
     async def _one(self, kind: str, due: float, tally: Tally) -> None:
-        tenant = self._random.choice(self._tenants)
-        said = {"trigger_prompt": next(self._asked)} if kind == "context" else {"content": next(self._told)}
+        request = with_body(self._random.choice(self._heads[kind]), next(self._bodies[kind]))
         try:
-            answer = await self._http.post(
-                f"{self._server.url}/api/v1/{kind}",
-                json={**said, "butler": BUTLER},
-                headers={"authorization": f"Bearer {self._tokens[tenant]}"},
-            )
-            outcome = "ok" if answer.status_code == 200 else f"{answer.status_code} {answer.json().get('error', '')}"
-        except httpx.HTTPError as problem:
+            status, body = await self._http.call(request)
+            outcome = "ok" if status == 200 else f"{status} {_error(body)}"
+        except (OSError, TimeoutError, BrokenConnection) as problem:
             outcome = type(problem).__name__
-        took = time.perf_counter() - due
-        tally.outcomes[outcome] += 1
-        (tally.refused if outcome.startswith("429") else tally.seconds).append(took)
+        tally.count(outcome, time.perf_counter() - due)
+
+
+def _error(body: bytes) -> str:
+    try:
+        return str(json.loads(body).get("error", ""))
+    except (ValueError, AttributeError):
+        return ""
+
+
+@dataclass
+class Bench:
+    """A server under load: what its calls took, and what it and the others used meanwhile."""
+
+    plan: Plan
+    server: Served
+    database: EmbeddedPostgres
+    client: Client
+
+    async def run(self, factor: float, seconds: float) -> tuple[Tallies, dict[str, Any]]:
+        """The plan's load times `factor` for so long: what became of it, and the same in figures."""
+        load, began = os.getloadavg()[0], time.perf_counter()
+        before = self._cpu_seconds()
+        async with self._watched() as resident:
+            tallies = await self.client.run(self.plan.contexts * factor, self.plan.episodes * factor, seconds)
+        took = time.perf_counter() - began
+        figures: dict[str, Any] = {kind: tally.row() for kind, tally in tallies.items()}
+        figures |= {
+            "factor": round(factor, 3),
+            "load_before": round(load, 2),
+            "cores": {name: round((now - before[name]) / took, 2) for name, now in self._cpu_seconds().items()},
+            "client_late_p95_ms": _ms(self.client.late, 0.95),
+            "resident_mb": {"first": round(resident[0]), "most": round(max(resident))},
+        }
+        return tallies, figures
+
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[list[float]]:
+        seen = [self.server.resident_mb()]
+
+        async def watch() -> None:
+            while True:
+                await asyncio.sleep(0.5)
+                seen.append(self.server.resident_mb())
+
+        watching = asyncio.create_task(watch())
+        try:
+            yield seen
+        finally:
+            watching.cancel()
+            seen.append(self.server.resident_mb())
+
+    def _cpu_seconds(self) -> dict[str, float]:
+        assert self.server.process and self.database.pid
+        pids = {"server": self.server.process.pid, "database": self.database.pid, "client": os.getpid()}
+        return {name: _cpu_seconds(pid, family=name == "database") for name, pid in pids.items()}
+
+    async def back(self) -> float | None:
+        """How soon after the overload the steady load is served again without a refusal."""
+        began = time.perf_counter()
+        for _ in range(30):
+            tallies = await self.client.run(self.plan.contexts, self.plan.episodes, 1)
+            if all(tally.all_served for tally in tallies.values()):
+                return round(time.perf_counter() - began, 1)
+        return None
+
+
+def _cpu_seconds(pid: int, *, family: bool) -> float:
+    """Of a process; of a whole family, those that have ended included."""
+    process = psutil.Process(pid)
+    used = process.cpu_times()
+    total = used.user + used.system
+    if family:
+        total += used.children_user + used.children_system
+        for child in process.children(recursive=True):
+            try:
+                of_child = child.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            total += of_child.user + of_child.system
+    return float(total)
 
 
 async def measure(plan: Plan, database: EmbeddedPostgres, console: Console) -> dict[str, Any]:
     settings = load_settings(home=database.home)
+    console.print(f"{plan.tenants:,} tenants of {plan.facts} facts are loaded …")
     async with open_butler(settings) as butler:
         texts = sentences(plan.pool, SEED)
         pool = Pool(texts, await butler.embedder.embed(texts))
         tenants = [f"team-{number:04d}" for number in range(plan.tenants)]
         await load_store(butler, {tenant: Size(plan.facts, 2, 5) for tenant in tenants}, pool, SEED)
-        secrets = await make_tokens(butler, tenants)
-    limits = httpx.Limits(max_connections=500, max_keepalive_connections=500)
+        tokens = await make_tokens(butler, tenants)
     with served(database.home) as server:
-        async with httpx.AsyncClient(timeout=MOST_SECONDS, limits=limits) as http:
-            await server.ready(http)
-            client = Client(server, secrets, http)
-            await client.run(plan.contexts / 2, plan.episodes / 2, min(10, plan.seconds))
-            found: dict[str, Any] = {}
-            console.print(
-                f"{plan.contexts:g} contexts and {plan.episodes:g} episodes a second for {plan.seconds:g} s …"
-            )
-            began = os.getloadavg()[0]
-            steady = await client.run(plan.contexts, plan.episodes, plan.seconds)
-            found["steady"] = _rows(steady) | {"load_before": began, "resident_mb": round(server.resident_mb())}
-            found["steps"] = steps = []
-            factor, sustained = 1.25, 1.0
-            while factor <= 8:
-                console.print(f"{factor:.2f} × for {plan.step_seconds:g} s …")
-                step = await client.run(plan.contexts * factor, plan.episodes * factor, plan.step_seconds)
-                steps.append({"factor": factor} | _rows(step))
-                p95 = percentile(sorted(step["context"].seconds), 0.95) if step["context"].seconds else PASSED + 1
-                if p95 > PASSED or set(step["context"].outcomes) != {"ok"}:
-                    break
-                sustained, factor = factor, factor * 1.25
-            found["sustained_factor"] = sustained
-            console.print(f"10 × what was sustained for {plan.overload_seconds:g} s …")
-            before = server.resident_mb()
-            over = await client.run(
-                10 * sustained * plan.contexts, 10 * sustained * plan.episodes, plan.overload_seconds
-            )
-            found["overload"] = _rows(over) | {"resident_mb": [round(before), round(server.resident_mb())]}
-            found["back_after_seconds"] = await _back(client, plan)
+        async with httpx.AsyncClient(timeout=MOST_SECONDS) as web:
+            await server.ready(web)
+        async with LeanHttp(server.port, connections=CONNECTIONS, seconds=MOST_SECONDS) as http:
+            bench = Bench(plan, server, database, Client(server, tokens, http))
+            found = await under_load(bench, console)
+    found["goals"] = load_report.goals(found)
     return {**machine.header(database, settings, SEED), "plan": asdict(plan), **found}
 
 
-async def _back(client: Client, plan: Plan) -> float | None:
-    """How soon after the overload the steady load is served again without a refusal."""
-    began = time.perf_counter()
-    for _ in range(30):
-        second = await client.run(plan.contexts, plan.episodes, 1)
-        tallies = second.values()
-        if all(set(tally.outcomes) <= {"ok"} for tally in tallies):
-            return round(time.perf_counter() - began, 1)
-    return None
+async def under_load(bench: Bench, console: Console) -> dict[str, Any]:
+    """The steady load, more of it step by step, ten times what was sustained, and back."""
+    plan = bench.plan
+    await bench.run(0.5, plan.warm_seconds)
+    console.print(f"{plan.contexts:g} contexts and {plan.episodes:g} episodes a second for {plan.seconds:g} s …")
+    _, steady = await bench.run(1, plan.seconds)
+    steps: list[dict[str, Any]] = []
+    sustained = 1.0
+    for number in range(plan.steps):
+        factor = GROWTH ** (number + 1)
+        console.print(f"{factor:.2f} × for {plan.step_seconds:g} s …")
+        tallies, figures = await bench.run(factor, plan.step_seconds)
+        steps.append(figures)
+        if not _is_sustained(tallies):
+            break
+        sustained = factor
+    console.print(f"{OVERLOAD} × what was sustained for {plan.overload_seconds:g} s …")
+    _, overload = await bench.run(OVERLOAD * sustained, plan.overload_seconds)
+    back = await bench.back()
+    return {
+        "steady": steady,
+        "steps": steps,
+        "sustained_factor": round(sustained, 3),
+        "overload": overload,
+        "back_after_seconds": back,
+    }
 
 
-def _rows(tallies: dict[str, Tally]) -> dict[str, Any]:
-    return {kind: tally.row() for kind, tally in tallies.items()}
-
-
-def show(result: dict[str, Any], console: Console) -> None:
-    table = Table("load", "call", "p50 ms", "p95 ms", "p99 ms", "outcomes", "refused in (p95 ms)")
-    parts = [("steady", result["steady"])]
-    parts += [(f"{step['factor']:.2f} ×", step) for step in result["steps"]]
-    for name, part in [*parts, ("overload", result["overload"])]:
-        for kind in ("context", "store_episode"):
-            row = part[kind]
-            outcomes = ", ".join(f"{count:,} {what}" for what, count in sorted(row["outcomes"].items()))
-            table.add_row(name, kind, *(str(value) for value in row["ms"].values()), outcomes, str(row["refused_p95"]))
-    console.print(table)
-    console.print(
-        f"Sustained {result['sustained_factor']:.2f} × the load. Resident {result['steady']['resident_mb']} MB,"
-        f" around the overload {result['overload']['resident_mb']}; back {result['back_after_seconds']} s after it."
-    )
+def _is_sustained(tallies: Tallies) -> bool:
+    contexts = sorted(tallies["context"].seconds)
+    return all(tally.all_served for tally in tallies.values()) and percentile(contexts, 0.95) <= PASSED
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -201,11 +295,11 @@ def main(given: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(given)
     plan = QUICK if arguments.quick else Plan()
     if arguments.seconds:
-        plan = Plan(**{**asdict(plan), "seconds": arguments.seconds})
+        plan = replace(plan, seconds=arguments.seconds)
     console = machine.wide_console()
     with machine.scratch_store() as database:
         result = asyncio.run(measure(plan, database, console))
-    show(result, console)
+    load_report.show(result, console)
     machine.write_json(arguments.json, result)
     console.print(f"Written to {arguments.json}")
     return 0

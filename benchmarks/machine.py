@@ -30,10 +30,14 @@ def wide_console() -> Console:
     return console if console.width >= 110 else Console(width=110)
 
 
+def new_home() -> Path:
+    return Path(tempfile.mkdtemp(prefix="memory-butler-bench-"))
+
+
 @contextmanager
 def scratch_store(options: dict[str, str] | None = None) -> Iterator[EmbeddedPostgres]:
     """A running embedded server in a folder of its own; both are gone afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="memory-butler-bench-"))
+    home = new_home()
     server = EmbeddedPostgres(home, options=options)
     try:
         server.ensure_running()

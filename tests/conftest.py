@@ -20,6 +20,8 @@ from typer.testing import CliRunner, Result
 
 from memory_butler.adapters.cli import app
 from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.ai.onnx_graph import cached_graph
+from memory_butler.ai.weights import MODEL_FILE, resolve_weights
 from memory_butler.butler import Butler, open_butler
 from memory_butler.models import Caller, Lineage, Principal, Role
 from memory_butler.settings import Settings, load_settings
@@ -75,7 +77,8 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def new_home(home: Path) -> Iterator[Callable[[], Path]]:
-    """Make a home with a stopped store without a tenant: a copy, which is there much sooner than a first start."""
+    """Make a home with a stopped store without a tenant, and with the model as it is run: a copy, which is there much
+    sooner than a first start."""
     model = Path(tempfile.mkdtemp(prefix="mb-model-"))
     # Where the server's programs have to be copied, those that are there already do.
     if (home / "postgres").exists():
@@ -84,16 +87,26 @@ def new_home(home: Path) -> Iterator[Callable[[], Path]]:
     server.ensure_running()
     migrate.upgrade(server.dsn("memory_app", "memory"), server.dsn("memory_owner", "memory"), Names())
     server.stop()
+    weights = resolve_weights(None, home / "models")
+    graph = cached_graph(home / "models", lambda: weights.read(MODEL_FILE))
+    (model / "models").mkdir(mode=0o700)
+    (model / "models" / graph.name).hardlink_to(graph)
 
     def make() -> Path:
         folder = Path(tempfile.mkdtemp(prefix="mb-"))
         for source in model.iterdir():
-            linked = ["--link"] if source.name == "postgres" else ["--sparse=always"]
+            linked = ["--link"] if source.name in ("postgres", "models") else ["--sparse=always"]
             subprocess.run(["cp", "-a", *linked, str(source), str(folder)], check=True)
         return folder
 
     yield make
     shutil.rmtree(model, ignore_errors=True)
+
+
+@pytest.fixture
+def ready_store(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark's own store is a copy of an empty one: how it is made is not what is measured."""
+    monkeypatch.setattr("benchmarks.machine.new_home", new_home)
 
 
 @pytest.fixture(scope="session")

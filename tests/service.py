@@ -1,7 +1,8 @@
-"""A service on loopback whose callers must say who they are, and the callers themselves."""
+"""The application under a real server on loopback; as a service its callers must say who they are."""
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -16,9 +17,47 @@ from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler, system_clock
 from memory_butler.models import NewToken, Role
 from memory_butler.operations import tokens
+from memory_butler.settings import load_settings
 from memory_butler.store.ids import id_maker
 
 Reply = dict[str, Any]
+
+
+class Switch(LateButler):
+    """One server serves test after test: to describe all the tools again for each would take most of its time."""
+
+    butler: Butler
+
+    async def get(self, patience_seconds: float) -> Butler:
+        return self.butler
+
+    def begin(self) -> None:
+        """It is open already."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """A server that runs, and where."""
+
+    server: Server
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@asynccontextmanager
+async def on_loopback(late: LateButler, listener: socket.socket | None = None) -> AsyncIterator[Door]:
+    """The real application under a real server, on a port that is free."""
+    listener = listener or listening(load_settings(host="127.0.0.1", port=0))
+    server = Server(uvicorn.Config(build_app(late), log_config=None, lifespan="on", timeout_graceful_shutdown=1))
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield Door(server, listener.getsockname()[1])
+    finally:
+        server.should_exit = True
+        await running
 
 
 @dataclass(frozen=True)
@@ -58,17 +97,10 @@ def with_service(butler: Butler, **service: Any) -> Butler:
 
 @asynccontextmanager
 async def serving(butler: Butler, **service: Any) -> AsyncIterator[Service]:
-    """The real application under a real server, with authentication."""
+    """The same with authentication."""
     ours = with_service(butler, **service)
-    app = build_app(LateButler.already_open(ours))
-    listener = listening(ours.settings.model_copy(update={"port": 0}))
-    server = Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
-    running = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        yield Service(f"http://127.0.0.1:{listener.getsockname()[1]}", ours)
-    finally:
-        server.should_exit = True
-        await running
+    async with on_loopback(LateButler.already_open(ours)) as door:
+        yield Service(door.url, ours)
 
 
 ROLES = tuple(Role)

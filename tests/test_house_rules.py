@@ -37,7 +37,6 @@ SQL_BUILT = {
     **SQL_SHOWN,
 }
 LONG_FILES = {
-    "src/memory_butler/settings.py": "one page with everything that can be set",
     "tests/operations/life.py": "one machine whose rules have to be read together",
     "tests/store/test_invariants.py": "one table of everything that the database refuses",
 }

@@ -81,6 +81,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.mark.usefixtures("ready_store")
 def test_retrieval_finds_the_labelled_evidence_and_writes_how_it_was_measured(data: Path, tmp_path: Path) -> None:
     """Tiny conversations go in, every question finds its turn in hybrid mode, every study is there, the file says how,
     and the page about retrieval asks for no table that the measurement does not make."""
@@ -115,6 +116,7 @@ def test_retrieval_without_data_says_what_it_needs(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err.count("FOLDER/locomo-dev/turns.jsonl") == 2
 
 
+@pytest.mark.usefixtures("ready_store")
 def test_the_judge_is_fitted_and_printed_as_it_stands_in_the_code(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

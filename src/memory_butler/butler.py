@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource
 from memory_butler.ai.distillers import Distiller, open_distiller
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.ai.reranking import Reranker
@@ -106,5 +105,8 @@ def _reranker(settings: Settings, models: Path) -> Reranker | None:
     rerank = settings.retrieval.rerank
     if rerank.method != "cross_encoder":
         return None
+    # Hardly anybody chooses it, and everybody would wait for it to be loaded.
+    from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource  # noqa: PLC0415
+
     chosen = rerank.cross_encoder
     return CrossEncoder(CrossEncoderSource(chosen.folder, chosen.repo), cache=models, threads=chosen.threads)

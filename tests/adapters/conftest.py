@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
+from tests.service import Switch
 from typer.testing import CliRunner, Result
 
 from memory_butler.adapters import logs
 from memory_butler.adapters.cli import app, main
 from memory_butler.adapters.mcp import build_server
-from memory_butler.adapters.opening import LateButler
 from memory_butler.ai.distillers import open_distiller
 from memory_butler.ai.embedding import Embedder
 from memory_butler.butler import Butler
@@ -116,26 +116,14 @@ def caller_of(client: Client[Any]) -> Call:
     return call
 
 
-class _Switch(LateButler):
-    """One server serves test after test: to describe all the tools again for each would take most of its time."""
-
-    butler: Butler
-
-    async def get(self, patience_seconds: float) -> Butler:
-        return self.butler
-
-    def begin(self) -> None:
-        """It is open already."""
-
-
 @pytest.fixture(scope="session")
-def usual_server(settings: Settings) -> tuple[_Switch, FastMCP[None]]:
-    switch = _Switch(settings)
+def usual_server(settings: Settings) -> tuple[Switch, FastMCP[None]]:
+    switch = Switch(settings)
     return switch, build_server(switch)
 
 
 @pytest.fixture
-async def client(butler: Butler, usual_server: tuple[_Switch, FastMCP[None]]) -> AsyncIterator[Client[Any]]:
+async def client(butler: Butler, usual_server: tuple[Switch, FastMCP[None]]) -> AsyncIterator[Client[Any]]:
     """A client of the server with the usual settings, on the test's butler."""
     switch, server = usual_server
     switch.butler, switch.settings = butler, butler.settings
@@ -149,6 +137,26 @@ def call(client: Client[Any]) -> Call:
 
 
 Type = Callable[..., Awaitable[Result]]
+
+
+@pytest.fixture
+def ask(command: Callable[..., Result]) -> Callable[..., Any]:
+    """Run a command with --json and return what it printed."""
+
+    def run(*arguments: str) -> Any:
+        done = command(*arguments, "--json")
+        assert done.exit_code == 0, done.exception or done.output
+        return json.loads(done.stdout)
+
+    return run
+
+
+def lines(done: Result) -> list[str]:
+    """What a command printed, none of it wider than a terminal."""
+    assert done.exit_code == 0, done.exception or done.output
+    found = [line.rstrip() for line in done.stdout.splitlines()]
+    assert all(len(line) <= 80 for line in found)
+    return found
 
 
 @pytest.fixture

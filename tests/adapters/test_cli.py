@@ -95,7 +95,7 @@ def test_heavy_libraries_are_not_loaded_to_say_the_version_or_help(cli_home: Pat
 
 
 def test_a_search_loads_neither_alembic_nor_the_servers(process: Run, cli_home: Path) -> None:
-    """A command on a store that is up to date does not pay for migrations or for MCP."""
+    """A command on a store that is up to date does not pay for migrations, for MCP, or for what it does not use."""
     process("stats")
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "memory_butler.adapters.cli", "search", "anything"],
@@ -107,6 +107,7 @@ def test_a_search_loads_neither_alembic_nor_the_servers(process: Run, cli_home: 
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "onnxruntime" in loaded
     assert not loaded & {"alembic", "sqlalchemy", "fastmcp", "mcp", "fastapi", "uvicorn"}
+    assert not loaded & {"memory_butler.policy.distilling.episode", "memory_butler.ai.cross_encoder"}
 
 
 def test_a_fact_is_stored_found_superseded_and_shown(cli: Run, ask: Callable[..., Any]) -> None:

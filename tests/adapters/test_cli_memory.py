@@ -1,6 +1,5 @@
 """The commands that correct, keep, withdraw and bring back, as a person sees them."""
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,18 +10,6 @@ from typer.testing import Result
 from memory_butler.errors import Conflict, InvalidInput, NotFound
 
 Command = Callable[..., Result]
-
-
-@pytest.fixture
-def ask(command: Command) -> Callable[..., Any]:
-    """Run a command with --json and return what it printed."""
-
-    def run(*arguments: str) -> Any:
-        done = command(*arguments, "--json")
-        assert done.exit_code == 0, done.exception or done.output
-        return json.loads(done.stdout)
-
-    return run
 
 
 def said(done: Result) -> str:

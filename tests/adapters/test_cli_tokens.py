@@ -49,11 +49,13 @@ async def test_what_is_left_out_is_as_configured(terminal: Run, butler: Butler) 
 
 
 async def test_a_revoked_token_is_worthless(terminal: Run, butler: Butler) -> None:
-    """It says within which time servers notice, is listed as revoked, and is refused."""
+    """It says within which time servers notice, is listed as revoked, its id in one piece, and is refused."""
     made = json.loads((await terminal(butler)("token", "create", "--json")).output)
+    await tokens.recognise(butler, made["token"])
     ran = await terminal(butler)("token", "revoke", made["id"])
     assert ran.exit_code == 0 and "within 15 seconds" in " ".join(ran.output.split())
-    assert "revoked 2026-03-01" in " ".join((await terminal(butler)("token", "list")).output.split())
+    listed = (await terminal(butler)("token", "list")).output
+    assert "revoked 2026-03-01" in " ".join(listed.split()) and f"{made['id']} " in listed
     with pytest.raises(PermissionDenied):
         await tokens.recognise(butler, made["token"])
 

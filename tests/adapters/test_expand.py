@@ -1,7 +1,6 @@
 """Neighbours of results through the doors: MCP for agents, the command line for people."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from memory_butler.errors import InvalidInput
 from memory_butler.models import NewEpisode, NewFact
 from memory_butler.operations import remember
 
-from .conftest import Call
+from .conftest import Call, lines
 
 Command = Callable[..., Result]
 
@@ -91,25 +90,6 @@ async def test_bad_numbers_and_the_past_are_refused(call: Call, given: dict[str,
 
 
 # --- the command line -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ask(command: Command) -> Callable[..., Any]:
-    """Run a command with --json and return what it printed."""
-
-    def run(*arguments: str) -> Any:
-        done = command(*arguments, "--json")
-        assert done.exit_code == 0, done.exception or done.output
-        return json.loads(done.stdout)
-
-    return run
-
-
-def lines(done: Result) -> list[str]:
-    assert done.exit_code == 0, done.exception or done.output
-    found = [line.rstrip() for line in done.stdout.splitlines()]
-    assert all(len(line) <= 80 for line in found)
-    return found
 
 
 async def test_the_terminal_shows_neighbours_indented_under_their_result(butler: Butler, command: Command) -> None:

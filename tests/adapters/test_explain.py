@@ -16,7 +16,7 @@ from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import NewEpisode, NewFact, NewRule, Principal, Role
 from memory_butler.operations import remember
 
-from .conftest import FACT, Call, caller_of
+from .conftest import FACT, Call, caller_of, lines
 
 Command = Callable[..., Result]
 STEPS = {"second_look", "gate", "scoring", "variety"}
@@ -106,13 +106,6 @@ async def test_an_agent_does_not_hear_of_what_it_may_not_see(butler: Butler, cal
 
 
 # --- the command line -----------------------------------------------------------------------------
-
-
-def lines(done: Result) -> list[str]:
-    assert done.exit_code == 0, done.exception or done.output
-    found = [line.rstrip() for line in done.stdout.splitlines()]
-    assert all(len(line) <= 80 for line in found)
-    return found
 
 
 async def test_the_terminal_tells_the_way(butler: Butler, command: Command) -> None:

@@ -14,6 +14,7 @@ from memory_butler.adapters.identity import Identities, shown_principal
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.errors import OverloadRejected, PermissionDenied
+from memory_butler.models import Principal
 from memory_butler.operations import tokens
 
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -111,7 +112,7 @@ async def test_a_revoked_token_stops(service: Service, tenant: str) -> None:
     token = await service.token(tenant)
     async with service.web(token) as web:
         assert (await _ask(web)).status_code == 200
-        (listed,) = await tokens.listed(service.butler, tenant, service.butler.local_operator())
+        (listed,) = (await tokens.listed(service.butler, tenant, service.butler.local_operator())).items
         assert listed.last_used_at is not None
         await tokens.revoke(service.butler, tenant, listed.id, service.butler.local_operator())
         async with asyncio.timeout(10):
@@ -126,7 +127,7 @@ async def test_the_servers_memory_of_tokens_holds_no_token(service: Service, ten
     known = Identities(LateButler.already_open(with_service(service.butler, token_cache_seconds=300)))
     first = await known.principal_of(token)
     assert token.encode() not in repr(vars(known)).encode() and first.tenant == tenant
-    (listed,) = await tokens.listed(service.butler, tenant, service.butler.local_operator())
+    (listed,) = (await tokens.listed(service.butler, tenant, service.butler.local_operator())).items
     await tokens.revoke(service.butler, tenant, listed.id, service.butler.local_operator())
     assert await known.principal_of(token) == first
     forgetful = Identities(LateButler.already_open(with_service(service.butler, token_cache_seconds=0)))
@@ -143,6 +144,33 @@ async def test_invented_tokens_do_not_take_all_of_the_database(service: Service)
     assert all(isinstance(end, OverloadRejected | PermissionDenied) for end in ends)
     with pytest.raises(PermissionDenied):
         await known.principal_of("mbt_later")
+
+
+async def test_calls_that_show_one_token_at_once_ask_once(
+    service: Service, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One look-up answers them all, also if the call that began it has given up; the next ones ask again."""
+    token, asked, go = await service.token(tenant), 0, asyncio.Event()
+    admit = tokens.admit
+
+    async def slow(butler: Butler, secret: str) -> Principal:
+        nonlocal asked
+        asked += 1
+        await go.wait()
+        return await admit(butler, secret)
+
+    monkeypatch.setattr(tokens, "admit", slow)
+    known = Identities(LateButler.already_open(with_service(service.butler, token_cache_seconds=0)))
+    calls = [asyncio.create_task(known.principal_of(token)) for _ in range(5)]
+    await asyncio.sleep(0)
+    calls[0].cancel()
+    go.set()
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(ends[0], asyncio.CancelledError)
+    assert [end.tenant for end in ends[1:] if isinstance(end, Principal)] == [tenant] * 4
+    assert asked == 1
+    await known.principal_of(token)
+    assert asked == 2 and not known._asked
 
 
 async def test_health_is_open_and_says_nothing_of_anybody(service: Service, tenant: str) -> None:

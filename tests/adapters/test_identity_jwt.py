@@ -177,6 +177,17 @@ async def test_a_token_that_just_fits_is_good(recogniser: JwtIdentity, over: dic
     assert await recogniser(signed(**over))
 
 
+async def test_leeway_and_how_long_keys_are_used_can_be_set(provider: Provider, ticking: Ticking) -> None:
+    """Without leeway a token ends on time; keys are asked for again when the minutes are over, not before."""
+    strict = recogniser_of(provider.url, ticking, leeway_seconds=0, key_set_minutes=30)
+    with pytest.raises(PermissionDenied, match="has expired"):
+        await strict(signed(exp=NOW - 2))
+    for minutes, asked in ((29, 1), (31, 2)):
+        ticking.seconds = minutes * 60
+        assert await strict(signed())
+        assert provider.asked == asked
+
+
 @pytest.mark.parametrize(("role", "butler"), [("admin", "main"), ("operator", "main")])
 async def test_who_governs_needs_no_butler(recogniser: JwtIdentity, role: str, butler: str) -> None:
     """A person who looks after a tenant is no butler; one without a role is a reader, and needs one."""

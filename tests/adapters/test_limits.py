@@ -13,11 +13,24 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.service import Service, serving
 
-from memory_butler.adapters.limits import ACTIVITY_PATH, REMEMBERED, Gate, Limited, Rates
+from memory_butler.adapters import limits as limits_module
+from memory_butler.adapters import metrics
+from memory_butler.adapters.limits import (
+    ACTIVITY_PATH,
+    REMEMBERED,
+    Doorkeeper,
+    Gate,
+    Gates,
+    Limited,
+    Rates,
+    usual_concurrency,
+)
 from memory_butler.adapters.problems import Busy
 from memory_butler.butler import Butler
+from memory_butler.jobs.courtesy import Calls
 from memory_butler.models import Principal
 from memory_butler.settings import Limits
 
@@ -31,8 +44,16 @@ class Shop:
         self.go = asyncio.Event()
         self._changed = asyncio.Condition()
         anything = Route("/{path:path}", self._stay, methods=["GET", "POST"])
-        more = {"limits": Limits(**limits), "deadline_seconds": 60, "mcp_path": "/mcp"}
-        self.app = Starlette(routes=[anything], middleware=[Middleware(Limited, **more)])
+        gates = Gates(Limits(**limits), deadline_seconds=60, mcp_path="/mcp")
+        self.calls = Calls()
+        # Who is asked who they are, in between.
+        self.asked = 0
+        stack = [
+            Middleware(Doorkeeper, gates=gates),
+            Middleware(Asking, shop=self),
+            Middleware(Limited, gates=gates, calls=self.calls),
+        ]
+        self.app = Starlette(routes=[anything], middleware=stack)
 
     async def _stay(self, request: Request) -> PlainTextResponse:
         async with self._changed:
@@ -49,6 +70,17 @@ class Shop:
         """Wait until so many are inside."""
         async with asyncio.timeout(60), self._changed:
             await self._changed.wait_for(lambda: self.inside == number)
+
+
+class Asking:
+    """Stands where authentication does, and counts."""
+
+    def __init__(self, app: ASGIApp, shop: Shop) -> None:
+        self._app, self._shop = app, shop
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._shop.asked += 1
+        await self._app(scope, receive, send)
 
 
 @asynccontextmanager
@@ -75,6 +107,72 @@ async def test_so_many_work_so_many_wait_and_the_rest_is_refused() -> None:
         assert {(await call).status_code for call in first} == {200}
         assert (await web.post("/api/v1/search")).status_code == 200
     assert shop.most == 2
+
+
+async def test_a_full_server_refuses_before_it_asks_who_is_calling() -> None:
+    """Nor does it read what is sent: to be turned away costs neither a look at a token nor at a body."""
+    shop = Shop(concurrency=1, waiting=0)
+
+    async def body() -> AsyncIterator[bytes]:
+        pytest.fail("the body was read")
+        yield b""
+
+    async with opened(shop) as web:
+        first = asyncio.create_task(web.post("/api/v1/search"))
+        await shop.until(1)
+        assert shop.asked == 1
+        scope = {"type": "http", "method": "POST", "path": "/api/v1/search", "headers": []}
+        sent: list[Message] = []
+        await shop.app(scope, body().__anext__, _into(sent))  # type: ignore[arg-type]
+        assert sent[0]["status"] == 429
+        assert (await web.post("/mcp")).json()["error"]["data"]["error"] == "overload_rejected"
+        assert shop.asked == 1
+        shop.go.set()
+        assert (await first).status_code == 200
+        assert (await web.post("/api/v1/search")).status_code == 200
+        assert shop.asked == 2
+
+
+def _into(sent: list[Message]) -> Send:
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    return send
+
+
+async def test_calls_are_counted_while_they_are_worked_on_or_wait_and_streams_are_not() -> None:
+    """What upkeep gives way to: five calls of which three wait, and no reader of a stream, however it ends."""
+    shop = Shop(concurrency=2, waiting=3)
+    async with opened(shop) as web:
+        calls = [asyncio.create_task(web.post("/api/v1/search")) for _ in range(5)]
+        held = [*calls, asyncio.create_task(web.get(ACTIVITY_PATH))]
+        await shop.until(3)
+        assert shop.calls.in_hand == 5
+        assert (await web.post("/api/v1/search")).status_code == 429
+        assert shop.calls.in_hand == 5
+        calls[4].cancel()
+        await asyncio.wait({calls[4]})
+        assert shop.calls.in_hand == 4
+        shop.go.set()
+        await asyncio.gather(*held, return_exceptions=True)
+    assert shop.calls.in_hand == 0
+
+
+@pytest.mark.parametrize(("cores", "places"), [(None, 16), (1, 16), (2, 16), (4, 32), (16, 128)])
+def test_places_follow_the_cores_unless_they_are_set(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, places: int
+) -> None:
+    """Eight for each core, and sixteen on the smallest machine or where nobody knows."""
+    monkeypatch.setattr(limits_module.os, "cpu_count", lambda: cores)
+    assert usual_concurrency() == places
+    assert _places(Limits()) == places
+    assert _places(Limits(concurrency=3)) == 3
+
+
+def _places(limits: Limits) -> int:
+    gate = Gates(limits, deadline_seconds=1, mcp_path="/mcp").of({"type": "http", "method": "POST", "path": "/mcp"})
+    assert gate
+    return gate._free
 
 
 async def test_health_is_always_answered_and_streams_have_places_of_their_own() -> None:
@@ -168,12 +266,14 @@ async def narrow(shared_butler: Butler) -> AsyncIterator[Service]:
 
 
 async def test_over_the_rate_both_doors_refuse(narrow: Service, tenant: str) -> None:
-    """REST with a problem, MCP with an error that its client hands on; another token is not touched by it."""
+    """REST with a problem, MCP with an error that its client hands on; it is counted, and touches no other token."""
     busy, quiet = await narrow.token(tenant), await narrow.token(tenant)
+    counted = metrics.REGISTRY.get_sample_value("memory_butler_refused_total") or 0
     async with narrow.web(busy) as web:
         first, second = [await web.post("/api/v1/stats") for _ in range(2)]
     assert first.status_code == 200
     assert (second.status_code, second.json()["error"]) == (429, "overload_rejected")
+    assert (metrics.REGISTRY.get_sample_value("memory_butler_refused_total") or 0) == counted + 1
     assert 1 < int(second.headers["retry-after"]) <= 200
     with pytest.raises(MCPError, match="calls a second") as refused:
         async with narrow.mcp(busy):

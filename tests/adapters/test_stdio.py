@@ -71,10 +71,10 @@ class Agent:
 
 
 @asynccontextmanager
-async def agent(home: Path, tenant: str) -> AsyncIterator[Agent]:
+async def agent(home: Path, tenant: str, **more: str) -> AsyncIterator[Agent]:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *CLI, env=_env(home, tenant), stdin=pipe, stdout=pipe, stderr=pipe, limit=2**22
+        *CLI, env=_env(home, tenant) | more, stdin=pipe, stdout=pipe, stderr=pipe, limit=2**22
     )
     try:
         yield Agent(process)
@@ -89,41 +89,36 @@ def tenant() -> str:
     return f"t{uuid.uuid4().hex[:16]}"
 
 
-@pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT], ids=str)
+# A start takes seconds, so each of these tests ends its servers in another way: input's end, SIGTERM, SIGINT.
+
+
 async def test_only_protocol_is_on_stdout_and_the_end_is_clean(
-    home: Path, tenant: str, server: EmbeddedPostgres, how: str | signal.Signals
+    home: Path, tenant: str, server: EmbeddedPostgres
 ) -> None:
-    """Every line is an answer, errors included; input's end or a signal ends it with 0, and the database stays."""
+    """Every line is an answer, errors included; lines that are no protocol are passed over, and the next request is
+    answered. The end of its input ends it with 0, and the database stays."""
     async with agent(home, tenant) as one:
         assert (await one.greet())["instructions"] == INSTRUCTIONS
         assert len((await one.ask("tools/list"))["tools"]) == len(PARAMETERS)
         assert (await one.call("memory_store_rule", content="Say little."))["outcome"] == "created"
         assert (await one.call("memory_store_rule"))["error"] == "validation_error"
         assert (await one.call("memory_get", type="rule", id="zzzz"))["error"] == "not_found"
-        if isinstance(how, signal.Signals):
-            one.process.send_signal(how)
-        else:
-            one.input.close()
-        assert await one.end() == (0, b"", b"")
-    assert server.is_running()
-
-
-async def test_noise_on_stdin_does_not_end_the_server(home: Path, tenant: str) -> None:
-    """Lines that are no protocol are passed over, and the next request is answered."""
-    async with agent(home, tenant) as one:
-        await one.greet()
         one.input.write(b"this is not JSON\n\xff\xfe\n{}\n")
         await one.tell("tools/list", id="after")
         async with asyncio.timeout(PATIENCE_SECONDS):
             while (reply := json.loads(await one.output.readline())).get("id") != "after":
                 assert "error" in reply
         assert len(reply["result"]["tools"]) == len(PARAMETERS)
+        one.input.close()
+        assert await one.end() == (0, b"", b"")
+    assert server.is_running()
 
 
 async def test_two_servers_share_one_store_and_one_survives_the_other(
     home: Path, tenant: str, server: EmbeddedPostgres
 ) -> None:
-    """What one stores the other finds, and a kill in the middle of one's work does not harm the other."""
+    """What one stores the other finds, and a kill in the middle of one's work does not harm the other, which a polite
+    signal ends with 0."""
     async with agent(home, tenant) as doomed, agent(home, tenant) as other:
         await asyncio.gather(doomed.greet(), other.greet())
         first, second = await asyncio.gather(
@@ -140,6 +135,8 @@ async def test_two_servers_share_one_store_and_one_survives_the_other(
         found = await other.call("memory_search", query="water the plants", mode="keyword")
         assert first["ref"] in [result["ref"] for result in found["results"]]
         assert (await other.call("memory_store_rule", content="Carry on."))["outcome"] == "created"
+        other.process.send_signal(signal.SIGTERM)
+        assert await other.end() == (0, b"", b"")
     assert server.is_running()
 
 
@@ -154,13 +151,16 @@ async def test_a_ready_made_client_works_over_stdio(home: Path, tenant: str) -> 
 
 
 async def test_a_store_that_cannot_be_opened_leaves_the_server_standing(tmp_path: Path, tenant: str) -> None:
-    """With no database to be had, the tools are there and say that memory is unavailable and what to do."""
+    """With no database to be had, the tools are there and say that memory is unavailable and what to do; Ctrl-C ends
+    it with 0 all the same."""
     more = {"MEMORY_BUTLER_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "MEMORY_BUTLER_DEADLINE_SECONDS": "5"}
-    env = {**_env(tmp_path, tenant), **more}
-    async with Client(StdioTransport(CLI[0], CLI[1:], env=env, keep_alive=False)) as client:
-        assert len(await client.list_tools()) == len(PARAMETERS)
+    async with agent(tmp_path, tenant, **more) as one:
+        await one.greet()
+        assert len((await one.ask("tools/list"))["tools"]) == len(PARAMETERS)
         for _ in range(2):
-            reply = await caller_of(client)("memory_search", query="anything")
-            assert (reply.error, reply.body["retryable"]) == ("target_unavailable", True)
-            assert reply.body["recovery"]
+            reply = await one.call("memory_search", query="anything")
+            assert (reply["error"], reply["retryable"]) == ("target_unavailable", True)
+            assert reply["recovery"]
+        one.process.send_signal(signal.SIGINT)
+        assert await one.end() == (0, b"", b"")
     assert (tmp_path / "logs" / "memory-butler.log").stat().st_mode & 0o077 == 0

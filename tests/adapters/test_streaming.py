@@ -16,15 +16,16 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-import uvicorn
+from tests.service import on_loopback
 
 from memory_butler.adapters import streaming
-from memory_butler.adapters.http import Server, build_app
+from memory_butler.adapters.http import Server, listening
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler, system_clock
 from memory_butler.models import Caller, NewEpisode, NewFact, NewToken, Principal, Role, Token
 from memory_butler.operations import activity, ingest, remember, tokens
 from memory_butler.operations.ingest import Arrival
+from memory_butler.settings import load_settings
 from memory_butler.store.listening import APPLICATION
 
 PATH = "/api/v1/activity/stream"
@@ -71,21 +72,14 @@ async def running(butler: Butler, **service: Any) -> AsyncIterator[Running]:
     settings = butler.settings.model_copy(update={"service": butler.settings.service.model_copy(update=given)})
     clock = AheadClock()
     own = replace(butler, settings=settings, clock=clock)
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = listening(load_settings(host="127.0.0.1", port=0))
     # What waits in the system's own buffers is little, so that a reader that does not read is noticed.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    config = uvicorn.Config(
-        build_app(LateButler.already_open(own)), log_config=None, lifespan="on", timeout_graceful_shutdown=1
-    )
-    server = Server(config)
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with httpx.AsyncClient(base_url=url, timeout=30, verify=False) as web:
-            yield Running(url, own, server, web, clock)
-    finally:
-        server.should_exit = True
-        await task
+    async with (
+        on_loopback(LateButler.already_open(own), listener) as door,
+        httpx.AsyncClient(base_url=door.url, timeout=30, verify=False) as web,
+    ):
+        yield Running(door.url, own, door.server, web, clock)
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.ai import tiny_classifier as tiny
+from tests.ai.stand_in_hub import Hub
 
 from memory_butler.ai import hub as hub_module
 from memory_butler.ai.cross_encoder import FILES, CrossEncoder, CrossEncoderSource
@@ -20,15 +19,13 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REPO = "someone/tiny-reranker"
 
 
-class Hub(ThreadingHTTPServer):
-    """A stand-in for the hub: it lists the files of one repository at one commit, and serves them."""
+class Repository(Hub):
+    """It also lists the files of one repository at one commit, and serves those of that commit alone."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
-        super().__init__(("127.0.0.1", 0), HubHandler)
-        self.files, self.served = files, dict(files)
+        super().__init__(files)
+        self.served = dict(files)
         self.listing: Any = {"sha": COMMIT, "siblings": [self.entry(name) for name in files]}
-        self.asked: list[str] = []
-        self.missing_bytes = 0
 
     def entry(self, name: str) -> dict[str, Any]:
         content = self.files[name]
@@ -38,49 +35,25 @@ class Hub(ThreadingHTTPServer):
             entry["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
         return entry
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class HubHandler(BaseHTTPRequestHandler):
-    server: Hub
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        content: bytes | None = None
-        if self.path.startswith(f"/api/models/{REPO}/revision/"):
-            content = json.dumps(self.server.listing).encode()
-        elif self.path.startswith(f"/{REPO}/resolve/{COMMIT}/"):
-            content = self.server.served.get(self.path.rpartition("/")[2])
-        if content is None:
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content) + self.server.missing_bytes))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        return None
+    def content_at(self, path: str) -> bytes | None:
+        if path.startswith(f"/api/models/{REPO}/revision/"):
+            return json.dumps(self.listing).encode()
+        return self.served.get(path.rpartition("/")[2]) if path.startswith(f"/{REPO}/resolve/{COMMIT}/") else None
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
+def hub(tmp_path: Path) -> Iterator[Repository]:
     folder = tiny.write(tmp_path / "published")
-    with Hub({name: (folder / name).read_bytes() for name in FILES} | {"README.md": b"hello"}) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    files = {name: (folder / name).read_bytes() for name in FILES} | {"README.md": b"hello"}
+    with Repository(files).running() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
-def source(hub: Hub, repo: str = REPO) -> CrossEncoderSource:
+def source(hub: Repository, repo: str = REPO) -> CrossEncoderSource:
     return CrossEncoderSource(repo=repo, hub_url=hub.url)
 
 
-async def test_a_repository_is_fetched_once_and_works_offline_afterwards(hub: Hub, tmp_path: Path) -> None:
+async def test_a_repository_is_fetched_once_and_works_offline_afterwards(hub: Repository, tmp_path: Path) -> None:
     """Only the three files are fetched, all of one commit; the next start asks nobody, and scores are the folder's."""
     cache = tmp_path / "cache"
     found = source(hub).locate(cache)
@@ -98,26 +71,26 @@ async def test_a_repository_is_fetched_once_and_works_offline_afterwards(hub: Hu
     assert len(hub.asked) == 1 + len(FILES)
 
 
-def test_revisions_are_kept_apart(hub: Hub, tmp_path: Path) -> None:
+def test_revisions_are_kept_apart(hub: Repository, tmp_path: Path) -> None:
     main, other = source(hub).locate(tmp_path), source(hub, f"{REPO}@refs/pr/1").locate(tmp_path)
     assert main != other
     assert f"/api/models/{REPO}/revision/refs%2Fpr%2F1?blobs=true" in hub.asked
 
 
-def test_a_folder_comes_before_the_hub(hub: Hub, tmp_path: Path) -> None:
+def test_a_folder_comes_before_the_hub(hub: Repository, tmp_path: Path) -> None:
     both = CrossEncoderSource(tmp_path / "published", REPO, hub.url)
     assert both.locate(tmp_path / "cache") == tmp_path / "published"
     assert hub.asked == []
 
 
-def test_an_incomplete_folder_is_fetched_again(hub: Hub, tmp_path: Path) -> None:
+def test_an_incomplete_folder_is_fetched_again(hub: Repository, tmp_path: Path) -> None:
     found = source(hub).locate(tmp_path / "cache")
     (found / "tokenizer.json").unlink()
     assert (source(hub).locate(tmp_path / "cache") / "tokenizer.json").is_file()
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_not_what_was_listed_is_refused(hub: Hub, tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_not_what_was_listed_is_refused(hub: Repository, tmp_path: Path, name: str) -> None:
     """Large files are proven by their sha256, small ones by git's digest; nothing of the model is kept."""
     hub.served[name] = b"x" + hub.files[name][1:]
     with pytest.raises(IntegrityViolation, match=name):
@@ -125,7 +98,7 @@ def test_a_file_that_is_not_what_was_listed_is_refused(hub: Hub, tmp_path: Path,
     assert list((tmp_path / "cache").glob("*/*")) == []
 
 
-def test_a_download_that_breaks_off_leaves_nothing(hub: Hub, tmp_path: Path) -> None:
+def test_a_download_that_breaks_off_leaves_nothing(hub: Repository, tmp_path: Path) -> None:
     hub.missing_bytes = 5
     hub.listing["siblings"] = [entry | {"size": entry["size"] + 5} for entry in hub.listing["siblings"]]
     with pytest.raises(TargetUnavailable, match="could not be fetched"):
@@ -143,14 +116,16 @@ def test_a_download_that_breaks_off_leaves_nothing(hub: Hub, tmp_path: Path) -> 
     ],
 )
 def test_an_answer_that_cannot_be_used_is_explained(
-    hub: Hub, tmp_path: Path, listing: Any, kind: type[MemoryButlerError], said: str
+    hub: Repository, tmp_path: Path, listing: Any, kind: type[MemoryButlerError], said: str
 ) -> None:
     hub.listing = listing
     with pytest.raises(kind, match=said):
         source(hub).locate(tmp_path / "cache")
 
 
-def test_a_model_that_is_too_large_is_not_even_begun(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_too_large_is_not_even_begun(
+    hub: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hub_module, "MAX_REPOSITORY_BYTES", 1000)
     with pytest.raises(InvalidInput, match="too large"):
         source(hub).locate(tmp_path / "cache")
@@ -158,7 +133,7 @@ def test_a_model_that_is_too_large_is_not_even_begun(hub: Hub, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("repo", ["someone/else", f"{REPO}-2"])
-def test_a_repository_that_is_not_there_is_unavailable(hub: Hub, tmp_path: Path, repo: str) -> None:
+def test_a_repository_that_is_not_there_is_unavailable(hub: Repository, tmp_path: Path, repo: str) -> None:
     with pytest.raises(TargetUnavailable, match="404") as caught:
         source(hub, repo).locate(tmp_path / "cache")
     assert "folder" in caught.value.recovery

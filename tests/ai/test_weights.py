@@ -2,50 +2,17 @@
 
 import hashlib
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.ai.stand_in_hub import Hub
 
 from memory_butler.ai import weights
 from memory_butler.ai.weights import MODEL_FILE, MODEL_FILES, TOKENIZER_FILE, ModelFile, resolve_weights
 from memory_butler.errors import IntegrityViolation, TargetUnavailable
 
 CONTENT = {"tokenizer.json": b"{}", "model.safetensors": b"weights" * 1000}
-
-
-class Hub(ThreadingHTTPServer):
-    """A stand-in for the hub: what it serves, and what it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), HubHandler)
-        self.files = dict(CONTENT)
-        self.asked: list[str] = []
-        self.missing_bytes = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class HubHandler(BaseHTTPRequestHandler):
-    server: Hub
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        content = self.server.files.get(self.path.rpartition("/")[2])
-        if content is None:
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content) + self.server.missing_bytes))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        return None
 
 
 @pytest.fixture
@@ -58,12 +25,8 @@ def small_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    with Hub() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with Hub(CONTENT).running() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def fill(folder: Path, **changed: bytes) -> Path:

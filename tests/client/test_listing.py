@@ -75,7 +75,7 @@ async def test_work_in_the_background(memory: MemoryClient, butler: Butler) -> N
     """Jobs, runs, what was given up and tokens are listed; what is not there is not found."""
     assert [run async for run in memory.runs(state="waiting")] == []
     assert [episode async for episode in memory.dead_letters(butler="main")] == []
-    assert await memory.tokens() == []
+    assert [token async for token in memory.tokens()] == []
     with pytest.raises(NotFound):
         await memory.run("0198f3c2-7a10-7c3e-8f4b-2d9f5a6b7c8d")
     episode = await memory.store_episode(NewEpisode(content="Anna came by.", butler="main"))

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+from tests.service import on_loopback
 
 from memory_butler import NewEpisode, NewFact, Question, Role
 from memory_butler.adapters.opening import LateButler
@@ -13,16 +14,14 @@ from memory_butler.errors import PermissionDenied
 from memory_butler.models import NewToken
 from memory_butler.operations import tokens
 
-from .conftest import serving
-
 
 @pytest.fixture
 async def guarded(butler: Butler) -> AsyncIterator[str]:
     """A server with authentication, on the test's store."""
     service = butler.settings.service.model_copy(update={"auth": "required"})
     settings = butler.settings.model_copy(update={"service": service})
-    async with serving(LateButler.already_open(replace(butler, settings=settings))) as url:
-        yield url
+    async with on_loopback(LateButler.already_open(replace(butler, settings=settings))) as door:
+        yield door.url
 
 
 async def token(butler: Butler, tenant: str, role: Role = Role.AGENT, name: str = "health") -> str:

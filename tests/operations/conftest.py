@@ -8,12 +8,26 @@ import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from memory_butler.butler import Butler
+from memory_butler.models import NewEpisode, NewFact, NewRule, Stored
+from memory_butler.operations import remember
+
 TABLES = ("episodes", "facts", "rules", "memory_links", "memory_events", "rule_applications", "texts", "passages",
           "postings", "idempotency_keys", "butlers", "aliases", "consolidation_runs", "consolidation_episodes",
           "consolidation_items", "distilled_keys", "recent_questions")  # fmt: skip
 
 Row = dict[str, Any]
 Rows = Callable[[str], list[Row]]
+KINDS = ["fact", "rule", "episode"]
+
+
+async def store_tea(butler: Butler, kind: str, **given: Any) -> Stored:
+    """A memory of this kind that a search for green tea finds."""
+    if kind == "fact":
+        return await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green tea", **given))
+    if kind == "rule":
+        return await remember.rule(butler, NewRule(content="offer green tea", **given))
+    return await remember.episode(butler, NewEpisode(content="green tea was served", butler="main"))
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput
-from memory_butler.models import Lineage, NewEpisode, NewFact, Reach, Stored
-from memory_butler.operations import forget, forget_about, look, remember
+from memory_butler.models import Caller, Lineage, NewEpisode, NewFact, Question, Reach, Stored
+from memory_butler.operations import activity, explain, forget, forget_about, look, remember
 from memory_butler.operations.once import fingerprint
 from memory_butler.operations.replay import replay
 from memory_butler.operations.undo import undo
@@ -267,3 +267,58 @@ async def test_a_word_like_any_other_is_nobodys_name(butler: Butler, rows: Rows,
     with pytest.raises(InvalidInput, match="cannot be somebody's name"):
         await fact(butler, "Bo", "Bobo", alias)
     assert rows("aliases") == rows("facts") == []
+
+
+# --- whose names they are -------------------------------------------------------------------------
+
+ANNA = NewFact(subject="Anna", predicate="drink", content="Anna drinks green tea.")
+PRIVATE = NewFact(
+    subject="Anna", predicate="illness", content="Anna has diabetes.", scope="nurse", aliases=("Sugarplum",)
+)
+ASKED = Question(query="What does Sugarplum drink?")
+
+
+async def test_a_name_is_known_where_the_fact_is_that_it_came_with(
+    butler: Butler, agent: Callable[..., Caller]
+) -> None:
+    """A name that a butler gave with a fact of its own scope is understood and shown to it and to who governs; to other
+    butlers it is a word like any other, in a look, a question, an explanation and before forgetting."""
+    tea = await remember.fact(butler, ANNA, agent("chef"))
+    await remember.fact(butler, PRIVATE, agent("nurse"))
+    for caller, knows in ((agent("nurse"), True), (butler.local_caller(), True), (agent("chef"), False)):
+        seen = await look.look(butler, "fact", tea.ref, caller, bump=False)
+        assert (seen.aliases == ("Sugarplum",)) is knows
+        names = (await forget_about.forget_about(butler, subject="Anna", caller=caller)).names
+        assert ("sugarplum" in names) is knows
+    chef, nurse = [await explain.explain(butler, ASKED, f"fact:{tea.ref}", agent(name)) for name in ("chef", "nurse")]
+    assert (bool(nurse.matched_names), bool(chef.matched_names)) == (True, False)
+
+
+async def test_forgetting_leaves_names_alone_that_the_caller_does_not_know(
+    butler: Butler, agent: Callable[..., Caller]
+) -> None:
+    """What an agent forgets about somebody is what it reaches: another butler's own name for them stays in use."""
+    await remember.fact(butler, ANNA, agent("chef"))
+    kept = await remember.fact(butler, PRIVATE, agent("nurse"))
+    for wanted in ({"subject": "Anna"}, {"text": "Sugarplum"}):
+        done = await forget_about.forget_about(butler, **wanted, caller=agent("chef"), dry_run=False)
+        assert done.aliases == ()
+    assert (await look.look(butler, "fact", kept.ref, agent("nurse"), bump=False)).aliases == ("Sugarplum",)
+
+
+async def test_a_private_name_that_is_given_to_all_is_known_to_all(
+    butler: Butler, agent: Callable[..., Caller]
+) -> None:
+    """The same name given again with a global fact becomes everybody's, once; and replay rebuilds what there is."""
+    await remember.fact(butler, PRIVATE, agent("nurse"))
+    tea = await remember.fact(butler, replace(ANNA, aliases=("Sugarplum",)), agent("chef"))
+    await remember.fact(butler, replace(ANNA, aliases=("Sugarplum",)), agent("chef"))
+    seen = await look.look(butler, "fact", tea.ref, agent("coder"), bump=False)
+    assert seen.aliases == ("Sugarplum",)
+    told = (await activity.activity(butler, since="start")).items
+    assert [item.event.event_type for item in told if item.event.entity_type == "alias"] == [
+        "alias.created",
+        "alias.named",
+    ]
+    assert (await explain.explain(butler, ASKED, f"fact:{tea.ref}", agent("coder"))).matched_names
+    assert (await replay(butler)).equal

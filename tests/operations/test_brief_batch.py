@@ -39,6 +39,11 @@ async def fill(butler: Butler) -> None:
         )
 
 
+def patient(butler: Butler) -> Butler:
+    """With time enough on a busy machine: it is not the clock that is tested."""
+    return replace(butler, settings=butler.settings.model_copy(update={"deadline_seconds": 60.0}))
+
+
 def outcome(done: Briefed) -> str:
     return done.problem.error_class if done.problem else "built"
 
@@ -46,7 +51,7 @@ def outcome(done: Briefed) -> str:
 @pytest.mark.parametrize("model", ["without a model", "with the real model"])
 async def test_every_text_is_that_of_a_single_call(model: str, butler: Butler, real_butler: Butler) -> None:
     """Byte for byte, receipt included, whoever asks for it and whatever the budget; a bad one harms no other."""
-    butler = butler if model == "without a model" else real_butler
+    butler = patient(butler if model == "without a model" else real_butler)
     await fill(butler)
     wanted = [
         BriefRequest(trigger_prompt=prompt, butler=name, token_budget=budget)
@@ -108,3 +113,26 @@ async def test_a_batch_has_its_bounds(butler: Butler, count: int) -> None:
     """None at all, or more than are taken at once, is refused as a whole."""
     with pytest.raises(InvalidInput, match=r"empty|at most 100"):
         await brief_batch.brief_batch(butler, [BriefRequest(trigger_prompt="tea", butler="main")] * count)
+
+
+async def test_a_fault_leaves_nothing_at_work(butler: Butler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is raised as it is, and all that was under way beside it has ended; what waited for its turn never comes."""
+    begun, ended = list[str](), list[str]()
+
+    async def faulty(butler: Butler, request: BriefRequest, caller: Caller) -> Briefing:
+        begun.append(request.trigger_prompt)
+        if len(begun) == brief_batch.AT_ONCE:
+            raise ZeroDivisionError
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(request.trigger_prompt)
+        raise AssertionError
+
+    monkeypatch.setattr(brief_batch, "brief", faulty)
+    wanted = [BriefRequest(trigger_prompt=str(number), butler="main") for number in range(20)]
+    with pytest.raises(ZeroDivisionError):
+        await brief_batch.brief_batch(butler, wanted)
+    broken = begun.pop(brief_batch.AT_ONCE - 1)
+    assert broken not in ended and sorted(ended) == sorted(begun)
+    assert len(begun) < len(wanted) // 2

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ from tests.operations.distillers import (
 )
 
 from memory_butler.butler import Butler
-from memory_butler.models import Batch, Caller, NewFact, NewRule, Outcome, Principal, Role
+from memory_butler.models import Batch, Caller, Lineage, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
 from memory_butler.operations import (
+    activity,
     consolidate,
     dead_letters,
     forget,
@@ -71,6 +73,18 @@ async def test_episodes_become_facts_and_rules_with_their_evidence(butler: Butle
     for ref in (home, tests):
         assert (await episode(butler, ref)).consolidation_status == "consolidated"
     assert await consolidate.run_once(with_distiller(butler, told), shard) is None
+
+
+async def test_what_is_made_belongs_to_the_request_of_its_evidence(butler: Butler, shard: Caller) -> None:
+    """Nobody asked for the run, but somebody told the episode: row and event carry that request."""
+    teller = replace(butler.local_caller(), lineage=Lineage(request_id="request-7"))
+    ref = (await remember.episode(butler, NewEpisode(content="I live in Lisbon.", butler="main"), teller)).ref
+    told = Scripted(proposal(facts=[cites(ref, subject="user", predicate="lives_in", content="Lisbon")]))
+    [done] = await consolidate.consolidate(with_distiller(butler, told), shard)
+    fact = await look.look(butler, "fact", str(done.lines[0].memory).partition(":")[2])
+    assert fact.memory.request_id == "request-7"
+    [made] = [one for one in (await activity.activity(butler, teller)).items if one.event.event_type == "fact.created"]
+    assert made.lineage.request_id == "request-7"
 
 
 async def test_the_good_items_of_a_bad_proposal_apply(butler: Butler, shard: Caller) -> None:

@@ -4,29 +4,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.operations.conftest import KINDS, store_tea
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, NotFound
-from memory_butler.models import BriefRequest, Caller, NewEpisode, NewFact, NewRule, Question, Stored
+from memory_butler.models import BriefRequest, Caller, NewFact, Question
 from memory_butler.operations import forget, look, recall, remember
 from memory_butler.operations.brief import brief
 
 Rows = Callable[[str], list[dict[str, Any]]]
-KINDS = ["fact", "rule", "episode"]
-
-
-async def store(butler: Butler, kind: str, **given: Any) -> Stored:
-    if kind == "fact":
-        return await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green tea", **given))
-    if kind == "rule":
-        return await remember.rule(butler, NewRule(content="offer green tea", **given))
-    return await remember.episode(butler, NewEpisode(content="green tea was served", butler="main"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_forgotten_memory_is_out_of_every_read(butler: Butler, kind: str, rows: Rows) -> None:
     """Search, recall and briefing are without it at once; by name it is shown as retracted, whole."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     assert (await forget.forget(butler, kind, done.ref)).outcome == "retracted"
     question = Question(query="green tea", min_confidence=0.0)
     assert (await recall.search(butler, question)).results == ()
@@ -41,7 +33,7 @@ async def test_a_forgotten_memory_is_out_of_every_read(butler: Butler, kind: str
 @pytest.mark.parametrize("kind", KINDS)
 async def test_forgetting_is_on_the_record(butler: Butler, kind: str, rows: Rows, agent: Callable[..., Caller]) -> None:
     """One event with who, when and the state after; the reason is kept apart, by hash."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     await forget.forget(butler, kind, done.ref, agent("main", request_id="r1"), reason="It was a joke.")
     event = max(rows("memory_events"), key=lambda event: event["seq"])
     assert (event["event_type"], event["actor"], event["request_id"]) == (f"{kind}.retracted", "main", "r1")
@@ -53,7 +45,7 @@ async def test_forgetting_is_on_the_record(butler: Butler, kind: str, rows: Rows
 @pytest.mark.parametrize("kind", KINDS)
 async def test_forgetting_twice_is_harmless(butler: Butler, kind: str, rows: Rows) -> None:
     """The second time says so and writes nothing."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     await forget.forget(butler, kind, done.ref)
     events = len(rows("memory_events"))
     assert (await forget.forget(butler, kind, str(done.id))).outcome == "already_retracted"
@@ -62,7 +54,7 @@ async def test_forgetting_twice_is_harmless(butler: Butler, kind: str, rows: Row
 
 async def test_what_was_superseded_is_out_of_use_already(butler: Butler) -> None:
     """A superseded fact cannot be forgotten: no such transition exists."""
-    old = await store(butler, "fact")
+    old = await store_tea(butler, "fact")
     await remember.fact(butler, NewFact(subject="u", predicate="tea", content="black tea"))
     with pytest.raises(Conflict, match="superseded"):
         await forget.forget(butler, "fact", old.ref)
@@ -70,8 +62,8 @@ async def test_what_was_superseded_is_out_of_use_already(butler: Butler) -> None
 
 async def test_nobody_forgets_what_they_cannot_see(butler: Butler, agent: Callable[..., Caller], rows: Rows) -> None:
     """Another's scope, another's episode, another tenant's memory, an unknown one: not found, and left alone."""
-    fact = await store(butler, "fact", scope="finance")
-    seen = await store(butler, "episode")
+    fact = await store_tea(butler, "fact", scope="finance")
+    seen = await store_tea(butler, "episode")
     for kind, ref in (("fact", fact.ref), ("episode", seen.ref), ("rule", "zzzz")):
         with pytest.raises(NotFound):
             await forget.forget(butler, kind, ref, agent("health"))
@@ -83,7 +75,7 @@ async def test_nobody_forgets_what_they_cannot_see(butler: Butler, agent: Callab
 
 async def test_the_place_of_a_forgotten_property_is_free(butler: Butler) -> None:
     """After forgetting, the property can be stored anew without superseding anything."""
-    done = await store(butler, "fact")
+    done = await store_tea(butler, "fact")
     await forget.forget(butler, "fact", done.ref)
     again = await remember.fact(butler, NewFact(subject="u", predicate="tea", content="black tea"))
     assert (again.outcome, again.superseded_ref) == ("created", None)

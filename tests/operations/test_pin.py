@@ -6,25 +6,17 @@ from typing import Any
 
 import pytest
 from psycopg import sql
+from tests.operations.conftest import KINDS, store_tea
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput, NotFound
-from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Question, Stored
+from memory_butler.models import Caller, NewEpisode, NewFact, Question, Stored
 from memory_butler.operations import forget, look, recall, remember
 from memory_butler.operations.pin import pin, unpin
 
 Rows = Callable[[str], list[dict[str, Any]]]
 Everything = Callable[[], dict[str, list[str]]]
 Fade = Callable[[Stored], None]
-KINDS = ["fact", "rule", "episode"]
-
-
-async def store(butler: Butler, kind: str, **given: Any) -> Stored:
-    if kind == "fact":
-        return await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green tea", **given))
-    if kind == "rule":
-        return await remember.rule(butler, NewRule(content="offer green tea", **given))
-    return await remember.episode(butler, NewEpisode(content="green tea was served", butler="main"))
 
 
 @pytest.fixture
@@ -45,7 +37,7 @@ def last_event(rows: Rows) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_pin_is_set_and_taken_off(butler: Butler, kind: str, rows: Rows, agent: Callable[..., Caller]) -> None:
     """Each way the row says so, and one event with who and what after."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     for act, outcome, pinned in ((pin, "pinned", True), (unpin, "unpinned", False)):
         assert (await act(butler, kind, done.ref, agent("main", request_id="r1"))).outcome == outcome
         (row,) = rows(f"{kind}s")
@@ -58,7 +50,7 @@ async def test_a_pin_is_set_and_taken_off(butler: Butler, kind: str, rows: Rows,
 @pytest.mark.parametrize("kind", KINDS)
 async def test_twice_is_once(butler: Butler, kind: str, everything: Everything) -> None:
     """Pinning what is pinned and unpinning what is not say so and write nothing."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     before = everything()
     assert (await unpin(butler, kind, done.ref)).outcome == "already_unpinned"
     assert everything() == before
@@ -70,7 +62,7 @@ async def test_twice_is_once(butler: Butler, kind: str, everything: Everything) 
 
 async def test_a_pinned_fact_is_found_after_years_as_on_the_first_day(butler: Butler, clock: Any) -> None:
     """It keeps its confidence and never says when it will fade; its neighbour has faded out of the default search."""
-    kept = await store(butler, "fact")
+    kept = await store_tea(butler, "fact")
     left = await remember.fact(butler, NewFact(subject="u", predicate="cup", content="green cup"))
     await pin(butler, "fact", kept.ref)
     clock.move(days=365 * 3)
@@ -84,7 +76,7 @@ async def test_a_pinned_fact_is_found_after_years_as_on_the_first_day(butler: Bu
 @pytest.mark.parametrize("kind", ["fact", "rule"])
 async def test_pinning_revives_what_fades(butler: Butler, kind: str, fade: Fade, rows: Rows, clock: Any) -> None:
     """What does not decay does not fade; the confirmation is left as it was."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     fade(done)
     clock.move(days=300)
     await pin(butler, kind, done.ref)
@@ -94,7 +86,7 @@ async def test_pinning_revives_what_fades(butler: Butler, kind: str, fade: Fade,
 
 async def test_pinning_what_was_never_sure_does_not_make_it_so(butler: Butler, owner: Any, rows: Rows) -> None:
     """A fact stored with less confidence than fading takes stays fading under its pin."""
-    done = await store(butler, "fact")
+    done = await store_tea(butler, "fact")
     owner.execute("UPDATE memory.facts SET validity = 'fading', confidence = 0.1 WHERE id = %s", [done.id])
     await pin(butler, "fact", done.ref)
     assert (rows("facts")[0]["pinned"], rows("facts")[0]["validity"]) == (True, "fading")
@@ -103,7 +95,7 @@ async def test_pinning_what_was_never_sure_does_not_make_it_so(butler: Butler, o
 @pytest.mark.parametrize("kind", ["fact", "rule"])
 async def test_unpinning_renews(butler: Butler, kind: str, clock: Any, rows: Rows) -> None:
     """After years under a pin it starts to fade from now, not from when it was stored."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     await pin(butler, kind, done.ref)
     clock.move(days=1000)
     await unpin(butler, kind, done.ref)
@@ -124,7 +116,7 @@ async def test_a_pinned_episode_is_found_after_its_time(butler: Butler, clock: A
 
 async def test_an_unpinned_episode_has_its_days_anew(butler: Butler, clock: Any, rows: Rows) -> None:
     """One that outlived its week under a pin is not due for deletion the moment the pin is off."""
-    seen = await store(butler, "episode")
+    seen = await store_tea(butler, "episode")
     await pin(butler, "episode", seen.ref)
     clock.move(days=60)
     await unpin(butler, "episode", seen.ref)
@@ -135,7 +127,7 @@ async def test_an_unpinned_episode_has_its_days_anew(butler: Butler, clock: Any,
 @pytest.mark.parametrize("act", [pin, unpin])
 async def test_what_is_out_of_use_cannot_be_pinned(butler: Butler, kind: str, act: Any, everything: Everything) -> None:
     """A retracted memory refuses both ways and says what to do first."""
-    done = await store(butler, kind)
+    done = await store_tea(butler, kind)
     await forget.forget(butler, kind, done.ref)
     before = everything()
     with pytest.raises(Conflict, match=r"is retracted; only what is in use can be (un)?pinned") as problem:
@@ -149,8 +141,8 @@ async def test_bad_requests_change_nothing(
     butler: Butler, act: Any, agent: Callable[..., Caller], everything: Everything
 ) -> None:
     """Unknown, of another type, or another butler's: each its own error, and every table as before."""
-    fact = await store(butler, "fact", scope="finance")
-    seen = await store(butler, "episode")
+    fact = await store_tea(butler, "fact", scope="finance")
+    seen = await store_tea(butler, "episode")
     before = everything()
     for kind, ref, caller, error, words in [
         ("rule", "zzzz", None, NotFound, "There is no rule:zzzz"),
@@ -166,7 +158,7 @@ async def test_bad_requests_change_nothing(
 
 async def test_a_key_pins_once(butler: Butler, rows: Rows) -> None:
     """A repeat gets the first answer even after the pin is off again, and pinning and unpinning share no key."""
-    done = await store(butler, "rule")
+    done = await store_tea(butler, "rule")
     first = await pin(butler, "rule", done.ref, idempotency_key="k")
     await unpin(butler, "rule", done.ref)
     assert await pin(butler, "rule", done.ref, idempotency_key="k") == first

@@ -21,7 +21,7 @@ async def test_a_token_says_who_its_bearer_is(butler: Butler) -> None:
     token, secret = await tokens.create(butler, NewToken(tenant=tenant, butler="chef", role="reader", label="Kitchen"))
     found = await tokens.recognise(butler, secret)
     assert found == Principal(tenant, "chef", Role.READER, name="Kitchen", token_id=token.id)
-    (listed,) = await tokens.listed(butler, tenant)
+    (listed,) = (await tokens.listed(butler, tenant)).items
     assert listed == token and secret not in repr(listed)
 
 
@@ -56,7 +56,7 @@ async def test_its_last_use_is_visible(butler: Butler) -> None:
     _, secret = await tokens.create(butler, NewToken(tenant=tenant, butler="chef"))
     for seconds in (10, 50, 80):
         await tokens.admit(replace(butler, clock=lambda at=now + timedelta(seconds=seconds): at), secret)
-    (listed,) = await tokens.listed(butler, tenant)
+    (listed,) = (await tokens.listed(butler, tenant)).items
     assert listed.last_used_at == now + timedelta(seconds=80)
 
 

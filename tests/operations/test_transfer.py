@@ -21,6 +21,7 @@ from memory_butler.operations import correct, forget, judge, pin, recall, rememb
 from memory_butler.operations.export import export
 from memory_butler.operations.import_ import import_
 from memory_butler.operations.replay import replay
+from memory_butler.operations.transfer_file import written_whole
 from memory_butler.policy import transfer
 from memory_butler.policy.roles import visiting
 from memory_butler.store import transfer as store
@@ -210,7 +211,7 @@ async def test_a_file_without_history_becomes_a_log_of_what_is(
 async def test_an_operator_leaves_a_trace_in_another_tenant(
     source: Butler, other: Butler, tables: Any, tmp_path: Path, owner: Connection
 ) -> None:
-    """Both ways the look is on record there, and what came after such records is moved behind them."""
+    """Every look is on record there, also one that ends with it; what comes after such records is moved behind them."""
     file = tmp_path / "memory.jsonl"
     operator = Principal("home", "main", Role.OPERATOR)
     away = Caller(visiting(operator, source.settings.tenant))
@@ -224,6 +225,12 @@ async def test_an_operator_leaves_a_trace_in_another_tenant(
     ).fetchall()
     assert [name for _, name in seqs] == ["operator.visited", "operator.visited", "store.imported"]
     assert seqs[0][0] == 1
+    assert (await import_(other, file, there, dry_run=True)).outcome == "would be found already there"
+    assert (await import_(other, file, there)).outcome == "already there"
+    with pytest.raises(Conflict):
+        await import_(other, file, there, ids_anew=True)
+    visits = "SELECT count(*) FROM memory.memory_events WHERE tenant_id = %s AND event_type = 'operator.visited'"
+    assert owner.execute(visits, [other.settings.tenant]).fetchone() == (5,)
     assert (await replay(other)).equal
 
 
@@ -252,6 +259,13 @@ async def test_a_file_is_for_nobody_else_and_has_its_name_when_it_is_whole(
     whole = file.read_bytes()
     with pytest.raises(InvalidInput, match="there already"):
         await export(source, file)
+    with (
+        pytest.raises(InvalidInput, match="there already"),
+        written_whole(tmp_path / "late.jsonl", replace=False),
+    ):
+        (tmp_path / "late.jsonl").write_text("came in between")
+    assert (tmp_path / "late.jsonl").read_text() == "came in between"
+    (tmp_path / "late.jsonl").unlink()
     broken = replace(source, clock=lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         await export(broken, file, replace=True)

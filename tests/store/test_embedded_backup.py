@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,3 +180,32 @@ def test_only_the_embedded_store_is_backed_up(tmp_path: Path) -> None:
         backup(own, tmp_path / "x")
     with pytest.raises(InvalidInput, match="cannot be read"):
         restore(load_settings(home=tmp_path), tmp_path / "missing")
+
+
+def test_files_that_come_and_go_are_no_trouble(tmp_path: Path) -> None:
+    """A server makes files and removes them while their size is added up."""
+    (tmp_path / "kept").write_bytes(b"x" * 1000)
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.is_set():
+            for number in range(50):
+                (tmp_path / f"temporary-{number}").touch()
+            for number in range(50):
+                (tmp_path / f"temporary-{number}").unlink()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        assert {embedded_backup.size_about(tmp_path) for _ in range(300)} == {1000}
+    finally:
+        over.set()
+        worker.join()
+
+
+def test_a_full_disk_is_no_fault_of_the_store(source: Settings) -> None:
+    """Where the copy finds no room, the error is about the file; the store goes on."""
+    with open("/dev/full", "wb", buffering=0) as full, pytest.raises(InvalidInput, match="No space left"):  # noqa: PTH123
+        CopiedPostgres(source.home).back_up(full, lambda done, total: None)
+    with psycopg.connect(CopiedPostgres(source.home).dsn("memory_owner", "memory")) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)

@@ -54,6 +54,8 @@ class World:
     handles: list[str] = field(default_factory=list)
     butlers: list[str] = field(default_factory=list)
     tokens: dict[tuple[Role, str], str] = field(default_factory=dict)
+    # The id of each episode that is planted, and the butler whose own it is.
+    episodes: dict[str, str] = field(default_factory=dict)
 
     def word(self) -> str:
         """A word that nobody else has, and that calls may use."""
@@ -108,6 +110,7 @@ async def _furnish(butler: Butler, world: World, caller: Caller, own: str) -> No
             ),
             caller,
         )
+        world.episodes[str(seen.id)] = own
         facts = []
         for content in (f"{subject} likes {world.secret(owner)}", f"{subject} likes {world.secret(owner)} now"):
             new = NewFact(
@@ -118,7 +121,7 @@ async def _furnish(butler: Butler, world: World, caller: Caller, own: str) -> No
                 tags=(world.word(), world.secret(owner)),
                 metadata={"note": world.secret(owner)},
                 source_episode=seen.ref,
-                aliases=(world.word(),),
+                aliases=(world.word(), world.secret(owner)),
             )
             facts.append(await remember.fact(butler, new, caller))
         rule = await remember.rule(
@@ -240,6 +243,20 @@ def leaks(told: str, said: set[str], principal: Principal, worlds: list[World]) 
     return sorted(found)
 
 
+def strange_episodes(told: str, sent: str, principal: Principal, worlds: list[World]) -> list[str]:
+    """The ids in an answer, not named by the call, of episodes of one's own tenant that are another butler's."""
+    if principal.role.governs:
+        return []
+    theirs = [
+        one
+        for world in worlds
+        if world.tenant == principal.tenant
+        for one, owner in world.episodes.items()
+        if owner != principal.butler
+    ]
+    return [one for one in theirs if one in told and one not in sent]
+
+
 @dataclass
 class Tally:
     calls: int = 0
@@ -252,7 +269,8 @@ class Tally:
     def saw(self, call: tuple[str, str], told: str, principal: Principal, worlds: list[World]) -> None:
         name, sent = call
         self.said |= {word for world in worlds for word in world.names() if word in sent}
-        self.leaked += [f"{name} {sent} as {principal}: {word}" for word in leaks(told, self.said, principal, worlds)]
+        seen = leaks(told, self.said, principal, worlds) + strange_episodes(told, sent, principal, worlds)
+        self.leaked += [f"{name} {sent} as {principal}: {word}" for word in seen]
 
     def note(self, name: str, outcome: str) -> None:
         self.calls += 1
@@ -283,6 +301,21 @@ async def fire(
         tally.note(tool.name, (result.structured_content or {}).get("error", "ok"))
         eyes = seen_by.principal(principal.role, "stranger") if seen_by else principal
         tally.saw((tool.name, sent), told, eyes, worlds)
+
+
+async def look_around(butler: Butler, world: World, worlds: list[World], tally: Tally) -> None:
+    """Each agent of a tenant looks at everything of its own tenant that it can name, whosever it is."""
+    [get] = [tool for tool in build_tools(LateButler.already_open(butler)) if tool.name == "memory_get"]
+    for own in world.butlers:
+        principal = world.principal(Role.AGENT, own)
+        for kind, _, ref in (handle.partition(":") for handle in world.handles if ":" in handle):
+            shown = calling.set(principal)
+            try:
+                result = await get.run({"type": kind, "id": ref})
+            finally:
+                calling.reset(shown)
+            tally.note(get.name, (result.structured_content or {}).get("error", "ok"))
+            tally.saw((get.name, ref), json.dumps(result.structured_content), principal, worlds)
 
 
 def tables(owner: psycopg.Connection[Any]) -> list[str]:

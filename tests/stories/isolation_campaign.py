@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from memory_butler.settings import load_settings
 from memory_butler.store.embedded import EmbeddedPostgres
 
 CALLS_A_TURN = 260
+STREAM = "/activity/stream"
+LONGEST_SECONDS = 60
 
 
 async def fire_at_routes(
@@ -36,7 +39,7 @@ async def fire_at_routes(
         page = (await web.get("/api/v1/openapi.json")).json()
     for path, route in list(page["paths"].items()) * rounds:
         for method in ("get", "post", "put", "patch", "delete"):
-            if method not in route or path.endswith("/stream"):
+            if method not in route or path == STREAM:
                 continue
             role, butler = chance.choice(list(Role)), chance.choice(intruder.butlers)
             request = _request((method, path, route[method]), words, page)
@@ -47,6 +50,59 @@ async def fire_at_routes(
             told = f"{dict(reply.headers)} {reply.text}"
             tally.saw((called, json.dumps(request)), told, intruder.principal(role, butler), worlds)
     return tally
+
+
+async def listen_in(
+    service: Service, listener: World, worlds: list[World], roles: Iterable[Role] = Role, said: set[str] | None = None
+) -> Tally:
+    """The activity stream from the start, as everybody of one tenant, while all the others have news: up to the
+    listener's own news, so that nothing of what came before is still on its way."""
+    tally = Tally(said=said or set())
+    others = [world for world in worlds if world is not listener]
+    for role in roles:
+        butler = listener.random.choice(listener.butlers)
+        token = listener.tokens[role, butler]
+        foreign = await _cursor(service, listener.random.choice(others))
+        for since in ({"params": {"since": foreign}}, {"headers": {"last-event-id": foreign}}):
+            async with service.web(token) as web:
+                reply = await web.get(f"/api/v1{STREAM}", **since)
+            tally.note("a cursor of others", str(reply.status_code))
+            tally.saw(("stream", foreign), reply.text, listener.principal(role, butler), worlds)
+        told = await _overheard(service, token, [*others, listener])
+        tally.note("stream", "200")
+        tally.saw(("stream", ""), told, listener.principal(role, butler), worlds)
+    return tally
+
+
+async def _overheard(service: Service, token: str, speakers: list[World]) -> str:
+    """Everything that a stream tells until the last speaker, who is at home there, is heard."""
+    heard, last = [], None
+    async with (
+        asyncio.timeout(LONGEST_SECONDS),
+        service.web(token) as web,
+        web.stream("GET", f"/api/v1{STREAM}", params={"since": "start"}) as stream,
+    ):
+        assert stream.status_code == 200
+        async for line in stream.aiter_lines():
+            heard.append(line)
+            if last is None:
+                last = [await _speak(service, world) for world in speakers][-1]
+            if line.startswith("data:") and json.loads(line.removeprefix("data:")).get("ref") == last:
+                break
+    return "\n".join(heard)
+
+
+async def _speak(service: Service, world: World) -> str:
+    """Something new that everybody of a tenant may know; its reference."""
+    new = {"subject": world.word(), "predicate": "news", "content": world.secret(), "tags": [world.secret()]}
+    async with service.web(world.tokens[Role.ADMIN, world.butlers[0]]) as web:
+        reply = await web.post("/api/v1/store_fact", json=new)
+    return str(reply.json()["ref"])
+
+
+async def _cursor(service: Service, world: World) -> str:
+    async with service.web(world.tokens[Role.READER, world.butlers[0]]) as web:
+        return str((await web.post("/api/v1/activity_stream", json={})).json()["cursor"])
 
 
 def _request(target: tuple[str, str, dict[str, Any]], words: Words, page: dict[str, Any]) -> dict[str, Any]:
@@ -78,13 +134,17 @@ async def turn(
     tally.said.update(name for world in worlds for name in world.names())
     await fire(as_everybody(butler), intruder, worlds, CALLS_A_TURN, tally)
     at_routes = await fire_at_routes(service, intruder, worlds, 2, tally.said)
-    faults = tally.leaked + at_routes.leaked
+    # What others say while it listens is for their own logs.
+    changed = snapshot(owner, others) != before
+    heard = await listen_in(service, intruder, worlds, said=tally.said)
+    faults = tally.leaked + at_routes.leaked + heard.leaked
     faults += ["an internal error"] if "internal_error" in tally.outcomes else []
     faults += [f"status {status}" for status in at_routes.outcomes if status >= "500"]
-    faults += ["rows of others have changed"] if snapshot(owner, others) != before else []
-    for outcome, count in at_routes.outcomes.items():
+    faults += ["a cursor of others was taken"] if set(heard.outcomes) != {"200", "422"} else []
+    faults += ["rows of others have changed"] if changed else []
+    for outcome, count in [*at_routes.outcomes.items(), *heard.outcomes.items()]:
         tally.outcomes[outcome] = tally.outcomes.get(outcome, 0) + count
-    tally.calls += at_routes.calls
+    tally.calls += at_routes.calls + heard.calls
     return tally, faults
 
 

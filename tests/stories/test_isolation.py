@@ -16,11 +16,13 @@ from tests.stories.isolation import (
     as_everybody,
     fire,
     leaks,
+    look_around,
     new_tenants,
     plant,
     snapshot,
+    strange_episodes,
 )
-from tests.stories.isolation_campaign import fire_at_routes
+from tests.stories.isolation_campaign import fire_at_routes, listen_in
 
 from memory_butler.adapters.mcp import build_tools
 from memory_butler.adapters.opening import LateButler
@@ -69,6 +71,15 @@ def _governing(world: World) -> Caller:
     return Caller(Principal(world.tenant, world.butlers[0], Role.ADMIN))
 
 
+async def test_no_look_shows_what_is_another_butlers(shared_butler: Butler, worlds: list[World]) -> None:
+    """Each agent looks at every memory of its tenant: what it may read names no episode and tells no word that belongs
+    to the other butler alone, and the rest is not found."""
+    tally = Tally()
+    await look_around(shared_butler, worlds[2], worlds[2:], tally)
+    assert tally.leaked == []
+    assert set(tally.outcomes) == {"ok", "not_found"}
+
+
 async def test_no_route_reaches_into_another_tenant(shared_butler: Butler, owner: Owner, worlds: list[World]) -> None:
     """The same over HTTP with tokens: every route that the service's own OpenAPI page names."""
     intruder, *others = worlds[1:] + worlds[:1]
@@ -81,8 +92,20 @@ async def test_no_route_reaches_into_another_tenant(shared_butler: Butler, owner
     assert {"200", "404", "403"} <= set(tally.outcomes), tally.outcomes
 
 
+async def test_no_stream_tells_of_another_tenant(shared_butler: Butler) -> None:
+    """The activity stream from its start and as it goes on, for an agent and an administrator of each tenant, while the
+    others have news: no word of theirs is in it, what is one's own is, and a cursor of theirs leads nowhere."""
+    chance = random.Random(SEED)
+    worlds = [await plant(shared_butler, tenant, random.Random(chance.random())) for tenant in new_tenants(2)]
+    async with serving(shared_butler) as service:
+        for world in worlds:
+            tally = await listen_in(service, world, worlds, (Role.AGENT, Role.ADMIN))
+            assert tally.leaked == []
+            assert tally.outcomes == {"200": 2, "422": 4}
+
+
 async def test_the_detector_detects(shared_butler: Butler, worlds: list[World]) -> None:
-    """The check above sees a secret of another tenant, one of another butler, and an id that was not asked for; and
+    """The check above sees a secret of another tenant, one of another butler, and ids that were not asked for; and
     lets pass what is one's own or was said by the caller."""
     one, other = worlds[0], worlds[1]
     agent = one.principal(Role.AGENT, one.butlers[0])
@@ -95,6 +118,10 @@ async def test_the_detector_detects(shared_butler: Butler, worlds: list[World]) 
     assert leaks(f"… {mine} …", set(), agent, worlds) == []
     assert leaks(f"There is no {other.handles[1]}", {other.handles[1]}, agent, worlds) == []
     assert leaks(f"There is no {other.handles[1]}", set(), agent, worlds) == [other.handles[1]]
+    episode = next(id for id, owner in one.episodes.items() if owner == one.butlers[1])
+    assert strange_episodes(f"from {episode}", "", agent, worlds) == [episode]
+    assert strange_episodes(f"There is no {episode}", episode, agent, worlds) == []
+    assert strange_episodes(f"from {episode}", "", replace(agent, role=Role.ADMIN), worlds) == []
 
 
 async def test_calls_are_made_of_what_belongs_to_others(shared_butler: Butler, worlds: list[World]) -> None:

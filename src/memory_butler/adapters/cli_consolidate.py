@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 consolidate_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
-Tenant = Annotated[str | None, typer.Option(help="Whose store, where one database holds several; yours unless named.")]
+Tenant = Annotated[
+    str | None,
+    typer.Option(help="Whose store, where there are several; the look is on record there. Yours unless named."),
+]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, as `consolidate runs` shows it.")]
 Items = Annotated[list[int] | None, typer.Argument(metavar="[ITEM]...", help="Numbers of items; all if none is named.")]
 Rest = Annotated[
@@ -94,7 +97,7 @@ class _Distilling:
 
         from memory_butler.operations.backlog import backlogs
 
-        caller = await caller_of(opened, self.tenant)
+        caller = await caller_of(opened, self.tenant, "consolidation")
         waiting = await backlogs(opened, caller, only_butler=self.butler)
         total = min(sum(waiting.values()), self.limit or sum(waiting.values()))
         reports: list[RunReport] = []
@@ -140,7 +143,7 @@ class _Distilling:
         from memory_butler.operations import upkeep
         from memory_butler.operations.backlog import backlogs
 
-        caller = await caller_of(opened, self.tenant)
+        caller = await caller_of(opened, self.tenant, "consolidation")
         waiting = await backlogs(opened, caller, only_butler=self.butler)
         reports: list[RunReport] = []
         unavailable = None
@@ -222,9 +225,13 @@ def _undo(tenant: str | None) -> str:
     return f"MEMORY_BUTLER_TENANT={tenant} memory-butler undo" if tenant else "memory-butler undo"
 
 
-async def caller_of(opened: "Butler", tenant: str | None) -> "Caller":
-    """The administrator of the store that is named; of one's own if none is."""
+async def caller_of(opened: "Butler", tenant: str | None, operation: str) -> "Caller":
+    """The administrator of one's own store; an operator in one that is named, where that is on record beforehand."""
+    from dataclasses import replace
+
     from memory_butler.operations import upkeep
+    from memory_butler.operations.visits import note_visit
+    from memory_butler.policy.roles import visiting
 
     if tenant is None or tenant == opened.settings.tenant:
         return opened.local_caller()
@@ -232,7 +239,10 @@ async def caller_of(opened: "Butler", tenant: str | None) -> "Caller":
     if tenant not in known:
         more = f", and {len(known) - 10} more" if len(known) > 10 else ""
         raise NotFound(f"There is no tenant {tenant[:60]!r}.", recovery=f"Name one of: {', '.join(known[:10])}{more}.")
-    return upkeep.shard_of(tenant, opened.settings.butler)
+    operator = opened.local_operator()
+    visitor = replace(operator, principal=visiting(operator.principal, tenant))
+    await note_visit(opened, visitor, operation)
+    return visitor
 
 
 @consolidate_app.command("runs")
@@ -319,11 +329,11 @@ def _decide(
             recovery=f"Name the items to {how}, or leave out --rest.",
         )
     others = DECISIONS[rest] if rest else None if items else DECISIONS[how]
-    named = {how: items or []}
+    approved, rejected = (items, None) if how == "approve" else (None, items)
 
     async def task(opened: "Butler") -> "tuple[Reviewed, Sequence[DiffLine]]":
-        caller = await caller_of(opened, tenant)
-        await reviewing.decide(opened, run, caller, rest=others, **named)
+        caller = await caller_of(opened, tenant, "review")
+        await reviewing.decide(opened, run, caller, approve=approved, reject=rejected, rest=others)
         return await _seen(opened, run, caller)
 
     _show_seen(terminal.work(settings_of(ctx), task), tenant, as_json=as_json)
@@ -336,7 +346,7 @@ def _list(
     from memory_butler.operations import review as reviewing
 
     async def task(opened: "Butler") -> "list[Run]":
-        caller = await caller_of(opened, tenant)
+        caller = await caller_of(opened, tenant, "runs")
         return await reviewing.runs(opened, caller, only_butler=butler, state=state, limit=limit)
 
     found = terminal.work(settings_of(ctx), task)
@@ -352,7 +362,7 @@ def _list(
 
 def _show(ctx: typer.Context, run: str, tenant: str | None, *, as_json: bool) -> None:
     async def task(opened: "Butler") -> "tuple[Reviewed, Sequence[DiffLine]]":
-        return await _seen(opened, run, await caller_of(opened, tenant))
+        return await _seen(opened, run, await caller_of(opened, tenant, "runs"))
 
     _show_seen(terminal.work(settings_of(ctx), task), tenant, as_json=as_json)
 

@@ -58,7 +58,7 @@ def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int
     from memory_butler.operations import dead_letters as letters
 
     async def task(opened: "Butler") -> "list[Episode]":
-        caller = await caller_of(opened, tenant)
+        caller = await caller_of(opened, tenant, "dead_letters")
         return await letters.dead_letters(opened, caller, only_butler=butler, limit=limit)
 
     found = terminal.work(settings_of(ctx), task)
@@ -81,7 +81,7 @@ def show(
     from memory_butler.operations import look
 
     async def task(opened: "Butler") -> "Portrait":
-        return await look.look(opened, "episode", ref, await caller_of(opened, tenant), bump=False)
+        return await look.look(opened, "episode", ref, await caller_of(opened, tenant, "memory_get"), bump=False)
 
     seen = terminal.work(settings_of(ctx), task)
     if as_json:
@@ -114,7 +114,7 @@ def requeue(
         )
 
     async def task(opened: "Butler") -> "Requeued":
-        caller = await caller_of(opened, tenant)
+        caller = await caller_of(opened, tenant, "requeue")
         if not everything:
             return await letters.requeue(opened, refs or (), caller, run=run, again=again)
         done = letters.Requeued(again=(), left=())

@@ -27,6 +27,7 @@ Tenant = Annotated[str | None, typer.Option(help="Whose; the configured tenant's
 ONCE = "This is the only time it is shown. Keep it like a password; what is stored is a hash of it."
 SPANS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 LONGEST_DAYS = 36_500
+PAGE = 100
 
 
 @token_app.command("create")
@@ -76,11 +77,16 @@ def create(
 @token_app.command("list")
 def list_(ctx: typer.Context, *, tenant: Tenant = None, as_json: Json = False) -> None:
     """List a tenant's tokens, the newest first: whose, until when, and when they were last used."""
+    from memory_butler.models import Token
     from memory_butler.operations import tokens
 
     async def task(opened: "Butler") -> "tuple[list[Token], datetime]":
-        whose = tenant or opened.settings.tenant
-        return await tokens.listed(opened, whose, opened.local_operator()), opened.clock()
+        whose, found, cursor = tenant or opened.settings.tenant, list[Token](), None
+        while True:
+            page = await tokens.listed(opened, whose, opened.local_operator(), limit=PAGE, cursor=cursor)
+            found, cursor = [*found, *page.items], page.cursor
+            if cursor is None:
+                return found, opened.clock()
 
     found, now = terminal.work(settings_of(ctx), task)
     if as_json:
@@ -188,7 +194,7 @@ def _table(found: "list[Token]", now: datetime) -> "RenderableType":
     if not found:
         return Text("There are no tokens. `memory-butler token create` makes one.")
     table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("token", overflow="fold")
+    table.add_column("token", overflow="fold", min_width=36)  # an id, in one piece to be copied
     table.add_column("who", overflow="fold")
     table.add_column("last used", no_wrap=True)
     table.add_column("state", overflow="fold")

@@ -69,7 +69,7 @@ def tell(console: Console | None = None) -> None:
     """Tell the story; whatever happens, the scratch store goes."""
     console = console or Console(highlight=False)
     began = time.monotonic()
-    with _scratch_home() as home:
+    with scratch_home() as home:
         asyncio.run(_story(home, console))
     console.print(
         f"\nThat took {time.monotonic() - began:.0f} seconds, database and model included; the scratch store is gone.\n"
@@ -78,7 +78,7 @@ def tell(console: Console | None = None) -> None:
 
 
 @contextmanager
-def _scratch_home() -> Iterator[Path]:
+def scratch_home() -> Iterator[Path]:
     """A home of its own, with a server of its own, removed at the end also when the story is interrupted."""
 
     def leave(number: int, frame: FrameType | None) -> None:

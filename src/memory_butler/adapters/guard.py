@@ -1,5 +1,7 @@
 """Who may talk to the local HTTP server: programs of this machine, not web pages that happen to be open on it."""
 
+import asyncio
+from collections import deque
 from collections.abc import MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_butler.adapters.problems import MISDIRECTED, TOO_LARGE, problem_response, request_id_from
-from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied
+from memory_butler.errors import DeadlinePassed, InvalidInput, MemoryButlerError, PermissionDenied
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 BODY_BYTES = 4 * 1024 * 1024
@@ -58,40 +60,49 @@ class LoopbackOnly:
 
 
 class BodyLimit:
-    """Refuses a request body that is larger than anything a tool accepts."""
+    """Refuses a request body that is larger than anything a tool accepts, or that does not come in time: whoever is
+    slow with it would keep a place that others wait for."""
 
-    def __init__(self, app: ASGIApp, limit_bytes: int = BODY_BYTES) -> None:
+    def __init__(self, app: ASGIApp, limit_bytes: int = BODY_BYTES, deadline_seconds: float = 5) -> None:
         self._app = app
         self._limit = limit_bytes
+        self._deadline = deadline_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         announced = Headers(scope=scope).get("content-length", "")
-        if announced.isdecimal():
-            if int(announced[:20]) <= self._limit:
-                return await self._app(scope, receive, send)
+        if announced.isdecimal() and int(announced[:20]) > self._limit:
             return await self._refuse(scope, receive, send)
-        # A body of unknown length is read first, as far as it may go.
-        kept: list[Message] = []
-        size = 0
+        try:
+            async with asyncio.timeout(self._deadline):
+                kept = await self._read(receive)
+        except TimeoutError:
+            late = DeadlinePassed(f"The request did not come whole within {self._deadline:g} seconds.")
+            return await problem_response(late, request_id_from(scope))(scope, receive, send)
+        if kept is None:
+            return await self._refuse(scope, receive, send)
+
+        async def replay() -> MutableMapping[str, Any]:
+            return kept.popleft() if kept else await receive()
+
+        return await self._app(scope, replay, send)
+
+    async def _read(self, receive: Receive) -> deque[Message] | None:
+        """The whole body as it came; nothing if it is too large."""
+        kept, size = deque[Message](), 0
         while True:
             message = await receive()
             kept.append(message)
             size += len(message.get("body", b""))
             if size > self._limit:
-                return await self._refuse(scope, receive, send)
+                return None
             if not message.get("more_body", False):
-                break
-
-        async def replay() -> MutableMapping[str, Any]:
-            return kept.pop(0) if kept else await receive()
-
-        return await self._app(scope, replay, send)
+                return kept
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = InvalidInput(
-            f"The request is larger than {self._limit // (1024 * 1024)} MiB.",
+            f"The request is larger than {self._limit:,} bytes.",
             recovery="Send less at once; an episode may have 20,000 characters.",
         )
         await _refuse(problem, TOO_LARGE, scope, receive, send)

@@ -27,7 +27,7 @@ from memory_butler.adapters.guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.hooks.door import BASE as HOOKS
 from memory_butler.adapters.hooks.door import build_door
 from memory_butler.adapters.identity import Authentication, Identities
-from memory_butler.adapters.limits import Limited
+from memory_butler.adapters.limits import Doorkeeper, Gates, Limited
 from memory_butler.adapters.logs import configure_logging
 from memory_butler.adapters.mcp import build_server, build_tools, program_version
 from memory_butler.adapters.opening import LateButler, companion_of
@@ -57,6 +57,7 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
     is_open = late.settings.service.auth == "off"
     if is_open:
         require_loopback(late.settings.host)
+    limits, gates = late.settings.service.limits, Gates.from_settings(late.settings, MCP_PATH)
     tools = build_tools(late)
     server = build_server(late, tools=tools)
 
@@ -94,16 +95,12 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
         # A session would be a second way to say who is calling: with tokens every request stands alone.
         stateless_http=not is_open,
         middleware=[
+            Middleware(Doorkeeper, gates=gates),
             Middleware(LoopbackOnly, configured=late.settings.host)
             if is_open
             else Middleware(Authentication, identities=Identities.from_settings(late)),
-            Middleware(
-                Limited,
-                limits=late.settings.service.limits,
-                deadline_seconds=late.settings.deadline_seconds,
-                mcp_path=MCP_PATH,
-            ),
-            Middleware(BodyLimit, limit_bytes=late.settings.service.limits.request_bytes),
+            Middleware(Limited, gates=gates, calls=late.calls, calls_a_second=limits.calls_a_second),
+            Middleware(BodyLimit, limit_bytes=limits.request_bytes, deadline_seconds=late.settings.deadline_seconds),
         ],
     )
     mount_rest(app, late, tools)
@@ -185,9 +182,10 @@ def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
     # A store that is not in the usual place has to be named, or the client would start an empty one.
     is_usual = home == Path("~/.memory-butler").expanduser().absolute()
     env = "" if is_usual else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={home}')}"
+    header = ' --header "Authorization: Bearer <token>"' if settings.service.auth == "required" else ""
     return [
         f"claude mcp add {name}{env} -- {shlex.join(executable())} mcp",
-        f"claude mcp add --transport http {name} {address(settings, port)}{MCP_PATH}",
+        f"claude mcp add --transport http {name} {address(settings, port)}{MCP_PATH}{header}",
     ]
 
 

@@ -17,7 +17,6 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memory_butler.adapters.jwt_identity import JwtIdentity
 from memory_butler.adapters.opening import LateButler
 from memory_butler.adapters.problems import UNAUTHENTICATED, problem_response, request_id_from
 from memory_butler.butler import Butler
@@ -73,6 +72,7 @@ class Identities:
         self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
         self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
         self._in_line = 0
+        self._asked: dict[bytes, asyncio.Task[Principal]] = {}
 
     @classmethod
     def from_settings(cls, late: LateButler) -> "Identities":
@@ -94,6 +94,20 @@ class Identities:
         until, known = self._known.get(digest, (0.0, None))
         if known is not None and time.monotonic() < until:
             return known
+        asking = self._asked.get(digest)
+        if asking is None:
+            # Of many calls that show the same token at once, one asks.
+            asking = self._asked[digest] = asyncio.create_task(self._found(digest, bearer))
+            asking.add_done_callback(partial(self._answered, digest))
+        # Whoever gives up waiting does not take the answer from the others.
+        return await asyncio.shield(asking)
+
+    def _answered(self, digest: bytes, asking: "asyncio.Task[Principal]") -> None:
+        del self._asked[digest]
+        if not asking.cancelled():
+            asking.exception()  # all who waited may have given up, and that is no fault
+
+    async def _found(self, digest: bytes, bearer: str) -> Principal:
         butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
         try:
             asked_at, principal = await self._ask(butler, bearer)
@@ -120,7 +134,12 @@ class Identities:
 def recognisers(settings: Settings) -> tuple[Recogniser, ...]:
     """Those of identity providers, as far as any is configured."""
     given = settings.service.jwt
-    return (JwtIdentity(given, settings.butler),) if given.issuer else ()
+    if not given.issuer:
+        return ()
+    # Checking signatures and fetching keys takes libraries that no other server needs.
+    from memory_butler.adapters.jwt_identity import JwtIdentity  # noqa: PLC0415
+
+    return (JwtIdentity(given, settings.butler),)
 
 
 class Authentication:

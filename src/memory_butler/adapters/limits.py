@@ -2,24 +2,30 @@
 
 What is over is refused at once and told when to come again, so that a pile of calls never builds up which nobody waits
 for any more. Health and figures are always answered.
+
+A full server says so before it asks who is calling: to turn a call away must cost next to nothing.
 """
 
 import asyncio
 import math
+import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from typing import Self
 
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memory_butler.adapters import metrics
 from memory_butler.adapters.identity import OPEN_PATHS
 from memory_butler.adapters.problems import Busy, problem_response, request_id_from
 from memory_butler.adapters.rest.app import BASE
 from memory_butler.adapters.streaming import PATH
+from memory_butler.jobs.courtesy import Calls
 from memory_butler.models import Principal
-from memory_butler.settings import Limits
+from memory_butler.settings import Limits, Settings
 
 UNLIMITED = OPEN_PATHS | {"/metrics"}
 ACTIVITY_PATH = BASE + PATH
@@ -28,6 +34,7 @@ WINDOW_SECONDS = 10
 REMEMBERED = 10_000
 # Of the time a call has, at most this share is spent waiting for its turn.
 PATIENCE = 0.5
+PLACES_A_CORE, LEAST_PLACES = 8, 16
 OVERLOADED = -32000
 
 
@@ -39,6 +46,11 @@ class Gate:
         self._most_waiting = waiting
         self._patience = patience_seconds
         self._line: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether whoever comes now is refused."""
+        return self._free <= 0 and len(self._line) >= self._most_waiting
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -52,8 +64,8 @@ class Gate:
         if self._free > 0:
             self._free -= 1
             return
-        if len(self._line) >= self._most_waiting:
-            raise Busy("The server has as many calls as it can take; this one was not started.")
+        if self.is_full:
+            raise full()
         place = asyncio.get_running_loop().create_future()
         self._line.append(place)
         try:
@@ -102,38 +114,81 @@ class Rates:
             raise Busy(f"More than {self._rate:g} calls a second, over {WINDOW_SECONDS} seconds.", max(1, seconds))
 
 
-class Limited:
-    """Lets through what the server takes on. It stands behind authentication, so that it knows who is calling."""
+class Gates:
+    """The places of one server. Streams stay open for as long as their readers like, so they have their own."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, *, deadline_seconds: float, mcp_path: str) -> None:
-        self._app = app
-        self._mcp_path = mcp_path
-        self._calls = Gate(limits.concurrency, limits.waiting, deadline_seconds * PATIENCE)
+    def __init__(self, limits: Limits, *, deadline_seconds: float, mcp_path: str) -> None:
+        self.mcp_path = mcp_path
+        self._calls = Gate(limits.concurrency or usual_concurrency(), limits.waiting, deadline_seconds * PATIENCE)
         self._streams = Gate(limits.streams, 0, 0)
-        self._rates = Rates(limits.calls_a_second)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    @classmethod
+    def from_settings(cls, settings: Settings, mcp_path: str) -> Self:
+        return cls(settings.service.limits, deadline_seconds=settings.deadline_seconds, mcp_path=mcp_path)
+
+    def of(self, scope: Scope) -> Gate | None:
+        """The gate that a request has to pass, if any."""
         if scope["type"] != "http" or scope["path"] in UNLIMITED:
-            return await self._app(scope, receive, send)
-        try:
-            self._rates.take(_caller(scope))
-            async with self._turn(scope):
-                return await self._app(scope, receive, send)
-        except Busy as problem:
-            return await self._refusal(problem, scope)(scope, receive, send)
+            return None
+        return self._streams if self.is_stream(scope) else self._calls
 
-    def _turn(self, scope: Scope) -> AbstractAsyncContextManager[None]:
-        """Streams stay open for as long as their readers like, so they have places of their own."""
-        is_stream = scope["method"] == "GET" and scope["path"] in (self._mcp_path, ACTIVITY_PATH)
-        return self._streams.turn() if is_stream else self._calls.turn()
+    def is_stream(self, scope: Scope) -> bool:
+        return scope["method"] == "GET" and scope["path"] in (self.mcp_path, ACTIVITY_PATH)
 
-    def _refusal(self, problem: Busy, scope: Scope) -> Response:
-        if scope["path"] != self._mcp_path:
+    def refusal(self, problem: Busy, scope: Scope) -> Response:
+        metrics.REFUSED.inc()
+        if scope["path"] != self.mcp_path:
             return problem_response(problem, request_id_from(scope))
         # Clients of MCP look for an error of their own protocol, whatever the status.
         error = {"code": OVERLOADED, "message": problem.message, "data": problem.as_dict()}
         body = {"jsonrpc": "2.0", "id": None, "error": error}
         return JSONResponse(body, status_code=429, headers={"retry-after": str(problem.retry_seconds)})
+
+
+class Doorkeeper:
+    """Turns away whoever comes while the server is full, without asking who it is. It takes nobody's place."""
+
+    def __init__(self, app: ASGIApp, gates: Gates) -> None:
+        self._app = app
+        self._gates = gates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gate = self._gates.of(scope)
+        if gate is not None and gate.is_full:
+            return await self._gates.refusal(full(), scope)(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+class Limited:
+    """Lets through what the server takes on. It stands behind authentication, so that it knows who is calling."""
+
+    def __init__(self, app: ASGIApp, gates: Gates, calls: Calls, *, calls_a_second: float = 0) -> None:
+        self._app = app
+        self._gates = gates
+        self._calls = calls
+        self._rates = Rates(calls_a_second)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gate = self._gates.of(scope)
+        if gate is None:
+            return await self._app(scope, receive, send)
+        try:
+            self._rates.take(_caller(scope))
+            # Upkeep gives way to calls, also to those that wait; a stream hardly does anything, for hours.
+            with nullcontext() if self._gates.is_stream(scope) else self._calls.one():
+                async with gate.turn():
+                    return await self._app(scope, receive, send)
+        except Busy as problem:
+            return await self._gates.refusal(problem, scope)(scope, receive, send)
+
+
+def usual_concurrency() -> int:
+    """Enough that no core waits for the database, and few enough that each call ends soon."""
+    return max(LEAST_PLACES, PLACES_A_CORE * (os.cpu_count() or 1))
+
+
+def full() -> Busy:
+    return Busy("The server has as many calls as it can take; this one was not started.")
 
 
 def _caller(scope: Scope) -> Hashable:

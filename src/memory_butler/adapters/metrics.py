@@ -14,6 +14,9 @@ CALLS = Counter("memory_butler_calls", "Calls by tool and how they ended.", ["to
 LATENCY = Histogram(
     "memory_butler_call_seconds", "How long calls took, by tool.", ["tool"], buckets=SECONDS, registry=REGISTRY
 )
+REFUSED = Counter(
+    "memory_butler_refused", "Requests over a limit, refused before it was looked at what they ask.", registry=REGISTRY
+)
 IN_HAND = Gauge("memory_butler_calls_in_hand", "Calls that are being worked on.", registry=REGISTRY)
 VERSION = Info("memory_butler", "Which version this is.", registry=REGISTRY)
 

@@ -10,9 +10,11 @@ from memory_butler.ai.embedding import Embedder
 from memory_butler.ai.reranking import Reranker
 from memory_butler.butler import Butler, open_butler
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
+from memory_butler.jobs.courtesy import Calls
 from memory_butler.operations import index
 from memory_butler.policy.moments import read_moments
 from memory_butler.settings import Settings
+from memory_butler.store.database import giving_way
 
 Opener = Callable[[], AbstractAsyncContextManager[Butler]]
 Companion = Callable[[Butler, asyncio.Event], Awaitable[None]]
@@ -31,13 +33,15 @@ class StillOpening(TargetUnavailable):
 class LateButler:
     """One butler for a whole process. `begin` starts opening it, `get` waits for it, `close` lets it go.
 
-    A companion works beside it from when it is open until it is told to stop.
+    A companion works beside it from when it is open until it is told to stop, and gives way to the calls that its door
+    counts.
     """
 
     def __init__(self, settings: Settings, opener: Opener | None = None, *, companion: Companion | None = None) -> None:
         self.settings = settings
         self._opener = opener or (lambda: open_butler(settings))
         self.companion = companion
+        self.calls = Calls()
         self._given: Butler | None = None
         self._opened: asyncio.Future[Butler] | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -90,7 +94,7 @@ class LateButler:
             async with self._opener() as butler:
                 opened.set_result(butler)
                 # The model loads beside the first calls instead of in front of them.
-                warming = asyncio.create_task(_warm(butler))
+                warming = asyncio.create_task(self._warm(butler))
                 beside = asyncio.create_task(self._accompany(butler, warming, leave))
                 await leave.wait()
                 warming.cancel()
@@ -114,11 +118,20 @@ class LateButler:
         await asyncio.wait({warming})
         if self.companion is None or leave.is_set():
             return
+        giving_way.set(self.calls.give_way)
         try:
             await self.companion(butler, leave)
         except Exception:
             # The outermost place of this task: the doors stay open, whatever it was.
             log.exception("upkeep has ended")
+
+    async def _warm(self, butler: Butler) -> None:
+        """Get ready what the first questions would have to wait for; then bring up to date what can wait."""
+        # To read a time loads a library of languages, which would make everybody wait who is served beside it.
+        reading = asyncio.to_thread(read_moments, "yesterday", butler.clock())
+        await asyncio.gather(_start("embedding model", butler.embedder), _start("reranker", butler.reranker), reading)
+        giving_way.set(self.calls.give_way)
+        await _catch_up(butler)
 
 
 def companion_of(settings: Settings) -> Companion | None:
@@ -141,14 +154,6 @@ def _fail(opened: "asyncio.Future[Butler]", problem: MemoryButlerError) -> None:
     if not opened.done():
         opened.set_exception(problem)
         opened.exception()  # nobody may be waiting yet, and that is no fault
-
-
-async def _warm(butler: Butler) -> None:
-    """Get ready what the first questions would have to wait for."""
-    # To read a time loads a library of languages, which would make everybody wait who is served beside it.
-    reading = asyncio.to_thread(read_moments, "yesterday", butler.clock())
-    await asyncio.gather(_start("embedding model", butler.embedder), _start("reranker", butler.reranker), reading)
-    await _catch_up(butler)
 
 
 async def _catch_up(butler: Butler) -> None:

@@ -142,6 +142,7 @@ def portrait(seen: Portrait) -> Shape:
         "expires_at": plain(seen.expires_at),
         "outlook": seen.outlook,
         "links": [link(one, seen.memory.id) for one in seen.links],
+        **({"hidden_links": seen.hidden_links} if seen.hidden_links else {}),
         "chain": [
             {
                 "ref": f"fact:{fact.ref}",

@@ -35,6 +35,10 @@ AsOf = Annotated[
     ),
 ]
 
+Types = Annotated[Words, Field(description="Any of fact, rule, episode; all three if left out.")]
+ModeName = Annotated[str | None, Field(description=f"{', '.join(Mode)}; 'hybrid' if left out.")]
+OnlyButler = Annotated[str | None, Field(description="Only this butler's episodes and scope.")]
+
 
 class RecallTools(Toolbox):
     """Each method is a tool: its name, parameters and docstring are what a model sees."""
@@ -43,13 +47,13 @@ class RecallTools(Toolbox):
         self,
         *,
         query: Annotated[str, Field(description="A question or some words.")],
-        types: Annotated[Words, Field(description="Any of fact, rule, episode; all three if left out.")] = None,
+        types: Types = None,
         scope: ReadScope = None,
-        mode: Annotated[str | None, Field(description=f"{', '.join(Mode)}; 'hybrid' if left out.")] = None,
+        mode: ModeName = None,
         limit: Limit = None,
         min_confidence: MinConfidence = None,
         min_relevance: MinRelevance = None,
-        butler: Annotated[str | None, Field(description="Only this butler's episodes and scope.")] = None,
+        butler: OnlyButler = None,
         tier: TierName = None,
         as_of: AsOf = None,
         expand: Expand = None,
@@ -130,13 +134,13 @@ class RecallTools(Toolbox):
         *,
         query: Annotated[str, Field(description="The question or words that were searched with.")],
         id: Handle,
-        types: Annotated[Words, Field(description="Any of fact, rule, episode; all three if left out.")] = None,
+        types: Types = None,
         scope: ReadScope = None,
-        mode: Annotated[str | None, Field(description=f"{', '.join(Mode)}; 'hybrid' if left out.")] = None,
+        mode: ModeName = None,
         limit: Limit = None,
         min_confidence: MinConfidence = None,
         min_relevance: MinRelevance = None,
-        butler: Annotated[str | None, Field(description="Only this butler's episodes and scope.")] = None,
+        butler: OnlyButler = None,
         tier: TierName = None,
         time_from: TimeFrom = None,
         time_to: TimeTo = None,

@@ -4,11 +4,16 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+QUERY = "url.query"
 
 log = logging.getLogger(__name__)
 _tracer = trace.get_tracer("memory_butler")
@@ -20,16 +25,30 @@ def configure_traces(version: str) -> bool:
         return False
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - optional
-        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - optional
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - optional
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415 - optional
     except ImportError:
         log.warning("traces are configured, but their packages are missing: pip install 'memory-butler[traces]'")
         return False
-    provider = TracerProvider(resource=Resource.create({"service.name": "memory-butler", "service.version": version}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    trace.set_tracer_provider(provider)
+    trace.set_tracer_provider(provider_for(version, BatchSpanProcessor(OTLPSpanExporter())))
     return True
+
+
+def provider_for(version: str, sender: "SpanProcessor") -> "TracerProvider":
+    """Where spans come from, also the web framework's. That notes whole addresses, and a list's filters are words."""
+    from opentelemetry.context import Context  # noqa: PLC0415 - optional
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - optional
+    from opentelemetry.sdk.trace import Span as MadeSpan  # noqa: PLC0415 - optional
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider  # noqa: PLC0415 - optional
+
+    class Discreet(SpanProcessor):
+        def on_start(self, span: MadeSpan, parent_context: Context | None = None) -> None:
+            if QUERY in (span.attributes or {}):
+                span.set_attribute(QUERY, "REDACTED")
+
+    provider = TracerProvider(resource=Resource.create({"service.name": "memory-butler", "service.version": version}))
+    provider.add_span_processor(Discreet())
+    provider.add_span_processor(sender)
+    return provider
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from memory_butler.ai.batching import BatchingThread, Vectors
 from memory_butler.ai.classifiers import ReadClassifier, read_classifier
 from memory_butler.ai.hub import HUB_URL, fetch_repository, split_repository
 from memory_butler.ai.onnx_graph import GRAPH_VERSION, build_graph, kept_graph
-from memory_butler.ai.onnx_session import RUNTIME_FAILURES, open_session, padded
+from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, TargetUnavailable
 
 CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE = "config.json", "model.safetensors", "tokenizer.json"
@@ -132,9 +132,8 @@ class Pair:
 class PairModel:
     """The tokenizer and the ONNX session, for one thread."""
 
-    failures = RUNTIME_FAILURES
-
     def __init__(self, folder: Path, cache: Path, threads: int) -> None:
+        self.failures = runtime_failures()
         config, weights = ((folder / name).read_bytes() for name in (CONFIG_FILE, WEIGHTS_FILE))
         read = read_classifier(config, weights, str(folder))
         assert read.model.classifier is not None
@@ -152,7 +151,7 @@ class PairModel:
             self._session = open_session(
                 lambda: kept_graph(target, lambda: build_graph(read.tensors, read.model)), threads
             )
-        except RUNTIME_FAILURES as failure:
+        except self.failures as failure:
             raise InvalidInput(f"{folder} cannot be run: {failure}", recovery="Choose another cross-encoder.") from None
 
     def tokenize(self, pair: tuple[str, str]) -> Pair:

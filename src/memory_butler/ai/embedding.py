@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from memory_butler.ai.batching import BatchingThread, Vectors
 from memory_butler.ai.hub import HUB_URL
 from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, cached_graph
-from memory_butler.ai.onnx_session import RUNTIME_FAILURES, open_session, padded
+from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
 from memory_butler.ai.weights import MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
 from memory_butler.errors import InvalidInput
 
@@ -101,9 +101,9 @@ class MiniLm:
     """The tokenizer and the ONNX session, for one thread."""
 
     dimensions = DIMENSIONS
-    failures = RUNTIME_FAILURES
 
     def __init__(self, weights: Weights, cache: Path, threads: int) -> None:
+        self.failures = runtime_failures()
         # The file asks for 128 tokens and fixed padding; the model was published with 256.
         self._tokenizer = Tokenizer.from_buffer(weights.read(TOKENIZER_FILE))
         self._tokenizer.no_padding()

@@ -17,9 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 from memory_butler.errors import IntegrityViolation, InvalidInput, MemoryButlerError, TargetUnavailable
 
 HUB_URL = "https://huggingface.co"
@@ -169,8 +166,16 @@ def _copy(source: IO[bytes], target: IO[bytes], file: RemoteFile, advance: Calla
 
 @contextmanager
 def progress(what: str, total_bytes: int) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    from rich import progress as bars  # noqa: PLC0415 (for the one time that something is fetched)
+    from rich.console import Console  # noqa: PLC0415
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.DownloadColumn(),
+        bars.TimeRemainingColumn(),
+    )
     # On stderr, because the stdout of a stdio server belongs to the protocol.
-    with Progress(*columns, console=Console(stderr=True)) as shown:
+    with bars.Progress(*columns, console=Console(stderr=True)) as shown:
         task = shown.add_task(f"Downloading {what}", total=total_bytes)
         yield lambda count: shown.advance(task, count)

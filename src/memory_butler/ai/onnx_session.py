@@ -1,32 +1,39 @@
-"""How a graph is run: one session of ONNX Runtime with a bounded number of threads."""
+"""How a graph is run: one session of ONNX Runtime with a bounded number of threads.
+
+The runtime itself is loaded by the first session, in the thread of its model: most commands open none.
+"""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
-from onnxruntime.capi import onnxruntime_pybind11_state
 
-# ONNX Runtime's errors have no base class of their own.
-RUNTIME_FAILURES: tuple[type[BaseException], ...] = tuple(
-    getattr(onnxruntime_pybind11_state, name)
-    for name in ("Fail", "RuntimeException", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented")
-)
+
+@cache
+def runtime_failures() -> tuple[type[BaseException], ...]:
+    """ONNX Runtime's errors, which have no base class of their own."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as runtime  # noqa: PLC0415
+
+    names = ("Fail", "RuntimeException", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NotImplemented")
+    return tuple(getattr(runtime, name) for name in names)
 
 
 def open_session(graph: Callable[[], Path], threads: int) -> Any:
     """A session for the graph's file, which `graph` finds or builds."""
     try:
         return _open(graph(), threads)
-    except RUNTIME_FAILURES:
+    except runtime_failures():
         # A cached graph that the disk has damaged: build it again, once.
         graph().unlink(missing_ok=True)
         return _open(graph(), threads)
 
 
 def _open(graph: Path, threads: int) -> Any:
+    import onnxruntime  # noqa: PLC0415
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -125,6 +125,7 @@ class Seen:
     chain: tuple[SeenFact, ...] = ()
     events: tuple[SeenEvent, ...] = ()
     aliases: tuple[str, ...] = ()
+    hidden_links: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

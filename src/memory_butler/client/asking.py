@@ -75,9 +75,11 @@ class Asking:
         options: Options,
         shape: Callable[[Shape], Value],
         params: Mapping[str, str | list[str]] | None = None,
+        *,
+        method: str = "GET",
     ) -> Value:
-        """A listing for people, at an address of its own."""
-        call = Call(method="GET", path=path, params=params, headers=request_header(options))
+        """Something at an address of its own, without a body; it may be asked for twice."""
+        call = Call(method=method, path=path, params=params, headers=request_header(options))
         return await self._shaped(call, options, shape)
 
     async def _shaped(self, call: Call, options: Options, shape: Callable[[Shape], Value]) -> Value:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from memory_butler.client import shaping
-from memory_butler.client.answers import SeenEvent, SeenLink, Shape
+from memory_butler.client.answers import Seen, SeenEvent, SeenLink, Shape
 from memory_butler.client.asking import Asking, Options
 from memory_butler.client.reading import read
 from memory_butler.models import Memory, Token
@@ -23,22 +23,22 @@ class Listings(Asking):
 
     def memories(self, listing: Listing, **options: Unpack[Options]) -> AsyncIterator[Listed]:
         """All memories of a type that fit, in the listing's order. Nothing counts as used."""
-        return self._walk(f"/memories/{_part(listing.type)}", shaping.listing_params(listing), options, shaping.listed)
+        return self._walk(f"/memories/{part(listing.type)}", shaping.listing_params(listing), options, shaping.listed)
 
     async def memories_page(
         self, listing: Listing, *, limit: int = PAGE, cursor: str | None = None, **options: Unpack[Options]
     ) -> Page[Listed]:
         """One page of them, with how many there are in all; pass its cursor for the next."""
         params = {**shaping.listing_params(listing), **_place(limit, cursor)}
-        return await self._page(f"/memories/{_part(listing.type)}", params, options, shaping.listed)
+        return await self._page(f"/memories/{part(listing.type)}", params, options, shaping.listed)
 
     def history(self, type: str, id: str | UUID, **options: Unpack[Options]) -> AsyncIterator[SeenEvent]:
         """What happened to a memory, in words, the oldest first."""
-        return self._walk(f"/memories/{_part(type)}/{_part(id)}/history", {}, options, _event)
+        return self._walk(f"/memories/{part(type)}/{part(id)}/history", {}, options, _event)
 
     def links(self, type: str, id: str | UUID, **options: Unpack[Options]) -> AsyncIterator[SeenLink]:
         """The links of a memory in both directions, the oldest first."""
-        return self._walk(f"/memories/{_part(type)}/{_part(id)}/links", {}, options, _link)
+        return self._walk(f"/memories/{part(type)}/{part(id)}/links", {}, options, _link)
 
     async def jobs(self, **options: Unpack[Options]) -> list[Shape]:
         """How the jobs of upkeep stand, butler by butler."""
@@ -53,19 +53,19 @@ class Listings(Asking):
 
     async def run(self, id: str | UUID, **options: Unpack[Options]) -> Shape:
         """One run with its items, each beside what was there before."""
-        return await self._look(f"/runs/{_part(id)}", options, dict)
+        return await self._look(f"/runs/{part(id)}", options, dict)
 
     def dead_letters(self, *, butler: str | None = None, **options: Unpack[Options]) -> AsyncIterator[Memory]:
         """Episodes that consolidation gave up, the oldest first."""
         return self._walk("/dead_letters", {"butler": butler} if butler else {}, options, shaping.memory)
 
-    async def requeue(self, id: str | UUID, **options: Unpack[Options]) -> Shape:
-        """Have an episode wait for consolidation again. A second time is refused, so it is not repeated."""
-        return await self._ask(f"dead_letters/{_part(id)}/requeue", {}, options, dict, repeatable=False)
+    def tokens(self, **options: Unpack[Options]) -> AsyncIterator[Token]:
+        """The tokens of the tenant, the newest first, without their secrets."""
+        return self._walk("/tokens", {}, options, token)
 
-    async def tokens(self, **options: Unpack[Options]) -> list[Token]:
-        """The tokens of the tenant, without their secrets."""
-        return await self._look("/tokens", options, lambda shape: [read(Token, entry) for entry in _items(shape)])
+    async def look(self, type: str, id: str | UUID, **options: Unpack[Options]) -> Seen:
+        """The same as `get`, but for people: it does not count as a use."""
+        return await self._look(f"/memories/{part(type)}/{part(id)}", options, shaping.seen)
 
     async def _walk(
         self, path: str, params: Params, options: Options, shape: Callable[[Shape], Entry]
@@ -99,7 +99,11 @@ def _link(shape: Shape) -> SeenLink:
     return read(SeenLink, shape)
 
 
-def _part(name: object) -> str:
+def token(shape: Shape) -> Token:
+    return read(Token, shape)
+
+
+def part(name: object) -> str:
     """A part of an address, whatever is in it."""
     return quote(str(name), safe="")
 

@@ -9,6 +9,7 @@ from memory_butler.client.answers import Briefed, Forgotten, Ingested, Results, 
 from memory_butler.client.asking import Options, ReasonedOptions, WriteOptions, new_key
 from memory_butler.client.calling import Connection
 from memory_butler.client.following import Following
+from memory_butler.client.governing import Governing
 from memory_butler.client.listing import Listings
 from memory_butler.models import (
     Briefing,
@@ -26,7 +27,7 @@ from memory_butler.models.explanation import Explanation
 DEADLINE_SECONDS = 10.0
 
 
-class MemoryClient(Listings, Following):
+class MemoryClient(Listings, Governing, Following):
     """A Memory Butler server from afar. Use it as `async with MemoryClient(url) as memory:`, one for many calls.
 
     Errors are those of `memory_butler.errors`, the same as in process. A server that cannot be reached or that answers

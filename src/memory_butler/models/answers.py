@@ -104,7 +104,8 @@ class Answer:
 class Portrait:
     """One memory with everything that is known of it; `story` says why it is like this, `outlook` what comes next.
 
-    `aliases` are the other names of a fact's subject.
+    `aliases` are the other names of a fact's subject, `hidden_links` how many links lead to what belongs to another
+    butler.
     """
 
     memory: Memory
@@ -118,6 +119,7 @@ class Portrait:
     story: tuple[StoryLine, ...]
     outlook: str
     aliases: tuple[str, ...] = ()
+    hidden_links: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

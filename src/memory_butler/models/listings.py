@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Generic, TypeVar
+from uuid import UUID
 
-from memory_butler.models.memories import Memory
+from memory_butler.models.memories import Link, Memory
 from memory_butler.models.vocabulary import MemoryType, Tier
 
 Entry = TypeVar("Entry")
@@ -64,3 +65,12 @@ class Listed:
     memory: Memory
     tier: Tier
     effective_confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """A page of a memory's links; `hidden` is how many more lead to what belongs to another butler."""
+
+    memory: UUID
+    page: Page[Link]
+    hidden: int

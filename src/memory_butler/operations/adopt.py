@@ -73,7 +73,7 @@ async def adopt(
                 await _foresee(session, batch, report)
         if batch and not dry_run:
             await _store(butler, caller, batch, report)
-        progress("Storing", start + BATCH, len(items))
+        progress("Storing", min(start + BATCH, len(items)), len(items))
     report.left_out = +report.left_out
     return report
 

@@ -211,7 +211,7 @@ class _Applying:
         return cls(
             session=session,
             marks=marks,
-            keeping=Keeping(session, marks),
+            keeping=Keeping(session, marks, {line.episode.id: line.episode.request_id for line in lines}),
             scope=work.scope,
             present={line.episode.id: line for line in lines},
             keys=keys,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memory_butler.errors import InvalidInput
-from memory_butler.operations.transfer_file import Progress, unseen, written_whole
+from memory_butler.operations.transfer_file import Progress, opened_bytes, unseen, written_whole
 from memory_butler.settings import Settings
 from memory_butler.store.embedded_backup import CopiedPostgres
 
@@ -19,13 +19,7 @@ def backup(settings: Settings, path: Path, *, replace: bool = False, progress: P
 def restore(settings: Settings, path: Path, *, replace: bool = False, progress: Progress = unseen) -> Path | None:
     """Make a backup the store of the home folder; returns where the store that was there is kept, if there was one."""
     store = _store(settings)
-    try:
-        file = path.open("rb")
-    except OSError as problem:
-        raise InvalidInput(
-            f"{path} cannot be read: {problem.strerror or problem}.", recovery="Check the name and who may read it."
-        ) from problem
-    with file:
+    with opened_bytes(path) as file:
         return store.bring_back(file, lambda done, total: progress("Restoring", done, total), replace=replace)
 
 

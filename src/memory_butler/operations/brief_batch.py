@@ -45,8 +45,14 @@ async def brief_batch(butler: Butler, requests: Sequence[BriefRequest], caller: 
             except MemoryButlerError as problem:
                 return Briefed(problem=problem)
 
-    done = await asyncio.gather(*map(one, requests))
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(request)) for request in requests]
+    except BaseExceptionGroup as faults:
+        # A fault of ours ends the call; the others under way end with it instead of working on for nobody.
+        raise faults.exceptions[0] from None
+    done = [task.result() for task in tasks]
     problems = [found.problem for found in done if found.problem]
     if len(problems) == len(done) and all(problem.retryable for problem in problems):
         raise problems[0]
-    return list(done)
+    return done

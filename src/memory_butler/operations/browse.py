@@ -1,9 +1,9 @@
 """Browse: lists for people, a page at a time. Looking through them counts as no reference."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from memory_butler.butler import Butler
@@ -12,7 +12,6 @@ from memory_butler.models import (
     EVERY_SCOPE,
     Caller,
     Episode,
-    Link,
     Maturity,
     MemoryType,
     Permanence,
@@ -21,9 +20,9 @@ from memory_butler.models import (
     Tier,
     Validity,
 )
-from memory_butler.models.listings import Listed, Listing, Page, Sort
-from memory_butler.operations.cursors import Cursors
-from memory_butler.operations.look import confidence_now, require, told
+from memory_butler.models.listings import Linked, Listed, Listing, Page, Sort
+from memory_butler.operations.cursors import Cursors, cut
+from memory_butler.operations.look import confidence_now, require, told, without_strange_sources
 from memory_butler.policy import reach
 from memory_butler.policy.admission import (
     LABEL_CHARACTERS,
@@ -39,10 +38,9 @@ from memory_butler.policy.admission import (
 )
 from memory_butler.policy.roles import check_role
 from memory_butler.policy.tiers import MEMBERS, tier_of, types_in
+from memory_butler.store import links as joined
 from memory_butler.store import listings, undo
 from memory_butler.store.consolidation import Run
-
-One = TypeVar("One")
 
 COUNTED = 10_000
 MOST = 100
@@ -81,13 +79,12 @@ async def memories(
         found = await listings.memories(session, wanted.type, filters, order, after=after, limit=most + 1)
         if total is None:
             total = await listings.count(session, wanted.type, filters, COUNTED + 1)
-    shown = found[:most]
+        shown = found[:most]
+        kept = await without_strange_sources(session, caller, [one for one, _ in shown])
     place = [*shown[-1][1], now.isoformat(), total] if len(found) > most else None
     at = butler.clock()
     return Page(
-        items=tuple(
-            Listed(memory=one, tier=_tier(one), effective_confidence=confidence_now(one, at)) for one, _ in shown
-        ),
+        items=tuple(Listed(memory=one, tier=_tier(one), effective_confidence=confidence_now(one, at)) for one in kept),
         cursor=cursors.write([str(part) if isinstance(part, UUID) else part for part in place]) if place else None,
         total=total if total <= COUNTED else None,
         total_at_least=COUNTED if total > COUNTED else None,
@@ -130,23 +127,27 @@ async def links(
     *,
     limit: int = USUAL,
     cursor: str | None = None,
-) -> tuple[UUID, Page[Link]]:
-    """The links of a memory in both directions, the oldest first, and the memory's id."""
+) -> Linked:
+    """The links of a memory in both directions, the oldest first. Of what belongs to another butler, an agent is told
+    how many there are and no more."""
     caller = caller or butler.local_caller()
     check_role(caller.principal, "links")
+    eyes = reach.eyes(caller.principal)
     most, wanted = whole_number(limit, "limit", 1, MOST), parse_handle(memory_type, handle)
     async with butler.database.read(caller.principal.tenant) as session:
         memory = await require(session, caller, wanted)
         cursors = Cursors(f"links of {memory.id}", caller.principal.tenant)
         found = await listings.links(
-            session, memory.id, cursors.read(cursor, datetime.fromisoformat, str, UUID, UUID), most + 1
+            session, memory.id, eyes, cursors.read(cursor, datetime.fromisoformat, str, UUID, UUID), most + 1
         )
-    return memory.id, _cut(
+        hidden = await joined.hidden(session, memory.id, eyes)
+    page = cut(
         found,
         most,
         cursors,
         lambda one: [one.created_at.isoformat(), one.relation, str(one.source_id), str(one.target_id)],
     )
+    return Linked(memory=memory.id, page=page, hidden=hidden)
 
 
 async def runs(
@@ -166,7 +167,7 @@ async def runs(
     after = cursors.read(cursor, datetime.fromisoformat, UUID)
     async with butler.database.read(caller.principal.tenant) as session:
         found = await listings.runs(session, butler=whose, state=state, after=after, limit=most + 1)
-    return _cut(found, most, cursors, lambda run: [run.claimed_at.isoformat(), str(run.id)])
+    return cut(found, most, cursors, lambda run: [run.claimed_at.isoformat(), str(run.id)])
 
 
 async def dead_letters(
@@ -185,13 +186,7 @@ async def dead_letters(
     after = cursors.read(cursor, datetime.fromisoformat, UUID)
     async with butler.database.read(caller.principal.tenant) as session:
         found = await listings.dead_letters(session, butler=whose, after=after, limit=most + 1)
-    return _cut(found, most, cursors, lambda episode: [episode.created_at.isoformat(), str(episode.id)])
-
-
-def _cut(found: Sequence[One], most: int, cursors: Cursors, place: Callable[[One], list[Any]]) -> Page[One]:
-    """A page of what was found, which is one more where the list goes on."""
-    page = tuple(found[:most])
-    return Page(items=page, cursor=cursors.write(place(page[-1])) if len(found) > most else None)
+    return cut(found, most, cursors, lambda episode: [episode.created_at.isoformat(), str(episode.id)])
 
 
 def _admitted(listing: Listing) -> Listing:

@@ -4,11 +4,14 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from memory_butler.errors import InvalidInput
+from memory_butler.models.listings import Page
+
+One = TypeVar("One")
 
 VERSION = 1
 LONGEST = 1000
@@ -53,3 +56,9 @@ class Cursors:
         asked = asdict(self.asked) if self.asked is not None else None
         about = json.dumps([self.name, self.tenant, asked], default=str, sort_keys=True)
         return hashlib.sha256(about.encode() + b"\0" + words).digest()[:_CHECK_BYTES]
+
+
+def cut(found: Sequence[One], most: int, cursors: Cursors, place: Callable[[One], list[Any]]) -> Page[One]:
+    """A page of what was found, which is one more where the list goes on."""
+    page = tuple(found[:most])
+    return Page(items=page, cursor=cursors.write(place(page[-1])) if len(found) > most else None)

@@ -1,15 +1,15 @@
 """Dead letters: episodes that could not be consolidated, and how they are given another chance."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, NotFound, PermissionDenied
 from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryType
 from memory_butler.operations.look import require
-from memory_butler.operations.once import trail
+from memory_butler.operations.once import fingerprint, first_answer, keep_answer, trail
 from memory_butler.operations.review import parse_run
-from memory_butler.policy.admission import parse_handle, whole_number
+from memory_butler.policy.admission import optional_label, parse_handle, whole_number
 from memory_butler.store import consolidation, events
 from memory_butler.store.consolidation import Verdict
 from memory_butler.store.episodes import as_episode
@@ -44,14 +44,20 @@ async def requeue(
     *,
     run: str | None = None,
     again: bool = False,
+    idempotency_key: str | None = None,
 ) -> Requeued:
     """Have episodes wait for consolidation again, with all their tries before them: those named, or those of a run.
 
     With `again` also consolidated ones, which are then distilled afresh, whatever was distilled from them before.
     """
     caller = _admin(butler, caller)
+    key = optional_label(idempotency_key, "idempotency_key")
+    digest = fingerprint("requeue", {"handles": list(handles), "run": run, "again": again})
     now = butler.clock()
     async with butler.database.write(caller.principal.tenant, now) as session:
+        first = await first_answer(session, caller, key, digest, now)
+        if first:
+            return Requeued(again=tuple(first["again"]), left=tuple((ref, why) for ref, why in first["left"]))
         found = [await require(session, caller, parse_handle(MemoryType.EPISODE, one)) for one in handles]
         chosen = [one for one in found if isinstance(one, Episode)]
         if run is not None:
@@ -72,9 +78,11 @@ async def requeue(
             )
             changes = [Change(MemoryType.EPISODE, one.id, "requeued") for one in going]
             await events.record(session, trail(butler, caller, now, grouped=len(changes) > 1), changes)
-    if handles and not going and len(left) == 1:
-        raise Conflict(left[0][1], recovery="`memory-butler dead-letters` lists what was given up.")
-    return Requeued(again=tuple(one.ref for one in going), left=tuple(one for one in left if one[1]))
+        if handles and not going and len(left) == 1:
+            raise Conflict(left[0][1], recovery="`memory-butler dead-letters` lists what was given up.")
+        done = Requeued(again=tuple(one.ref for one in going), left=tuple(one for one in left if one[1]))
+        await keep_answer(session, butler, caller, key=key, digest=digest, response=asdict(done), now=now)
+    return done
 
 
 def _reason(episode: Episode, *, again: bool) -> str:

@@ -107,12 +107,12 @@ async def _find(butler: Butler, tenant: str, wanted: _Wanted, *, hint: bool) -> 
     called: dict[UUID, None] = {}
     if wanted.subject is not None:
         async with butler.database.read(tenant) as session:
-            names = await forgetting.names_of(session, normal_name(wanted.subject))
+            names = await forgetting.names_of(session, normal_name(wanted.subject), wanted.reach)
             rows = await forgetting.about_subject(session, names, wanted.reach, MOST + 1)
-            called |= dict.fromkeys(await aliases.ids_of_subjects(session, names, MOST + 1))
+            called |= dict.fromkeys(await aliases.ids_of_subjects(session, names, wanted.reach, MOST + 1))
         found = {row["id"]: _touched(row, ["is about it"]) for row in rows}
     if wanted.text is not None:
-        called |= dict.fromkeys(await _called(butler, tenant, wanted.text))
+        called |= dict.fromkeys(await _called(butler, tenant, wanted.reach, wanted.text))
         async for entry in _naming(butler, tenant, wanted.reach, wanted.text):
             known = found.get(entry.id)
             found[entry.id] = replace(entry, why=(*known.why, *entry.why)) if known else entry
@@ -132,12 +132,12 @@ async def _find(butler: Butler, tenant: str, wanted: _Wanted, *, hint: bool) -> 
     )
 
 
-async def _called(butler: Butler, tenant: str, identifier: str) -> list[UUID]:
+async def _called(butler: Butler, tenant: str, seen: Reach, identifier: str) -> list[UUID]:
     """Other names of subjects that hold the identifier as a whole, or whose subject does."""
     async with butler.database.read(tenant) as session:
         return [
             row["id"]
-            async for row in aliases.each(session)
+            async for row in aliases.each(session, seen)
             if _any_names((row["alias_label"], row["subject"], spoken(row["subject"])), identifier)
         ]
 

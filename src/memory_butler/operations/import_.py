@@ -11,11 +11,12 @@ from pathlib import Path
 from uuid import UUID
 
 from memory_butler.butler import Butler
-from memory_butler.errors import Conflict, IntegrityViolation, InternalError
+from memory_butler.errors import Conflict, IntegrityViolation, InternalError, NotFound
 from memory_butler.models import Caller
 from memory_butler.operations import index
 from memory_butler.operations.once import trail
 from memory_butler.operations.transfer_file import Checked, Progress, Reader, opened, unseen
+from memory_butler.operations.visits import note_visit
 from memory_butler.policy.roles import check_role
 from memory_butler.policy.transfer import PARENTS, Move, Record, damaged, new_ids
 from memory_butler.store import events, visits
@@ -57,11 +58,12 @@ async def import_(
     tenant = caller.principal.tenant
     with opened(path) as reader:
         checked = reader.check(progress)
+        noted = await _noted(butler, caller)
         async with butler.database.read(tenant) as session:
             is_new = await _is_new(session, checked, ids_anew=ids_anew)
         if not dry_run:
             if is_new:
-                is_new = await _Coming(butler, caller, checked, ids_anew).bring(reader, progress)
+                is_new = await _Coming(butler, caller, checked, ids_anew, noted).bring(reader, progress)
             total = sum(checked.header.counts.get(kind, 0) for kind in ("episode", "fact", "rule"))
             indexed = await index.catch_up(
                 butler, tenant, progress=lambda done: progress("Making the search index", done, total)
@@ -76,6 +78,16 @@ async def import_(
         outcome=f"would be {outcome}".replace("be already", "be found already") if dry_run else outcome,
         indexed=0 if dry_run else indexed,
     )
+
+
+async def _noted(butler: Butler, caller: Caller) -> bool:
+    """Write down a look by somebody from another tenant, also one that ends with it; False if there is no such tenant
+    yet, to write it down for."""
+    try:
+        await note_visit(butler, caller, "import")
+    except NotFound:
+        return False
+    return True
 
 
 async def _is_new(session: Session, checked: Checked, *, ids_anew: bool) -> bool:
@@ -99,6 +111,7 @@ class _Coming:
     caller: Caller
     checked: Checked
     ids_anew: bool
+    noted: bool
     # Rows that came before the one they stand on, with the number of their line.
     waiting: list[tuple[int, Record]] = field(default_factory=list)
 
@@ -109,7 +122,7 @@ class _Coming:
         async with self.butler.database.write(tenant, now, longest_seconds=LONGEST_SECONDS) as session:
             if not await _is_new(session, self.checked, ids_anew=self.ids_anew):
                 return False
-            if self.caller.principal.home:
+            if self.caller.principal.home and not self.noted:
                 await visits.add(session, self.butler.make_id(now), self.caller, "import", now)
             after_seq = await store.make_room(session, header.last_seq, header.last_ref)
             move = Move(tenant, after_seq)

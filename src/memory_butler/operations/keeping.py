@@ -5,7 +5,7 @@ touched a second time has what was collected written first: an event tells the s
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -24,11 +24,15 @@ def content_hash(content: str) -> bytes:
 
 
 class Keeping:
-    """The writes of one transaction, which holds the tenant's lock. Nothing is written before `flush`."""
+    """The writes of one transaction, which holds the tenant's lock. Nothing is written before `flush`.
 
-    def __init__(self, session: Session, marks: Trail) -> None:
+    What nobody asked for belongs to the request of the first episode it came from, as far as `requests` knows them.
+    """
+
+    def __init__(self, session: Session, marks: Trail, requests: Mapping[UUID, str | None] | None = None) -> None:
         self._session = session
         self._marks = marks
+        self._requests = requests or {}
         self._registered = False
         self._begin()
 
@@ -102,7 +106,7 @@ class Keeping:
         """The same was said again: what is known is confirmed, with the evidence for it."""
         await self._touch(known.id)
         self._confirmed[kind].append(known.id)
-        self._changes.append(Change(kind, known.id, "confirmed", self._linked((kind, known.id), sources, None)))
+        self._change(kind, known.id, "confirmed", sources)
         return Stored(type=kind, id=known.id, ref=known.ref, outcome="confirmed")
 
     async def flush(self) -> None:
@@ -136,6 +140,7 @@ class Keeping:
             **self._identity(content),
             "source_butler": self._marks.butler,
             "source_episode_id": next(iter(sources), None),
+            "request_id": self._request(sources),
         }
 
     def _identity(self, content: str) -> Row:
@@ -157,7 +162,22 @@ class Keeping:
         kind, memory_id, _ = named
         self._touched.add(memory_id)
         self._entries.append(named)
-        self._changes.append(Change(kind, memory_id, "created", self._linked((kind, memory_id), sources, old)))
+        self._change(kind, memory_id, "created", sources, old)
+
+    def _change(
+        self,
+        kind: MemoryType,
+        memory_id: UUID,
+        event: str,
+        sources: Sequence[UUID],
+        old: supersession.Standing | None = None,
+    ) -> None:
+        linked = self._linked((kind, memory_id), sources, old)
+        self._changes.append(Change(kind, memory_id, event, linked, request_id=self._request(sources)))
+
+    def _request(self, sources: Sequence[UUID]) -> str | None:
+        own = self._marks.lineage.request_id
+        return own or next((asked for source in sources if (asked := self._requests.get(source))), None)
 
     def _linked(
         self, new: tuple[MemoryType, UUID], sources: Sequence[UUID], old: supersession.Standing | None

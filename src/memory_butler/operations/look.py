@@ -1,13 +1,27 @@
 """Look: one memory with everything that is known of it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from memory_butler.butler import Butler
 from memory_butler.errors import NotFound
-from memory_butler.models import LIVE, Caller, Episode, Event, Fact, Memory, MemoryType, Portrait, Rule, StoryLine, Tier
+from memory_butler.models import (
+    GLOBAL_SCOPE,
+    LIVE,
+    Caller,
+    Episode,
+    Event,
+    Fact,
+    Memory,
+    MemoryType,
+    Portrait,
+    Rule,
+    StoryLine,
+    Tier,
+)
 from memory_butler.operations.once import trail
 from memory_butler.policy import confidence, reach, story, upkeep
 from memory_butler.policy.admission import Handle, parse_handle
@@ -32,9 +46,12 @@ async def look(
     opened = butler.database.write(tenant, now, relaxed=True) if bump else butler.database.read(tenant)
     async with opened as session:
         memory = await require(session, caller, wanted)
-        around = await links.around(session, memory.id)
+        eyes = reach.eyes(caller.principal)
+        scopes = None if eyes is None else (GLOBAL_SCOPE, eyes)
+        around, hidden = await links.around(session, memory.id, eyes), await links.hidden(session, memory.id, eyes)
+        [shown] = await without_strange_sources(session, caller, [memory])
         chain = await facts.chain(session, memory.id) if isinstance(memory, Fact) else []
-        also_called = await aliases.of_subject(session, memory.subject) if isinstance(memory, Fact) else []
+        also_called = await aliases.of_subject(session, memory.subject, scopes) if isinstance(memory, Fact) else []
         history = await events.of_memory(session, memory.id)
         known = await undo.around(session, memory.id)
         if bump:
@@ -45,7 +62,7 @@ async def look(
     fades_at, expires_at = _ends(memory)
     prospects = {"fades_at": fades_at, "expires_at": expires_at, **_upkeep(butler.settings, memory, tier)}
     return Portrait(
-        memory=memory,
+        memory=shown,
         tier=tier,
         effective_confidence=confidence_now(memory, now),
         fades_at=fades_at,
@@ -56,7 +73,21 @@ async def look(
         story=told(history, known),
         outlook=story.outlook(memory, now, **prospects),
         aliases=tuple(also_called),
+        hidden_links=hidden,
     )
+
+
+async def without_strange_sources(session: Session, caller: Caller, memories: Sequence[Memory]) -> list[Memory]:
+    """Memories as the caller may see them: which episode of another butler one came from is not told."""
+    eyes = reach.eyes(caller.principal)
+    sources = [one.source_episode_id for one in memories if not isinstance(one, Episode) and one.source_episode_id]
+    if eyes is None or not sources:
+        return list(memories)
+    own = await links.owned(session, sources, eyes)
+    return [
+        one if isinstance(one, Episode) or one.source_episode_id in own else replace(one, source_episode_id=None)
+        for one in memories
+    ]
 
 
 async def require(session: Session, caller: Caller, handle: Handle) -> Memory:

@@ -109,7 +109,7 @@ async def fact(butler: Butler, new: NewFact, caller: Caller | None = None) -> St
         marks = trail(butler, caller, now, grouped=grouped)
         weighed = await _weighed(butler, session, new, seen, now)
         stored = await keep_fact(session, marks, weighed, entry, decision=decision, sources=[seen.id] if seen else [])
-        await _name(session, marks, normal_name(new.subject), new.aliases)
+        await _name(session, marks, new)
         return stored
 
     return await write_once(butler, caller, new.idempotency_key, _fingerprint(new), work, refs=1)
@@ -149,22 +149,28 @@ def _fingerprint(new: NewFact) -> bytes:
     return fingerprint("fact", asked)
 
 
-async def _name(session: Session, marks: Trail, subject: str, labels: Sequence[str]) -> None:
-    """Give a subject its other names, each with an event of its own; those it has already stay as they are."""
-    changes = []
-    for label in labels:
-        new_id = marks.make_id(marks.now)
+async def _name(session: Session, marks: Trail, new: NewFact) -> None:
+    """Give a subject its other names, each with an event of its own; those it has already stay as they are.
+
+    Who may know a name is told by the facts that it was given with, in one group of events: one that another butler
+    keeps to itself is given again where it becomes known to more.
+    """
+    changes, subject = [], normal_name(new.subject)
+    for label in new.aliases:
+        new_id, alias = marks.make_id(marks.now), name_key(label)
         named = await aliases.insert(
             session,
             id=new_id,
             subject=subject,
-            alias=name_key(label),
+            alias=alias,
             alias_label=label,
             now=marks.now,
             request_id=marks.lineage.request_id,
         )
         if named:
             changes.append(Change(events.ALIAS, named, "created" if named == new_id else "restored"))
+        elif known := await aliases.unknown_in(session, new.scope, subject=subject, alias=alias):
+            changes.append(Change(events.ALIAS, known, "named"))
     if changes:
         await events.record(session, marks, changes)
 

@@ -10,6 +10,7 @@ from memory_butler.models import Batch, Caller, ItemKind, Line
 from memory_butler.operations.applying import Placed, prepared
 from memory_butler.operations.consolidate import finish_batch, marks_of
 from memory_butler.operations.look_up import known_targets
+from memory_butler.operations.once import fingerprint, first_answer, keep_answer
 from memory_butler.operations.upkeep import shard_of
 from memory_butler.policy.admission import optional_label
 from memory_butler.policy.proposals import item_from
@@ -72,13 +73,18 @@ async def decide(
     approve: Collection[int] | None = None,
     reject: Collection[int] | None = None,
     rest: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Reviewed:
     """Approve or reject items of a waiting proposal, by their numbers; `rest` is what happens to the others, if it is
     to be decided now. When all are decided, what was approved is applied and the episodes are consolidated."""
     caller = _admin(butler, caller)
-    wanted = parse_run(run)
+    wanted, key = parse_run(run), optional_label(idempotency_key, "idempotency_key")
+    asked = {"run": str(wanted), "approve": sorted(approve or ()), "reject": sorted(reject or ()), "rest": rest}
+    digest = fingerprint("decide", asked)
     async with butler.database.read(caller.principal.tenant) as session:
         seen = await _load(butler, session, wanted)
+        if await first_answer(session, caller, key, digest, butler.clock()):
+            return seen
         rows = await consolidation.items(session, wanted)
     decisions = _decisions(seen, approve or (), reject or (), rest)
     approved = [_placed(row) for row in rows if decisions.get(row["place"], row["state"]) == "approved"]
@@ -106,6 +112,9 @@ async def decide(
             done = await finish_batch(butler, session, marks_of(butler, shard, now, wanted), work)
             await consolidation.put_items(session, wanted, done.rows())
         await session.send("database.register_butler", butler=seen.run.butler, now=now)
+        # What is decided stands in the run itself: a repeat is shown the run.
+        decided = {"run": str(wanted)}
+        await keep_answer(session, butler, caller, key=key, digest=digest, response=decided, now=now)
         return await _load(butler, session, wanted)
 
 

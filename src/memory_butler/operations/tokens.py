@@ -17,10 +17,13 @@ from memory_butler.errors import (
     TargetUnavailable,
 )
 from memory_butler.models import Caller, NewToken, Principal, Role, Token
+from memory_butler.models.listings import Page
+from memory_butler.operations.browse import MOST, USUAL
+from memory_butler.operations.cursors import Cursors, cut
 from memory_butler.operations.visits import note_visit
-from memory_butler.policy.admission import optional_label, slug
+from memory_butler.policy.admission import optional_label, slug, whole_number
 from memory_butler.policy.roles import check_role, visiting
-from memory_butler.store import tokens
+from memory_butler.store import listings, tokens
 
 PREFIX = "mbt_"
 USE_NOTED_EVERY = timedelta(minutes=1)
@@ -54,14 +57,19 @@ async def create(butler: Butler, wanted: NewToken, caller: Caller | None = None)
     return token, secret
 
 
-async def listed(butler: Butler, tenant: str, caller: Caller | None = None) -> list[Token]:
+async def listed(
+    butler: Butler, tenant: str, caller: Caller | None = None, *, limit: int = USUAL, cursor: str | None = None
+) -> Page[Token]:
     """The tokens of a tenant, the newest first, without their secrets."""
     caller = caller or butler.local_caller()
     check_role(caller.principal, "tokens")
-    tenant = slug(tenant, "tenant")
+    most, tenant = whole_number(limit, "limit", 1, MOST), slug(tenant, "tenant")
+    cursors = Cursors("tokens", tenant)
+    after = cursors.read(cursor, datetime.fromisoformat, UUID)
     await _enter(butler, caller, tenant)
     async with butler.database.read(tenant) as session:
-        return await tokens.listed(session)
+        found = await listings.tokens(session, after=after, limit=most + 1)
+    return cut(found, most, cursors, lambda token: [token.created_at.isoformat(), str(token.id)])
 
 
 async def revoke(butler: Butler, tenant: str, token_id: UUID, caller: Caller | None = None) -> Token:

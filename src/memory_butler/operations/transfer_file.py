@@ -23,10 +23,7 @@ def unseen(stage: str, done: int, total: int) -> None:
 @contextmanager
 def written_whole(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
     """A file that nobody else can read and that has its name only once it is complete."""
-    if path.exists() and not replace:
-        raise InvalidInput(
-            f"{path} is there already.", recovery="Choose another name, or say --replace to write over it."
-        )
+    _check_free(path, replace=replace)
     if not path.parent.is_dir():
         raise InvalidInput(f"There is no folder {path.parent}.", recovery="Create it, or choose another place.")
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
@@ -35,6 +32,8 @@ def written_whole(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        # Writing may have taken hours: somebody else's file may stand there by now.
+        _check_free(path, replace=replace)
         partial.rename(path)
     except OSError as problem:
         raise InvalidInput(
@@ -43,6 +42,13 @@ def written_whole(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
         ) from problem
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _check_free(path: Path, *, replace: bool) -> None:
+    if path.exists() and not replace:
+        raise InvalidInput(
+            f"{path} is there already.", recovery="Choose another name, or say --replace to write over it."
+        )
 
 
 def _private(path: str, flags: int) -> int:
@@ -147,11 +153,15 @@ class Reader:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Reader]:
+    with opened_bytes(path) as file:
+        yield Reader(file)
+
+
+def opened_bytes(path: Path) -> BinaryIO:
+    """A file of the user's, open for reading."""
     try:
-        file = path.open("rb")
+        return path.open("rb")
     except OSError as problem:
         raise InvalidInput(
             f"{path} cannot be read: {problem.strerror or problem}.", recovery="Check the name and who may read it."
         ) from problem
-    with file:
-        yield Reader(file)

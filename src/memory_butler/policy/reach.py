@@ -37,6 +37,11 @@ def check_writable(principal: Principal, scope: str) -> None:
         raise PermissionDenied(f"You may write the scope 'global' or your own, {principal.butler!r}, not {scope!r}.")
 
 
+def eyes(principal: Principal) -> str | None:
+    """With which butler's eyes a caller looks at what a memory is joined to; None sees everything of the tenant."""
+    return None if principal.role.governs else principal.butler
+
+
 def may_see(principal: Principal, owner: str, *, is_episode: bool) -> bool:
     """May this caller see a memory it names? `owner` is the scope of a fact or rule, the butler of an episode."""
     if principal.role.governs or owner == principal.butler:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory_butler.models import Reach
+from memory_butler.models import GLOBAL_SCOPE, Reach
 from memory_butler.store.database import Row, Session
 
 SHOWN = 200
@@ -28,23 +28,32 @@ async def insert(session: Session, **given: Any) -> UUID | None:
     return row["id"] if row else None
 
 
-async def of_subject(session: Session, subject: str) -> list[str]:
-    """The other names of a subject, as they were written."""
-    return [row["alias_label"] for row in await session.all("aliases.of_subject", subject=subject, limit=SHOWN)]
+async def unknown_in(session: Session, scope: str, *, subject: str, alias: str) -> UUID | None:
+    """The name of a subject, if it was not given yet with anything that is seen from this scope."""
+    row = await session.one("aliases.unknown_in", scopes=[GLOBAL_SCOPE, scope], subject=subject, alias=alias)
+    return row["id"] if row else None
 
 
-async def each(session: Session) -> AsyncIterator[Row]:
+async def of_subject(session: Session, subject: str, scopes: Sequence[str] | None) -> list[str]:
+    """The other names of a subject that are known in these scopes, as they were written."""
+    rows = await session.all("aliases.of_subject", subject=subject, scopes=_listed(scopes), limit=SHOWN)
+    return [row["alias_label"] for row in rows]
+
+
+async def each(session: Session, reach: Reach) -> AsyncIterator[Row]:
     """Every name of a subject beside its own."""
     after: UUID | None = UUID(int=0)
     while after:
-        rows = await session.all("aliases.after", after=after, limit=PAGE)
+        rows = await session.all("aliases.after", after=after, scopes=_listed(reach.scopes), limit=PAGE)
         for row in rows:
             yield row
         after = rows[-1]["id"] if len(rows) == PAGE else None
 
 
-async def ids_of_subjects(session: Session, subjects: Sequence[str], limit: int) -> list[UUID]:
-    rows = await session.all("aliases.ids_of_subjects", subjects=list(subjects), limit=limit)
+async def ids_of_subjects(session: Session, subjects: Sequence[str], reach: Reach, limit: int) -> list[UUID]:
+    rows = await session.all(
+        "aliases.ids_of_subjects", subjects=list(subjects), scopes=_listed(reach.scopes), limit=limit
+    )
     return [row["id"] for row in rows]
 
 
@@ -58,8 +67,12 @@ async def asked(session: Session, keys: Sequence[str], reach: Reach, now: dateti
     rows = await session.all(
         "aliases.asked",
         names=list(keys),
-        scopes=None if reach.scopes is None else list(reach.scopes),
+        scopes=_listed(reach.scopes),
         butlers=None if reach.butlers is None else list(reach.butlers),
         now=now,
     )
     return [KnownName(**row) for row in rows]
+
+
+def _listed(scopes: Sequence[str] | None) -> list[str] | None:
+    return None if scopes is None else list(scopes)

@@ -5,8 +5,9 @@ import math
 import os
 import select
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
@@ -44,6 +45,8 @@ MIXED_UP = ("42P05", "26000")
 GRACE_SECONDS = 1.0
 # A statement is prepared on a connection when it is first sent: planning the search costs more than running it.
 PREPARE_AFTER = 0
+# What to wait for before each transaction. Set by work that is not urgent, for itself and the tasks it starts.
+giving_way: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar("giving_way", default=None)
 
 
 @contextmanager
@@ -279,6 +282,8 @@ class Database:
     @asynccontextmanager
     async def _connection(self, wanted: int = 1) -> AsyncIterator[AsyncConnection[Row]]:
         assert self._pool, "the database is not open"
+        if give_way := giving_way.get():
+            await give_way()
         self._wanted += wanted
         try:
             connection = await self._pool.getconn()

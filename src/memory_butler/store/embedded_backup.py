@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
@@ -43,13 +43,13 @@ class CopiedPostgres(EmbeddedPostgres):
             address = ["-h", folder, "-p", str(self._cluster.port), "-U", SUPERUSER, "-w"]
             command = ["pg_basebackup", "-D", "-", "-F", "tar", "-X", "fetch", "-c", "fast", *address]
             command += ["--manifest-checksums=SHA256"]
-            about = sum(file.stat().st_size for file in _files(self.data_dir))
+            about = size_about(self.data_dir)
             with programs.spawn(
                 command, stdout=subprocess.PIPE, stderr=said, pass_fds=self._home.inherited_fds
             ) as process:
                 assert process.stdout
                 try:
-                    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1, mtime=0) as packed:
+                    with _writable(), gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1, mtime=0) as packed:
                         done = 0
                         while chunk := process.stdout.read(CHUNK_BYTES):
                             packed.write(chunk)
@@ -121,10 +121,14 @@ class CopiedPostgres(EmbeddedPostgres):
         return kept
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            yield path
+def size_about(folder: Path) -> int:
+    """How many bytes are in a folder. A server that works in it makes files and removes them meanwhile."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118
+    return total
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> dict[str, str]:
@@ -164,6 +168,18 @@ def _compare(digests: dict[str, str], manifest: bytes) -> None:
     for name in digests.keys() - listed.keys() - {MANIFEST}:
         if not name.startswith(f"{_WAL}/"):
             raise _damaged(f"it contains {name}, which its manifest does not list")
+
+
+@contextmanager
+def _writable() -> Iterator[None]:
+    """A full disk elsewhere is no fault of the store."""
+    try:
+        yield
+    except OSError as problem:
+        raise InvalidInput(
+            f"The backup cannot be written: {problem.strerror or problem}.",
+            recovery="Choose a folder that you may write to and that has room.",
+        ) from problem
 
 
 @contextmanager

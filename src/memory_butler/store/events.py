@@ -37,13 +37,15 @@ ALIAS = "alias"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """That a memory or a name changed, and what came with it (links, an application, a tombstone)."""
+    """That a memory or a name changed, and what came with it (links, an application, a tombstone). It belongs to the
+    request of its trail unless it has one of its own."""
 
     type: str
     id: UUID
     event: str
     extra: dict[str, Any] = field(default_factory=dict)
     undoes: UUID | None = None
+    request_id: str | None = None
 
 
 async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> None:
@@ -57,6 +59,7 @@ async def record(session: Session, trail: Trail, changes: Sequence[Change]) -> N
             "event_type": f"{change.type}.{change.event}",
             "extra": change.extra,
             "undoes": change.undoes,
+            "request_id": change.request_id or trail.lineage.request_id,
         }
         for place, change in enumerate(changes, start=1)
     ]

@@ -17,9 +17,10 @@ _RETRACT = {
 _LITERAL = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
 
 
-async def names_of(session: Session, subject: str) -> list[str]:
+async def names_of(session: Session, subject: str, reach: Reach) -> list[str]:
     """The subject and its other names, all in normal form."""
-    return [row["name"] for row in await session.all("forgetting.names_of", subject=subject, limit=NAMES)]
+    rows = await session.all("forgetting.names_of", subject=subject, scopes=_listed(reach.scopes), limit=NAMES)
+    return [row["name"] for row in rows]
 
 
 async def about_subject(session: Session, names: Sequence[str], reach: Reach, limit: int) -> list[Row]:

@@ -26,8 +26,23 @@ def kept(link: Link, request_id: str | None) -> dict[str, Any]:
     }
 
 
-async def around(session: Session, memory_id: UUID, limit: int = 200) -> list[Link]:
-    return [as_link(row) for row in await session.all("links.around", id=memory_id, limit=limit)]
+async def around(session: Session, memory_id: UUID, eyes: str | None, limit: int = 200) -> list[Link]:
+    """The links of a memory whose other end a butler may see; with no butler's eyes, all of them."""
+    return [as_link(row) for row in await session.all("links.around", id=memory_id, eyes=eyes, limit=limit)]
+
+
+async def hidden(session: Session, memory_id: UUID, eyes: str | None) -> int:
+    """How many links of a memory lead to what a butler may not see."""
+    if eyes is None:
+        return 0
+    row = await session.one("links.hidden", id=memory_id, eyes=eyes)
+    return int(row["count"]) if row else 0
+
+
+async def owned(session: Session, episodes: Sequence[UUID], eyes: str) -> set[UUID]:
+    """Which of these episodes are the butler's own."""
+    rows = await session.all("links.owned", ids=list(episodes), eyes=eyes)
+    return {row["id"] for row in rows}
 
 
 def as_link(row: Row) -> Link:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory_butler.models import Episode, Event, Link, Memory, MemoryType
+from memory_butler.models import Episode, Event, Link, Memory, MemoryType, Token
 from memory_butler.models.listings import Sort
 from memory_butler.store.consolidation import Run
 from memory_butler.store.database import Row, Session
@@ -14,6 +14,7 @@ from memory_butler.store.episodes import as_episode
 from memory_butler.store.facts import as_fact
 from memory_butler.store.links import as_link
 from memory_butler.store.rules import as_rule
+from memory_butler.store.tokens import as_token
 
 # Before the first and behind the last of all places.
 LOWEST, HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
@@ -91,11 +92,15 @@ async def history(session: Session, memory_id: UUID, from_seq: int, limit: int) 
     return [Event(**row) for row in rows]
 
 
-async def links(session: Session, memory_id: UUID, after: Sequence[Any] | None, limit: int) -> list[Link]:
+async def links(
+    session: Session, memory_id: UUID, eyes: str | None, after: Sequence[Any] | None, limit: int
+) -> list[Link]:
+    """Links of a memory whose other end a butler may see; with no butler's eyes, all of them."""
     created_at, relation, source, target = after or (BEGINNING, "", LOWEST, LOWEST)
     rows = await session.all(
         "listings.links",
         id=memory_id,
+        eyes=eyes,
         after=created_at,
         after_relation=relation,
         after_source=source,
@@ -119,3 +124,9 @@ async def dead_letters(session: Session, *, butler: str | None, after: Place | N
     place = after or (BEGINNING, LOWEST)
     rows = await session.all("listings.dead_letters", butler=butler, after=place[0], after_id=place[1], limit=limit)
     return [as_episode(row) for row in rows]
+
+
+async def tokens(session: Session, *, after: Place | None, limit: int) -> list[Token]:
+    place = after or (END, HIGHEST)
+    rows = await session.all("listings.tokens", after=place[0], after_id=place[1], limit=limit)
+    return [as_token(row) for row in rows]

@@ -12,13 +12,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import psycopg
-from psycopg.rows import dict_row
-
 from memory_butler.errors import OverloadRejected
 from memory_butler.store import migrate
-from memory_butler.store.database import Database, Session, translated
+from memory_butler.store.database import Database, Session
 from memory_butler.store.queries import load_queries
+from memory_butler.store.scratch import emptied
 
 PIECE = 20_000
 FIRST_ID, LAST_ID = UUID(int=0), UUID(int=2**128 - 1)
@@ -76,22 +74,18 @@ async def scratch_schema(database: Database) -> AsyncIterator[None]:
     """An empty schema of the newest revision beside the store; gone afterwards, and only one at a time."""
     names = database.names
     queries = load_queries(names)
-    with translated():
-        connection = await psycopg.AsyncConnection.connect(database.owner_dsn(), autocommit=True, row_factory=dict_row)
-        async with connection as owner:
-            turn = await (await owner.execute(queries["replay.take_turn"], {"key": names.scratch})).fetchone()
-            if not turn or not turn["mine"]:
-                raise OverloadRejected("A replay of this store is running already.")
+    async with emptied(database) as owner:
+        if owner is None:
+            raise OverloadRejected("A replay of this store is running already.")
+        try:
+            into = replace(names, schema=names.scratch)
+            await asyncio.to_thread(migrate.migrate_to, "head", database.owner_dsn(), into)
+            await owner.execute(queries["replay.let_facts_come_in_any_order"])
+            await owner.execute(queries["replay.make_wordless"])
+            await owner.execute(queries["replay.share_wordless"])
+            yield
+        finally:
             await owner.execute(queries["replay.drop_scratch"])
-            try:
-                into = replace(names, schema=names.scratch)
-                await asyncio.to_thread(migrate.migrate_to, "head", database.owner_dsn(), into)
-                await owner.execute(queries["replay.let_facts_come_in_any_order"])
-                await owner.execute(queries["replay.make_wordless"])
-                await owner.execute(queries["replay.share_wordless"])
-                yield
-            finally:
-                await owner.execute(queries["replay.drop_scratch"])
 
 
 async def survey(session: Session) -> Pieces:

@@ -21,25 +21,21 @@ async def add(session: Session, token: Token, digest: bytes) -> None:
     )
 
 
-async def listed(session: Session) -> list[Token]:
-    return [_token(row) for row in await session.all("tokens.listed")]
-
-
 async def revoke(session: Session, token_id: UUID, now: datetime) -> Token | None:
     row = await session.one("tokens.revoke", id=token_id, now=now)
-    return _token(row) if row else None
+    return as_token(row) if row else None
 
 
 async def shown(session: Session, digest: bytes) -> Token | None:
     """The token that has this hash, whichever tenant's it is. Only whoever has the token knows the hash."""
     await session.send("tokens.show", hash=digest.hex())
     row = await session.one("tokens.shown", hash=digest)
-    return _token(row) if row else None
+    return as_token(row) if row else None
 
 
 async def used(session: Session, token_id: UUID, now: datetime) -> None:
     await session.send("tokens.used", id=token_id, now=now)
 
 
-def _token(row: Row) -> Token:
+def as_token(row: Row) -> Token:
     return Token(**{**row, "role": Role(row["role"])})

@@ -135,6 +135,19 @@ def test_connecting_and_disconnecting_leaves_every_byte_as_it_was(
     assert "nothing to change" in type_in("disconnect", client, "--scope", scope, "--yes").output
 
 
+def test_a_backup_is_of_the_file_as_it_was_last_without_us(project: Path) -> None:
+    """Also where an older one is there, and where the file speaks of us without having us."""
+    (file,) = paths("cursor", Scope.USER)
+    lay_out("cursor", Scope.USER, TEXTS["cursor"])
+    type_in("connect", "cursor", "--yes")
+    later = '{"mcpServers": {}, "lately": ["/srv/memory-butler", "memory_butler.py"]}'
+    file.write_text(later)
+    assert type_in("connect", "cursor", "--yes").exit_code == 0
+    assert file.with_name(file.name + BACKUP).read_text() == later
+    assert type_in("disconnect", "cursor", "--yes").exit_code == 0
+    assert every_file() == {file: later.encode()}
+
+
 @pytest.mark.parametrize("scope", Scope)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_files_that_were_not_there_are_gone_again(project: Path, client: str, scope: Scope) -> None:
@@ -173,6 +186,17 @@ def test_what_a_client_reads_afterwards(project: Path) -> None:
     assert [row["client"] for row in said if row["server"]] == list(CLIENTS)
     assert {row["scope"] for row in said if row["server"] or row["hooks"]} == {"user"}
     assert type_in("connect", "status").output.count("connected") == len(CLIENTS)
+
+
+@pytest.mark.parametrize(("host", "reached"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("192.0.2.7", "192.0.2.7")])
+def test_a_server_that_listens_everywhere_is_reached_on_this_machine(
+    project: Path, monkeypatch: pytest.MonkeyPatch, host: str, reached: str
+) -> None:
+    """`every address` is nowhere to connect to; any other address is taken as it is."""
+    monkeypatch.setenv("MEMORY_BUTLER_SERVICE__AUTH", "required")
+    monkeypatch.setenv("MEMORY_BUTLER_HOST", host)
+    assert type_in("connect", "cursor", "--http", "--yes").exit_code == 0
+    assert f"http://{reached}:8150/mcp" in paths("cursor", Scope.USER)[0].read_text()
 
 
 def test_a_server_with_tokens_is_reached_with_the_token_of_the_environment(

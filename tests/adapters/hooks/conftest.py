@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -11,10 +10,8 @@ from subprocess import CompletedProcess, run
 from typing import Any
 
 import pytest
-import uvicorn
+from tests.service import Switch, on_loopback
 
-from memory_butler.adapters.http import Server, build_app
-from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.models import NewFact, NewRule, Question
 from memory_butler.operations import recall, remember
@@ -40,32 +37,16 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-class _Switch(LateButler):
-    """One server serves test after test: to describe all the tools again for each would take most of its time."""
-
-    butler: Butler
-
-    async def get(self, patience_seconds: float) -> Butler:
-        return self.butler
-
-    def begin(self) -> None:
-        """It is open already."""
-
-
 @pytest.fixture(scope="session")
-async def served(settings: Settings) -> AsyncIterator[tuple[_Switch, int]]:
+async def served(settings: Settings) -> AsyncIterator[tuple[Switch, int]]:
     """The real application under a real server."""
-    listener, switch = socket.create_server(("127.0.0.1", 0)), _Switch(settings)
-    config = uvicorn.Config(build_app(switch), log_config=None, lifespan="on", timeout_graceful_shutdown=1)
-    server = Server(config)
-    running = asyncio.create_task(server.serve(sockets=[listener]))
-    yield switch, listener.getsockname()[1]
-    server.should_exit = True
-    await running
+    switch = Switch(settings)
+    async with on_loopback(switch) as door:
+        yield switch, door.port
 
 
 @pytest.fixture
-def port(butler: Butler, served: tuple[_Switch, int]) -> int:
+def port(butler: Butler, served: tuple[Switch, int]) -> int:
     """Where the test's butler is served."""
     switch, number = served
     switch.butler, switch.settings = butler, butler.settings

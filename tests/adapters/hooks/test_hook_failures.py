@@ -48,12 +48,14 @@ async def test_a_server_that_hangs_is_not_waited_for(hook: Hook, project: Path) 
 
 
 async def test_an_input_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
-    """The deadline holds for everything a hook does, reading what it is told, too."""
-    variables = {**os.environ, "MEMORY_BUTLER_HOME": str(tmp_path), "MEMORY_BUTLER_HOOK_SECONDS": "0.3"}
+    """The deadline holds for everything a hook does, reading what it is told, too; who wants to know is told so."""
+    hurried = {"MEMORY_BUTLER_HOOK_SECONDS": "0.3", "MEMORY_BUTLER_HOOK_DEBUG": "1"}
+    variables = {**os.environ, "MEMORY_BUTLER_HOME": str(tmp_path), **hurried}
     process = await asyncio.create_subprocess_exec(
-        *COMMAND, "hook", "session-start", stdin=PIPE, stdout=PIPE, env=variables
+        *COMMAND, "hook", "session-start", stdin=PIPE, stdout=PIPE, stderr=PIPE, env=variables
     )
     assert await asyncio.wait_for(process.wait(), 60) == 0
+    assert process.stderr and await process.stderr.read() == b"memory-butler hook session-start: the time is over\n"
 
 
 GARBAGE = [
@@ -152,3 +154,14 @@ async def test_the_door_of_the_hook_refuses_what_it_does_not_know(port: int, bod
         assert answer.json()["error"] == "validation_error"
         foreign = await web.post("/hooks/session-end", json=body, headers={"origin": "https://example.org"})
         assert foreign.status_code == 403
+
+
+async def test_the_door_of_the_hook_says_what_it_does_not_have(port: int) -> None:
+    """Another method or address is an error of the caller, not a fault of the server."""
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as web:
+        answers = [await web.get("/hooks/session-end"), await web.post("/hooks/session-begin", json={})]
+    assert [(one.status_code, one.json()["error"]) for one in answers] == [
+        (405, "validation_error"),
+        (404, "not_found"),
+    ]
+    assert all(one.json()["request_id"] == one.headers["x-request-id"] for one in answers)

@@ -312,6 +312,8 @@ async def test_wrong_configuration_is_refused_at_the_start(home: Path, host_dsn:
     await module.register_tools(server, table(home), host_dsn, "x")
     with pytest.raises(InvalidInput, match="another configuration"):
         await module.register_tools(server, table(home, pool_size=3), host_dsn, "x")
+    with pytest.raises(InvalidInput, match="another database"):
+        await module.register_tools(server, table(home), "postgresql://nobody@localhost/other", "x")
 
 
 async def test_a_memory_that_cannot_be_reached_never_takes_the_host_down(

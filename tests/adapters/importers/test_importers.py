@@ -74,6 +74,31 @@ def test_a_list_of_mem0_memories_is_one_too(tmp_path: Path) -> None:
     assert _facts(_parsed("mem0", path)) == [("bob", "note", "Has a cat")]
 
 
+def test_only_a_line_feed_ends_a_line_of_the_graph(lines: Callable[..., Path]) -> None:
+    """Breaks that JSON need not escape stand inside of what is said."""
+    entity = {"type": "entity", "name": "Anna", "observations": ["Likes tea\u2028and\u0085cake"]}
+    parsed = _parsed("mcp-memory", lines("memory.jsonl", json.dumps(entity, ensure_ascii=False)))
+    assert _facts(parsed) == [("Anna", "note", "Likes tea\u2028and\u0085cake")]
+    assert parsed.left_out == {}
+
+
+def test_long_relations_that_begin_alike_stay_two(lines: Callable[..., Path]) -> None:
+    """A name that is cut off never makes one fact take another's place; the same relation again is the same."""
+    rows = [{"type": "relation", "from": "Anna", "to": "x" * 300 + end, "relationType": "reads"} for end in "aba"]
+    found = [new.predicate for new in _parsed("mcp-memory", lines("memory.jsonl", *rows)).items
+             if isinstance(new, NewFact)]  # fmt: skip
+    assert found[0] == found[2] != found[1] and {len(name) for name in found} == {200}
+
+
+@pytest.mark.parametrize("odd", [5, {"memory": "x"}, "x"])
+def test_lists_of_mem0_that_are_none_hold_nothing(odd: object, tmp_path: Path) -> None:
+    """Something else in their place is passed over, and an answer with nothing else in it is refused."""
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps({"results": odd, "relations": odd}))
+    with pytest.raises(InvalidInput, match="no memories"):
+        _parsed("mem0", file)
+
+
 def test_a_database_of_claude_mem(claude_mem_database: Path) -> None:
     """An observation is a fact about its project, a summary the episode of its session; what is empty is counted."""
     parsed = _parsed("claude-mem", claude_mem_database)
@@ -223,7 +248,7 @@ async def test_many_come_in_batches(butler: Butler, monkeypatch: pytest.MonkeyPa
         butler, adopt.Parsed("test", list(items)), progress=lambda stage, done, total: told.append(done)
     )
     assert done.stored == {"fact": 8}
-    assert told == [3, 6, 9]
+    assert told == [3, 6, 8]
     assert (await adopt.adopt(butler, adopt.Parsed("test", [replace(one) for one in items]))).stored == {}
 
 

@@ -5,12 +5,10 @@ Its short form is a test; `make test-rest` runs the long one on a store of its o
 
 import argparse
 import asyncio
-import socket
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from typing import Any
 import hypothesis
 import requests
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -27,8 +24,8 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from tests.service import on_loopback
 
-from memory_butler.adapters.http import Server, build_app
 from memory_butler.adapters.opening import LateButler
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import open_butler
@@ -145,19 +142,6 @@ def _make_sense(case: Case, refs: dict[str, str], n: int) -> None:
         case.body = {name: sensible.get(name, case.body[name]) for name in required} | kept
 
 
-@asynccontextmanager
-async def serving(late: LateButler) -> AsyncIterator[str]:
-    """The real application under a real server; gives its address."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = Server(uvicorn.Config(build_app(late), log_config=None, lifespan="on", timeout_graceful_shutdown=1))
-    running = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await running
-
-
 async def long_form(examples: int) -> Seen:
     with tempfile.TemporaryDirectory(prefix="mb-rest-") as folder:
         server = EmbeddedPostgres(Path(folder), options={"fsync": "off", "full_page_writes": "off"})
@@ -165,9 +149,9 @@ async def long_form(examples: int) -> Seen:
         try:
             async with (
                 open_butler(load_settings(home=folder), embedder=FakeEmbedder()) as butler,
-                serving(LateButler.already_open(butler)) as address,
+                on_loopback(LateButler.already_open(butler)) as door,
             ):
-                return await asyncio.to_thread(campaign, address, examples)
+                return await asyncio.to_thread(campaign, door.url, examples)
         finally:
             server.stop()
 

@@ -6,26 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.service import Switch, on_loopback
 
-from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.settings import Settings
 
-from .campaign import serving
-
 BASE = "/api/v1"
-
-
-class Switch(LateButler):
-    """One server serves test after test; to build one for each would take most of the time."""
-
-    butler: Butler
-
-    async def get(self, patience_seconds: float) -> Butler:
-        return self.butler
-
-    def begin(self) -> None:
-        """It is open already."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +26,8 @@ class Door:
 async def door(settings: Settings) -> AsyncIterator[Door]:
     """A server that asks nobody who they are."""
     switch = Switch(settings)
-    async with serving(switch) as address:
-        yield Door(switch, address)
+    async with on_loopback(switch) as door:
+        yield Door(switch, door.url)
 
 
 @pytest.fixture(scope="session")
@@ -49,8 +35,8 @@ async def guarded(settings: Settings) -> AsyncIterator[Door]:
     """A server that serves those who show a token."""
     service = settings.service.model_copy(update={"auth": "required", "token_cache_seconds": 0})
     switch = Switch(settings.model_copy(update={"service": service}))
-    async with serving(switch) as address:
-        yield Door(switch, address)
+    async with on_loopback(switch) as door:
+        yield Door(switch, door.url)
 
 
 @pytest.fixture

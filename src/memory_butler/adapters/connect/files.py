@@ -30,6 +30,7 @@ class Change:
     after: str | None
     mode: int
     is_removal: bool
+    had_us: bool
 
     @property
     def is_needed(self) -> bool:
@@ -61,7 +62,8 @@ def connecting(client: Client, scope: Scope, project: Path, wish: Wish) -> list[
         path, before = _read(place)
         with _explained(path):
             after = place.format.with_entries(before or "", client.entries(place, scope, wish))
-        changes.append(Change(path, before, after, MODE[scope], is_removal=False))
+            had_us = _has_us(place.format.found(before or "", place.section))
+        changes.append(Change(path, before, after, MODE[scope], is_removal=False, had_us=had_us))
     return changes
 
 
@@ -74,7 +76,7 @@ def disconnecting(client: Client, scope: Scope, project: Path) -> list[Change]:
             continue
         with _explained(path):
             after = _undone(place, before, _backup_of(path))
-        changes.append(Change(path, before, after, MODE[scope], is_removal=True))
+        changes.append(Change(path, before, after, MODE[scope], is_removal=True, had_us=True))
     return changes
 
 
@@ -118,17 +120,17 @@ def _keep_backup(change: Change) -> None:
     backup = _backup_path(change.path)
     if change.before is None:
         backup.unlink(missing_ok=True)
-    elif not backup.exists() or not _has_us(change.before):
+    elif not backup.exists() or not change.had_us:
         _write(backup, change.before.encode(), 0o600)
 
 
-def _has_us(text: str) -> bool:
-    return "memory-butler" in text or "memory_butler" in text
+def _has_us(found: Entries) -> bool:
+    return bool(found.server or found.hooks)
 
 
 def _undone(place: Place, text: str, original: str | None) -> str | None:
     entries = place.format.found(text, place.section)
-    if not entries.server and not entries.hooks:
+    if not _has_us(entries):
         return text
     if original is not None and _is_untouched(place, text, original, entries):
         return original
@@ -141,7 +143,7 @@ def _is_untouched(place: Place, text: str, original: str, entries: Entries) -> b
     """Whether the file is what connecting made of the original, to the byte."""
     try:
         was = place.format.found(original, place.section)
-        return not was.server and not was.hooks and place.format.with_entries(original, entries) == text
+        return not _has_us(was) and place.format.with_entries(original, entries) == text
     except MemoryButlerError:
         return False
 

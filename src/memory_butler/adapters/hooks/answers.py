@@ -37,7 +37,7 @@ NOTHING = "Nothing I remember bears on this."
 def run(event: str, home: str | None = None) -> None:
     """Answer one hook and leave, in time and with exit code 0, whatever happens."""
     until = time.monotonic() + _deadline(event)
-    signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+    signal.signal(signal.SIGALRM, lambda *_: _give_up(event))
     signal.setitimer(signal.ITIMER_REAL, max(0.01, until - time.monotonic()))
     try:
         said = _answer(event, home, until)
@@ -45,10 +45,19 @@ def run(event: str, home: str | None = None) -> None:
             sys.stdout.write(said)
             sys.stdout.flush()
     except Exception as problem:  # noqa: BLE001 (the outermost boundary: a hook never fails the session it serves)
-        if os.environ.get("MEMORY_BUTLER_HOOK_DEBUG"):
-            sys.stderr.write(f"memory-butler hook {event}: {type(problem).__name__}: {problem}\n")
+        _explain(event, f"{type(problem).__name__}: {problem}")
     # Nothing is left to close, and taking everything down in order costs more than the question did.
     os._exit(0)
+
+
+def _give_up(event: str) -> None:
+    _explain(event, "the time is over")
+    os._exit(0)
+
+
+def _explain(event: str, why: str) -> None:
+    if os.environ.get("MEMORY_BUTLER_HOOK_DEBUG"):
+        os.write(2, f"memory-butler hook {event}: {why}\n".encode())
 
 
 def _deadline(event: str) -> float:

@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route, Router
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from memory_butler.adapters.answering import MemoryTool
 from memory_butler.adapters.identity import calling
 from memory_butler.adapters.problems import problem_from, problem_response
+from memory_butler.adapters.rest.app import no_route
 from memory_butler.adapters.rest.envelope import Envelope, body_of
 from memory_butler.adapters.rest.tools import principal_of
 from memory_butler.errors import InvalidInput, MemoryButlerError
@@ -48,7 +52,11 @@ def build_door(tools: Sequence[MemoryTool]) -> ASGIApp:
         content: dict[str, Any] = result.structured_content or {}
         return problem_from(content, request_id) if result.is_error else JSONResponse(content)
 
-    return Envelope(Router([Route("/session-end", session_end, methods=["POST"])]))
+    return Starlette(
+        routes=[Route("/session-end", session_end, methods=["POST"])],
+        middleware=[Middleware(Envelope)],
+        exception_handlers={HTTPException: no_route},
+    )
 
 
 def _episode(told: dict[str, Any]) -> SessionEpisode | None:

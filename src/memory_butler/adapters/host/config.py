@@ -25,6 +25,7 @@ from memory_butler.settings import (
     SqlName,
     Upkeep,
     VectorIndex,
+    said_of,
 )
 
 TABLE = "modules.memory"
@@ -154,8 +155,7 @@ def _refused(problem: ValidationError) -> InvalidInput:
     lines = []
     for error in problem.errors():
         place = ".".join([TABLE, *(str(part) for part in error["loc"])])
-        said = str(error["msg"]).removeprefix("Value error, ")
-        lines.append(f"{place}: {'there is no such key' if error['type'] == 'extra_forbidden' else said}")
+        lines.append(f"{place}: {'there is no such key' if error['type'] == 'extra_forbidden' else said_of(error)}")
     return InvalidInput(
         "The host's configuration of memory is not valid. " + "; ".join(lines),
         recovery=f"Correct the table [{TABLE}]; the keys are described in docs/embedding-in-a-host.md.",

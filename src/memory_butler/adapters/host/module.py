@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from memory_butler.adapters.answering import MemoryTool
 from memory_butler.adapters.host.config import MemoryConfig
+from memory_butler.adapters.host.handles import place_of
 from memory_butler.adapters.host.seat import Seat
 from memory_butler.adapters.host.sessions import (
     UNAVAILABLE,
@@ -146,9 +147,9 @@ class MemoryModule:
         known = self._seats.get(name)
         if known is None:
             known = self._seats[name] = Seat(name, config, db, self._embedder)
-        elif known.config != config:
+        elif known.config != config or known.place != place_of(db):
             raise InvalidInput(
-                f"The butler {name!r} is there already, with another configuration of memory.",
+                f"The butler {name!r} is there already, with another configuration of memory or another database.",
                 recovery="Give each butler a name of its own, or stop the module before it is configured anew.",
             )
         return known

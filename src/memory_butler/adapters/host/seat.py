@@ -69,14 +69,16 @@ class Seat:
         self.name = name
         self.db = db
         self.config = config
-        self.settings = settings_for(config, place_of(db), name)
+        self.place = place_of(db)
+        self.settings = settings_for(config, self.place, name)
         self._embedder = embedder
         self.late = LateButler(
             self.settings, self._open, companion=self._look_after if self.settings.upkeep.worker else None
         )
         self._principal = Principal(self.settings.tenant, name, Role.AGENT)
         self._notes = SessionNotes(self.settings.consolidation.model) if config.session.episode == "model" else None
-        self._asking: set[asyncio.Task[SessionEnd]] = set()
+        # The sessions that a model still takes notes of.
+        self._asking: dict[asyncio.Task[SessionEnd], Ended] = {}
         # What went wrong and has not gone right since, by what was tried.
         self.troubles: dict[str, str] = {}
         if self._notes is not None and self.settings.consolidation.model.name is None:
@@ -111,9 +113,18 @@ class Seat:
     async def close(self) -> None:
         if self._asking:
             await asyncio.wait(self._asking, timeout=NOTES_SECONDS)
-        for task in tuple(self._asking):
-            task.cancel()
+        if self._asking:
+            await self._stop_asking()
         await self._tried("stop", CLOSE_SECONDS, self.late.close())
+
+    async def _stop_asking(self) -> None:
+        """Sessions whose notes are not there leave their summary instead, and not silently."""
+        sessions = dict(self._asking)
+        log.error("the memory of %s stops before the model has noted %d sessions", self.name, len(sessions))
+        for task in sessions:
+            task.cancel()
+        await asyncio.wait(sessions, timeout=NOTES_SECONDS)
+        await asyncio.gather(*(self._kept(one, _summary_of(one)) for one in sessions.values()))
 
     async def before(self, trigger_prompt: str, lineage: Lineage) -> SessionStart:
         """The block to begin a session with."""
@@ -129,8 +140,8 @@ class Seat:
         if self._notes is not None:
             # A model takes longer than a host should wait.
             task = asyncio.create_task(self._after_asking(self._notes, ended), name="memory-butler-notes")
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            self._asking[task] = ended
+            task.add_done_callback(self._asking.pop)
             return SessionEnd("pending")
         return await self._kept(ended, _chosen(self.config, ended))
 
@@ -196,8 +207,9 @@ class Seat:
         noted = await self._tried(
             "model", self.settings.consolidation.model.seconds, notes.of(ended.exchanges, ended.summary)
         )
-        text = ended.summary if isinstance(noted, MemoryButlerError) else noted
-        return await self._kept(ended, episode_of_summary(text, ended.all_tools))
+        if isinstance(noted, MemoryButlerError):
+            return await self._kept(ended, _summary_of(ended))
+        return await self._kept(ended, episode_of_summary(noted, ended.all_tools))
 
     async def _kept(self, ended: Ended, episode: SessionEpisode | None) -> SessionEnd:
         if episode is None:
@@ -260,6 +272,10 @@ class Seat:
 def _chosen(config: MemoryConfig, ended: Ended) -> SessionEpisode | None:
     if config.session.episode == "extract" and ended.exchanges:
         return episode_of_exchanges(ended.exchanges)
+    return _summary_of(ended)
+
+
+def _summary_of(ended: Ended) -> SessionEpisode | None:
     return episode_of_summary(ended.summary, ended.all_tools)
 
 

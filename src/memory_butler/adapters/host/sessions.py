@@ -67,7 +67,7 @@ class Ended:
     def leaves_nothing(self, choices: SessionChoices) -> str | None:
         """Why it is not to be remembered, if so. Upkeep that was remembered would feed on itself."""
         source = (self.trigger_source or "").casefold()
-        if self.maintenance or any(fnmatchcase(source, pattern) for pattern in choices.maintenance_sources):
+        if self.maintenance or any(fnmatchcase(source, pattern.casefold()) for pattern in choices.maintenance_sources):
             return "a session of upkeep leaves no episode"
         if not self.success:
             return "a failed session leaves no episode"
@@ -85,7 +85,7 @@ def ended(session_id: object, summary: object, success: object, details: Session
         success=bool(success),
         exchanges=exchanges_in(details.get("exchanges") or ()),
         tools=names_of(tuple(details.get("tools") or ())),
-        trigger_source=details.get("trigger_source"),
+        trigger_source=None if (source := details.get("trigger_source")) is None else str(source),
         maintenance=bool(details.get("maintenance")),
         lineage=lineage_in(details.get("request_context"), name),
     )

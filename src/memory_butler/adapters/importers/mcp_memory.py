@@ -21,7 +21,8 @@ UNREADABLE = "not a line of such a file"
 
 def parse(path: Path, butler: str) -> Parsed:
     found = Parsed(NAME)
-    for line in text_of(path).splitlines():
+    # Other breaks than this one may stand unescaped in what a line says.
+    for line in text_of(path).split("\n"):
         if line.strip():
             _read(line, found)
     if not found.items and found.left_out:

@@ -35,9 +35,9 @@ def _answer(answer: Any, butler: str, found: Parsed) -> None:
     if "results" not in answer and "relations" not in answer:
         _memory(answer, butler, found)
         return
-    for row in answer.get("results") or []:
+    for row in _list(answer.get("results")):
         _memory(row, butler, found)
-    for row in answer.get("relations") or []:
+    for row in _list(answer.get("relations")):
         ends = row if isinstance(row, dict) else {}
         source, name = words(ends.get("source")), words(ends.get("relationship"))
         target = words(ends.get("target")) or words(ends.get("destination"))
@@ -45,6 +45,10 @@ def _answer(answer: Any, butler: str, found: Parsed) -> None:
             found.items.append(relation(source, name, target, {"imported_from": NAME}))
         else:
             found.left_out["is no relation"] += 1
+
+
+def _list(given: object) -> list[Any]:
+    return given if isinstance(given, list) else []
 
 
 def _memory(row: Any, butler: str, found: Parsed) -> None:

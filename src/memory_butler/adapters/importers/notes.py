@@ -35,10 +35,18 @@ def relation(source: str, name: str, target: str, metadata: dict[str, Any]) -> N
     """That one thing stands in some relation to another. There may be many of the same name, each with its target."""
     return NewFact(
         subject=source[:NAME_CHARACTERS],
-        predicate=f"{name}:{target}"[:NAME_CHARACTERS],
+        predicate=_short(f"{name}:{target}"),
         content=f"{source} {spoken(name)} {target}",
         metadata=metadata,
     )
+
+
+def _short(name: str) -> str:
+    """A name that is not too long. Two that begin alike stay two, or one fact would take the other's place."""
+    if len(name) <= NAME_CHARACTERS:
+        return name
+    digest = content_hash(name).hex()[:12]
+    return f"{name[: NAME_CHARACTERS - 1 - len(digest)]}:{digest}"
 
 
 def pieces(text: str, longest: int) -> Iterator[str]:

@@ -13,10 +13,10 @@ from starlette.responses import Response
 from memory_butler.adapters import shapes, shapes_consolidation
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.arguments import Flag, Key, Moment
+from memory_butler.adapters.rest.answers import COUNTS, ITEM, UNDONE, memory, more, named, told
 from memory_butler.adapters.rest.desk import Asked, Desk, asked
-from memory_butler.adapters.rest.memories import MEMORY, Paged, Text, about, page_schema, page_shape
+from memory_butler.adapters.rest.memories import Paged, Text, about, page_schema, page_shape
 from memory_butler.adapters.rest.schemas import (
-    ANYTHING,
     ID,
     MOMENT,
     REF,
@@ -30,11 +30,13 @@ from memory_butler.adapters.rest.schemas import (
     shape,
 )
 from memory_butler.adapters.shapes import Shape
-from memory_butler.models import Episode, NewToken, Role, Token
+from memory_butler.models import Episode, NewToken, Token
 from memory_butler.operations import browse, dead_letters, review, tokens, undo, upkeep
 from memory_butler.operations.diff import diff
 from memory_butler.operations.review import Reviewed
+from memory_butler.operations.upkeep import JobStanding
 from memory_butler.policy.admission import LABEL_CHARACTERS
+from memory_butler.store.consolidation import Undone
 
 RunId = Annotated[str, InPath(description="Id of the run.", json_schema_extra={"format": "uuid"})]
 State = Literal["claimed", "waiting", "applied", "rejected", "failed", "lost", "rehearsed"]
@@ -59,6 +61,7 @@ class Decision(Asked):
     items: list[int] | None = Field(
         None, max_length=1000, description="Numbers of the items; all that are undecided if left out."
     )
+    idempotency_key: Key = None
 
 
 class Undoing(Asked):
@@ -70,7 +73,10 @@ class Undoing(Asked):
 
 
 class Requeueing(Asked):
-    """Nothing but the request."""
+    """How to requeue."""
+
+    again: Flag = Field(None, description="Also what is consolidated: it is distilled afresh.")
+    idempotency_key: Key = None
 
 
 class Wish(Asked):
@@ -82,32 +88,23 @@ class Wish(Asked):
     expires_at: Moment = Field(None, description="When it ends; never if left out.")
 
 
-JOB: Schema = shape(
-    {"job": TEXT, "butler": TEXT, "status": TEXT, "next_run": MOMENT, "failures": WHOLE},
-    {"last_run": nullable(MOMENT), "outcome": nullable(TEXT), "note": nullable(TEXT)},
-)
+JOB: Schema = told(JobStanding)
+JOB["properties"] |= {"note": nullable(TEXT)}
 RUN: Schema = shape(
     {"run": ID, "butler": TEXT, "distiller": TEXT, "state": TEXT, "claimed_at": MOMENT, "episode_count": WHOLE},
-    {"finished_at": MOMENT, "error": TEXT, "tokens": WHOLE, "dollars": {"type": "number"}},
+    {
+        "lease_until": MOMENT,
+        "finished_at": MOMENT,
+        "error": TEXT,
+        "tokens": WHOLE,
+        "dollars": {"type": "number"},
+        "request_id": TEXT,
+    },
 )
-RUN_WITH_ITEMS = answered(
-    {**RUN["properties"], "episodes": listed(REF), "counts": ANYTHING, "items": listed(ANYTHING)},
-)
-RUN_WITH_ITEMS["required"] = [*RUN["required"], "counts", "episodes", "items", "request_id"]
+RUN_WITH_ITEMS = named(more(RUN, episodes=listed(REF), counts=COUNTS, items=listed(ITEM)))
+RUN_WITH_ITEMS["properties"] |= {"undone": told(Undone)}
 REQUEUED = answered({"requeued": listed(REF), "count": WHOLE, "left": listed(shape({"ref": REF, "reason": TEXT}))})
-UNDONE = answered({"id": ID, "dry_run": {"type": "boolean"}, "undone": WHOLE, "skipped": WHOLE})
-TOKEN_FIELDS: dict[str, Schema] = {
-    "id": ID,
-    "tenant": TEXT,
-    "butler": TEXT,
-    "role": {"type": "string", "enum": [str(role) for role in Role]},
-    "label": TEXT,
-    "created_at": MOMENT,
-    "created_by": TEXT,
-    "expires_at": nullable(MOMENT),
-    "revoked_at": nullable(MOMENT),
-    "last_used_at": nullable(MOMENT),
-}
+TOKEN: Schema = told(Token)
 SECRET: Schema = {"type": "string", "description": "The token itself. It is shown this once."}
 
 
@@ -170,7 +167,9 @@ def _deciding(router: APIRouter, desk: Desk) -> None:
         async def work(visit: Visit) -> Shape:
             rest = ("approved" if approve else "rejected") if given.items is None else None
             named = {"approve" if approve else "reject": given.items or []}
-            seen = await review.decide(visit.butler, run, visit.caller, rest=rest, **named)
+            seen = await review.decide(
+                visit.butler, run, visit.caller, rest=rest, idempotency_key=given.idempotency_key, **named
+            )
             return await _with_lines(visit, seen)
 
         return await desk.answer(request, "review", work, context=given.request_context)
@@ -206,7 +205,7 @@ def _deciding(router: APIRouter, desk: Desk) -> None:
 
 
 def _letters(router: APIRouter, desk: Desk) -> None:
-    @router.get("/dead_letters", **about(page_schema(_EPISODE)))
+    @router.get("/dead_letters", **about(page_schema(memory(Episode))))
     async def given_up(request: Request, wanted: Annotated[Letters, Query()]) -> Response:
         """Episodes that consolidation gave up, the oldest first, with why."""
 
@@ -214,7 +213,7 @@ def _letters(router: APIRouter, desk: Desk) -> None:
             found = await browse.dead_letters(
                 visit.butler, visit.caller, only_butler=wanted.butler, limit=wanted.limit, cursor=wanted.cursor
             )
-            return page_shape(found, [_episode(one) for one in found.items])
+            return page_shape(found, [shapes.memory(one) for one in found.items])
 
         return await desk.answer(request, "dead_letters", work)
 
@@ -227,34 +226,31 @@ def _letters(router: APIRouter, desk: Desk) -> None:
         given = await asked(request, Requeueing)
 
         async def work(visit: Visit) -> Shape:
-            done = await dead_letters.requeue(visit.butler, [handle], visit.caller)
+            done = await dead_letters.requeue(
+                visit.butler,
+                [handle],
+                visit.caller,
+                again=bool(given.again),
+                idempotency_key=given.idempotency_key,
+            )
             return shapes_consolidation.requeued(done)
 
         return await desk.answer(request, "requeue", work, context=given.request_context)
 
 
-_EPISODE: Schema = shape(
-    {name: MEMORY["properties"][name] for name in ("type", "id", "ref", "content", "created_at")},
-    {"butler": TEXT, "consolidation_status": TEXT, "last_consolidation_error": nullable(TEXT)},
-)
-
-
-def _episode(one: Episode) -> Shape:
-    return shapes.memory(one)
-
-
 def _tokens(router: APIRouter, desk: Desk) -> None:
-    @router.get("/tokens", **about(answered({"items": listed(shape(TOKEN_FIELDS))})))
-    async def list_tokens(request: Request) -> Response:
+    @router.get("/tokens", **about(page_schema(TOKEN)))
+    async def list_tokens(request: Request, part: Annotated[Paged, Query()]) -> Response:
         """The tokens of your tenant, the newest first, without their secrets."""
 
         async def work(visit: Visit) -> Shape:
-            found = await tokens.listed(visit.butler, visit.caller.principal.tenant, visit.caller)
-            return {"items": [_token(one) for one in found]}
+            tenant = visit.caller.principal.tenant
+            found = await tokens.listed(visit.butler, tenant, visit.caller, limit=part.limit, cursor=part.cursor)
+            return page_shape(found, [_token(one) for one in found.items])
 
         return await desk.answer(request, "tokens", work)
 
-    @router.post("/tokens", **about(answered({**TOKEN_FIELDS, "token": SECRET}), 201), **_takes(Wish, required=True))
+    @router.post("/tokens", **about(named(more(TOKEN, token=SECRET)), 201), **_takes(Wish, required=True))
     async def create_token(request: Request) -> Response:
         """Make a token for your tenant. `token` in the answer is the secret itself, which nobody can read again."""
         given = await asked(request, Wish)
@@ -272,7 +268,7 @@ def _tokens(router: APIRouter, desk: Desk) -> None:
 
         return await desk.answer(request, "tokens", work, context=given.request_context, status=201)
 
-    @router.delete("/tokens/{id}", **about(answered(TOKEN_FIELDS)))
+    @router.delete("/tokens/{id}", **about(named(TOKEN)))
     async def revoke_token(request: Request, id: Annotated[UUID, InPath(description="Id of the token.")]) -> Response:
         """Make a token worthless at once; a server may still know it for a few seconds."""
 

@@ -10,26 +10,9 @@ from starlette.responses import Response
 from memory_butler.adapters import shapes
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.arguments import Moment
+from memory_butler.adapters.rest.answers import EVENT, HIDDEN_LINKS, LINK, PORTRAIT, kept
 from memory_butler.adapters.rest.desk import Desk
-from memory_butler.adapters.rest.schemas import (
-    EVENT,
-    ID,
-    LINK,
-    MOMENT,
-    PORTRAIT,
-    REF,
-    SHARE,
-    TEXT,
-    TYPE,
-    WHOLE,
-    Schema,
-    answered,
-    listed,
-    nullable,
-    ok,
-    problems,
-    shape,
-)
+from memory_butler.adapters.rest.schemas import SHARE, TEXT, WHOLE, Schema, answered, listed, nullable, ok, problems
 from memory_butler.adapters.shapes import Shape
 from memory_butler.models import Maturity, MemoryType, Permanence, Tier, Validity
 from memory_butler.models.listings import Listing, Page, Sort
@@ -99,35 +82,7 @@ class Wanted(Paged):
         )
 
 
-MEMORY: Schema = shape(
-    {
-        "type": TYPE,
-        "id": ID,
-        "ref": REF,
-        "content": TEXT,
-        "tags": listed(TEXT),
-        "validity": TEXT,
-        "tier": TEXT,
-        "effective_confidence": SHARE,
-        "created_at": MOMENT,
-        "last_referenced_at": nullable(MOMENT),
-        "reference_count": WHOLE,
-        "pinned": {"type": "boolean"},
-        "metadata": {"type": "object"},
-    },
-    {
-        "scope": TEXT,
-        "butler": TEXT,
-        "subject": TEXT,
-        "predicate": TEXT,
-        "permanence": TEXT,
-        "maturity": TEXT,
-        "importance": WHOLE,
-        "confidence": SHARE,
-        "observed_at": MOMENT,
-        "valid_at": nullable(MOMENT),
-    },
-)
+MEMORY: Schema = kept(tier=TEXT, effective_confidence=SHARE)
 CURSOR: Schema = {**nullable(TEXT), "description": "To go on with; null on the last page."}
 
 
@@ -181,17 +136,20 @@ def memory_routes(desk: Desk) -> APIRouter:
 
         return await desk.answer(request, "history", work)
 
-    @router.get("/memories/{type}/{handle}/links", **about(page_schema(LINK)))
+    @router.get("/memories/{type}/{handle}/links", **about(page_schema(LINK, {"hidden_links": HIDDEN_LINKS})))
     async def links(
         request: Request, type: TypeInPath, handle: HandleInPath, part: Annotated[Paged, Query()]
     ) -> Response:
-        """The links of a memory in both directions, the oldest first."""
+        """The links of a memory in both directions, the oldest first.
+
+        `hidden_links` counts those that lead to what belongs to another butler: that there is such evidence is all that
+        an agent is told of it.
+        """
 
         async def work(visit: Visit) -> Shape:
-            here, found = await browse.links(
-                visit.butler, type, handle, visit.caller, limit=part.limit, cursor=part.cursor
-            )
-            return page_shape(found, [shapes.link(link, here) for link in found.items])
+            found = await browse.links(visit.butler, type, handle, visit.caller, limit=part.limit, cursor=part.cursor)
+            items = [shapes.link(link, found.memory) for link in found.page.items]
+            return {**page_shape(found.page, items), "hidden_links": found.hidden}
 
         return await desk.answer(request, "links", work)
 

@@ -61,60 +61,6 @@ _SAID: dict[int, str] = {
     STATUS["conflict"]: "It contradicts what is stored, or would break one of the store's invariants.",
 }
 
-STORED = answered({"type": TYPE, "id": ID, "ref": REF, "outcome": TEXT}, {"supersedes": REF})
-FOUND = answered(
-    {
-        "results": listed(
-            shape(
-                {"ref": REF, "type": TYPE, "id": ID, "content": TEXT, "relevance": {"type": "number"}},
-                {"score": {"type": "number"}, "tags": listed(TEXT), "created_at": MOMENT},
-            )
-        ),
-        "count": WHOLE,
-    },
-    {"degraded": listed(TEXT)},
-)
-BRIEFED = answered({"context": TEXT, "receipt": ANYTHING})
-EVENT = shape(
-    {"seq": WHOLE, "id": ID, "event": TEXT, "words": TEXT, "at": MOMENT, "actor": TEXT},
-    {"request_id": TEXT, "group_id": ID, "undoes": ID, "undone": {"type": "boolean"}},
-)
-LINK = shape(
-    {
-        "direction": {"type": "string", "enum": ["in", "out"]},
-        "relation": TEXT,
-        "ref": nullable(REF),
-        "id": ID,
-        "availability": TEXT,
-        "created_at": MOMENT,
-    }
-)
-PORTRAIT = answered(
-    {
-        "memory": ANYTHING,
-        "tier": TEXT,
-        "effective_confidence": SHARE,
-        "fades_at": nullable(MOMENT),
-        "expires_at": nullable(MOMENT),
-        "outlook": TEXT,
-        "links": listed(LINK),
-        "chain": listed(ANYTHING),
-        "events": listed(EVENT),
-    },
-    {"aliases": listed(TEXT)},
-)
-ANSWERS: dict[str, Schema] = {
-    **dict.fromkeys(("memory_store_episode", "memory_store_fact", "memory_store_rule", "memory_store"), STORED),
-    **dict.fromkeys(("memory_search", "memory_recall"), FOUND),
-    "memory_context": BRIEFED,
-    "memory_get": PORTRAIT,
-}
-
-
-def answer_schema(tool: str) -> Schema:
-    """What a tool answers; of most it is said that it is an object which names its request."""
-    return ANSWERS.get(tool, answered({}))
-
 
 def body(schema: Schema, *, required: bool) -> Schema:
     return {"required": required, "content": {"application/json": {"schema": schema}}}

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from memory_butler.adapters.answering import MemoryTool
 from memory_butler.adapters.identity import calling
 from memory_butler.adapters.problems import json_bytes, problem_from
+from memory_butler.adapters.rest.answers import answer_schema
 from memory_butler.adapters.rest.envelope import body_of
-from memory_butler.adapters.rest.schemas import answer_schema, body, ok, problems
+from memory_butler.adapters.rest.schemas import body, ok, problems
 from memory_butler.models import Principal
 
 PREFIX = "memory_"

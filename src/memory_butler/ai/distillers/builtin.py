@@ -19,10 +19,16 @@ class BuiltInDistiller:
     name = "built-in"
     wants_known = False
 
+    def __init__(self) -> None:
+        self._has_read = False
+
     async def distil(self, batch: Batch) -> Distilled:
-        if sum(map(len, batch.texts.values())) <= QUICK_CHARACTERS:
+        # The first batch waits for the grammar to be loaded, and nobody else should.
+        if self._has_read and sum(map(len, batch.texts.values())) <= QUICK_CHARACTERS:
             return Distilled(proposal=propose(batch))
-        return Distilled(proposal=await asyncio.to_thread(propose, batch))
+        proposal = await asyncio.to_thread(propose, batch)
+        self._has_read = True
+        return Distilled(proposal=proposal)
 
     async def close(self) -> None:
         return None

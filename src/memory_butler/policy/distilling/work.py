@@ -203,12 +203,7 @@ def starts(said: Said, now: datetime) -> list[Draft]:
         )
     if not re.match(r"(?:at|as|with)\s", rest):
         return []
-    found = []
-    if org := _organisation(rest):
-        found.append(Draft(said.subject, "works_at", org))
-    if job := _AS.search(rest):
-        found.append(Draft(said.subject, "works_as", re.sub(r"^(?:an?|the)\s+", "", job["job"])))
-    return found
+    return _employment(said, rest)
 
 
 def leaves(said: Said, now: datetime) -> list[Draft]:

@@ -5,25 +5,53 @@ VALUES (%(tenant)s, %(id)s, %(subject)s, %(alias)s, %(alias_label)s, 'active', %
 ON CONFLICT (tenant_id, alias, subject) DO UPDATE SET validity = 'active' WHERE a.validity <> 'active'
 RETURNING a.id;
 
+-- name: unknown_in
+-- The name of a subject, if who sees only these scopes does not know it.
+SELECT a.id FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.subject = %(subject)s AND a.alias = %(alias)s AND a.validity = 'active'
+    AND NOT {is_known};
+
+-- part: is_known
+-- Was the name a given together with a fact that the caller may see? One whose giving is not in the log, because
+-- it came in without its history, is everybody's.
+(%(scopes)s::text[] IS NULL OR coalesce((
+    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s))
+    FROM {schema}.memory_events n
+    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
+    WHERE n.tenant_id = %(tenant)s AND n.entity_id = a.id
+        AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
+), true))
+
+-- part: is_known_too
+-- Was the name b given together with a fact that the caller may see? One whose giving is not in the log, because
+-- it came in without its history, is everybody's.
+(%(scopes)s::text[] IS NULL OR coalesce((
+    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s))
+    FROM {schema}.memory_events n
+    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
+    WHERE n.tenant_id = %(tenant)s AND n.entity_id = b.id
+        AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
+), true))
+
 -- name: of_subject
--- The other names of a subject, as they were written, the oldest first.
-SELECT alias_label FROM {schema}.aliases
-WHERE tenant_id = %(tenant)s AND subject = %(subject)s AND validity = 'active'
-ORDER BY created_at, alias
+-- The other names of a subject that the caller may know, as they were written, the oldest first.
+SELECT a.alias_label FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.subject = %(subject)s AND a.validity = 'active' AND {is_known}
+ORDER BY a.created_at, a.alias
 LIMIT %(limit)s;
 
 -- name: after
--- The next names of subjects by id.
-SELECT id, subject, alias_label FROM {schema}.aliases
-WHERE tenant_id = %(tenant)s AND validity = 'active' AND id > %(after)s
-ORDER BY id
+-- The next names of subjects by id that the caller may know.
+SELECT a.id, a.subject, a.alias_label FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.validity = 'active' AND a.id > %(after)s AND {is_known}
+ORDER BY a.id
 LIMIT %(limit)s;
 
 -- name: ids_of_subjects
--- The names that these subjects have beside their own.
-SELECT id FROM {schema}.aliases
-WHERE tenant_id = %(tenant)s AND validity = 'active' AND subject = ANY(%(subjects)s)
-ORDER BY id
+-- The names that these subjects have beside their own, as far as the caller may know them.
+SELECT a.id FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.validity = 'active' AND a.subject = ANY(%(subjects)s) AND {is_known}
+ORDER BY a.id
 LIMIT %(limit)s;
 
 -- name: retract
@@ -64,18 +92,18 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT a.subject, a.subject AS name, left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
         FROM {tables}.aliases a
-        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active'
+        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {is_known}
         UNION ALL
         SELECT a.subject, b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
         FROM {tables}.aliases a
         CROSS JOIN LATERAL (
-            SELECT alias FROM {tables}.aliases
-            WHERE tenant_id = %(tenant)s AND subject = a.subject AND validity = 'active' OFFSET 0
+            SELECT b.alias FROM {tables}.aliases b
+            WHERE b.tenant_id = %(tenant)s AND b.subject = a.subject AND b.validity = 'active' AND {is_known_too} OFFSET 0
         ) b
-        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active'
+        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {is_known}
         UNION ALL
         SELECT b.subject, b.alias, false FROM {tables}.aliases b
-        WHERE b.tenant_id = %(tenant)s AND b.subject = k.key AND b.validity = 'active'
+        WHERE b.tenant_id = %(tenant)s AND b.subject = k.key AND b.validity = 'active' AND {is_known_too}
     ) o
     CROSS JOIN LATERAL (
         SELECT FROM {tables}.postings p

@@ -1,11 +1,7 @@
 -- name: bind_read
 -- Bind a read to its tenant: role, tenant for row-level security, names, time limit, and no writing.
 SELECT
-    set_config('role', %(role)s, true),
-    set_config('search_path', %(search_path)s, true),
-    set_config('memory_butler.tenant', %(tenant)s, true),
-    set_config('statement_timeout', %(timeout_ms)s, true),
-    set_config('timezone', 'UTC', true),
+    {bound},
     set_config('transaction_read_only', 'on', true),
     -- Planning the search takes as long as running it in a small tenant, and its shape does not depend on the values.
     set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -14,13 +10,17 @@ SELECT
 -- name: bind_write
 -- Bind a write to its tenant. Only a change that loses nothing anybody was promised may commit relaxed.
 SELECT
-    set_config('role', %(role)s, true),
-    set_config('search_path', %(search_path)s, true),
-    set_config('memory_butler.tenant', %(tenant)s, true),
-    set_config('statement_timeout', %(timeout_ms)s, true),
-    set_config('timezone', 'UTC', true),
+    {bound},
     set_config('synchronous_commit', CASE WHEN %(relaxed)s THEN 'off' ELSE 'on' END, true),
     {schema}.require_revision(%(revision)s);
+
+-- part: bound
+-- What every transaction is bound to: role, tenant for row-level security, names, time limit.
+set_config('role', %(role)s, true),
+set_config('search_path', %(search_path)s, true),
+set_config('memory_butler.tenant', %(tenant)s, true),
+set_config('statement_timeout', %(timeout_ms)s, true),
+set_config('timezone', 'UTC', true)
 
 -- name: lock_tenant
 -- Take the tenant's write lock, making the tenant if it is new, and reserve short references.

@@ -3,14 +3,7 @@
 -- words they are indexed by.
 SELECT type, id, subject_label, predicate_label, content, tags
 FROM (
-    SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags FROM {schema}.facts
-    WHERE tenant_id = %(tenant)s AND id > %(after)s
-    UNION ALL
-    SELECT 'rule', id, NULL, NULL, content, tags FROM {schema}.rules
-    WHERE tenant_id = %(tenant)s AND id > %(after)s
-    UNION ALL
-    SELECT 'episode', id, NULL, NULL, content, tags FROM {schema}.episodes
-    WHERE tenant_id = %(tenant)s AND id > %(after)s
+    {search_index.words_after}
 ) m
 WHERE NOT EXISTS (
     SELECT FROM {schema}.passages p

@@ -1,9 +1,10 @@
 -- name: record
 -- One event per changed memory, with its full state after the change taken from its row; words go to `texts`.
 WITH changed AS (
-    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.n, s.state, s.body
+    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.request_id, o.n, s.state, s.body
     FROM json_to_recordset(%(changes)s::json)
-        AS o (n int, entity_type text, id uuid, event_id uuid, event_type text, extra jsonb, undoes uuid)
+        AS o (n int, entity_type text, id uuid, event_id uuid, event_type text, extra jsonb, undoes uuid,
+            request_id text)
     -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
     LEFT JOIN LATERAL (
         SELECT to_jsonb(f) - '{content,content_hash,subject,subject_label,predicate,predicate_label,tags,metadata}'::text[]
@@ -41,7 +42,7 @@ INSERT INTO {schema}.memory_events (
     segment_id, session_id, group_id, payload_version, payload, text_hash, undoes
 )
 SELECT %(tenant)s, c.event_id, (SELECT last_seq FROM numbered) - (SELECT count(*) FROM changed) + c.n,
-    c.event_type, c.entity_type, c.id, %(now)s, %(actor)s, %(request_id)s, %(subrequest_id)s, %(segment_id)s,
+    c.event_type, c.entity_type, c.id, %(now)s, %(actor)s, c.request_id, %(subrequest_id)s, %(segment_id)s,
     %(session_id)s, %(group_id)s, 1, jsonb_build_object('state', c.state) || c.extra,
     sha256(convert_to(c.body, 'UTF8')), c.undoes
 FROM changed c

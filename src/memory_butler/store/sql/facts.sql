@@ -35,16 +35,20 @@ UPDATE {schema}.facts SET validity = %(validity)s WHERE tenant_id = %(tenant)s A
 -- Newer facts take the place of these.
 UPDATE {schema}.facts SET validity = 'superseded' WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s);
 
+-- part: renewed
+-- In use, and its decay starts again: never earlier than it did.
+last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+
 -- name: confirm
 -- Renew live facts: their decay starts again, and fading ones are active again.
 UPDATE {schema}.facts
-SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+SET {renewed}
 WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
 
 -- name: restore
 -- Bring a fact back into use, renewed so that it does not fade at once.
 UPDATE {schema}.facts
-SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+SET {renewed}
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: set_pinned

@@ -1,16 +1,17 @@
 -- name: names_of
--- A subject with its other names. A name that two subjects share stands for itself alone.
+-- A subject with its other names, as far as the caller may know them. A name that two subjects share stands for itself
+-- alone.
 WITH meant AS (
     SELECT %(subject)s::text AS subject
     UNION
-    SELECT min(subject) FROM {schema}.aliases
-    WHERE tenant_id = %(tenant)s AND alias = %(subject)s AND validity = 'active'
-    HAVING count(DISTINCT subject) = 1
+    SELECT min(a.subject) FROM {schema}.aliases a
+    WHERE a.tenant_id = %(tenant)s AND a.alias = %(subject)s AND a.validity = 'active' AND {aliases.is_known}
+    HAVING count(DISTINCT a.subject) = 1
 )
 SELECT subject AS name FROM meant
 UNION
 SELECT a.alias FROM {schema}.aliases a
-JOIN meant m ON a.tenant_id = %(tenant)s AND a.subject = m.subject AND a.validity = 'active'
+JOIN meant m ON a.tenant_id = %(tenant)s AND a.subject = m.subject AND a.validity = 'active' AND {aliases.is_known}
 ORDER BY name
 LIMIT %(limit)s;
 

@@ -8,29 +8,48 @@ FROM json_to_recordset(%(links)s::json) AS n (source_type text, source_id uuid, 
     relation text, created_at timestamptz, request_id text)
 ON CONFLICT DO NOTHING;
 
--- part: shown
--- The links in `ends`, each saying whether its other end is still there.
-SELECT e.source_type, e.source_id, e.target_type, e.target_id, e.relation, e.created_at,
+-- part: ends
+-- The links of a memory in both directions, each with its other end and whose that is: the butler of an episode, also
+-- of one that is gone, the scope of a fact or a rule.
+SELECT b.*, coalesce(f.scope, r.scope, p.butler, t.butler) AS owner,
     CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
         WHEN t.episode_id IS NOT NULL THEN 'expired' ELSE 'unknown' END AS availability,
     coalesce(f.ref, r.ref, p.ref, t.ref) AS other_ref
-FROM ends e
-LEFT JOIN {schema}.facts f ON e.other_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = e.other_id
-LEFT JOIN {schema}.rules r ON e.other_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = e.other_id
-LEFT JOIN {schema}.episodes p ON e.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = e.other_id
-LEFT JOIN {schema}.episode_tombstones t
-    ON e.other_type = 'episode' AND t.tenant_id = %(tenant)s AND t.episode_id = e.other_id
-ORDER BY e.created_at, e.relation, e.source_id, e.target_id
-
--- name: around
--- The links of a memory in both directions, of many the newest, each saying whether its other end is still there.
-WITH both_ways AS (
+FROM (
     SELECT l.*, l.target_type AS other_type, l.target_id AS other_id
     FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.source_id = %(id)s
     UNION ALL
     SELECT l.*, l.source_type, l.source_id
     FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.target_id = %(id)s
-), ends AS (
-    SELECT * FROM both_ways ORDER BY created_at DESC, relation, source_id, target_id LIMIT %(limit)s
-)
-{shown};
+) b
+LEFT JOIN {schema}.facts f ON b.other_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = b.other_id
+LEFT JOIN {schema}.rules r ON b.other_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = b.other_id
+LEFT JOIN {schema}.episodes p ON b.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = b.other_id
+LEFT JOIN {schema}.episode_tombstones t
+    ON b.other_type = 'episode' AND t.tenant_id = %(tenant)s AND t.episode_id = b.other_id
+
+-- part: visible
+-- May whoever looks with the eyes of a butler see the other end? Of what nobody knows whose it is, only who governs.
+(%(eyes)s::text IS NULL OR l.owner = %(eyes)s::text OR (l.owner = 'global' AND l.other_type <> 'episode'))
+
+-- part: columns
+-- A link as it is shown.
+l.source_type, l.source_id, l.target_type, l.target_id, l.relation, l.created_at, l.availability, l.other_ref
+
+-- name: around
+-- The links of a memory that somebody may see, of many the newest, each saying whether its other end is still there.
+SELECT * FROM (
+    SELECT {columns} FROM ({ends}) l WHERE {visible}
+    ORDER BY l.created_at DESC, l.relation, l.source_id, l.target_id LIMIT %(limit)s
+) n ORDER BY created_at, relation, source_id, target_id;
+
+-- name: hidden
+-- How many links of a memory lead to what somebody may not see.
+SELECT count(*) AS count FROM ({ends}) l WHERE NOT coalesce({visible}, false);
+
+-- name: owned
+-- Which of these episodes are a butler's own, also of those that are gone.
+SELECT id FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND butler = %(eyes)s
+UNION
+SELECT episode_id FROM {schema}.episode_tombstones
+WHERE tenant_id = %(tenant)s AND episode_id = ANY(%(ids)s) AND butler = %(eyes)s;

@@ -148,20 +148,11 @@ WHERE tenant_id = %(tenant)s AND entity_id = %(id)s AND seq >= %(from_seq)s
 ORDER BY seq LIMIT %(limit)s;
 
 -- name: links
--- Links of a memory in both directions, the oldest first, each saying whether its other end is still there.
-WITH both_ways AS (
-    SELECT l.*, l.target_type AS other_type, l.target_id AS other_id
-    FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.source_id = %(id)s
-    UNION ALL
-    SELECT l.*, l.source_type, l.source_id
-    FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.target_id = %(id)s
-), ends AS (
-    SELECT * FROM both_ways l
-    WHERE (l.created_at, l.relation, l.source_id, l.target_id)
-        > (%(after)s::timestamptz, %(after_relation)s::text, %(after_source)s::uuid, %(after_target)s::uuid)
-    ORDER BY l.created_at, l.relation, l.source_id, l.target_id LIMIT %(limit)s
-)
-{links.shown};
+-- Links of a memory that somebody may see, the oldest first, each saying whether its other end is still there.
+SELECT {links.columns} FROM ({links.ends}) l
+WHERE {links.visible} AND (l.created_at, l.relation, l.source_id, l.target_id)
+    > (%(after)s::timestamptz, %(after_relation)s::text, %(after_source)s::uuid, %(after_target)s::uuid)
+ORDER BY l.created_at, l.relation, l.source_id, l.target_id LIMIT %(limit)s;
 
 -- name: runs
 -- Runs of consolidation, the newest first.
@@ -177,3 +168,8 @@ SELECT m.* FROM {schema}.episodes m
 WHERE m.tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR m.butler = %(butler)s::text)
     AND m.validity = 'active' AND m.consolidation_status IN ('failed', 'dead_letter')
     {oldest};
+
+-- name: tokens
+-- Tokens, the newest first.
+SELECT {tokens.columns} FROM {schema}.tokens m
+WHERE m.tenant_id = %(tenant)s {newest};

@@ -105,14 +105,9 @@ WITH newest AS (
     WHERE e.payload ? 'state' AND NOT e.payload ? 'tombstone'
 ), episodes AS (
     INSERT INTO {scratch}.episodes (
-        tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
-        consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
-        observed_at, created_at, expires_at, last_referenced_at, reference_count, metadata, request_id, pinned
+        {transfer.episode_columns}
     )
-    SELECT m.tenant_id, m.id, m.ref, m.butler, m.session_id, m.content, m.content_hash, m.importance, m.tags,
-        m.validity, m.consolidation_status, m.consolidation_attempts, m.last_consolidation_error,
-        m.next_consolidation_retry_at, m.observed_at, m.created_at, m.expires_at, m.last_referenced_at,
-        m.reference_count, m.metadata, m.request_id, m.pinned
+    SELECT {transfer.episode_values}
     FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episodes, s.state) m
     WHERE s.entity_type = 'episode' AND s.state IS NOT NULL
 ), facts AS (

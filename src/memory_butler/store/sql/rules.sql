@@ -26,13 +26,13 @@ UPDATE {schema}.rules SET validity = %(validity)s WHERE tenant_id = %(tenant)s A
 -- name: confirm
 -- Renew live rules: their decay starts again, and fading ones are active again.
 UPDATE {schema}.rules
-SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+SET {facts.renewed}
 WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
 
 -- name: restore
 -- Bring a rule back into use, renewed so that it does not fade at once.
 UPDATE {schema}.rules
-SET last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+SET {facts.renewed}
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: set_pinned
@@ -58,7 +58,7 @@ SET maturity = 'candidate', applied_count = 0, success_count = 0, harmful_count 
         SELECT max(a.created_at) FROM {schema}.rule_applications a
         WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(id)s)),
     last_evaluated_at = greatest(%(now)s, last_evaluated_at),
-    last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+    {facts.renewed}
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: get

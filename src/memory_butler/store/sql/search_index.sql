@@ -56,8 +56,8 @@ WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND 
 -- Is there such a text search configuration?
 SELECT 1 AS known FROM pg_ts_config WHERE cfgname = %(config)s;
 
--- name: after
--- The next memories of the tenant by id, with the words they are indexed by.
+-- part: words_after
+-- The memories of the tenant after an id, with the words they are indexed by.
 SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags FROM {schema}.facts
 WHERE tenant_id = %(tenant)s AND id > %(after)s
 UNION ALL
@@ -66,6 +66,10 @@ WHERE tenant_id = %(tenant)s AND id > %(after)s
 UNION ALL
 SELECT 'episode', id, NULL, NULL, content, tags FROM {schema}.episodes
 WHERE tenant_id = %(tenant)s AND id > %(after)s
+
+-- name: after
+-- The next memories of the tenant by id, with the words they are indexed by.
+{words_after}
 ORDER BY id
 LIMIT %(limit)s;
 

@@ -7,10 +7,6 @@ VALUES (%(tenant)s, %(id)s, %(hash)s, %(label)s, %(butler)s, %(role)s, %(created
 -- A token as it is shown.
 tenant_id AS tenant, id, label, butler, role, created_at, created_by, expires_at, revoked_at, last_used_at
 
--- name: listed
--- The tokens of the tenant, the newest first.
-SELECT {columns} FROM {schema}.tokens WHERE tenant_id = %(tenant)s ORDER BY created_at DESC, id;
-
 -- name: revoke
 -- Make a token worthless, if it is not already.
 UPDATE {schema}.tokens SET revoked_at = coalesce(revoked_at, %(now)s)

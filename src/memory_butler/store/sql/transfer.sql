@@ -22,12 +22,16 @@ FROM {schema}.butlers b
 WHERE tenant_id = %(tenant)s AND (%(after)s::text[] IS NULL OR butler > (%(after)s::text[])[1])
 ORDER BY butler LIMIT %(limit)s;
 
+-- part: page_by_id
+-- The rows after the one that was read last.
+WHERE tenant_id = %(tenant)s AND (%(after)s::text[] IS NULL OR id > (%(after)s::text[])[1]::uuid)
+ORDER BY id LIMIT %(limit)s
+
 -- name: read_episode
 -- The next episodes, as lines of a file.
 SELECT (to_jsonb(e) - '{tenant_id,consolidated}'::text[])::text AS line, ARRAY[id::text] AS key
 FROM {schema}.episodes e
-WHERE tenant_id = %(tenant)s AND (%(after)s::text[] IS NULL OR id > (%(after)s::text[])[1]::uuid)
-ORDER BY id LIMIT %(limit)s;
+{page_by_id};
 
 -- name: read_tombstone
 -- What is left of deleted episodes, the next, as lines of a file.
@@ -40,22 +44,19 @@ ORDER BY episode_id LIMIT %(limit)s;
 -- The next facts, as lines of a file.
 SELECT (to_jsonb(f) - 'tenant_id')::text AS line, ARRAY[id::text] AS key
 FROM {schema}.facts f
-WHERE tenant_id = %(tenant)s AND (%(after)s::text[] IS NULL OR id > (%(after)s::text[])[1]::uuid)
-ORDER BY id LIMIT %(limit)s;
+{page_by_id};
 
 -- name: read_rule
 -- The next rules, as lines of a file.
 SELECT (to_jsonb(r) - 'tenant_id')::text AS line, ARRAY[id::text] AS key
 FROM {schema}.rules r
-WHERE tenant_id = %(tenant)s AND (%(after)s::text[] IS NULL OR id > (%(after)s::text[])[1]::uuid)
-ORDER BY id LIMIT %(limit)s;
+{page_by_id};
 
 -- name: read_application
 -- The next reports on rules, as lines of a file.
 SELECT (to_jsonb(a) - 'tenant_id')::text AS line, ARRAY[id::text] AS key
 FROM {schema}.rule_applications a
-WHERE tenant_id = %(tenant)s AND (%(after)s::text[] IS NULL OR id > (%(after)s::text[])[1]::uuid)
-ORDER BY id LIMIT %(limit)s;
+{page_by_id};
 
 -- name: read_link
 -- The next links, as lines of a file.
@@ -69,8 +70,7 @@ ORDER BY source_id, relation, target_id LIMIT %(limit)s;
 -- The next other names of subjects, as lines of a file.
 SELECT (to_jsonb(a) - 'tenant_id')::text AS line, ARRAY[id::text] AS key
 FROM {schema}.aliases a
-WHERE tenant_id = %(tenant)s AND (%(after)s::text[] IS NULL OR id > (%(after)s::text[])[1]::uuid)
-ORDER BY id LIMIT %(limit)s;
+{page_by_id};
 
 -- name: read_distilled
 -- What was distilled from which episode, the next, as lines of a file.
@@ -149,18 +149,26 @@ WITH made AS (
 )
 SELECT count(*) AS made FROM made;
 
+-- part: episode_columns
+-- What an episode is made of: all but what the database works out by itself.
+tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
+consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
+observed_at, created_at, expires_at, last_referenced_at, reference_count, metadata, request_id, pinned
+
+-- part: episode_values
+-- The same of a row.
+m.tenant_id, m.id, m.ref, m.butler, m.session_id, m.content, m.content_hash, m.importance, m.tags,
+m.validity, m.consolidation_status, m.consolidation_attempts, m.last_consolidation_error,
+m.next_consolidation_retry_at, m.observed_at, m.created_at, m.expires_at, m.last_referenced_at,
+m.reference_count, m.metadata, m.request_id, m.pinned
+
 -- name: write_episode
 -- Episodes of a file.
 WITH made AS (
     INSERT INTO {schema}.episodes (
-        tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
-        consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
-        observed_at, created_at, expires_at, last_referenced_at, reference_count, metadata, request_id, pinned
+        {episode_columns}
     )
-    SELECT m.tenant_id, m.id, m.ref, m.butler, m.session_id, m.content, m.content_hash, m.importance, m.tags,
-        m.validity, m.consolidation_status, m.consolidation_attempts, m.last_consolidation_error,
-        m.next_consolidation_retry_at, m.observed_at, m.created_at, m.expires_at, m.last_referenced_at,
-        m.reference_count, m.metadata, m.request_id, m.pinned
+    SELECT {episode_values}
     FROM {given} CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.episodes, {own}) m
     RETURNING 1
 )

@@ -48,35 +48,44 @@ FROM (
     HAVING count(*) > 0
 ) r;
 
+-- part: distance
+-- How far a passage is from the question.
+p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+
+-- part: walk_along
+-- The tenant's passages, each with its place on the walk through the index.
+SELECT p.memory_id AS id, {distance} AS distance, row_number() OVER () AS place
+FROM {schema}.passages p
+WHERE p.tenant_id = %(tenant)s
+
+-- part: best
+-- A memory is as near as its best passage, and was found once the walk had come to its last.
+w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, max(w.place) AS place
+
+-- part: best_first
+-- Each memory once, the nearest first, as many as are looked at.
+GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s
+
 -- part: facts_in_order
 -- The facts next to the question, as the index gives their passages: a walk that ends when enough are found.
-SELECT p.memory_id AS id, p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked) AS distance,
-    row_number() OVER () AS place
-FROM {schema}.passages p
-WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
+{walk_along} AND p.memory_type = 'fact' AND %(with_facts)s
     AND p.embedding_version = %(embedding_version)s
     AND EXISTS (SELECT FROM ready WHERE memory_type = 'fact')
-ORDER BY p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+ORDER BY {distance}
 
 -- part: rules_in_order
 -- The rules next to the question, as the index gives their passages: a walk that ends when enough are found.
-SELECT p.memory_id AS id, p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked) AS distance,
-    row_number() OVER () AS place
-FROM {schema}.passages p
-WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
+{walk_along} AND p.memory_type = 'rule' AND %(with_rules)s
     AND p.embedding_version = %(embedding_version)s
     AND EXISTS (SELECT FROM ready WHERE memory_type = 'rule')
-ORDER BY p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+ORDER BY {distance}
 
 -- part: episodes_in_order
 -- The episodes next to the question, as the index gives their passages: a walk that ends when enough are found.
-SELECT p.memory_id AS id, p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked) AS distance,
-    row_number() OVER () AS place
-FROM {schema}.passages p
-WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
+{walk_along} AND p.memory_type = 'episode' AND %(with_episodes)s
     AND p.embedding_version = %(embedding_version)s
     AND EXISTS (SELECT FROM ready WHERE memory_type = 'episode')
-ORDER BY p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked)
+ORDER BY {distance}
 
 -- name: near
 -- Where the tenant has an index: the nearest memories that the caller may see, left in a setting of this transaction for
@@ -87,8 +96,7 @@ WITH asked AS MATERIALIZED (
 ), ready AS MATERIALIZED (
     {ready}
 ), found AS MATERIALIZED (
-    (SELECT 'fact' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
-        max(w.place) AS place, false AS ahead
+    (SELECT 'fact' AS memory_type, {best}, false AS ahead
     FROM (
         SELECT n.id, n.place, -n.distance AS nearness
         FROM ({facts_in_order}) n
@@ -96,10 +104,9 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.distance
         LIMIT 2 * %(candidates)s
     ) w
-    GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
+    {best_first})
     UNION ALL
-    (SELECT 'rule' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
-        max(w.place) AS place, false AS ahead
+    (SELECT 'rule' AS memory_type, {best}, false AS ahead
     FROM (
         SELECT n.id, n.place, -n.distance AS nearness
         FROM ({rules_in_order}) n
@@ -107,10 +114,9 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.distance
         LIMIT 2 * %(candidates)s
     ) w
-    GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
+    {best_first})
     UNION ALL
-    (SELECT 'episode' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
-        max(w.place) AS place, false AS ahead
+    (SELECT 'episode' AS memory_type, {best}, false AS ahead
     FROM (
         SELECT n.id, n.place, -n.distance AS nearness
         FROM ({episodes_in_order}) n
@@ -118,10 +124,9 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.distance
         LIMIT 2 * %(candidates)s
     ) w
-    GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
+    {best_first})
     UNION ALL
-    (SELECT 'fact' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
-        max(w.place) AS place, true AS ahead
+    (SELECT 'fact' AS memory_type, {best}, true AS ahead
     FROM (
         SELECT n.id, n.place, -n.distance AS nearness
         FROM ({facts_in_order}) n
@@ -129,10 +134,9 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.distance
         LIMIT %(candidates)s
     ) w
-    GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
+    {best_first})
     UNION ALL
-    (SELECT 'rule' AS memory_type, w.id, round(1e6 * max(w.nearness)) / 1e6 AS score,
-        max(w.place) AS place, true AS ahead
+    (SELECT 'rule' AS memory_type, {best}, true AS ahead
     FROM (
         SELECT n.id, n.place, -n.distance AS nearness
         FROM ({rules_in_order}) n
@@ -140,7 +144,7 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.distance
         LIMIT %(candidates)s
     ) w
-    GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s)
+    {best_first})
 ), full_lists AS (
     -- Past what it was to walk, an HNSW index empties its pockets: what it then gives is no longer the nearest.
     SELECT f.memory_type FROM found f JOIN ready r USING (memory_type) WHERE NOT f.ahead

@@ -1,0 +1,93 @@
+"""One settings object, read once: defaults, then `config.toml` in the home folder, then the environment."""
+
+from memory_butler.settings.lifecycle import (
+    PRESETS,
+    EdenTier,
+    Lifecycle,
+    LongTier,
+    MidTier,
+)
+from memory_butler.settings.loading import (
+    ENV_PREFIX,
+    ButlerSettings,
+    Settings,
+    load_settings,
+)
+from memory_butler.settings.retrieval import (
+    BriefingSettings,
+    CrossEncoderSettings,
+    Embedding,
+    Quotas,
+    Rerank,
+    Retrieval,
+    ScoreWeights,
+)
+from memory_butler.settings.service import (
+    JwtSettings,
+    Limits,
+    Service,
+    Signature,
+    is_loopback_host,
+)
+from memory_butler.settings.upkeep import (
+    ClaudeCodeSettings,
+    Consolidation,
+    ModelSettings,
+    Upkeep,
+)
+from memory_butler.settings.values import (
+    LONGEST_DAYS,
+    Capacity,
+    Days,
+    Group,
+    Name,
+    Share,
+    SqlName,
+    Times,
+    said_of,
+)
+from memory_butler.settings.vector_index import (
+    HnswSettings,
+    IvfflatSettings,
+    VectorIndex,
+)
+
+__all__ = [
+    "ENV_PREFIX",
+    "LONGEST_DAYS",
+    "PRESETS",
+    "BriefingSettings",
+    "ButlerSettings",
+    "Capacity",
+    "ClaudeCodeSettings",
+    "Consolidation",
+    "CrossEncoderSettings",
+    "Days",
+    "EdenTier",
+    "Embedding",
+    "Group",
+    "HnswSettings",
+    "IvfflatSettings",
+    "JwtSettings",
+    "Lifecycle",
+    "Limits",
+    "LongTier",
+    "MidTier",
+    "ModelSettings",
+    "Name",
+    "Quotas",
+    "Rerank",
+    "Retrieval",
+    "ScoreWeights",
+    "Service",
+    "Settings",
+    "Share",
+    "Signature",
+    "SqlName",
+    "Times",
+    "Upkeep",
+    "VectorIndex",
+    "is_loopback_host",
+    "load_settings",
+    "said_of",
+]
