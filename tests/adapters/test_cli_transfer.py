@@ -57,6 +57,7 @@ async def test_what_is_wrong_is_an_error_with_a_way_out(
         (("import", str(file), "--from", "mem0", "--new-ids"), InvalidInput),
         (("import", str(file), "--from", "zep"), InvalidInput),
         (("export", str(tmp_path / "no" / "where")), InvalidInput),
+        (("export", "-"), InvalidInput),
     ):
         result = await type_in(*arguments)
         assert isinstance(result.exception, problem), arguments

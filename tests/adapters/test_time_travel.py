@@ -19,7 +19,7 @@ from fastmcp import Client
 from memory_butler.adapters.mcp import build_server
 from memory_butler.butler import Butler, system_clock
 from memory_butler.models import NewEpisode, NewFact, Principal
-from memory_butler.operations import remember
+from memory_butler.operations import activity, remember
 
 from .conftest import Call, Run, caller_of
 
@@ -150,6 +150,18 @@ async def test_a_store_that_is_what_its_log_says(butler: Butler, quick: Run) -> 
     assert said.stderr == ""
     assert [line.split() for line in said.stdout.splitlines() if line.startswith("facts")] == [["facts", "2", "2", "0"]]
     assert said.stdout.splitlines()[-1] == "3 events replayed: the store is what its log says."
+
+
+async def test_the_store_of_another_tenant(butler: Butler, quick: Run, tenant: str) -> None:
+    """Whose log it was is asked for by name, and that somebody looked is on record there."""
+    there = f"{tenant}-there"
+    visited = replace(butler, settings=butler.settings.model_copy(update={"tenant": there}))
+    await remember.fact(visited, NewFact(subject="Ben", predicate="color", content="red"))
+    own = " ".join((await asyncio.to_thread(quick, "replay", "--verify")).stdout.split())
+    assert own.endswith(f"0 events replayed: the tenant {tenant} has none. Look at another one with --tenant NAME.")
+    said = (await asyncio.to_thread(quick, "replay", "--verify", "--tenant", there)).stdout.splitlines()
+    assert said[-1] == "2 events replayed: the store is what its log says."
+    assert "operator.visited" in [one.event.event_type for one in (await activity.activity(visited)).items]
 
 
 async def test_a_store_that_is_not(butler: Butler, quick: Run, owner: psycopg.Connection[Any], tenant: str) -> None:

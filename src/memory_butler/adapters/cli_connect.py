@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from memory_butler.adapters.connect.files import Change
 
 STATUS = "status"
-# A server that listens everywhere is reached from this machine at its loopback address.
-EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 Which = Annotated[str, typer.Argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}; or `{STATUS}` to see who has it.")]
 Whose = Annotated[Scope, typer.Option(help="For you everywhere (user), or for the project in this folder (project).")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
@@ -43,9 +41,9 @@ def connect(
         _status(as_json)
         return
     settings, known = settings_of(ctx), _client(client)
-    host = EVERY_ADDRESS.get(settings.host, settings.host)
-    url = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/mcp" if http else None
-    wish = Wish(settings.home, url, with_token=settings.service.auth == "required")
+    wish = Wish(
+        settings.home, f"{settings.reached_at()}/mcp" if http else None, with_token=settings.service.auth == "required"
+    )
     changes = connecting(known, scope, Path.cwd(), wish)
     if _change(changes, f"{known.title} has Memory Butler already; nothing to change.", dry_run=dry_run, yes=yes):
         sys.stdout.write(f"{known.title} has Memory Butler now; start it anew. `memory-butler disconnect {client}")

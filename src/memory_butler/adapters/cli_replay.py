@@ -21,11 +21,15 @@ def replay(
     ctx: typer.Context,
     *,
     verify: Annotated[bool, typer.Option("--verify", help="Compare the rebuilt store with the live one.")] = False,
+    tenant: Annotated[
+        str | None, typer.Option(help="Another tenant than this home's own; the look is on record there.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Rebuild the store from its log, beside it, and compare: exit code 0 if they are equal, 1 if not."""
+    """Rebuild a tenant's store from its log, beside it, and compare: exit code 0 if they are equal, 1 if not."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+    from memory_butler.adapters.cli_consolidate import caller_of
     from memory_butler.butler import Butler
     from memory_butler.operations import replay as replaying
 
@@ -43,14 +47,16 @@ def replay(
             task = bar.add_task("Starting", total=None)
             return await replaying.replay(
                 butler,
+                await caller_of(butler, tenant, "replay"),
                 progress=lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total),
             )
 
-    report = terminal.work(settings_of(ctx), work)
+    settings = settings_of(ctx)
+    report = terminal.work(settings, work)
     if as_json:
         terminal.print_json(_shape(report))
     else:
-        terminal.console().print(_table(report))
+        terminal.console().print(_table(report, tenant or settings.tenant))
     raise typer.Exit(0 if report.equal else 1)
 
 
@@ -73,7 +79,7 @@ def _shape(report: "Report") -> dict[str, Any]:
     }
 
 
-def _table(report: "Report") -> "RenderableType":
+def _table(report: "Report", tenant: str) -> "RenderableType":
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -95,6 +101,8 @@ def _table(report: "Report") -> "RenderableType":
         Text(safe(f"! The words of {owner} are no longer kept."), style="yellow") for owner in report.removed_texts
     ]
     verdict = "the store is what its log says." if report.equal else "the store is not what its log says."
+    if report.equal and not report.events:
+        verdict = f"the tenant {tenant} has none. Look at another one with --tenant NAME."
     parts.append(Text(f"{report.events:,} events replayed: {verdict}"))
     return Group(*parts)
 

@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 Tenant = Annotated[str | None, typer.Option(help="Another tenant than this home's own; the look is on record there.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over a file of that name.")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]
+
+
+def _named(file: str) -> Path:
+    if file == "-":
+        raise InvalidInput(
+            "A file that is written whole or not at all cannot go to standard output.",
+            recovery="Name a file. Afterwards `cat` it where you want it.",
+        )
+    return Path(file)
+
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.", parser=_named)]
 
 
 def export(

@@ -185,7 +185,7 @@ def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
     header = ' --header "Authorization: Bearer <token>"' if settings.service.auth == "required" else ""
     return [
         f"claude mcp add {name}{env} -- {shlex.join(executable())} mcp",
-        f"claude mcp add --transport http {name} {address(settings, port)}{MCP_PATH}{header}",
+        f"claude mcp add --transport http {name} {settings.reached_at(port)}{MCP_PATH}{header}",
     ]
 
 

@@ -34,6 +34,8 @@ NOT_STARTED = 429
 ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
+# Longer than that nobody waits because a server says so.
+LONGEST_WAIT_SECONDS = 60.0
 LONGEST_ANSWER_BYTES = 32 * 1024 * 1024
 # Shorter than servers wait for a connection's next request, so that ours is not the one that crosses its closing.
 LIMITS = httpx.Limits(max_connections=50, max_keepalive_connections=20, keepalive_expiry=4.0)
@@ -238,7 +240,7 @@ def _object(body: bytes) -> dict[str, Any] | None:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """How long the server wants us to wait, in seconds; 0 if it does not say."""
+    """How long the server wants us to wait, in seconds and within reason; 0 if it does not say."""
     said = response.headers.get("Retry-After", "").strip()
     if not said:
         return 0.0
@@ -250,4 +252,4 @@ def _retry_after(response: httpx.Response) -> float:
         except (TypeError, ValueError):
             return 0.0
     # Neither a time in the past nor something that is no number.
-    return seconds if seconds > 0 else 0.0
+    return min(seconds, LONGEST_WAIT_SECONDS) if seconds > 0 else 0.0

@@ -74,6 +74,11 @@ class Settings(BaseSettings):
         default_factory=dict, description="What differs for [single butlers](#single-butlers), by name."
     )
 
+    def reached_at(self, port: int | None = None) -> str:
+        """Where programs on this machine reach the server: one that listens everywhere, at its loopback address."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{port or self.port}"
+
     def lifecycle_of(self, butler: str) -> Lifecycle:
         """The lifecycle of one butler's memories: the general one, with what was set for this butler."""
         own = self.butlers.get(butler)

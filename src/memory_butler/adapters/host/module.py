@@ -102,7 +102,9 @@ class MemoryModule:
         """What a session should know from its start. Never raises, never takes longer than its deadline."""
         try:
             seat = self._seat(butler_name)
-            return await seat.before(trigger_prompt, lineage_in(request_context)) if seat else SessionStart("")
+            if seat is None:
+                return SessionStart("", reason="this butler has no memory")
+            return await seat.before(trigger_prompt, lineage_in(request_context))
         except MemoryButlerError as problem:
             reason = _misused("before_session", problem)
         except Exception:

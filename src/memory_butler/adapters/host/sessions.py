@@ -20,7 +20,8 @@ class SessionStart:
 
     text: str
     degraded: bool = False
-    # Why it is degraded: an error of the closed set and its message, or the parts of the search that did not work.
+    # Why it is degraded, or empty: an error of the closed set and its message, the parts of the search that did not
+    # work, or that there is no memory.
     reason: str | None = None
     used_tokens: int = 0
 
