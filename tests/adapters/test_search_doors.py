@@ -186,7 +186,7 @@ async def test_a_reranker_that_is_not_there_keeps_nobody_waiting(
 ) -> None:
     """It is said in the log, and the rest gets ready."""
     reranker = CrossEncoder(CrossEncoderSource(tmp_path / "nowhere", None), cache=tmp_path)
-    await opening._warm(replace(butler, reranker=reranker))
+    await opening.LateButler.already_open(butler)._warm(replace(butler, reranker=reranker))
     await reranker.close()
     assert "the reranker is not ready" in caplog.text
 
@@ -201,7 +201,7 @@ async def test_after_an_upgrade_a_server_indexes_the_store_anew(
     upgraded = replace(butler, embedding_version=newer)
     question = Question(query="a dog called Rex", mode="semantic")
     assert not (await recall.search(upgraded, question)).results
-    await opening._warm(upgraded)
+    await opening.LateButler.already_open(butler)._warm(upgraded)
     assert [one.hit.content for one in (await recall.search(upgraded, question)).results] == ["a dog called Rex"]
     assert "the search index was brought up to date: 1 memories" in caplog.text
 

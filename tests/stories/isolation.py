@@ -300,7 +300,8 @@ async def fire(
         told, sent = (json.dumps(one, ensure_ascii=False) for one in (result.structured_content, arguments))
         tally.note(tool.name, (result.structured_content or {}).get("error", "ok"))
         eyes = seen_by.principal(principal.role, "stranger") if seen_by else principal
-        tally.saw((tool.name, sent), told, eyes, worlds)
+        # A caller may be told its own name.
+        tally.saw((tool.name, f"{sent} {principal.butler}"), told, eyes, worlds)
 
 
 async def look_around(butler: Butler, world: World, worlds: list[World], tally: Tally) -> None:

@@ -22,11 +22,20 @@ WHERE a.tenant_id = %(tenant)s AND a.subject = %(subject)s AND a.alias = %(alias
         AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
 ), true))
 
--- part: is_known_too
--- Was the name b given together with a fact that the caller may see? One whose giving is not in the log, because
--- it came in without its history, is everybody's.
+-- part: was_known
+-- The same at a moment, which may be in the past: what was given later was not known then.
 (%(scopes)s::text[] IS NULL OR coalesce((
-    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s))
+    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s) AND n.occurred_at <= %(now)s)
+    FROM {schema}.memory_events n
+    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
+    WHERE n.tenant_id = %(tenant)s AND n.entity_id = a.id
+        AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
+), true))
+
+-- part: was_known_too
+-- The same for the name b.
+(%(scopes)s::text[] IS NULL OR coalesce((
+    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s) AND n.occurred_at <= %(now)s)
     FROM {schema}.memory_events n
     JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
     WHERE n.tenant_id = %(tenant)s AND n.entity_id = b.id
@@ -92,18 +101,18 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT a.subject, a.subject AS name, left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
         FROM {tables}.aliases a
-        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {is_known}
+        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {was_known}
         UNION ALL
         SELECT a.subject, b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
         FROM {tables}.aliases a
         CROSS JOIN LATERAL (
             SELECT b.alias FROM {tables}.aliases b
-            WHERE b.tenant_id = %(tenant)s AND b.subject = a.subject AND b.validity = 'active' AND {is_known_too} OFFSET 0
+            WHERE b.tenant_id = %(tenant)s AND b.subject = a.subject AND b.validity = 'active' AND {was_known_too} OFFSET 0
         ) b
-        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {is_known}
+        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {was_known}
         UNION ALL
         SELECT b.subject, b.alias, false FROM {tables}.aliases b
-        WHERE b.tenant_id = %(tenant)s AND b.subject = k.key AND b.validity = 'active' AND {is_known_too}
+        WHERE b.tenant_id = %(tenant)s AND b.subject = k.key AND b.validity = 'active' AND {was_known_too}
     ) o
     CROSS JOIN LATERAL (
         SELECT FROM {tables}.postings p
