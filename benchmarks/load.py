@@ -4,8 +4,8 @@
 over HTTP with their tokens by a client in another process of the same machine. Calls start at their time whether or
 not the earlier ones have ended, and their latency counts from that time.
 
-First the steady load of contexts and episodes; then more and more of it until the p95 of contexts passes a quarter of a
-second; then ten times what was sustained, to see that the rest is refused quickly, that memory stays bounded, and how
+First more and more of the load until the p95 of contexts passes a quarter of a second; then the steady load of contexts
+and episodes; then ten times what was sustained, to see that the rest is refused quickly, that memory stays bounded, and how
 soon the service is back.
 """
 
@@ -43,7 +43,7 @@ MOST_SECONDS = 10.0
 CONNECTIONS = 500
 TEXTS = 20_000
 PASSED = 0.250
-GROWTH, MOST_STEPS = 1.25, 10
+FIRST, GROWTH, MOST_STEPS = 0.3, 1.25, 14
 OVERLOAD = 10
 KINDS = ("context", "store_episode")
 
@@ -255,21 +255,21 @@ async def measure(plan: Plan, database: EmbeddedPostgres, console: Console) -> d
 
 
 async def under_load(bench: Bench, console: Console) -> dict[str, Any]:
-    """The steady load, more of it step by step, ten times what was sustained, and back."""
+    """Step by step to what is sustained, the steady load, ten times what was sustained, and back."""
     plan = bench.plan
     await bench.run(0.5, plan.warm_seconds)
-    console.print(f"{plan.contexts:g} contexts and {plan.episodes:g} episodes a second for {plan.seconds:g} s …")
-    _, steady = await bench.run(1, plan.seconds)
     steps: list[dict[str, Any]] = []
-    sustained = 1.0
+    sustained = FIRST
     for number in range(plan.steps):
-        factor = GROWTH ** (number + 1)
+        factor = FIRST * GROWTH**number
         console.print(f"{factor:.2f} × for {plan.step_seconds:g} s …")
         tallies, figures = await bench.run(factor, plan.step_seconds)
         steps.append(figures)
         if not _is_sustained(tallies):
             break
         sustained = factor
+    console.print(f"{plan.contexts:g} contexts and {plan.episodes:g} episodes a second for {plan.seconds:g} s …")
+    _, steady = await bench.run(1, plan.seconds)
     console.print(f"{OVERLOAD} × what was sustained for {plan.overload_seconds:g} s …")
     _, overload = await bench.run(OVERLOAD * sustained, plan.overload_seconds)
     back = await bench.back()

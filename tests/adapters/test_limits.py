@@ -49,9 +49,9 @@ class Shop:
         # Who is asked who they are, in between.
         self.asked = 0
         stack = [
-            Middleware(Doorkeeper, gates=gates),
+            Middleware(Doorkeeper, gates=gates, calls=self.calls),
             Middleware(Asking, shop=self),
-            Middleware(Limited, gates=gates, calls=self.calls),
+            Middleware(Limited, gates=gates),
         ]
         self.app = Starlette(routes=[anything], middleware=stack)
 
@@ -95,6 +95,7 @@ async def test_so_many_work_so_many_wait_and_the_rest_is_refused() -> None:
     async with opened(shop) as web:
         first = [asyncio.create_task(web.post("/api/v1/search")) for _ in range(5)]
         await shop.until(2)
+        assert shop.asked == 2, "who waits is not asked yet"
         refused = await web.post("/api/v1/search", headers={"X-Request-Id": "r-1"})
         assert (refused.status_code, refused.headers["x-request-id"], refused.json()["request_id"]) == (
             429,

@@ -95,11 +95,11 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
         # A session would be a second way to say who is calling: with tokens every request stands alone.
         stateless_http=not is_open,
         middleware=[
-            Middleware(Doorkeeper, gates=gates),
+            Middleware(Doorkeeper, gates=gates, calls=late.calls),
             Middleware(LoopbackOnly, configured=late.settings.host)
             if is_open
             else Middleware(Authentication, identities=Identities.from_settings(late)),
-            Middleware(Limited, gates=gates, calls=late.calls, calls_a_second=limits.calls_a_second),
+            Middleware(Limited, gates=gates, calls_a_second=limits.calls_a_second),
             Middleware(BodyLimit, limit_bytes=limits.request_bytes, deadline_seconds=late.settings.deadline_seconds),
         ],
     )

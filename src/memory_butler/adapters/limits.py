@@ -146,40 +146,43 @@ class Gates:
 
 
 class Doorkeeper:
-    """Turns away whoever comes while the server is full, without asking who it is. It takes nobody's place."""
+    """Lets in as many as there are places for, without asking who it is: asking costs a look into the database, and a
+    crowd that waits for that is a pile of calls, too."""
 
-    def __init__(self, app: ASGIApp, gates: Gates) -> None:
-        self._app = app
-        self._gates = gates
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        gate = self._gates.of(scope)
-        if gate is not None and gate.is_full:
-            return await self._gates.refusal(full(), scope)(scope, receive, send)
-        return await self._app(scope, receive, send)
-
-
-class Limited:
-    """Lets through what the server takes on. It stands behind authentication, so that it knows who is calling."""
-
-    def __init__(self, app: ASGIApp, gates: Gates, calls: Calls, *, calls_a_second: float = 0) -> None:
+    def __init__(self, app: ASGIApp, gates: Gates, calls: Calls) -> None:
         self._app = app
         self._gates = gates
         self._calls = calls
-        self._rates = Rates(calls_a_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         gate = self._gates.of(scope)
         if gate is None:
             return await self._app(scope, receive, send)
         try:
-            self._rates.take(_caller(scope))
             # Upkeep gives way to calls, also to those that wait; a stream hardly does anything, for hours.
             with nullcontext() if self._gates.is_stream(scope) else self._calls.one():
                 async with gate.turn():
                     return await self._app(scope, receive, send)
         except Busy as problem:
             return await self._gates.refusal(problem, scope)(scope, receive, send)
+
+
+class Limited:
+    """Counts the calls of each caller. It stands behind authentication, so that it knows who is calling."""
+
+    def __init__(self, app: ASGIApp, gates: Gates, *, calls_a_second: float = 0) -> None:
+        self._app = app
+        self._gates = gates
+        self._rates = Rates(calls_a_second)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._gates.of(scope) is None:
+            return await self._app(scope, receive, send)
+        try:
+            self._rates.take(_caller(scope))
+        except Busy as problem:
+            return await self._gates.refusal(problem, scope)(scope, receive, send)
+        return await self._app(scope, receive, send)
 
 
 def usual_concurrency() -> int:
