@@ -5,8 +5,8 @@ over HTTP with their tokens by a client in another process of the same machine. 
 not the earlier ones have ended, and their latency counts from that time.
 
 First more and more of the load until the p95 of contexts passes a quarter of a second; then the steady load of contexts
-and episodes; then ten times what was sustained, to see that the rest is refused quickly, that memory stays bounded, and how
-soon the service is back.
+and episodes; then ten times what was sustained, to see that the rest is refused quickly, that memory stays bounded, and
+how soon the service is back.
 """
 
 import argparse
