@@ -67,8 +67,8 @@ class Plan:
 QUICK = Plan(
     tenants=20,
     facts=20,
-    contexts=5,
-    episodes=4,
+    contexts=12,
+    episodes=10,
     seconds=3,
     warm_seconds=1,
     step_seconds=2,

@@ -151,8 +151,8 @@ def test_the_load_is_measured_end_to_end(monkeypatch: pytest.MonkeyPatch, tmp_pa
     tiny = load.Plan(
         tenants=3,
         facts=5,
-        contexts=4,
-        episodes=4,
+        contexts=16,
+        episodes=16,
         seconds=1,
         warm_seconds=0.5,
         step_seconds=0.5,
@@ -166,7 +166,7 @@ def test_the_load_is_measured_end_to_end(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert load.main(["--quick", "--json", str(path)]) == 0
 
     written = json.loads(path.read_text(encoding="utf-8"))
-    for name, calls in (("steady", 4), ("overload", 20)):
+    for name, calls in (("steady", 16), ("overload", 20)):
         part = written[name]
         for kind in load.KINDS:
             assert sum(part[kind]["outcomes"].values()) >= calls
