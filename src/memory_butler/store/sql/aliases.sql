@@ -5,42 +5,35 @@ VALUES (%(tenant)s, %(id)s, %(subject)s, %(alias)s, %(alias_label)s, 'active', %
 ON CONFLICT (tenant_id, alias, subject) DO UPDATE SET validity = 'active' WHERE a.validity <> 'active'
 RETURNING a.id;
 
+-- part: givings
+-- The facts that a name was given together with, up to the name.
+FROM {schema}.memory_events n
+    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
+    WHERE n.tenant_id = %(tenant)s AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
+        AND n.entity_id
+
+-- part: seen
+-- Whether the caller may see such a fact.
+g.payload #>> '{state,scope}' = ANY(%(scopes)s)
+
+-- part: is_known
+-- Was the name a given together with a fact that the caller may see? One whose giving is not in the log, because
+-- it came in without its history, is everybody's.
+(%(scopes)s::text[] IS NULL OR coalesce((SELECT bool_or({seen}) {givings} = a.id), true))
+
+-- part: was_known
+-- The same at a moment, which may be in the past: what was given later was not known then.
+(%(scopes)s::text[] IS NULL OR coalesce((SELECT bool_or({seen} AND n.occurred_at <= %(now)s) {givings} = a.id), true))
+
+-- part: was_known_too
+-- The same for the name b.
+(%(scopes)s::text[] IS NULL OR coalesce((SELECT bool_or({seen} AND n.occurred_at <= %(now)s) {givings} = b.id), true))
+
 -- name: unknown_in
 -- The name of a subject, if who sees only these scopes does not know it.
 SELECT a.id FROM {schema}.aliases a
 WHERE a.tenant_id = %(tenant)s AND a.subject = %(subject)s AND a.alias = %(alias)s AND a.validity = 'active'
     AND NOT {is_known};
-
--- part: is_known
--- Was the name a given together with a fact that the caller may see? One whose giving is not in the log, because
--- it came in without its history, is everybody's.
-(%(scopes)s::text[] IS NULL OR coalesce((
-    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s))
-    FROM {schema}.memory_events n
-    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
-    WHERE n.tenant_id = %(tenant)s AND n.entity_id = a.id
-        AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
-), true))
-
--- part: was_known
--- The same at a moment, which may be in the past: what was given later was not known then.
-(%(scopes)s::text[] IS NULL OR coalesce((
-    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s) AND n.occurred_at <= %(now)s)
-    FROM {schema}.memory_events n
-    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
-    WHERE n.tenant_id = %(tenant)s AND n.entity_id = a.id
-        AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
-), true))
-
--- part: was_known_too
--- The same for the name b.
-(%(scopes)s::text[] IS NULL OR coalesce((
-    SELECT bool_or(g.payload #>> '{state,scope}' = ANY(%(scopes)s) AND n.occurred_at <= %(now)s)
-    FROM {schema}.memory_events n
-    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
-    WHERE n.tenant_id = %(tenant)s AND n.entity_id = b.id
-        AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
-), true))
 
 -- name: of_subject
 -- The other names of a subject that the caller may know, as they were written, the oldest first.
