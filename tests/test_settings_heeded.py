@@ -8,7 +8,7 @@ import pytest
 from tests.operations.distillers import Scripted, say, with_distiller
 from tests.service import serving
 
-from memory_butler.adapters.streaming import _direct_url
+from memory_butler.adapters.streaming import direct_url
 from memory_butler.butler import Butler
 from memory_butler.errors import InvalidInput
 from memory_butler.jobs.timetable import TIMETABLE, cadences
@@ -58,9 +58,9 @@ async def test_limits_of_requests_and_batches(butler: Butler, tenant: str) -> No
 
 def test_news_are_heard_where_the_settings_say(butler: Butler) -> None:
     """On the connection that is named; else on the usual one, unless that leads through a pooler."""
-    assert _direct_url(butler, Service(listen_url="postgresql://direct/x", pooler=True)) == "postgresql://direct/x"
-    assert _direct_url(butler, Service()) == butler.database.dsn()
-    assert _direct_url(butler, Service(pooler=True)) is None
+    assert direct_url(butler, Service(listen_url="postgresql://direct/x", pooler=True)) == "postgresql://direct/x"
+    assert direct_url(butler, Service()) == butler.database.dsn()
+    assert direct_url(butler, Service(pooler=True)) is None
 
 
 async def test_indexes_are_built_with_the_memory_that_is_set(butler: Butler) -> None:

@@ -23,6 +23,8 @@ from starlette.types import ASGIApp
 from memory_butler.adapters import metrics
 from memory_butler.adapters.answering import within
 from memory_butler.adapters.connect.executable import executable
+from memory_butler.adapters.dashboard.desk import Desk
+from memory_butler.adapters.dashboard.front import Front
 from memory_butler.adapters.guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.hooks.door import BASE as HOOKS
 from memory_butler.adapters.hooks.door import build_door
@@ -46,6 +48,7 @@ MCP_PATH = "/mcp"
 # Streams of clients are open for as long as the clients live: they are not waited for.
 SHUTDOWN_SECONDS = 1
 READY_SECONDS = 2.0
+LONGEST_MESSAGE = 1_000_000
 Check = dict[str, Any]
 
 log = logging.getLogger(__name__)
@@ -105,7 +108,7 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
     )
     mount_rest(app, late, tools)
     app.mount(HOOKS, build_door(tools))
-    return app
+    return Front(app, Desk(late)) if late.settings.dashboard.enabled else app
 
 
 async def readiness(late: LateButler) -> dict[str, Check]:
@@ -202,6 +205,7 @@ def announcement(settings: Settings, port: int | None = None) -> str:
         [
             f"Memory Butler listens on {address(settings, port)}{MCP_PATH}",
             f"Its data is in {data}",
+            *([f"Look into it at {settings.reached_at(port)}"] if settings.dashboard.enabled else []),
             "Connect Claude Code with one of these:",
             f"  {over_stdio}",
             f"  {over_http}",
@@ -219,16 +223,22 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     app = build_app(LateButler(settings, companion=companion_of(settings)))
     with listening(settings) as listener:
         (announce or _say)(announcement(settings, listener.getsockname()[1]))
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            lifespan="on",
-            ws="none",
-            server_header=False,
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        )
-        await Server(config).serve(sockets=[listener])
+        await Server(under(app)).serve(sockets=[listener])
+
+
+def under(app: ASGIApp) -> uvicorn.Config:
+    """How uvicorn is to serve."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        # The lines of the dashboard's open pages.
+        ws="websockets-sansio",
+        ws_max_size=LONGEST_MESSAGE,
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
 
 
 def _say(text: str) -> None:

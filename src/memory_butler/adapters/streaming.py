@@ -87,12 +87,12 @@ class ActivityStreams:
             # One that cannot be read is refused before anything is sent.
             await activity.activity(butler, caller, since=since, scope=scope, limit=1)
         if self._news is None:
-            self._news = News(butler.database, _direct_url(butler, settings.service))
+            self._news = News(butler.database, direct_url(butler, settings.service))
         recheck = request.scope.get("state", {}).get("recheck")
         return Following(butler, caller, self._news, recheck, since=since, scope=scope)
 
 
-def _direct_url(butler: Butler, service: Service) -> str | None:
+def direct_url(butler: Butler, service: Service) -> str | None:
     """Where news can be heard: a direct connection, which one through a pooler is not."""
     if service.listen_url:
         return service.listen_url.get_secret_value()

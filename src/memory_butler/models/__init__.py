@@ -21,7 +21,7 @@ from memory_butler.models.history import (
     TakenBack,
     UndoReport,
 )
-from memory_butler.models.identity import NewToken, Token
+from memory_butler.models.identity import Login, NewToken, Token
 from memory_butler.models.memories import (
     Episode,
     Event,
@@ -98,6 +98,7 @@ __all__ = [
     "Line",
     "Lineage",
     "Link",
+    "Login",
     "Maturity",
     "Memory",
     "MemoryType",

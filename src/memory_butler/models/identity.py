@@ -30,3 +30,18 @@ class NewToken:
     role: str = Role.AGENT
     label: str | None = None
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """A person at the dashboard, without the key that their browser has."""
+
+    tenant: str
+    hash: bytes
+    butler: str
+    role: Role
+    name: str | None
+    token_id: UUID | None
+    created_at: datetime
+    expires_at: datetime
+    seen_at: datetime

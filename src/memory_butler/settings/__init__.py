@@ -1,5 +1,6 @@
 """One settings object, read once: defaults, then `config.toml` in the home folder, then the environment."""
 
+from memory_butler.settings.dashboard import DashboardSettings, LoginSettings, Source
 from memory_butler.settings.lifecycle import (
     PRESETS,
     EdenTier,
@@ -62,6 +63,7 @@ __all__ = [
     "ClaudeCodeSettings",
     "Consolidation",
     "CrossEncoderSettings",
+    "DashboardSettings",
     "Days",
     "EdenTier",
     "Embedding",
@@ -71,6 +73,7 @@ __all__ = [
     "JwtSettings",
     "Lifecycle",
     "Limits",
+    "LoginSettings",
     "LongTier",
     "MidTier",
     "ModelSettings",
@@ -83,6 +86,7 @@ __all__ = [
     "Settings",
     "Share",
     "Signature",
+    "Source",
     "SqlName",
     "Times",
     "Upkeep",

@@ -13,6 +13,7 @@ from pydantic_settings import (
 )
 
 from memory_butler.errors import InvalidInput
+from memory_butler.settings.dashboard import DashboardSettings
 from memory_butler.settings.lifecycle import Lifecycle
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
@@ -70,6 +71,7 @@ class Settings(BaseSettings):
     vector_index: VectorIndex = VectorIndex()
     consolidation: Consolidation = Consolidation()
     service: Service = Service()
+    dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(
         default_factory=dict, description="What differs for [single butlers](#single-butlers), by name."
     )

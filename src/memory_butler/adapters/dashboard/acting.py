@@ -1,0 +1,137 @@
+"""What a person can do to a memory from a page, and taking it back: the same everywhere it is offered."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from memory_butler.adapters.answering import Visit
+from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
+from memory_butler.errors import InvalidInput
+from memory_butler.models import Memory, MemoryType, Outcome, Stored, UndoReport, Validity
+from memory_butler.operations import correct, forget, judge, look, pin, restore, undo
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a person filled in."""
+
+    words: str = ""
+    reason: str | None = None
+
+
+Work = Callable[[Visit, str, str, Given], Awaitable[Stored]]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`operation` is its name in the table of roles; `asks` says what has to be filled in first."""
+
+    name: str
+    label: str
+    icon: str
+    operation: str
+    done: str
+    work: Work
+    asks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done, in words, and the id that takes it back; none if nothing was changed."""
+
+    words: str
+    stored: Stored
+    undo_id: UUID | None
+
+
+async def _confirm(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await judge.confirm(visit.butler, kind, handle, visit.caller)
+
+
+async def _correct(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await correct.correct(visit.butler, handle, given.words, visit.caller, reason=given.reason)
+
+
+async def _forget(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await forget.forget(visit.butler, kind, handle, visit.caller, reason=given.reason)
+
+
+async def _restore(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await restore.restore(visit.butler, kind, handle, visit.caller, reason=given.reason)
+
+
+async def _pin(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await pin.pin(visit.butler, kind, handle, visit.caller)
+
+
+async def _unpin(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await pin.unpin(visit.butler, kind, handle, visit.caller)
+
+
+async def _helpful(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await judge.mark(visit.butler, handle, Outcome.HELPFUL, visit.caller)
+
+
+async def _harmful(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
+    return await judge.mark(visit.butler, handle, Outcome.HARMFUL, visit.caller, reason=given.reason)
+
+
+ACTIONS = {
+    action.name: action
+    for action in (
+        Action("confirm", "Confirm", "check", "memory_confirm", "Confirmed", _confirm),
+        Action("helpful", "It helped", "thumb_up", "memory_mark_helpful", "Marked as helpful", _helpful),
+        Action("harmful", "It did harm", "thumb_down", "memory_mark_harmful", "Marked as harmful", _harmful, "reason"),
+        Action("correct", "Correct", "edit", "memory_correct", "Corrected", _correct, "words"),
+        Action("pin", "Pin", "push_pin", "memory_pin", "Pinned", _pin),
+        Action("unpin", "Unpin", "push_pin", "memory_unpin", "Unpinned", _unpin),
+        Action("forget", "Forget", "delete", "memory_forget", "Forgotten", _forget),
+        Action("restore", "Restore", "restore_from_trash", "memory_restore", "Restored", _restore),
+    )
+}
+
+
+def offered(visitor: Visitor, memory: Memory) -> list[Action]:
+    """What makes sense for a memory as it stands and is allowed to this person."""
+    in_use = memory.validity in (Validity.ACTIVE, Validity.FADING)
+    names: list[str] = []
+    if not in_use:
+        names.append("restore")
+    else:
+        if memory.type is MemoryType.FACT:
+            names += ["confirm", "correct"]
+        if memory.type is MemoryType.RULE:
+            names += ["helpful", "harmful", "confirm"]
+        names.append("unpin" if memory.pinned else "pin")
+        names.append("forget")
+    return [ACTIONS[name] for name in names if visitor.may(ACTIONS[name].operation)]
+
+
+async def act(visitor: Visitor, name: str, kind: str, handle: str, given: Given | None = None) -> Done:
+    """Do it, in the person's name, and find what takes it back."""
+    action = ACTIONS.get(name)
+    if action is None:
+        raise InvalidInput(f"There is no action {name[:40]!r}.")
+    request_id = new_request_id()
+    stored = await visitor.ask(
+        action.operation, lambda visit: action.work(visit, kind, handle, given or Given()), request_id=request_id
+    )
+    undo_id = await _undo_id(visitor, stored, request_id) if visitor.may("memory_undo") else None
+    return Done(f"{action.done}: {stored.type}:{stored.ref}", stored, undo_id)
+
+
+async def take_back(visitor: Visitor, undo_id: UUID) -> UndoReport:
+    """Undo what was done. The report has the id that undoes this, too."""
+    return await visitor.ask(
+        "memory_undo", lambda visit: undo.undo(visit.butler, undo_id, visit.caller), request_id=new_request_id()
+    )
+
+
+async def _undo_id(visitor: Visitor, stored: Stored, request_id: str) -> UUID | None:
+    """The group of the events that a click made, or its one event: what the click asked for names it."""
+    found = await visitor.ask(
+        "memory_get",
+        lambda visit: look.look(visit.butler, stored.type, str(stored.id), visit.caller, bump=False),
+    )
+    mine = [event for event in found.events if event.request_id == request_id]
+    return (mine[-1].group_id or mine[-1].id) if mine else None

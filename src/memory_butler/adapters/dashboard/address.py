@@ -1,0 +1,34 @@
+"""A page's address says what it shows: it can be kept, sent and gone back to."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import parse_qs, urlencode
+
+from nicegui import events, ui
+
+from memory_butler.adapters.dashboard.handling import handled
+
+Travelled = Callable[[dict[str, str]], Awaitable[None]]
+
+
+def address(path: str, wanted: Mapping[str, str | None]) -> str:
+    """The address of a page that shows what is wanted; what is empty is left out."""
+    query = urlencode({name: value for name, value in wanted.items() if value})
+    return f"{path}?{query}" if query else path
+
+
+def move_to(path: str, wanted: Mapping[str, str | None]) -> None:
+    """Change the address without loading the page again."""
+    ui.navigate.history.push(address(path, wanted))
+
+
+def on_travel(travelled: Travelled) -> None:
+    """Have the page show what its address says when the person goes back or forth."""
+
+    async def heard(event: events.GenericEventArguments) -> None:
+        query = str(event.args)[:8000].removeprefix("?")
+        await travelled({name: values[0] for name, values in parse_qs(query).items()})
+
+    ui.on("memory-butler-travel", handled(heard))
+    ui.add_body_html(
+        "<script>addEventListener('popstate', () => emitEvent('memory-butler-travel', location.search))</script>"
+    )

@@ -1,0 +1,59 @@
+"""The bar at the bottom of a page that says what was just done and offers to take it back."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import events, ui
+
+from memory_butler.adapters.dashboard import acting
+from memory_butler.adapters.dashboard.acting import Done
+from memory_butler.adapters.dashboard.elements import text_of
+from memory_butler.adapters.dashboard.handling import handled
+from memory_butler.adapters.dashboard.visitor import Visitor
+
+MOST = 50
+SECONDS = 12
+Redraw = Callable[[], Awaitable[None]]
+
+
+class UndoBar:
+    """One for a page. What is taken back is found by a number that was given out here, never by what a page says."""
+
+    def __init__(self, visitor: Visitor, redraw: Redraw) -> None:
+        self._visitor = visitor
+        self._redraw = redraw
+        self._offers: dict[int, Done] = {}
+        self._number = 0
+        ui.on("memory-butler-undo", handled(self._take_back))
+
+    def offer(self, done: Done) -> None:
+        """Say what was done; with a button, if it can be taken back."""
+        actions: list[dict[str, Any]] = []
+        if done.undo_id is not None:
+            self._number += 1
+            self._offers[self._number] = done
+            while len(self._offers) > MOST:
+                del self._offers[next(iter(self._offers))]
+            handler = f"() => emitEvent('memory-butler-undo', {self._number})"
+            actions.append({"label": "Undo", ":handler": handler, "color": "yellow-3"})
+        ui.notification(
+            text_of(done.words),
+            type="positive",
+            position="bottom",
+            timeout=SECONDS,
+            options={"actions": actions, "attrs": {"data-undo": "true"}} if actions else {},
+        )
+
+    async def _take_back(self, event: events.GenericEventArguments) -> None:
+        number = event.args
+        done = self._offers.pop(number, None) if isinstance(number, int) else None
+        if done is None or done.undo_id is None:
+            ui.notify("That was taken back already.", position="bottom")
+            return
+        report = await acting.take_back(self._visitor, done.undo_id)
+        ui.notify(
+            f"Taken back: {text_of(done.words)}" if report.undone else "That was taken back already.",
+            type="positive",
+            position="bottom",
+        )
+        await self._redraw()

@@ -1,0 +1,69 @@
+"""Who looks at a page, and the one way from a page to an operation: in their name, if they may, within the deadline."""
+
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memory_butler.adapters import watching
+from memory_butler.adapters.answering import Visit, within
+from memory_butler.adapters.dashboard.desk import Desk
+from memory_butler.errors import MemoryButlerError, PermissionDenied
+from memory_butler.models import Caller, Lineage, Principal
+from memory_butler.operations.visits import note_visit
+from memory_butler.policy.roles import ALLOWED, check_role
+
+Answer = TypeVar("Answer")
+
+
+class LoginOver(PermissionDenied):
+    """Your login has ended."""
+
+    default_recovery = "Log in again."
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """One person at one page. A page stays in the tenant that it was opened in."""
+
+    desk: Desk
+    principal: Principal
+    key: str | None = None
+
+    def may(self, operation: str) -> bool:
+        """Whether the person's role allows it: what it does not is not offered."""
+        return self.principal.role in ALLOWED.get(operation, frozenset())
+
+    async def ask(
+        self, operation: str, work: Callable[[Visit], Awaitable[Answer]], *, request_id: str | None = None
+    ) -> Answer:
+        """What an operation answers this person. `operation` is its name in the table of roles."""
+        with watching.watched(operation, request_id) as call:
+            call.principal = self.principal
+            try:
+                answer = await within(self.desk.settings.deadline_seconds, self._asked(operation, work, request_id))
+            except MemoryButlerError as problem:
+                call.outcome = problem.error_class
+                raise
+            call.outcome = watching.OK
+        return answer
+
+    async def _asked(
+        self, operation: str, work: Callable[[Visit], Awaitable[Answer]], request_id: str | None
+    ) -> Answer:
+        await self.require_login()
+        butler = await self.desk.butler()
+        check_role(self.principal, operation)
+        caller = Caller(self.principal, Lineage(request_id=request_id))
+        await note_visit(butler, caller, operation)
+        return await work(Visit(butler, caller))
+
+    async def require_login(self) -> None:
+        """A page outlives the login it was opened with: whoever asks through it must still be logged in."""
+        if not self.desk.is_open and await self.desk.login_of(self.key) is None:
+            raise LoginOver()
+
+
+def new_request_id() -> str:
+    """Names one click, so that what it changed can be found and taken back."""
+    return f"dashboard-{uuid.uuid4().hex}"

@@ -1,0 +1,36 @@
+-- The dashboard: who is logged in, and until when.
+
+CREATE TABLE {schema}.sessions (
+    tenant_id text NOT NULL CHECK (length(tenant_id) BETWEEN 1 AND 64),
+    -- The key is in the person's browser and kept nowhere else.
+    hash bytea NOT NULL CHECK (octet_length(hash) = 32),
+    butler text NOT NULL CHECK (length(butler) BETWEEN 1 AND 64),
+    role text NOT NULL CHECK (role IN ('reader', 'agent', 'admin', 'operator')),
+    name text CHECK (length(name) BETWEEN 1 AND 200),
+    -- Set if somebody logged in with a token: the login is worth no more than the token is.
+    token_id uuid,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL CHECK (expires_at > created_at),
+    seen_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, hash)
+);
+CREATE UNIQUE INDEX sessions_hash ON {schema}.sessions (hash);
+
+ALTER TABLE {schema}.sessions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {schema}.sessions FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_tenant ON {schema}.sessions
+    USING (tenant_id = current_setting('memory_butler.tenant', true))
+    WITH CHECK (tenant_id = current_setting('memory_butler.tenant', true));
+-- Whoever shows the key of a session is not of any tenant yet: it opens the one row that is its own.
+CREATE POLICY shown ON {schema}.sessions FOR SELECT
+    USING (hash = decode(nullif(current_setting('memory_butler.token_hash', true), ''), 'hex'));
+GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.sessions TO {app_role};
+
+CREATE OR REPLACE FUNCTION {schema}.require_revision(program_revision text) RETURNS void
+LANGUAGE plpgsql STABLE AS $body$
+BEGIN
+    IF program_revision <> '0006' THEN
+        RAISE EXCEPTION 'the store is at revision 0006, this program works with %', program_revision
+            USING ERRCODE = 'MB002';
+    END IF;
+END $body$;
