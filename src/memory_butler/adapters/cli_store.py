@@ -1,6 +1,8 @@
 """The commands that are about the store and the server rather than about a memory."""
 
+import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -107,11 +109,45 @@ def uninstall(
     out.print("Removed.")
 
 
-def demo() -> None:
-    """Show the point in half a minute, on a scratch store."""
-    from memory_butler.adapters import demo as story
+def demo(
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Make a store of eight made-up weeks instead, to look around in.")
+    ] = False,
+    folder: Annotated[Path, typer.Option("--folder", help="Where to keep it.", show_default=True)] = Path(
+        "~/.memory-butler-demo"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Show the point in half a minute, on a scratch store; or make a demo store that stays."""
+    if keep:
+        _keep_demo(folder.expanduser().absolute(), as_json=as_json)
+    else:
+        from memory_butler.adapters import demo as story
 
-    story.tell()
+        story.tell()
+
+
+def _keep_demo(home: Path, *, as_json: bool) -> None:
+    from rich.progress import Progress
+
+    from memory_butler.adapters.connect.executable import executable
+    from memory_butler.adapters.demo_store import filled
+    from memory_butler.adapters.logs import configure_logging
+    from memory_butler.settings import load_settings
+
+    configure_logging(load_settings(home=home))
+    with Progress(console=terminal.console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("Eight weeks pass")
+        count = filled(home, lambda done, total: bar.update(task, completed=done, total=total))
+    if as_json:
+        terminal.print_json({"home": str(home), "memories": count})
+        return
+    command = f"MEMORY_BUTLER_HOME={shlex.quote(str(home))} {shlex.join(executable())}"
+    sys.stdout.write(
+        f"A demo store with {count} memories is in {home}\n"
+        f"Look into it:  {command} serve\n"
+        f"Remove it:     {command} uninstall\n"
+    )
 
 
 def reindex(ctx: typer.Context, as_json: Json = False) -> None:
