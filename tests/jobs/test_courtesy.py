@@ -46,14 +46,29 @@ async def test_whoever_gives_way_waits_for_the_last_call(calls: Calls) -> None:
     assert (calls.in_hand, calls.kept_waiting) == (0, 0)
 
 
-async def test_a_moment_is_enough() -> None:
-    """A moment without calls that is over before anybody could look was one all the same."""
-    calls = Calls(patience_seconds=LONG)
+async def test_a_gap_between_two_calls_is_no_moment_for_upkeep() -> None:
+    """What began in the gap would meet the next call; it has to stay quiet for a while, and then upkeep goes on."""
+    calls = Calls(patience_seconds=LONG, quiet_seconds=LONG)
     with calls.one():
         waiting = asyncio.create_task(calls.give_way())
         await _until_waiting(calls, 1)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert calls.kept_waiting == 1 and not waiting.done()
+    waiting.cancel()
+    brief = Calls(patience_seconds=LONG, quiet_seconds=0.001)
+    with brief.one():
+        pass
+    await brief.give_way()
+
+
+async def test_quiet_is_not_waited_for_for_good() -> None:
+    """Where there is always a call within the while that it has to be quiet, upkeep goes on after its patience."""
+    calls = Calls(patience_seconds=0.001, quiet_seconds=LONG)
     with calls.one():
-        await waiting
+        pass
+    await calls.give_way()
+    assert (calls.in_hand, calls.kept_waiting) == (0, 0)
 
 
 async def test_nobody_gives_way_for_good() -> None:
@@ -125,6 +140,22 @@ async def test_the_companion_of_a_server_gives_way_to_the_calls_of_its_door(butl
     async with asyncio.timeout(20):
         await looked.wait()
         await late.close()
+
+
+async def test_a_process_is_told_when_its_store_is_loaded(butler: Butler) -> None:
+    """Once, without a call and without a companion; what a server then does about its memory is its own affair."""
+    told: list[str] = []
+    loaded = asyncio.Event()
+    late = LateButler(
+        butler.settings,
+        lambda: open_butler(butler.settings, embedder=butler.embedder),
+        warmed=lambda: (told.append("loaded"), loaded.set())[1],
+    )
+    late.begin()
+    async with asyncio.timeout(20):
+        await loaded.wait()
+        await late.close()
+    assert told == ["loaded"]
 
 
 async def _look(butler: Butler) -> None:

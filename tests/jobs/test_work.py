@@ -184,6 +184,20 @@ async def test_several_who_look_at_once_queue_a_job_once(butler: Butler, rows: R
     assert all(set(job["args"]) == {"tenant", "butler"} for job in queued)
 
 
+async def test_what_waits_already_is_not_tried_again(
+    butler: Butler, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at a long queue does not offer it again all that is in it."""
+    await settle(butler, "one/home", "two/home")
+    upkeep = Upkeep(butler, timetable=(Job().entry(),))
+    assert await upkeep.tick() == 2
+    offered, offer = [], upkeep._queue.defer
+    monkeypatch.setattr(upkeep._queue, "defer", lambda *job: offered.append(job) or offer(*job))
+    await settle(butler, "three/home")
+    assert await upkeep.tick() == 1
+    assert offered == [("chore", "three", "home")] and len(rows(QUEUED)) == 3
+
+
 async def test_a_job_that_is_no_longer_due_does_nothing(butler: Butler, rows: Rows) -> None:
     """One that was queued again while it ran finds, when its turn comes, that there is nothing to do."""
     await settle(butler, "one/home")

@@ -66,3 +66,24 @@ def test_a_very_long_question_is_told_by_its_beginning() -> None:
     """Only the beginning is read: what a long text happens to say further down decides nothing."""
     assert kind_of("x " * 400 + "recommend").intent is Intent.OTHER
     assert kind_of("recommend " + "x " * 400).intent is Intent.PREFERENCE
+
+
+TIMES = """
+yesterday today tonight tomorrow last next ago recently soon day weeks weekend months year morning evenings summer
+winter spring autumn fall monday tuesday wednesday thursday friday saturday sunday january february march april may june
+july august september october november december 7
+"""
+NUMBERS = """
+one two three four five six seven eight nine ten eleven twelve dozen hundred thousand once twice couple several half 7
+"""
+
+
+@pytest.mark.parametrize(("question", "words"), [("When was it?", TIMES), ("How many are there?", NUMBERS)])
+def test_every_word_for_a_time_or_a_number_is_known_as_one(question: str, words: str) -> None:
+    """Each word alone makes a text say it, however it is written; as the beginning of a longer word it does not."""
+    says = kind_of(question).says
+    assert says is not None
+    for word in words.split():
+        assert says.search(f"(it: {word})"), word
+        assert says.search(f"(it: {word.upper()})"), word
+        assert word.isdigit() or not says.search(f"(it: {word}ix)"), word

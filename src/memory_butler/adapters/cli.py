@@ -15,6 +15,7 @@ import typer
 from memory_butler.adapters import (
     cli_connect,
     cli_consolidate,
+    cli_dashboard,
     cli_dead_letters,
     cli_explain,
     cli_hook,
@@ -339,6 +340,7 @@ for command in (
     *cli_undo.COMMANDS,
     *cli_jobs.COMMANDS,
     *cli_connect.COMMANDS,
+    *cli_dashboard.COMMANDS,
     *cli_hook.COMMANDS,
     *cli_replay.COMMANDS,
     *cli_transfer.COMMANDS,

@@ -96,6 +96,7 @@ class _Distilling:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         from memory_butler.operations.backlog import backlogs
+        from memory_butler.operations.distil_now import distil_now, taken
 
         caller = await caller_of(opened, self.tenant, "consolidation")
         waiting = await backlogs(opened, caller, only_butler=self.butler)
@@ -108,34 +109,16 @@ class _Distilling:
 
             def tell(report: "RunReport") -> None:
                 reports.append(report)
-                bar.update(task, description=report.butler, completed=min(total, _taken(reports)))
+                bar.update(task, description=report.butler, completed=min(total, taken(reports)))
 
             try:
-                for name in waiting:
-                    await self._shard(opened, caller, name, tell, reports)
+                await distil_now(opened, caller, only_butler=self.butler, limit=self.limit, progress=tell)
             except MemoryButlerError as caught:
                 problem = caught
         await self._tell(opened, caller, reports)
         if not problem:
             await self._remark(opened, caller, waiting)
         return problem
-
-    async def _shard(
-        self, opened: "Butler", caller: "Caller", name: str, tell: Any, reports: "list[RunReport]"
-    ) -> None:
-        """One butler's backlog, however long; put on record, so that nobody takes the job for overdue."""
-        from memory_butler.operations import consolidate as consolidating
-        from memory_butler.operations import upkeep
-        from memory_butler.operations.distilling_job import in_figures
-
-        shard = upkeep.shard_of(caller.principal.tenant, name)
-        started, before = opened.clock(), len(reports)
-        while self.limit is None or _taken(reports) < self.limit:
-            left = None if self.limit is None else self.limit - _taken(reports)
-            if not await consolidating.consolidate(opened, shard, limit=left, progress=tell):
-                break
-        if reports[before:]:
-            await upkeep.put_on_record(opened, shard, "consolidation", started, in_figures(reports[before:]))
 
     async def rehearse(self, opened: "Butler") -> MemoryButlerError | None:
         """What the next run of each butler would do."""
@@ -214,10 +197,6 @@ class _Distilling:
 
         runs = [shapes_consolidation.run(report, lines) for report, lines in self.told]
         return {"dry_run": dry_run, "runs": runs, "remarks": self.remarks}
-
-
-def _taken(reports: "list[RunReport]") -> int:
-    return sum(len(report.episodes) for report in reports)
 
 
 def _undo(tenant: str | None) -> str:

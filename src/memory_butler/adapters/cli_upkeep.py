@@ -78,8 +78,31 @@ def _table(report: "SweepReport") -> "RenderableType":
     return Group(*parts)
 
 
+def recount(ctx: typer.Context, as_json: Json = False) -> None:
+    """Count the days of the log anew: what the dashboard shows of growth and decay. It follows the log by itself; this
+    makes all of it from the beginning."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from memory_butler.butler import Butler
+    from memory_butler.operations import days
+
+    async def work(opened: Butler) -> int:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=terminal.console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+            task = bar.add_task("Counting", total=None)
+            return await days.recount(
+                opened, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            )
+
+    counted = terminal.work(settings_of(ctx), work)
+    if as_json:
+        terminal.print_json({"counted": counted})
+    else:
+        sys.stdout.write(f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
+
+
 def _spoken(duty: str) -> str:
     return duty.replace("_", " ")
 
 
-COMMANDS = (sweep,)
+COMMANDS = (sweep, recount)

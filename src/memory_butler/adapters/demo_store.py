@@ -93,7 +93,11 @@ async def _live(butler: Butler, clock: LivedClock, today: datetime, progress: Pr
     careful, trusting = butler, replace(butler, settings=butler.settings.model_copy(update={"butlers": {}}))
     for days in range(last, -1, -1):
         butler = careful if days <= REVIEWED_DAYS else trusting
-        morning = today - timedelta(days=days, hours=6)
+        morning = today - timedelta(days=days, hours=4)
+        if days == 0:
+            # Upkeep ran early today; what is said after that waits.
+            clock.now = morning - timedelta(hours=1)
+            await _night(butler, days)
         for minute, said in enumerate(line for line in SAID if line.days == days):
             clock.now = morning + timedelta(minutes=7 * minute)
             new = NewEpisode(
@@ -106,8 +110,8 @@ async def _live(butler: Butler, clock: LivedClock, today: datetime, progress: Pr
         await _put_right(butler, days, facts)
         await _judged(butler, days, rules)
         await _asked(butler, days)
-        clock.now = today - timedelta(days=days, hours=2)
         if days:
+            clock.now = morning + timedelta(hours=2)
             await _night(butler, days)
         progress(last - days + 1, last + 1)
     clock.now = today
@@ -161,7 +165,7 @@ async def _night(butler: Butler, days: int) -> None:
     every = cadences(butler.settings, TIMETABLE)
     for entry in TIMETABLE:
         for name in sorted({line.butler for line in SAID}):
-            if name in spoke if entry.job == "consolidation" else days % 7 == 1:
+            if days == 0 or (name in spoke if entry.job == "consolidation" else days % 7 == 1):
                 await run_if_due(butler, entry, shard_of(butler.settings.tenant, name), every[entry.job])
 
 

@@ -32,7 +32,7 @@ from memory_butler.adapters.identity import Authentication, Identities
 from memory_butler.adapters.limits import Doorkeeper, Gates, Limited
 from memory_butler.adapters.logs import configure_logging
 from memory_butler.adapters.mcp import build_server, build_tools, program_version
-from memory_butler.adapters.opening import LateButler, companion_of
+from memory_butler.adapters.opening import LateButler, companion_of, stay_out_of_the_way
 from memory_butler.adapters.rest.app import mount_rest
 from memory_butler.adapters.stdio import send_library_logs_to_file
 from memory_butler.adapters.traces import configure_traces
@@ -220,7 +220,7 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     send_library_logs_to_file()
     metrics.VERSION.info({"version": program_version()})
     configure_traces(program_version())
-    app = build_app(LateButler(settings, companion=companion_of(settings)))
+    app = build_app(LateButler(settings, companion=companion_of(settings), warmed=stay_out_of_the_way))
     with listening(settings) as listener:
         (announce or _say)(announcement(settings, listener.getsockname()[1]))
         await Server(under(app)).serve(sockets=[listener])

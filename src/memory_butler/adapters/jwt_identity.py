@@ -146,6 +146,11 @@ class JwtIdentity:
 
     async def __call__(self, bearer: str) -> Principal | None:
         """Whose token this is; None if it is no JWT at all."""
+        claims = await self.claims(bearer)
+        return None if claims is None else self.principal(claims)
+
+    async def claims(self, bearer: str) -> dict[str, Any] | None:
+        """What a token says that the provider signed for us and that holds now; None if it is no JWT at all."""
         header = _header(bearer)
         if header is None:
             return None
@@ -154,7 +159,7 @@ class JwtIdentity:
             raise _refused("it is not signed in a way that is accepted here")
         claims = self._verified(bearer, await self._keys.find(key_id), str(algorithm))
         self._check(claims)
-        return self._principal(claims)
+        return claims
 
     def _verified(self, bearer: str, keys: list[Key], algorithm: str) -> dict[str, Any]:
         for key in keys:
@@ -186,7 +191,11 @@ class JwtIdentity:
         except InvalidClaimError as problem:
             raise _refused(f"its claim {problem.claim} does not fit this service") from None
 
-    def _principal(self, claims: Mapping[str, Any]) -> Principal:
+    def names_tenant(self, claims: Mapping[str, Any]) -> bool:
+        return _claim(claims, self._settings.tenant_claim) is not None
+
+    def principal(self, claims: Mapping[str, Any]) -> Principal:
+        """Whom claims speak of."""
         settings = self._settings
         role = self._role(_claim(claims, settings.role_claim))
         butler = _claim(claims, settings.butler_claim)

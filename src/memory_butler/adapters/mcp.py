@@ -7,7 +7,7 @@ from fastmcp import FastMCP
 
 from memory_butler.adapters.answering import MemoryTool, Toolbox, UnknownTools
 from memory_butler.adapters.logs import configure_logging
-from memory_butler.adapters.opening import LateButler, companion_of
+from memory_butler.adapters.opening import LateButler, companion_of, stay_out_of_the_way
 from memory_butler.adapters.stdio import input_that_signals_end, send_library_logs_to_file
 from memory_butler.adapters.tools_activity import ActivityTools
 from memory_butler.adapters.tools_batch import BatchTools
@@ -72,7 +72,7 @@ async def run_stdio(settings: Settings) -> None:
     """Serve one client on stdin and stdout until it closes its end, or a signal asks to stop."""
     configure_logging(settings)
     send_library_logs_to_file()
-    server = build_server(LateButler(settings, companion=companion_of(settings)))
+    server = build_server(LateButler(settings, companion=companion_of(settings), warmed=stay_out_of_the_way))
     with input_that_signals_end():
         await server.run_stdio_async(show_banner=False)
 

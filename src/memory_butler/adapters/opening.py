@@ -1,6 +1,7 @@
 """A butler that opens in the background: the door is there at once, and a failed opening is tried again when needed."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -20,6 +21,8 @@ Opener = Callable[[], AbstractAsyncContextManager[Butler]]
 Companion = Callable[[Butler, asyncio.Event], Awaitable[None]]
 # Upkeep that does not end in time is left behind: whoever comes next picks it up.
 PARTING_SECONDS = 3.0
+# So many new objects are made before any are looked at: what a few calls leave behind.
+YOUNG_OBJECTS = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +37,21 @@ class LateButler:
     """One butler for a whole process. `begin` starts opening it, `get` waits for it, `close` lets it go.
 
     A companion works beside it from when it is open until it is told to stop, and gives way to the calls that its door
-    counts.
+    counts. `warmed` is called when everything is loaded that calls need.
     """
 
-    def __init__(self, settings: Settings, opener: Opener | None = None, *, companion: Companion | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        opener: Opener | None = None,
+        *,
+        companion: Companion | None = None,
+        warmed: Callable[[], None] | None = None,
+    ) -> None:
         self.settings = settings
         self._opener = opener or (lambda: open_butler(settings))
         self.companion = companion
+        self._warmed = warmed
         self.calls = Calls()
         self._given: Butler | None = None
         self._opened: asyncio.Future[Butler] | None = None
@@ -67,11 +78,14 @@ class LateButler:
         if self._given is not None:
             return self._given
         self.begin()
-        assert self._opened is not None
-        done, _ = await asyncio.wait({self._opened}, timeout=patience_seconds)
-        if not done:
+        opened = self._opened
+        assert opened is not None
+        # Also for what is there, to wait is one round more through the event loop.
+        if not opened.done():
+            await asyncio.wait({opened}, timeout=patience_seconds)
+        if not opened.done():
             raise StillOpening()
-        return done.pop().result()
+        return opened.result()
 
     @asynccontextmanager
     async def lifespan(self, server: object) -> AsyncIterator[None]:
@@ -130,8 +144,17 @@ class LateButler:
         # To read a time loads a library of languages, which would make everybody wait who is served beside it.
         reading = asyncio.to_thread(read_moments, "yesterday", butler.clock())
         await asyncio.gather(_start("embedding model", butler.embedder), _start("reranker", butler.reranker), reading)
+        if self._warmed:
+            self._warmed()
         giving_way.set(self.calls.give_way)
         await _catch_up(butler)
+
+
+def stay_out_of_the_way() -> None:
+    """For a process of our own, once it is loaded: two hundred thousand objects are there for good, and to look whether
+    they are still needed would hold up every call for a fifth of a second now and then."""
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
 
 
 def companion_of(settings: Settings) -> Companion | None:

@@ -7,6 +7,7 @@ from procrastinate.exceptions import AlreadyEnqueued
 from procrastinate.worker import Worker
 
 from memory_butler.jobs.timetable import Entry
+from memory_butler.store import queue
 from memory_butler.store.database import Database
 from memory_butler.store.queue import GatedConnector
 
@@ -22,15 +23,22 @@ class Queue:
     """Jobs go in here, and workers take them out."""
 
     def __init__(self, database: Database, timetable: Sequence[Entry], perform: Perform) -> None:
+        self._database = database
         self._connector = GatedConnector(database)
         self._app = App(connector=self._connector)
         for entry in timetable:
             self._app.task(name=entry.job, queue=QUEUE, pass_context=True)(_task(entry, perform))
 
+    async def waiting(self) -> set[str]:
+        """What is in the queue already, by the names that `name_of` gives."""
+        async with self._database.aside() as session:
+            return await queue.waiting(session, QUEUE)
+
     async def defer(self, job: str, tenant: str, butler: str) -> bool:
         """Put a job into the queue, behind the others of its shard; False if it waits there already."""
-        shard = f"{tenant}/{butler}"
-        task = self._app.configure_task(job, queue=QUEUE, lock=shard, queueing_lock=f"{job}/{shard}")
+        task = self._app.configure_task(
+            job, queue=QUEUE, lock=f"{tenant}/{butler}", queueing_lock=name_of(job, tenant, butler)
+        )
         try:
             await task.defer_async(tenant=tenant, butler=butler)
         except AlreadyEnqueued:
@@ -61,6 +69,11 @@ class Queue:
             delete_jobs="successful",
             install_signal_handlers=False,
         )
+
+
+def name_of(job: str, tenant: str, butler: str) -> str:
+    """Of all that are called so, one waits at a time."""
+    return f"{job}/{tenant}/{butler}"
 
 
 def _task(entry: Entry, perform: Perform) -> Callable[..., Awaitable[None]]:

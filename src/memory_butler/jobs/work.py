@@ -15,7 +15,7 @@ from procrastinate.worker import Worker
 from memory_butler.butler import Butler
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
 from memory_butler.jobs.lost import LostJobs
-from memory_butler.jobs.queue import Queue
+from memory_butler.jobs.queue import Queue, name_of
 from memory_butler.jobs.record import Ran, run_if_due
 from memory_butler.jobs.timetable import TIMETABLE, Entry, cadences
 from memory_butler.operations import upkeep
@@ -102,11 +102,14 @@ class Upkeep:
             log.warning("jobs that had lost their worker and were picked up: %d", again)
             self._queue.tell()
         deferred = 0
+        # To try each of them would cost more than all the looks at who is due, as long as many wait.
+        waiting = await self._queue.waiting()
         tenants = await upkeep.tenants(self._butler)
         for tenant in tenants if everybody else self._whose_turn(tenants):
             try:
                 for butler, job in await upkeep.due(self._butler, tenant, self._cadences):
-                    deferred += await self._queue.defer(job, tenant, butler)
+                    if name_of(job, tenant, butler) not in waiting:
+                        deferred += await self._queue.defer(job, tenant, butler)
             except TargetUnavailable:
                 raise
             except MemoryButlerError as problem:

@@ -128,3 +128,54 @@ class Activities:
     cursor: str
     more: bool
     unsafe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineFilter:
+    """Which part of what happened to tell; what is left out does not narrow it down.
+
+    `actions` are the second halves of event types (`created`, `faded` …), `kinds` what they are about, `actor` a part
+    of a name, `ref` a memory, `group` what was changed together, `until` the moment from which nothing is told.
+    """
+
+    actions: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    actor: str | None = None
+    scope: str | None = None
+    ref: str | None = None
+    group: str | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One event in words; `undone` says that it no longer counts, `about` is what its memory says."""
+
+    activity: Activity
+    undone: bool = False
+    about: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What happened at one time: an event, or several that belong together, of which the last are told one by one.
+
+    `undo_id` takes all of it back, where that can be; `words` sums up what is too much to be told.
+    """
+
+    place: int
+    lines: tuple[Told, ...]
+    together: int = 1
+    words: str = ""
+    undone: bool = False
+    group_id: UUID | None = None
+    undo_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Entries, the newest first; `cursor` leads to what was before them, where there may be something, even if
+    nothing was found so far."""
+
+    entries: tuple[Entry, ...]
+    cursor: str | None

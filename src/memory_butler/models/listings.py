@@ -25,11 +25,13 @@ class Listing:
     """Which memories of one type to list, and in which order. What is left out does not narrow it down.
 
     `contains` is found as it stands, of `words` all must be there, in any order; both whatever their case.
+    `learned_by` is the butler that a fact or a rule was stored by.
     """
 
     type: MemoryType
     scope: str | None = None
     butler: str | None = None
+    learned_by: str | None = None
     subject: str | None = None
     predicate: str | None = None
     validity: tuple[str, ...] = ()
@@ -50,12 +52,15 @@ class Listing:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[Entry]):
     """A part of a list. `total` is how many there are in all, as counted for the first page; of very many only that
-    there are at least so many."""
+    there are at least so many. `start` is how many come before, and `back` leads there, where a list can be gone
+    through both ways."""
 
     items: tuple[Entry, ...]
     cursor: str | None
     total: int | None = None
     total_at_least: int | None = None
+    start: int = 0
+    back: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +79,19 @@ class Linked:
     memory: UUID
     page: Page[Link]
     hidden: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ButlerStanding:
+    """How much one butler remembers, and what waits for it."""
+
+    butler: str
+    known_since: datetime
+    facts: int
+    fading: int
+    rules: int
+    warnings: int
+    episodes: int
+    waiting: int
+    stuck: int
+    last_at: datetime | None

@@ -76,14 +76,15 @@ def _told(caller: Caller, place: int | None, piece: log.Piece, limit: int) -> Ac
     is_full = place is not None and len(found) == limit
     end = found[-1].event.seq if is_full else piece.upto
     return Activities(
-        items=tuple(_activity(tenant, noted) for noted in found),
+        items=tuple(as_activity(tenant, noted) for noted in found),
         cursor=cursor_at(tenant, end),
         more=end < piece.last_seq,
         unsafe=piece.last_seq < piece.length,
     )
 
 
-def _activity(tenant: str, noted: Noted) -> Activity:
+def as_activity(tenant: str, noted: Noted) -> Activity:
+    """An event with its words."""
     around = story.Around(before=noted.before, reason=noted.reason, other=noted.other)
     return Activity(
         event=noted.event,

@@ -66,8 +66,10 @@ async def _own(butler: Butler, request: BriefRequest, caller: Caller, frame: Fra
 
 def written(found: Findings, frame: Frame, own: Sequence[Ranked] = ()) -> Briefing:
     """The briefing itself: what is relevant enough, then what is to be there anyway; each thing once."""
-    known = {entry.hit.id for entry in found.relevant}
-    chosen = [*found.relevant, *(entry for entry in own if entry.hit.id not in known)]
+    chosen = found.relevant
+    if own:
+        known = {entry.hit.id for entry in chosen}
+        chosen = [*chosen, *(entry for entry in own if entry.hit.id not in known)]
     return compose(diversified(chosen, len(chosen)), frame)
 
 

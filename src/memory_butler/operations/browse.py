@@ -39,7 +39,7 @@ from memory_butler.policy.admission import (
 from memory_butler.policy.roles import check_role
 from memory_butler.policy.tiers import MEMBERS, tier_of, types_in
 from memory_butler.store import links as joined
-from memory_butler.store import listings, undo
+from memory_butler.store import listings, sweep, undo
 from memory_butler.store.consolidation import Run
 
 COUNTED = 10_000
@@ -47,8 +47,8 @@ MOST = 100
 USUAL = 50
 WORDS = 20
 _FITTING: dict[MemoryType, tuple[str, ...]] = {
-    MemoryType.FACT: ("subject", "predicate", "permanence", "importance_min", "importance_max"),
-    MemoryType.RULE: ("maturity",),
+    MemoryType.FACT: ("learned_by", "subject", "predicate", "permanence", "importance_min", "importance_max"),
+    MemoryType.RULE: ("learned_by", "maturity"),
     MemoryType.EPISODE: ("importance_min", "importance_max"),
 }
 _SPECIAL = tuple(dict.fromkeys(name for names in _FITTING.values() for name in names))
@@ -62,7 +62,10 @@ SORTS: dict[MemoryType, tuple[Sort, ...]] = {
 async def memories(
     butler: Butler, listing: Listing, caller: Caller | None = None, *, limit: int = USUAL, cursor: str | None = None
 ) -> Page[Listed]:
-    """Memories of one type that the caller may see: all states, unless some are asked for."""
+    """Memories of one type that the caller may see: all states, unless some are asked for.
+
+    A page's `cursor` leads to the page after it and its `back` to the one before.
+    """
     caller = caller or butler.local_caller()
     check_role(caller.principal, "list_memories")
     most = whole_number(limit, "limit", 1, MOST)
@@ -71,23 +74,31 @@ async def memories(
     cursors = Cursors("memories", caller.principal.tenant, wanted)
     # The moment of the first page holds for all: what has faded since does not move.
     key = datetime.fromisoformat if wanted.sort is Sort.CREATED else float
-    read = cursors.read(cursor, key, UUID, datetime.fromisoformat, int)
-    after, now, total = ((read[0], read[1]), read[2], read[3]) if read else (None, butler.clock(), None)
-    order = listings.Order(sort=wanted.sort, descending=wanted.descending, now=now)
+    read = cursors.read(cursor, key, UUID, datetime.fromisoformat, int, int, bool)
+    after, (now, total, number, back) = (read[:2], read[2:]) if read else (None, (butler.clock(), None, 0, False))
+    order = listings.Order(sort=wanted.sort, descending=wanted.descending, now=now, back=back)
     filters = _filters(wanted, seen)
     async with butler.database.read(caller.principal.tenant) as session:
         found = await listings.memories(session, wanted.type, filters, order, after=after, limit=most + 1)
+        shown, more = found[:most], len(found) > most
         if total is None:
-            total = await listings.count(session, wanted.type, filters, COUNTED + 1)
-        shown = found[:most]
+            total = await listings.count(session, wanted.type, filters, COUNTED + 1) if more else len(shown)
+        shown = shown[::-1] if back else shown
         kept = await without_strange_sources(session, caller, [one for one, _ in shown])
-    place = [*shown[-1][1], now.isoformat(), total] if len(found) > most else None
+    # What was stored or deleted meanwhile moves the numbers a little; at the beginning they are right again.
+    start = (max(1, number - len(shown)) if more else 0) if back else number
+
+    def lead(place: listings.Place, number: int, *, back: bool) -> str:
+        return cursors.write([place[0], str(place[1]), now.isoformat(), total, number, back])
+
     at = butler.clock()
     return Page(
         items=tuple(Listed(memory=one, tier=_tier(one), effective_confidence=confidence_now(one, at)) for one in kept),
-        cursor=cursors.write([str(part) if isinstance(part, UUID) else part for part in place]) if place else None,
+        cursor=lead(shown[-1][1], start + len(shown), back=False) if shown and (more or back) else None,
         total=total if total <= COUNTED else None,
         total_at_least=COUNTED if total > COUNTED else None,
+        start=start,
+        back=lead(shown[0][1], start, back=True) if shown and (more if back else after) else None,
     )
 
 
@@ -189,6 +200,18 @@ async def dead_letters(
     return cut(found, most, cursors, lambda episode: [episode.created_at.isoformat(), str(episode.id)])
 
 
+async def butlers(butler: Butler, caller: Caller | None = None) -> tuple[str, ...]:
+    """The butlers that a caller may ask as: all that have stored anything; itself alone if it is no administrator."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "list_memories")
+    own = caller.principal.butler
+    if not caller.principal.role.governs:
+        return (own,)
+    async with butler.database.read(caller.principal.tenant) as session:
+        found = await sweep.butlers(session)
+    return tuple(found) or (own,)
+
+
 def _admitted(listing: Listing) -> Listing:
     """A listing that makes sense: filters of its own type, in their one form."""
     kind = listing.type
@@ -210,6 +233,7 @@ def _admitted(listing: Listing) -> Listing:
         listing,
         scope=listing.scope if listing.scope in (None, EVERY_SCOPE) else slug(listing.scope, "scope"),
         butler=_slug(listing.butler, "butler"),
+        learned_by=_slug(listing.learned_by, "learned_by"),
         subject=_name(listing.subject, "subject"),
         predicate=_name(listing.predicate, "predicate"),
         validity=tuple(choose(Validity, one, "validity") for one in listing.validity),
@@ -240,11 +264,13 @@ def _filters(wanted: Listing, seen: Reach) -> dict[str, Any]:
         return {**common, **importance, "butlers": None if seen.butlers is None else list(seen.butlers)}
     scopes = None if seen.scopes is None else list(seen.scopes)
     if wanted.type is MemoryType.RULE:
-        return {**common, "scopes": scopes, "maturity": _both(wanted.maturity, members.maturities if members else None)}
+        maturities = _both(wanted.maturity, members.maturities if members else None)
+        return {**common, "scopes": scopes, "learned_by": wanted.learned_by, "maturity": maturities}
     return {
         **common,
         **importance,
         "scopes": scopes,
+        "learned_by": wanted.learned_by,
         "subject": wanted.subject,
         "predicate": wanted.predicate,
         "permanence": _both(wanted.permanence, members.permanences if members else None),

@@ -5,11 +5,13 @@ from dataclasses import replace
 from memory_butler.butler import Butler
 from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavailable
 from memory_butler.models import Answer, Caller, MemoryType, Question, Ranked
+from memory_butler.models.explanation import Term
 from memory_butler.operations.expand import expanded
-from memory_butler.operations.find import Findings, find
+from memory_butler.operations.find import Findings, find, ranking_rules
 from memory_butler.operations.once import trail
 from memory_butler.policy.admission import admit_question
 from memory_butler.policy.diversity import diversified
+from memory_butler.policy.explaining import terms_of
 from memory_butler.store import events, vector_index
 from memory_butler.store.search_index import Probe
 
@@ -47,6 +49,11 @@ async def _counted(butler: Butler, caller: Caller, answer: Answer, probe: Probe)
 async def recall(butler: Butler, question: Question, caller: Caller | None = None, *, bump: bool = True) -> Answer:
     """The facts and rules that matter most for a topic."""
     return await search(butler, replace(question, types=(MemoryType.FACT, MemoryType.RULE)), caller, bump=bump)
+
+
+def weighed(butler: Butler, ranked: Ranked) -> tuple[Term, ...]:
+    """What the score of a result is the sum of, with the weights it was computed with."""
+    return terms_of(ranked.parts, ranking_rules(butler.settings.retrieval))
 
 
 def chosen(butler: Butler, question: Question, found: Findings) -> list[Ranked]:

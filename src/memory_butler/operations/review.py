@@ -11,7 +11,7 @@ from memory_butler.operations.applying import Placed, prepared
 from memory_butler.operations.consolidate import finish_batch, marks_of
 from memory_butler.operations.look_up import known_targets
 from memory_butler.operations.once import fingerprint, first_answer, keep_answer
-from memory_butler.operations.upkeep import shard_of
+from memory_butler.operations.upkeep import shard_for
 from memory_butler.policy.admission import optional_label
 from memory_butler.policy.proposals import item_from
 from memory_butler.store import consolidation
@@ -89,7 +89,7 @@ async def decide(
     decisions = _decisions(seen, approve or (), reject or (), rest)
     approved = [_placed(row) for row in rows if decisions.get(row["place"], row["state"]) == "approved"]
     is_last = not any(decisions.get(line.place, line.outcome) == "proposed" for line in seen.lines)
-    shard = shard_of(caller.principal.tenant, seen.run.butler)
+    shard = shard_for(caller, seen.run.butler)
     work = None
     if is_last:
         known = await known_targets(butler, shard, [item.target for _, item in approved if item.target])

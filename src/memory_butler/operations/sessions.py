@@ -13,6 +13,11 @@ from memory_butler.store import sessions
 SEEN_NOTED_EVERY = timedelta(minutes=1)
 
 
+def noted_every(butler: Butler) -> timedelta:
+    """How often it is noted that somebody is there: well before they would be taken for gone."""
+    return min(SEEN_NOTED_EVERY, timedelta(minutes=butler.settings.dashboard.idle_minutes) / 4)
+
+
 async def begin(butler: Butler, principal: Principal) -> str:
     """Log somebody in; the key is for their browser, and nobody can read it again."""
     now, key = butler.clock(), secrets.token_urlsafe(32)
@@ -32,19 +37,18 @@ async def begin(butler: Butler, principal: Principal) -> str:
     return key
 
 
-async def recognise(butler: Butler, key: str) -> Login | None:
-    """Whose login this is; nobody's if it is over."""
+async def recognise(butler: Butler, key: str, *, is_there: bool = True) -> Login | None:
+    """Whose login this is; nobody's if it is over. A page that asks by itself does not count as somebody there."""
     now = butler.clock()
     idle = timedelta(minutes=butler.settings.dashboard.idle_minutes)
-    async with butler.database.read("") as session:
-        login = await sessions.shown(session, _digest(key))
+    login = await _shown(butler, key)
     if login is None or now >= min(login.expires_at, login.seen_at + idle):
         return None
     if login.token_id is not None:
         async with butler.database.read(login.tenant) as session:
             if not await sessions.token_is_good(session, login.token_id, now):
                 return None
-    if now - login.seen_at > SEEN_NOTED_EVERY:
+    if is_there and now - login.seen_at >= noted_every(butler):
         # Whether it is noted decides nothing yet: nobody is turned away because of it.
         with suppress(TargetUnavailable, DeadlinePassed, OverloadRejected):
             async with butler.database.aside(login.tenant) as session:
@@ -54,10 +58,15 @@ async def recognise(butler: Butler, key: str) -> Login | None:
 
 async def end(butler: Butler, key: str) -> None:
     """Log somebody out."""
-    login = await recognise(butler, key)
+    login = await _shown(butler, key)
     if login is not None:
         async with butler.database.aside(login.tenant) as session:
             await sessions.close(session, login.hash)
+
+
+async def _shown(butler: Butler, key: str) -> Login | None:
+    async with butler.database.read("") as session:
+        return await sessions.shown(session, _digest(key))
 
 
 def principal_of(login: Login) -> Principal:

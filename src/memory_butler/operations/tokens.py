@@ -110,7 +110,7 @@ async def admit(butler: Butler, secret: str) -> Principal:
     if token.last_used_at is None or now - token.last_used_at > USE_NOTED_EVERY:
         # Whether it is noted decides nothing: a caller is not turned away because of it.
         with suppress(TargetUnavailable, DeadlinePassed, OverloadRejected):
-            async with butler.database.aside(token.tenant) as session:
+            async with butler.database.aside(token.tenant, relaxed=True) as session:
                 await tokens.used(session, token.id, now)
     return _principal(token)
 

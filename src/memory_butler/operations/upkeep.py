@@ -47,6 +47,12 @@ def shard_of(tenant: str, butler: str) -> Caller:
     return Caller(Principal(tenant, butler, Role.ADMIN))
 
 
+def shard_for(caller: Caller, butler: str) -> Caller:
+    """The same on behalf of a person, who is named with what is changed."""
+    who = caller.principal
+    return Caller(Principal(who.tenant, butler, Role.ADMIN, name=who.name), caller.lineage)
+
+
 async def tenants(butler: Butler) -> list[str]:
     """Whose stores there are."""
     async with butler.database.aside() as session:

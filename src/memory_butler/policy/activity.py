@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Event, MemoryType
@@ -59,3 +60,38 @@ def tell(event: Event, around: story.Around) -> str:
         return f"{who} of the tenant {home} used {payload.get('operation', 'something')} here."
     said = story.tell(event, around)
     return f"Another name of a subject: {said[:1].lower()}{said[1:]}" if event.entity_type == "alias" else said
+
+
+_DONE = {
+    "created": "stored",
+    "retracted": "forgotten",
+    "restored": "brought back",
+    "helpful": "marked helpful",
+    "harmful": "marked harmful",
+    "matured": "given another maturity",
+    "reversed": "given another chance",
+    "promoted": "moved up",
+    "undone": "changed back",
+    "consolidated": "distilled",
+    "set_back": "not distilled",
+    "dead_lettered": "given up",
+    "failed": "given up",
+    "requeued": "put in line again",
+}
+
+
+def sum_up(counts: Mapping[str, int]) -> str:
+    """What happened together, in short: how many of which kind were what."""
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(_counted(event_type, count) for event_type, count in ordered)
+
+
+def done_to(action: str) -> str:
+    """What has been done to a memory when this happened: `retracted` is `forgotten`."""
+    return _DONE.get(action, action.replace("_", " "))
+
+
+def _counted(event_type: str, count: int) -> str:
+    kind, _, action = event_type.partition(".")
+    noun = {"alias": "other name", "memory": "read"}.get(kind, kind)
+    return f"{count:,} {noun}{'s' * (count != 1)} {done_to(action)}"

@@ -5,7 +5,6 @@ about the same property of the same subject no more than a share comes before ev
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -62,13 +61,15 @@ def _telling(text: str) -> str:
 def _by_turns(ranked: Iterable[Ranked], limit: int) -> list[Ranked]:
     """A cluster that has had its share waits behind the others."""
     share = max(1, round(SHARE * limit))
-    seen: Counter[tuple[str, str]] = Counter()
+    seen: dict[tuple[str, str], int] = {}
     first: list[Ranked] = []
     waiting: list[Ranked] = []
     for entry in ranked:
         hit = entry.hit
+        if hit.type is not MemoryType.FACT:
+            first.append(entry)
+            continue
         cluster = ((hit.subject_label or "").casefold(), (hit.predicate_label or "").casefold())
-        is_fact = hit.type is MemoryType.FACT
-        seen[cluster] += is_fact
-        (waiting if is_fact and seen[cluster] > share else first).append(entry)
+        seen[cluster] = place = seen.get(cluster, 0) + 1
+        (waiting if place > share else first).append(entry)
     return [*first, *waiting]

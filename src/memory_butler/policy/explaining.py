@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memory_butler.models import Briefing, Hit, Memory, Mode, Ranked
+from memory_butler.models import Briefing, Hit, Memory, Mode, Ranked, ScoreParts
 from memory_butler.models.explanation import (
     BriefingPart,
     Check,
@@ -278,16 +278,20 @@ def _gate(case: Case, entry: Ranked) -> Gate:
     return Gate(relevance=own, min_relevance=least, passed=own >= least)
 
 
+def terms_of(parts: ScoreParts, rules: RankingRules) -> tuple[Term, ...]:
+    """The summands of a score."""
+    return (
+        _term("fit", parts.fit, rules.fit),
+        _term("importance", parts.importance, rules.importance),
+        _term("recency", parts.recency, rules.recency),
+        _term("confidence", parts.effective_confidence, rules.confidence),
+    )
+
+
 def _scoring(case: Case, entry: Ranked) -> Scoring:
-    parts, rules = entry.parts, case.rules
     return Scoring(
-        score=parts.score,
-        terms=(
-            _term("fit", parts.fit, rules.fit),
-            _term("importance", parts.importance, rules.importance),
-            _term("recency", parts.recency, rules.recency),
-            _term("confidence", parts.effective_confidence, rules.confidence),
-        ),
+        score=entry.parts.score,
+        terms=terms_of(entry.parts, case.rules),
         place=case.ranked.index(entry) + 1,
         candidates=len(case.ranked),
     )

@@ -169,13 +169,12 @@ def _missing(case: _Case) -> list[Word]:
     if claim.valid_at is not None:
         stems |= _words_of_day(claim.valid_at.date())
     stems |= {str(one.observed.year) for one in case.told}
-    keyed = {word.stem for word in words(claim.predicate.partition(":")[2].replace("_", " "))}
+    gone = [word for word in case.telling if not occurs(word.stem, stems, exactly=word.is_name or word.is_number)]
+    if not gone:
+        return []
     phones = _phones(case)
-    gone = [
-        word
-        for word in case.telling
-        if not occurs(word.stem, stems, exactly=word.is_name or word.is_number) and word.stem not in phones
-    ]
+    gone = [word for word in gone if word.stem not in phones]
+    keyed = {word.stem for word in words(claim.predicate.partition(":")[2].replace("_", " "))}
     strict = [word for word in gone if word.is_name or word.is_number or word.stem in keyed]
     allowed = len(case.telling) // WORDS_FOR_ONE_MISSING
     return gone if strict or len(gone) > allowed else []

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from memory_butler.errors import InvalidInput
@@ -241,12 +242,7 @@ def _bounded(keys: Iterable[str]) -> list[str]:
 
 def possible_names(query: str) -> list[str]:
     """Keys of one to three words of a question that may be names, the likeliest first; never more than MAX_POSSIBLE."""
-    found: dict[str, None] = {}
-    for span in sorted(_spans(query), key=lambda span: (span.unlikeliness, span.start, -span.end)):
-        found |= dict.fromkeys(span.keys)
-        if len(found) >= MAX_POSSIBLE:
-            break
-    return list(found)[:MAX_POSSIBLE]
+    return list(_likeliest(query)[0])
 
 
 def guess_names(query: str) -> list[str]:
@@ -256,8 +252,8 @@ def guess_names(query: str) -> list[str]:
     """
     if not any(char.islower() for char in query):
         return []
-    telling = {key for span in _spans(query) if span.unlikeliness == 0 for key in span.keys}
-    return [key for key in possible_names(query) if key in telling]
+    possible, telling = _likeliest(query)
+    return [key for key in possible if key in telling]
 
 
 def without_names(query: str, known_keys: Collection[str]) -> str:
@@ -323,6 +319,20 @@ def _spans(query: str) -> tuple[_Span, ...]:
             if not all(word.folded in _GENERAL for word in span) or _is_odd_capital(span):
                 found.append(_span(query, span))
     return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def _likeliest(query: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The keys of a question that may be names, the likeliest first, and all that look like names."""
+    spans = [(span.unlikeliness, span.start, -span.end, span.keys) for span in _spans(query)]
+    spans.sort(key=itemgetter(0, 1, 2))
+    found: dict[str, None] = {}
+    for *_, keys in spans:
+        found |= dict.fromkeys(keys)
+        if len(found) >= MAX_POSSIBLE:
+            break
+    telling = frozenset(key for unlikeliness, _, _, keys in spans if unlikeliness == 0 for key in keys)
+    return tuple(found)[:MAX_POSSIBLE], telling
 
 
 def _span(query: str, words: list[_Word]) -> _Span:

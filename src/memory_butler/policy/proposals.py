@@ -18,7 +18,7 @@ it out, it is put in, so that one value does not take the place of another.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -91,19 +91,20 @@ class _Refuse(Exception):
         self.said = said
 
 
-@dataclass(slots=True)
 class _Desk:
-    """A batch, with its episodes read as far as they were cited."""
+    """A batch, with its episodes by what they may be called, and read as far as they were cited."""
 
-    batch: Batch
-    read: dict[UUID, Told] = field(default_factory=dict)
+    def __init__(self, batch: Batch) -> None:
+        self.batch = batch
+        self.places = {name: place for place, one in enumerate(batch.episodes) for name in (one.id, one.ref)}
+        self._read: dict[UUID, Told] = {}
 
     def told(self, evidence: tuple[UUID, ...]) -> list[Told]:
-        observed = {episode.id: episode.observed_at for episode in self.batch.episodes}
         for one in evidence:
-            if one not in self.read:
-                self.read[one] = Told(self.batch.texts.get(one, ""), observed[one])
-        return [self.read[one] for one in evidence]
+            if one not in self._read:
+                episode = self.batch.episodes[self.places[one]]
+                self._read[one] = Told(self.batch.texts.get(one, ""), episode.observed_at)
+        return [self._read[one] for one in evidence]
 
 
 def check(proposal: object, batch: Batch) -> Checked:
@@ -165,7 +166,7 @@ def _checked(kind: ItemKind, given: object, desk: _Desk) -> Item:
         handles = _handles(given.get("evidence"))
     except InvalidInput as no:
         raise _Refuse(Refusal.MALFORMED, no.message) from None
-    evidence = _evidence(handles, desk.batch)
+    evidence = _evidence(handles, desk)
     item, known = make(desk.batch, evidence)
     predicate = item.predicate or (known.predicate if known else None) or ""
     if item.content and is_compound(kind, predicate, item.content):
@@ -303,22 +304,21 @@ def _handles(value: object) -> list[str]:
     return entries
 
 
-def _evidence(handles: list[str], batch: Batch) -> tuple[UUID, ...]:
+def _evidence(handles: list[str], desk: _Desk) -> tuple[UUID, ...]:
     """The cited episodes, each once, in the order of the batch."""
     if not handles:
         raise _Refuse(Refusal.UNKNOWN_EVIDENCE, "It cites no episode.")
-    by_name: dict[object, UUID] = {name: one.id for one in batch.episodes for name in (one.id, one.ref)}
     cited = set()
     for text in handles:
         try:
             handle = parse_handle(MemoryType.EPISODE, text)
         except InvalidInput:
             raise _Refuse(Refusal.UNKNOWN_EVIDENCE, "It cites something that names no episode.") from None
-        found = by_name.get(handle.id or handle.ref)
-        if found is None:
+        place = desk.places.get(handle.id or handle.ref or "")
+        if place is None:
             raise _Refuse(Refusal.UNKNOWN_EVIDENCE, "It cites an episode that is not in the batch.")
-        cited.add(found)
-    return tuple(episode.id for episode in batch.episodes if episode.id in cited)
+        cited.add(place)
+    return tuple(desk.batch.episodes[place].id for place in sorted(cited))
 
 
 def _target(text: str, batch: Batch, types: tuple[MemoryType, ...]) -> Known:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from memory_butler.models import Hit, Maturity, MemoryType, Mode, Ranked, ScoreParts
 from memory_butler.policy import judge
@@ -28,6 +29,7 @@ RRF_K = 60
 PLACE_K = 15
 TIE = 1e-12
 DIGITS = 6
+TOLERANCE = 10**-DIGITS
 SECONDS_PER_DAY = 86400
 
 
@@ -85,15 +87,19 @@ def rank(
     by_votes = second_look is None and rules.with_judge and mode is Mode.HYBRID
     places = lists.fused if second_look is None else _looked_again(lists.fused, second_look)
     most = judge.relevance(best, best, asking)
+    likelihoods = judge.relevances(votes, best, asking)
     ranked = []
-    for at, (hit, place) in enumerate(zip(hits, places, strict=True)):
-        if place is None:
+    for at, (hit, place, likely) in enumerate(zip(hits, places, likelihoods, strict=True)):
+        # Rounding takes longer than comparing: what is clearly below the limit is not rounded to find it so.
+        if place is None or likely < least - TOLERANCE or round(likely, DIGITS) < least:
             continue
-        likely = judge.relevance(votes[at], best, asking)
-        if round(likely, DIGITS) >= least:
-            fit = likely / most if by_votes else _fit_of_place(place, len(hits))
-            ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
-    return sorted(ranked, key=lambda r: (-r.parts.score, -r.hit.created_at.timestamp(), r.hit.id))
+        fit = likely / most if by_votes else _fit_of_place(place, len(hits))
+        ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
+    return sorted(ranked, key=_order)
+
+
+def _order(entry: Ranked) -> tuple[float, float, UUID]:
+    return -entry.parts.score, -entry.hit.created_at.timestamp(), entry.hit.id
 
 
 def importance_of(hit: Hit) -> float:
@@ -153,15 +159,15 @@ def _parts(
     recency = recency_of(hit, rules.recency_half_life_days, now)
     confidence = confidence_of(hit, now)
     score = rules.fit * fit + rules.importance * importance + rules.recency * recency + rules.confidence * confidence
-    return ScoreParts(
-        score=round(score, DIGITS),
-        fit=round(fit, DIGITS),
-        relevance=round(relevance, DIGITS),
-        importance=importance,
-        recency=round(recency, DIGITS),
-        effective_confidence=round(confidence, DIGITS),
-        semantic_rank=ranks[0],
-        keyword_rank=ranks[1],
-        semantic_score=hit.semantic_score,
-        keyword_score=hit.keyword_score,
+    return ScoreParts(  # in the order of its fields
+        round(score, DIGITS),
+        round(fit, DIGITS),
+        round(relevance, DIGITS),
+        importance,
+        round(recency, DIGITS),
+        round(confidence, DIGITS),
+        ranks[0],
+        ranks[1],
+        hit.semantic_score,
+        hit.keyword_score,
     )

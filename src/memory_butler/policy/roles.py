@@ -50,7 +50,9 @@ ALLOWED: dict[str, frozenset[Role]] = {
     "review": GOVERNORS,
     "dead_letters": GOVERNORS,
     "requeue": GOVERNORS,
+    "consolidate": GOVERNORS,
     "tokens": GOVERNORS,
+    "machinery": GOVERNORS,
     "export": GOVERNORS,
     "import": GOVERNORS,
     # Looking after the service: its figures are about all tenants together.

@@ -4,14 +4,16 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from memory_butler.models import Hit, Maturity, MemoryType
 from memory_butler.policy.maturity import warning
 
 LINE_CHARACTERS = 500
+KEPT_NAMES = 4096
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 # What would start a heading, a list or a quotation; a minus sign or a hash in front of a number is left alone.
-_MARKERS = re.compile(r"^(?:#{2,} *|[#*+•>-](?: +|$))+")
+_MARKERS = re.compile(r"(?:#{2,} *|[#*+•>-](?: +|$))+")
 # The square brackets of a reference are the butler's own: feedback goes where they point.
 _FORGED = re.compile(
     r"[\[［【〔]\s*((?:fact|rule|episode)s?\s*[:：][^\[\]［］【】〔〕]{0,40})[\]］】〕]?", re.IGNORECASE
@@ -27,6 +29,7 @@ def note_predicate(digest: bytes) -> str:
     return f"note:{digest.hex()[:12]}"
 
 
+@lru_cache(KEPT_NAMES)
 def spoken(name: str) -> str:
     """A predicate or subject as words: favorite_color → favorite color."""
     if _NOTE.fullmatch(name):
@@ -61,7 +64,9 @@ def one_line(text: str, limit: int = LINE_CHARACTERS) -> str:
     safe = text
     if not text.isprintable():
         safe = "".join(" " if unicodedata.category(char) in _UNSAFE else char for char in text)
-    line = _MARKERS.sub("", _FORGED.sub(r"(\1)", " ".join(safe.split()))) or "…"
+    line = _FORGED.sub(r"(\1)", " ".join(safe.split()))
+    markers = _MARKERS.match(line)
+    line = (line[markers.end() :] if markers else line) or "…"
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

@@ -37,6 +37,7 @@ class Source(Group):
 
     database_url: SecretStr = Field(description="PostgreSQL that holds it.")
     db_schema: SqlName = Field("memory", description="Schema that holds it.")
+    app_role: SqlName | None = Field(None, description="Role to work as there; the same as here unless set.")
     tenant: Name = Field("default", description="Tenant to show of it.")
 
 
@@ -57,6 +58,9 @@ class DashboardSettings(Group):
 
     @model_validator(mode="after")
     def _reach_it_somewhere(self) -> Self:
-        if self.public_url and urlsplit(self.public_url).scheme not in ("http", "https"):
-            raise ValueError("public_url must start with https:// or http://")
+        parts = urlsplit(self.public_url or "https://here")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("public_url must start with https:// or http:// and name a host")
+        if parts.path.strip("/") or parts.query or parts.fragment:
+            raise ValueError("public_url must end with the host and its port: the pages stand at the top of a site")
         return self

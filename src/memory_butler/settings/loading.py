@@ -110,6 +110,14 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _know_the_provider(self) -> Self:
+        if self.dashboard.login.authorize_url and not self.service.jwt.issuer:
+            raise ValueError(
+                "dashboard.login needs service.jwt (issuer, audience, key_set), by which the provider's tokens are checked"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_butlers(self) -> Self:
         for name in self.butlers:
             try:

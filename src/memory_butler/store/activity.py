@@ -69,7 +69,7 @@ def _params(view: View, now: datetime, limit: int) -> dict[str, Any]:
 def _piece(rows: list[Row]) -> Piece:
     first = rows[0]
     return Piece(
-        found=[_noted(row) for row in rows if row["seq"] is not None],
+        found=[as_noted(row) for row in rows if row["seq"] is not None],
         upto=first["upto"],
         last_seq=first["last_seq"],
         length=first["length"],
@@ -83,7 +83,7 @@ _EVENT = (
 _LINEAGE = ("request_id", "subrequest_id", "segment_id", "session_id")
 
 
-def _noted(row: Row) -> Noted:
+def as_noted(row: Row) -> Noted:
     return Noted(
         event=Event(**{name: row[name] for name in _EVENT}),
         lineage=Lineage(**{name: row[name] for name in _LINEAGE}),

@@ -250,6 +250,29 @@ async def outcomes(session: Session, since: datetime, butler: str | None) -> lis
     return await session.all("consolidation.outcomes", since=since, butler=butler)
 
 
+async def backlog(session: Session, now: datetime) -> list[Row]:
+    return await session.all("consolidation.backlog", now=now)
+
+
+async def open_ends(session: Session) -> Row:
+    row = await session.one("consolidation.open_ends")
+    assert row
+    return row
+
+
+async def spent_by_day(session: Session, since: datetime) -> list[Row]:
+    return await session.all("consolidation.spent_by_day", since=since)
+
+
+async def outcomes_of(session: Session, runs: Sequence[UUID]) -> list[Row]:
+    return await session.all("consolidation.outcomes_of", runs=list(runs))
+
+
+async def undone_of(session: Session, runs: Sequence[UUID]) -> set[UUID]:
+    """Those of some runs of which something is undone."""
+    return {row["run"] for row in await session.all("consolidation.undone_of", runs=list(runs))}
+
+
 async def stuck(session: Session, butler: str | None, limit: int) -> list[Row]:
     return await session.all("consolidation.stuck", butler=butler, limit=limit)
 

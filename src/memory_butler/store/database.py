@@ -28,6 +28,7 @@ from memory_butler.errors import (
 )
 from memory_butler.settings import Settings
 from memory_butler.store import migrate
+from memory_butler.store.connection import Connection
 from memory_butler.store.embedded import EmbeddedPostgres
 from memory_butler.store.embedded_upgrade import APP, DATABASE, OWNER
 from memory_butler.store.postgres_account import is_postmaster
@@ -170,18 +171,22 @@ class Database:
             return self.embedded.dsn(OWNER, DATABASE)
         return self._settings.owner_url.get_secret_value() if self._settings.owner_url else self.dsn()
 
-    async def open(self) -> None:
-        """Start the embedded server if it is ours to start, bring the schema up to date, connect."""
+    async def open(self, *, upgrade: bool = True) -> None:
+        """Start the embedded server if it is ours to start, bring the schema up to date, connect.
+
+        Somebody else's store is not brought up to date: it can be read by its names, without search.
+        """
         if self.embedded:
             await asyncio.to_thread(self.embedded.ensure_running)
-        with translated():
-            vector = await asyncio.to_thread(
-                migrate.upgrade, self.dsn(), self.owner_dsn(), self.names, self._connect_timeout
-            )
-        self.names = Names(schema=self.names.schema, app_role=self.names.app_role, vector=vector)
+        if upgrade:
+            with translated():
+                vector = await asyncio.to_thread(
+                    migrate.upgrade, self.dsn(), self.owner_dsn(), self.names, self._connect_timeout
+                )
+            self.names = replace(self.names, vector=vector)
         self._pool = AsyncConnectionPool(
             self._reachable_dsn,
-            connection_class=AsyncConnection[Row],
+            connection_class=Connection,
             kwargs={
                 "autocommit": True,
                 "row_factory": dict_row,
@@ -229,14 +234,14 @@ class Database:
             yield session
 
     @asynccontextmanager
-    async def aside(self, tenant: str = "") -> AsyncIterator[Session]:
+    async def aside(self, tenant: str = "", *, relaxed: bool = False) -> AsyncIterator[Session]:
         """A transaction beside the memory, for upkeep: a tenant's records of it or, without a tenant, what all share.
 
         It takes no write lock, and an embedded server that somebody has stopped stays so.
         """
-        if self.embedded and not await asyncio.to_thread(self.embedded.is_running):
+        if self.embedded and not self._lives() and not await asyncio.to_thread(self.embedded.is_running):
             raise TargetUnavailable("The database is stopped.")
-        async with self._transaction(tenant, "database.bind_write", wanted=0, relaxed=False) as session:
+        async with self._transaction(tenant, "database.bind_write", wanted=0, relaxed=relaxed) as session:
             yield session
 
     @asynccontextmanager
@@ -313,6 +318,14 @@ class Database:
         if self.embedded and pid and hasattr(os, "pidfd_open") and is_postmaster(pid, self.embedded.data_dir):
             with suppress(OSError):
                 self._postmaster = os.pidfd_open(pid)
+
+    def _lives(self) -> bool:
+        """Whether the main process of the embedded server is watched and has not ended."""
+        if self._postmaster is None:
+            return False
+        poll = select.poll()
+        poll.register(self._postmaster, select.POLLIN)
+        return not poll.poll(0)
 
     def _unwatch(self) -> None:
         if self._postmaster is not None:

@@ -25,18 +25,21 @@ _QUERIES: dict[MemoryType, dict[str, str]] = {
         "newest": "listings.facts_newest",
         "oldest": "listings.facts_oldest",
         "by": "listings.facts_by",
+        "by_back": "listings.facts_by_back",
         "count": "listings.facts_count",
     },
     MemoryType.RULE: {
         "newest": "listings.rules_newest",
         "oldest": "listings.rules_oldest",
         "by": "listings.rules_by",
+        "by_back": "listings.rules_by_back",
         "count": "listings.rules_count",
     },
     MemoryType.EPISODE: {
         "newest": "listings.episodes_newest",
         "oldest": "listings.episodes_oldest",
         "by": "listings.episodes_by",
+        "by_back": "listings.episodes_by_back",
         "count": "listings.episodes_count",
     },
 }
@@ -51,24 +54,26 @@ Place = Sequence[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """By what a list is sorted. What has faded by `now` counts as faded."""
+    """By what a list is sorted, and whether it is gone back in. What has faded by `now` counts as faded."""
 
     sort: Sort
     descending: bool
     now: datetime
+    back: bool = False
 
 
 async def memories(
     session: Session, kind: MemoryType, filters: Mapping[str, Any], order: Order, *, after: Place | None, limit: int
 ) -> list[tuple[Memory, Place]]:
-    """A page of memories, each with its place in the list."""
+    """A page of memories, each with its place in the list: those after a place, or before it, the nearest first."""
     await session.send("listings.start")
     if order.sort is Sort.CREATED:
-        name = "newest" if order.descending else "oldest"
-        beginning = (END, HIGHEST) if order.descending else (BEGINNING, LOWEST)
+        is_newest = order.descending != order.back
+        name = "newest" if is_newest else "oldest"
+        beginning = (END, HIGHEST) if is_newest else (BEGINNING, LOWEST)
         more: dict[str, Any] = {}
     else:
-        name, beginning = "by", ("-inf", LOWEST)
+        name, beginning = ("by_back", ("inf", HIGHEST)) if order.back else ("by", ("-inf", LOWEST))
         more = {"sort": order.sort, "sign": -1 if order.descending else 1, "now": order.now}
     place = after or beginning
     rows = await session.all(_QUERIES[kind][name], **filters, **more, after=place[0], after_id=place[1], limit=limit)

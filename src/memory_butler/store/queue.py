@@ -98,6 +98,11 @@ async def held_by(session: Session, queue: str, worker: int) -> set[int]:
     return {row["id"] for row in await session.all("queue.held", queue=queue, worker=worker)}
 
 
+async def waiting(session: Session, queue: str) -> set[str]:
+    """By their queueing locks, the jobs that nobody has begun."""
+    return {row["queueing_lock"] for row in await session.all("queue.waiting", queue=queue)}
+
+
 async def reclaim(
     session: Session, queue: str, *, lost: Sequence[int], dropped: Sequence[int], silence_seconds: float
 ) -> int:

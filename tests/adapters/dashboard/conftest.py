@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect
 from tests.service import Door, Service, on_loopback, with_service
 
 from memory_butler.adapters.dashboard.front import build_dashboard
@@ -18,6 +18,7 @@ from memory_butler.butler import Butler
 
 # Long enough for a busy machine; every wait ends as soon as what is waited for is there.
 PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 

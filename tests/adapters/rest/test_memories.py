@@ -59,6 +59,8 @@ LISTS: dict[str, list[str]] = {
     "fact?scope=global&order=asc": ["green", "tea", "meeting", "gone"],
     "facts?scope=coder": ["secret"],
     "fact?butler=coder": ["gone", "secret", "meeting", "tea", "green"],
+    "fact?learned_by=main&subject=anna": ["tea", "green"],
+    "fact?learned_by=coder": [],
     "fact?subject=anna": ["tea", "green"],
     "fact?subject=ANNA&predicate=note-anna-like": ["green"],
     "fact?validity=active": ["meeting", "tea", "green"],

@@ -40,7 +40,7 @@ class Done:
     """What was done, in words, and the id that takes it back; none if nothing was changed."""
 
     words: str
-    stored: Stored
+    stored: Stored | None
     undo_id: UUID | None
 
 
@@ -85,7 +85,7 @@ ACTIONS = {
         Action("correct", "Correct", "edit", "memory_correct", "Corrected", _correct, "words"),
         Action("pin", "Pin", "push_pin", "memory_pin", "Pinned", _pin),
         Action("unpin", "Unpin", "push_pin", "memory_unpin", "Unpinned", _unpin),
-        Action("forget", "Forget", "delete", "memory_forget", "Forgotten", _forget),
+        Action("forget", "Forget", "delete", "memory_forget", "Forgotten", _forget, "reason"),
         Action("restore", "Restore", "restore_from_trash", "memory_restore", "Restored", _restore),
     )
 }
@@ -107,12 +107,14 @@ def offered(visitor: Visitor, memory: Memory) -> list[Action]:
     return [ACTIONS[name] for name in names if visitor.may(ACTIONS[name].operation)]
 
 
-async def act(visitor: Visitor, name: str, kind: str, handle: str, given: Given | None = None) -> Done:
-    """Do it, in the person's name, and find what takes it back."""
+async def act(
+    visitor: Visitor, name: str, kind: str, handle: str, given: Given | None = None, *, request_id: str | None = None
+) -> Done:
+    """Do it, in the person's name, and find what takes it back. The request's id is in everything that it writes."""
     action = ACTIONS.get(name)
     if action is None:
         raise InvalidInput(f"There is no action {name[:40]!r}.")
-    request_id = new_request_id()
+    request_id = request_id or new_request_id()
     stored = await visitor.ask(
         action.operation, lambda visit: action.work(visit, kind, handle, given or Given()), request_id=request_id
     )
@@ -120,10 +122,12 @@ async def act(visitor: Visitor, name: str, kind: str, handle: str, given: Given 
     return Done(f"{action.done}: {stored.type}:{stored.ref}", stored, undo_id)
 
 
-async def take_back(visitor: Visitor, undo_id: UUID) -> UndoReport:
+async def take_back(visitor: Visitor, undo_id: UUID, *, request_id: str | None = None) -> UndoReport:
     """Undo what was done. The report has the id that undoes this, too."""
     return await visitor.ask(
-        "memory_undo", lambda visit: undo.undo(visit.butler, undo_id, visit.caller), request_id=new_request_id()
+        "memory_undo",
+        lambda visit: undo.undo(visit.butler, undo_id, visit.caller),
+        request_id=request_id or new_request_id(),
     )
 
 

@@ -16,9 +16,10 @@ def address(path: str, wanted: Mapping[str, str | None]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def move_to(path: str, wanted: Mapping[str, str | None]) -> None:
-    """Change the address without loading the page again."""
-    ui.navigate.history.push(address(path, wanted))
+def move_to(path: str, wanted: Mapping[str, str | None], *, instead: bool = False) -> None:
+    """Change the address without loading the page again; `instead` of the one before, if going back to that is idle."""
+    history = ui.navigate.history
+    (history.replace if instead else history.push)(address(path, wanted))
 
 
 def on_travel(travelled: Travelled) -> None:

@@ -15,10 +15,17 @@ QUIET, FAINT = "#828c86", "rgba(130, 140, 134, 0.22)"
 
 def chart(options: Options, *, height: int, label: str) -> ui.echart:
     """A chart with a label for those who do not see it. The height is fixed, so that nothing moves when it comes."""
-    drawn = ui.echart({**_base(), **options}).style(f"height:{height}px;width:100%")
+    drawn = ui.echart({**base(), **options}).style(f"height:{height}px;width:100%")
     drawn.props["role"] = "img"
     drawn.props["aria-label"] = label
     return drawn
+
+
+def redraw(drawn: ui.echart, options: Options) -> None:
+    """Show something else in a chart that is there. One that is taken away before it has come breaks its page."""
+    drawn.options.clear()
+    drawn.options.update({**base(), **options})
+    drawn.update()
 
 
 def axis(kind: str, **more: Any) -> Options:
@@ -41,7 +48,8 @@ def legend(**more: Any) -> Options:
     return {"textStyle": {"color": QUIET}, "icon": "circle", "itemWidth": 9, "itemHeight": 9, "top": 0, **more}
 
 
-def _base() -> Options:
+def base() -> Options:
+    """What every chart begins with."""
     return {
         "animation": False,
         "color": PALETTE,

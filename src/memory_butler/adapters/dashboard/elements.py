@@ -62,3 +62,9 @@ def props_of(element: Element, **values: Any) -> Element:
         element.props[name] = value
     element.update()
     return element
+
+
+def say(element: Element, text: str) -> None:
+    """Give an element other words."""
+    element._text = text
+    element.update()

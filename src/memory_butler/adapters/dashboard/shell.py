@@ -6,11 +6,12 @@ from contextlib import contextmanager
 
 from fastapi import Request
 from nicegui import ui
+from nicegui.element import Element
 
 from memory_butler.adapters.dashboard import places
 from memory_butler.adapters.dashboard.elements import tag, text_of
 from memory_butler.adapters.dashboard.handling import log_in_again
-from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
+from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor, by_itself
 from memory_butler.adapters.mcp import program_version
 from memory_butler.errors import InternalError, MemoryButlerError
 from memory_butler.models import Activity, Caller, Role
@@ -57,8 +58,10 @@ async def follow(visitor: Visitor, redraw: Redraw) -> None:
     async def told(items: tuple[Activity, ...]) -> None:
         if client.is_deleted:
             return
-        with client:
+        with client, by_itself():
             try:
+                # Before anything of the news is shown, also where a page shows them without a question of its own.
+                await visitor.require_login()
                 await redraw(items)
             except LoginOver:
                 leave()
@@ -68,6 +71,25 @@ async def follow(visitor: Visitor, redraw: Redraw) -> None:
 
     leave = visitor.desk.live.join(Caller(visitor.principal), since, told)
     client.on_delete(leave)
+
+
+def every(visitor: Visitor, seconds: float, redraw: Callable[[], Awaitable[None]]) -> None:
+    """Have the page drawn again now and then while it is open: for what no event tells of."""
+    client = ui.context.client
+
+    async def again() -> None:
+        with by_itself():
+            try:
+                await visitor.require_login()
+                if not client.is_deleted:
+                    await redraw()
+            except LoginOver:
+                timer.cancel()
+                log_in_again()
+            except MemoryButlerError as problem:
+                log.info("a page could not be brought up to date: %s", problem.message)
+
+    timer = ui.timer(seconds, again, immediate=False)
 
 
 def trouble(problem: MemoryButlerError) -> None:
@@ -84,6 +106,10 @@ def trouble(problem: MemoryButlerError) -> None:
 @contextmanager
 def _frame(visitor: Visitor, title: str, request: Request) -> Iterator[None]:
     ui.add_head_html('<link rel="stylesheet" href="/dashboard/look.css"><link rel="icon" href="/dashboard/icon.svg">')
+    around = ui.context.client.content.parent_slot
+    if around:
+        # NiceGUI puts everything into a main part; ours is the one that is meant.
+        around.parent.props["role"] = "none"
     with tag("div", "mb-shell"):
         tag("a", "mb-skip", text="Skip to content", href="#content")
         with tag("header", "mb-side"):
@@ -104,7 +130,7 @@ def _frame(visitor: Visitor, title: str, request: Request) -> Iterator[None]:
 
 
 def _entry(place: places.Place, here: str) -> None:
-    is_here = here == place.path or (place.path == "/facts" and here.startswith(places.MEMORY + "fact"))
+    is_here = here == place.path or here.startswith(f"{places.MEMORY}{place.path[1:-1]}/")
     with tag("a", "mb-entry", href=place.path) as entry:
         if is_here:
             entry.props["aria-current"] = "page"
@@ -136,12 +162,26 @@ def _person(visitor: Visitor, request: Request) -> None:
 
 
 def _tenant(visitor: Visitor, request: Request) -> None:
-    """An operator goes to another tenant, and sees all the time where they are."""
-    with tag("form", "mb-tenant", method="post", action=places.TENANT):
-        tag("input", type="hidden", name="next", value=request.url.path)
+    """An operator goes to another tenant, sees all the time where they are, and finds home."""
+    who = visitor.principal
+    with _tenant_form(request):
         tag("label", "mb-small", text="Tenant", **{"for": "tenant"})
         with tag("div", "mb-line"):
-            tag("input", id="tenant", name="tenant", value=visitor.principal.tenant, maxlength="64", required="")
+            # Not as its value: that would be put back, while somebody types, with everything that is drawn.
+            held = {"placeholder": who.tenant, "maxlength": "64", "required": "", "autocomplete": "off"}
+            tag("input", id="tenant", name="tenant", **held)
             tag("button", "mb-plain", text="Go", type="submit")
-    if visitor.principal.home:
-        tag("p", "mb-note mb-note-warn mb-small", text=f"You are visiting {visitor.principal.tenant}. It is on record.")
+    if who.home:
+        tag("p", "mb-visiting mb-small", text=f"You are visiting {who.tenant}. It is on record.", role="status")
+        with _tenant_form(request):
+            tag("input", type="hidden", name="tenant", value="")
+            tag("button", "mb-plain", text=f"Back to {who.home}", type="submit")
+
+
+def _tenant_form(request: Request) -> Element:
+    form = tag("form", "mb-tenant", method="post", action=places.TENANT)
+    with form:
+        # Only the page: what it was narrowed down to is of one tenant.
+        path = request.url.path
+        tag("input", type="hidden", name="next", value="/" if path.startswith(places.MEMORY) else path)
+    return form

@@ -1,7 +1,9 @@
 """Who looks at a page, and the one way from a page to an operation: in their name, if they may, within the deadline."""
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,6 +16,17 @@ from memory_butler.operations.visits import note_visit
 from memory_butler.policy.roles import ALLOWED, check_role
 
 Answer = TypeVar("Answer")
+_by_itself: ContextVar[bool] = ContextVar("by_itself", default=False)
+
+
+@contextmanager
+def by_itself() -> Iterator[None]:
+    """What a page asks within this nobody asked for: it does not count as somebody there."""
+    before = _by_itself.set(True)
+    try:
+        yield
+    finally:
+        _by_itself.reset(before)
 
 
 class LoginOver(PermissionDenied):
@@ -55,12 +68,16 @@ class Visitor:
         butler = await self.desk.butler()
         check_role(self.principal, operation)
         caller = Caller(self.principal, Lineage(request_id=request_id))
-        await note_visit(butler, caller, operation)
+        if not _by_itself.get():
+            # That the page was opened is on record; to note each time it is drawn again would be news to draw it for.
+            await note_visit(butler, caller, operation)
         return await work(Visit(butler, caller))
 
     async def require_login(self) -> None:
         """A page outlives the login it was opened with: whoever asks through it must still be logged in."""
-        if not self.desk.is_open and await self.desk.login_of(self.key) is None:
+        if self.desk.is_open:
+            return
+        if await self.desk.login_of(self.key, is_there=not _by_itself.get()) is None:
             raise LoginOver()
 
 

@@ -50,6 +50,7 @@ class Wanted(Paged):
 
     scope: Text | None = Field(None, description="Only this scope; `*` for an administrator who wants them all.")
     butler: Text | None = Field(None, description="Only this butler's scope and episodes.")
+    learned_by: Text | None = Field(None, description="Facts and rules that this butler stored.")
     subject: Text | None = Field(None, description="Facts about this subject.")
     predicate: Text | None = Field(None, description="Facts of this predicate.")
     validity: list[Validity] = Field([], max_length=10, description="Any of these states; all if left out.")

@@ -26,6 +26,40 @@ CREATE POLICY shown ON {schema}.sessions FOR SELECT
     USING (hash = decode(nullif(current_setting('memory_butler.token_hash', true), ''), 'hex'));
 GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.sessions TO {app_role};
 
+-- How much happened on each day, for charts and for a look back: counted from the log and from nothing else, and
+-- counted anew at any time. `owner` is the scope of a fact or rule and the butler of an episode, `before` and `after`
+-- the state that an event found and left its memory in, empty where there was none.
+CREATE TABLE {schema}.daily_counts (
+    tenant_id text NOT NULL,
+    day date NOT NULL,
+    entity_type text NOT NULL,
+    owner text NOT NULL,
+    event_type text NOT NULL,
+    before text NOT NULL,
+    after text NOT NULL,
+    events bigint NOT NULL CHECK (events > 0),
+    PRIMARY KEY (tenant_id, day, entity_type, owner, event_type, before, after)
+);
+-- Up to which event they go. Whoever counts on holds the row.
+CREATE TABLE {schema}.counted_upto (
+    tenant_id text PRIMARY KEY,
+    seq bigint NOT NULL CHECK (seq >= 0)
+);
+
+DO $body$
+DECLARE
+    holder text;
+BEGIN
+    FOREACH holder IN ARRAY ARRAY['daily_counts', 'counted_upto'] LOOP
+        EXECUTE format('ALTER TABLE {schema}.%I ENABLE ROW LEVEL SECURITY', holder);
+        EXECUTE format('ALTER TABLE {schema}.%I FORCE ROW LEVEL SECURITY', holder);
+        EXECUTE format('CREATE POLICY one_tenant ON {schema}.%I
+            USING (tenant_id = current_setting(''memory_butler.tenant'', true))
+            WITH CHECK (tenant_id = current_setting(''memory_butler.tenant'', true))', holder);
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.%I TO {app_role}', holder);
+    END LOOP;
+END $body$;
+
 CREATE OR REPLACE FUNCTION {schema}.require_revision(program_revision text) RETURNS void
 LANGUAGE plpgsql STABLE AS $body$
 BEGIN

@@ -249,3 +249,42 @@ UNION ALL
 SELECT 'episode', t.episode_id, t.ref, NULL, NULL, NULL, NULL, NULL FROM {schema}.episode_tombstones t
 WHERE t.tenant_id = %(tenant)s AND (t.episode_id = ANY(%(ids)s::uuid[]) OR t.ref = ANY(%(refs)s::text[]))
     AND t.butler = %(butler)s;
+
+-- name: backlog
+-- What waits of each butler: what can be distilled now, what waits for another try, and since when the oldest does.
+SELECT e.butler, count(*) FILTER (WHERE e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
+        AS waiting,
+    count(*) FILTER (WHERE e.next_consolidation_retry_at > %(now)s) AS later, min(e.created_at) AS oldest
+FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status = 'pending' AND NOT {held}
+GROUP BY e.butler ORDER BY e.butler;
+
+-- name: open_ends
+-- What is being worked on, what awaits a decision, and what was given up.
+SELECT (SELECT count(*) FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND state = 'claimed') AS claimed,
+    (SELECT count(*) FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND state = 'waiting') AS proposals,
+    (SELECT count(*) FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND validity = 'active'
+        AND consolidation_status IN ('failed', 'dead_letter')) AS dead_letters;
+
+-- name: spent_by_day
+-- What runs have cost since then, by the day in UTC that they began on.
+SELECT date_trunc('day', r.claimed_at, 'UTC') AS day, count(*) AS runs,
+    sum(r.input_tokens + r.output_tokens)::bigint AS tokens, sum(r.cost_microdollars)::bigint AS cost_microdollars
+FROM {schema}.consolidation_runs r
+WHERE r.tenant_id = %(tenant)s AND r.claimed_at >= %(since)s
+GROUP BY 1 ORDER BY 1;
+
+-- name: outcomes_of
+-- What became of the items of some runs, and of how many.
+SELECT i.run_id AS run, CASE WHEN i.state = 'applied' THEN i.outcome ELSE i.state END AS outcome, count(*) AS items
+FROM {schema}.consolidation_items i
+WHERE i.tenant_id = %(tenant)s AND i.run_id = ANY(%(runs)s::uuid[])
+GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: undone_of
+-- Of which of some runs something is undone.
+SELECT DISTINCT e.group_id AS run
+FROM {schema}.memory_events e
+JOIN {schema}.memory_events u ON u.tenant_id = e.tenant_id AND u.undoes = e.id
+    AND NOT {schema}.is_undone(u.tenant_id, u.id)
+WHERE e.tenant_id = %(tenant)s AND e.group_id = ANY(%(runs)s::uuid[]);

@@ -6,10 +6,16 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 -- When a fact happened or, if it has no time, was stored.
 coalesce(m.valid_at, m.created_at)
 
+-- part: patterns
+-- What must be found in a text, made once for the whole list. Nothing in it stands for anything else.
+(SELECT array_agg('%%' || regexp_replace(lower(n.needle), '([\\%%_])', '\\\1', 'g') || '%%')
+    FROM unnest(%(needles)s::text[]) AS n (needle))::text[]
+
 -- part: fact_filters
 -- The facts that are asked for.
 m.tenant_id = %(tenant)s
     AND (%(scopes)s::text[] IS NULL OR m.scope = ANY(%(scopes)s::text[]))
+    AND (%(learned_by)s::text IS NULL OR m.source_butler = %(learned_by)s::text)
     AND (%(subject)s::text IS NULL OR m.subject = %(subject)s::text)
     AND (%(predicate)s::text IS NULL OR m.predicate = %(predicate)s::text)
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
@@ -19,23 +25,20 @@ m.tenant_id = %(tenant)s
     AND (%(importance_max)s::int IS NULL OR m.importance <= %(importance_max)s::int)
     AND (%(time_from)s::timestamptz IS NULL OR {fact_time} >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR {fact_time} < %(time_to)s::timestamptz)
-    AND (%(needles)s::text[] IS NULL OR NOT EXISTS (
-        SELECT FROM unnest(%(needles)s::text[]) AS n (needle)
-        WHERE strpos(lower(m.subject_label || ' ' || m.predicate_label || ' ' || m.content), lower(n.needle)) = 0
-    ))
+    AND (%(needles)s::text[] IS NULL
+        OR lower(m.subject_label || ' ' || m.predicate_label || ' ' || m.content) LIKE ALL ({patterns}))
 
 -- part: rule_filters
 -- The rules that are asked for.
 m.tenant_id = %(tenant)s
     AND (%(scopes)s::text[] IS NULL OR m.scope = ANY(%(scopes)s::text[]))
+    AND (%(learned_by)s::text IS NULL OR m.source_butler = %(learned_by)s::text)
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
     AND (%(maturity)s::text[] IS NULL OR m.maturity = ANY(%(maturity)s::text[]))
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(time_from)s::timestamptz IS NULL OR m.created_at >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR m.created_at < %(time_to)s::timestamptz)
-    AND (%(needles)s::text[] IS NULL OR NOT EXISTS (
-        SELECT FROM unnest(%(needles)s::text[]) AS n (needle) WHERE strpos(lower(m.content), lower(n.needle)) = 0
-    ))
+    AND (%(needles)s::text[] IS NULL OR lower(m.content) LIKE ALL ({patterns}))
 
 -- part: episode_filters
 -- The episodes that are asked for.
@@ -47,9 +50,7 @@ m.tenant_id = %(tenant)s
     AND (%(importance_max)s::int IS NULL OR m.importance <= %(importance_max)s::int)
     AND (%(time_from)s::timestamptz IS NULL OR m.observed_at >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR m.observed_at < %(time_to)s::timestamptz)
-    AND (%(needles)s::text[] IS NULL OR NOT EXISTS (
-        SELECT FROM unnest(%(needles)s::text[]) AS n (needle) WHERE strpos(lower(m.content), lower(n.needle)) = 0
-    ))
+    AND (%(needles)s::text[] IS NULL OR lower(m.content) LIKE ALL ({patterns}))
 
 -- part: newest
 -- The order from the newest, after a place in it.
@@ -66,6 +67,11 @@ ORDER BY m.created_at, m.id LIMIT %(limit)s
 WHERE (k.key, k.id) > (%(after)s::float8, %(after_id)s::uuid)
 ORDER BY k.key, k.id LIMIT %(limit)s
 
+-- part: by_key_back
+-- The same order from its end, before a place in it.
+WHERE (k.key, k.id) < (%(after)s::float8, %(after_id)s::uuid)
+ORDER BY k.key DESC, k.id DESC LIMIT %(limit)s
+
 -- part: never
 -- What was never referenced stands before all that was.
 -1e15
@@ -78,18 +84,24 @@ SELECT m.* FROM {schema}.facts m WHERE {fact_filters} {newest};
 -- A page of facts, the oldest first.
 SELECT m.* FROM {schema}.facts m WHERE {fact_filters} {oldest};
 
--- name: facts_by
--- A page of facts by something else.
-SELECT k.* FROM (
-    SELECT m.*, %(sign)s::int * CASE %(sort)s::text
+-- part: fact_keys
+-- The facts that are asked for, each with what it is sorted by.
+SELECT m.*, %(sign)s::int * CASE %(sort)s::text
         WHEN 'observed' THEN date_part('epoch', {fact_time})
         WHEN 'importance' THEN m.importance
         WHEN 'confidence' THEN {schema}.effective_confidence(m.confidence,
             CASE WHEN m.pinned THEN 0 ELSE m.decay_rate END, coalesce(m.last_confirmed_at, m.created_at),
             %(now)s::timestamptz)
         ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
-    FROM {schema}.facts m WHERE {fact_filters}
-) k {by_key};
+FROM {schema}.facts m WHERE {fact_filters}
+
+-- name: facts_by
+-- A page of facts by something else.
+SELECT k.* FROM ({fact_keys}) k {by_key};
+
+-- name: facts_by_back
+-- The page of facts before a place.
+SELECT k.* FROM ({fact_keys}) k {by_key_back};
 
 -- name: facts_count
 -- How many facts there are, counted up to a bound.
@@ -103,16 +115,22 @@ SELECT m.* FROM {schema}.rules m WHERE {rule_filters} {newest};
 -- A page of rules, the oldest first.
 SELECT m.* FROM {schema}.rules m WHERE {rule_filters} {oldest};
 
--- name: rules_by
--- A page of rules by something else.
-SELECT k.* FROM (
-    SELECT m.*, %(sign)s::int * CASE %(sort)s::text
+-- part: rule_keys
+-- The rules that are asked for, each with what it is sorted by.
+SELECT m.*, %(sign)s::int * CASE %(sort)s::text
         WHEN 'confidence' THEN {schema}.effective_confidence(m.confidence,
             CASE WHEN m.pinned OR m.maturity = 'anti_pattern' THEN 0 ELSE m.decay_rate END,
             coalesce(m.last_confirmed_at, m.created_at), %(now)s::timestamptz)
         ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
-    FROM {schema}.rules m WHERE {rule_filters}
-) k {by_key};
+FROM {schema}.rules m WHERE {rule_filters}
+
+-- name: rules_by
+-- A page of rules by something else.
+SELECT k.* FROM ({rule_keys}) k {by_key};
+
+-- name: rules_by_back
+-- The page of rules before a place.
+SELECT k.* FROM ({rule_keys}) k {by_key_back};
 
 -- name: rules_count
 -- How many rules there are, counted up to a bound.
@@ -126,15 +144,21 @@ SELECT m.* FROM {schema}.episodes m WHERE {episode_filters} {newest};
 -- A page of episodes, the oldest first.
 SELECT m.* FROM {schema}.episodes m WHERE {episode_filters} {oldest};
 
--- name: episodes_by
--- A page of episodes by something else.
-SELECT k.* FROM (
-    SELECT m.*, %(sign)s::int * CASE %(sort)s::text
+-- part: episode_keys
+-- The episodes that are asked for, each with what it is sorted by.
+SELECT m.*, %(sign)s::int * CASE %(sort)s::text
         WHEN 'observed' THEN date_part('epoch', m.observed_at)
         WHEN 'importance' THEN m.importance
         ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
-    FROM {schema}.episodes m WHERE {episode_filters}
-) k {by_key};
+FROM {schema}.episodes m WHERE {episode_filters}
+
+-- name: episodes_by
+-- A page of episodes by something else.
+SELECT k.* FROM ({episode_keys}) k {by_key};
+
+-- name: episodes_by_back
+-- The page of episodes before a place.
+SELECT k.* FROM ({episode_keys}) k {by_key_back};
 
 -- name: episodes_count
 -- How many episodes there are, counted up to a bound.

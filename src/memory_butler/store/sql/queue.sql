@@ -37,6 +37,11 @@ RETURNING j.id;
 SELECT id FROM {schema}.procrastinate_jobs
 WHERE status = 'doing' AND queue_name = %(queue)s AND worker_id = %(worker)s;
 
+-- name: waiting
+-- What is in the queue and has not been begun. There is room for one job of a kind and shard.
+SELECT queueing_lock FROM {schema}.procrastinate_jobs
+WHERE status = 'todo' AND queue_name = %(queue)s AND queueing_lock IS NOT NULL;
+
 -- name: drop_finished
 -- Remove jobs that ended long ago, a few at a time.
 DELETE FROM {schema}.procrastinate_jobs j

@@ -163,7 +163,8 @@ WITH asked AS MATERIALIZED (
     SELECT id, max(score) AS score
     FROM ({facts_by_meaning} ORDER BY score DESC, p.memory_id LIMIT 4 * %(candidates)s) h GROUP BY id
 ), facts_near AS MATERIALIZED (
-    SELECT n.id, n.score FROM facts_ahead n {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
+    SELECT n.id, n.score FROM (SELECT id, score FROM facts_ahead ORDER BY score DESC, id) n
+    {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), rules_by_meaning AS MATERIALIZED (
     SELECT p.memory_id AS id, max({nearness}) AS score
     FROM {tables}.passages p
@@ -259,7 +260,9 @@ WITH asked AS MATERIALIZED (
     FROM listed l LEFT JOIN by_words w USING (id)
 ), turns AS MATERIALIZED (
     -- Episodes in their sessions: a question just before may be what this one answers.
-    SELECT e.id, b.id AS previous, b.content {asks} AS answers
+    SELECT e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.content, e.importance,
+        e.tags, e.validity, e.created_at, e.last_referenced_at, e.observed_at, e.session_id, c.said, c.covered, c.named,
+        b.id AS previous, b.content {asks} AS answers
     FROM candidates c
     JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
     LEFT JOIN LATERAL (
@@ -308,13 +311,11 @@ SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.h
 FROM candidates c JOIN {tables}.rules r ON r.tenant_id = %(tenant)s AND r.id = c.id
 WHERE c.memory_type = 'rule'
 UNION ALL
-SELECT 'episode', e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.butler,
-    NULL, NULL, e.content, e.importance, e.tags, e.validity, NULL, NULL, 1, 0, e.created_at, NULL,
-    e.last_referenced_at, NULL, e.observed_at, e.session_id, NULL, c.said, c.covered, c.named,
-    coalesce(round(1e6 * w.said) / 1e6, 0), e.session_id IS NOT NULL AND t.previous IS NULL, NULL, 0, 0
-FROM candidates c JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = c.id
-JOIN turns t ON t.id = c.id LEFT JOIN beside w ON w.id = t.previous AND t.answers
-WHERE c.memory_type = 'episode'
+SELECT 'episode', t.id, t.ref, t.semantic_score, t.keyword_score, t.similarity, t.hidden_by, t.butler, t.butler,
+    NULL, NULL, t.content, t.importance, t.tags, t.validity, NULL, NULL, 1, 0, t.created_at, NULL,
+    t.last_referenced_at, NULL, t.observed_at, t.session_id, NULL, t.said, t.covered, t.named,
+    coalesce(round(1e6 * w.said) / 1e6, 0), t.session_id IS NOT NULL AND t.previous IS NULL, NULL, 0, 0
+FROM turns t LEFT JOIN beside w ON w.id = t.previous AND t.answers
 UNION ALL
 SELECT 'name', NULL, asked, NULL, NULL, NULL, NULL, lexeme, '', NULL, NULL, '', NULL, NULL, CASE WHEN is_name THEN 'name' ELSE 'word' END,
     NULL, NULL, 0, 0, NULL,

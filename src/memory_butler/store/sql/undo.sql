@@ -211,11 +211,16 @@ WHERE tenant_id = %(tenant)s AND id = %(rule_id)s;
 -- part: around_event
 -- What is known around an event: the words of the reason that was given, and which other fact it speaks of. The one
 -- that took a superseded fact's place is in the same group.
-LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = e.entity_id AND t.hash = decode(
-    coalesce(e.payload #>> '{application,reason_hash}', e.payload #>> '{correction,reason_hash}',
-        e.payload ->> 'reason_hash'), 'hex')
-LEFT JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = coalesce(e.payload #>> '{correction,by}',
-    e.payload #>> '{correction,of}', e.payload ->> 'restored', e.payload ->> 'supersedes')::uuid
+-- What is looked up is worked out first (OFFSET keeps it so): only plain values reach an index under row-level security.
+LEFT JOIN LATERAL (
+    SELECT decode(coalesce(e.payload #>> '{application,reason_hash}', e.payload #>> '{correction,reason_hash}',
+            e.payload ->> 'reason_hash'), 'hex') AS hash,
+        coalesce(e.payload #>> '{correction,by}', e.payload #>> '{correction,of}', e.payload ->> 'restored',
+            e.payload ->> 'supersedes')::uuid AS other
+    OFFSET 0
+) k ON true
+LEFT JOIN {schema}.texts t ON t.tenant_id = %(tenant)s AND t.memory_id = e.entity_id AND t.hash = k.hash
+LEFT JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = k.other
 LEFT JOIN LATERAL (
     SELECT x.payload #>> '{state,ref}' AS ref FROM {schema}.memory_events x
     WHERE x.tenant_id = %(tenant)s AND x.group_id = e.group_id AND x.event_type = 'fact.created'

@@ -1,0 +1,123 @@
+"""Each butler and all of them together; over several stores, as far as they answer."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from fastapi import Request
+from nicegui import ui
+from nicegui.element import Element
+
+from memory_butler.adapters.answering import Visit
+from memory_butler.adapters.dashboard.address import address
+from memory_butler.adapters.dashboard.elements import Moment, chip, tag, text_of
+from memory_butler.adapters.dashboard.shell import follow, page
+from memory_butler.adapters.dashboard.visitor import Visitor
+from memory_butler.butler import Butler
+from memory_butler.models import Activity, Caller, Role
+from memory_butler.models.listings import ButlerStanding
+from memory_butler.operations import butlers
+from memory_butler.operations.butlers import Heard
+
+OWN = "this store"
+# Of the time a call has, so much is for stores elsewhere: those that answered are shown in any case.
+PATIENCE = 0.5
+FIGURES = (("facts", "Facts"), ("rules", "Rules"), ("episodes", "Episodes"), ("waiting", "Waiting"))
+
+
+@page("/butlers", "Butlers")
+async def butlers_page(visitor: Visitor, request: Request) -> None:
+    box = tag("div", "mb-stack")
+
+    async def redraw(items: tuple[Activity, ...]) -> None:
+        heard = await visitor.ask("memory_stats", partial(_heard, visitor))
+        box.clear()
+        with box:
+            _draw(heard)
+
+    await follow(visitor, redraw)
+    await redraw(())
+
+
+async def _heard(visitor: Visitor, visit: Visit) -> tuple[Heard, ...]:
+    async def own() -> Butler:
+        return visit.butler
+
+    asked: dict[str, tuple[Callable[[], Awaitable[Butler]], Caller]] = {OWN: (own, visit.caller)}
+    # Other stores are nobody's tenant here: whoever looks after this machine or this service may see them.
+    if visitor.desk.is_open or (visitor.principal.role is Role.OPERATOR and visitor.principal.home is None):
+        sources = visitor.desk.sources
+        for name in sources.names:
+            asked[name] = (partial(sources.butler, name, visit.butler), sources.caller(name))
+    return await butlers.everywhere(asked, PATIENCE * visit.butler.settings.deadline_seconds)
+
+
+def _draw(heard: Sequence[Heard]) -> None:
+    silent = [one for one in heard if one.problem]
+    for one in silent:
+        with tag("div", "mb-note mb-note-bad", role="alert"):
+            tag("strong", text=f"{text_of(one.source)} did not answer.")
+            tag("span", text=f" {text_of(one.problem or '')} What the others said is shown.")
+    everyone = [butler for one in heard for butler in one.butlers]
+    if not everyone:
+        if not silent:
+            _nobody()
+        return
+    _together(everyone, stores=len(heard) - len(silent), of=len(heard))
+    for one in heard:
+        if one.problem:
+            continue
+        if len(heard) > 1:
+            tag("h2", text=f"{text_of(one.source)} · {one.tenant}")
+        with tag("div", "mb-grid"):
+            for butler in one.butlers:
+                _card(butler, with_links=one.source == OWN)
+
+
+def _together(everyone: Sequence[ButlerStanding], *, stores: int, of: int) -> None:
+    said = f"{len(everyone)} butler{'s' * (len(everyone) > 1)}"
+    if of > 1:
+        said += f" in {stores} of {of} stores"
+    with tag("section", "mb-card"):
+        tag("h2", text=said)
+        _figures({name: sum(getattr(one, name) for one in everyone) for name, _ in FIGURES})
+
+
+def _card(one: ButlerStanding, *, with_links: bool) -> None:
+    with tag("section", "mb-card mb-butler"):
+        with tag("div", "mb-line"):
+            ui.icon("room_service").props('aria-hidden="true"').classes("mb-muted")
+            tag("h2", text=text_of(one.butler), dir="auto")
+        with tag("p", "mb-muted mb-small"):
+            tag("span", text="learned something ")
+            Moment(one.last_at, form="ago", otherwise="never")
+        _figures({name: getattr(one, name) for name, _ in FIGURES})
+        with tag("div", "mb-line"):
+            for count, words, kind in (
+                (one.fading, "fading", "fading"),
+                (one.warnings, "to be avoided", "bad"),
+                (one.stuck, "could not be read", "bad"),
+            ):
+                if count:
+                    chip(f"{count} {words}", kind)
+        if with_links:
+            with tag("div", "mb-line mb-small"):
+                for path, label in (("/facts", "Facts"), ("/rules", "Rules")):
+                    tag("a", text=label, href=address(path, {"scope": one.butler}))
+                tag("a", text="Episodes", href=address("/episodes", {"butler": one.butler}))
+                tag("a", text="Consolidation", href=address("/consolidation", {"butler": one.butler}))
+
+
+def _figures(counts: dict[str, int]) -> Element:
+    with tag("dl", "mb-figures") as box:
+        for name, label in FIGURES:
+            with tag("div"):
+                tag("dt", "mb-muted mb-small", text=label)
+                tag("dd", "mb-number", text=f"{counts[name]:,}")
+    return box
+
+
+def _nobody() -> None:
+    with tag("section", "mb-card mb-empty"):
+        tag("h2", text="No butler has been here yet")
+        tag("p", text="A butler is known as soon as it stores something. Store the first memory yourself:")
+        tag("pre", text='memory-butler remember fact Ana "lives in" Lisbon')

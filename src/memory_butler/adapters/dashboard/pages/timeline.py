@@ -1,0 +1,250 @@
+"""What happened, as a story; and how memory stood on any day of it."""
+
+from datetime import UTC
+
+from fastapi import Request
+from nicegui import events, ui
+
+from memory_butler.adapters.dashboard import tale, telling
+from memory_butler.adapters.dashboard.acting import Done
+from memory_butler.adapters.dashboard.address import move_to, on_travel
+from memory_butler.adapters.dashboard.asking import counted
+from memory_butler.adapters.dashboard.calm import Calmly
+from memory_butler.adapters.dashboard.distilling import undo_lines
+from memory_butler.adapters.dashboard.elements import props_of, tag
+from memory_butler.adapters.dashboard.glance_parts import LookBack, Story, Tale
+from memory_butler.adapters.dashboard.handling import handled
+from memory_butler.adapters.dashboard.shell import follow, page, trouble
+from memory_butler.adapters.dashboard.undoing import UndoBar
+from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
+from memory_butler.errors import MemoryButlerError
+from memory_butler.models import UndoReport
+from memory_butler.models.history import Entry, Timeline
+from memory_butler.operations import days, timeline, undo
+
+PATH = telling.TIMELINE
+# So many entries a page holds; who wants to see more is helped by narrowing it down.
+MOST = 600
+
+
+@page(PATH, "Timeline")
+async def shown(visitor: Visitor, request: Request) -> None:
+    await TimelinePage(visitor, tale.read(request.query_params)).open()
+
+
+class TimelinePage:
+    def __init__(self, visitor: Visitor, wanted: tale.Wanted) -> None:
+        self._visitor = visitor
+        self._wanted = wanted
+        self._governs = visitor.principal.role.governs
+        self._bar = UndoBar(visitor, self._again)
+        self._dialog = ui.dialog()
+        self._entries: list[Entry] = []
+        self._cursor: str | None = None
+
+    async def open(self) -> None:
+        await follow(self._visitor, Calmly(self._news))
+        with tag("div", "mb-stack"):
+            if self._governs:
+                self._back = LookBack()
+                self._back.on("day", handled(self._on_day))
+                self._back.on("ask", handled(self._on_ask))
+            self._filters = Tale(self._shown_filters(), tale.actions(), tale.kinds(governs=self._governs))
+            self._filters.on("choose", handled(self._on_choose))
+            with tag("div", "mb-story-room"):
+                self._new = tag("button", "mb-news mb-story-new", type="button", aria_live="polite")
+                self._new.on("click", handled(self._on_new))
+                self._new.set_visibility(False)
+                self._trouble = tag("div")
+                self._story = Story([])
+                self._story.on("undo", handled(self._on_undo))
+                self._nothing = tag("div", "mb-card mb-empty")
+                with tag("div", "mb-pager"):
+                    self._earlier = ui.button("Earlier", on_click=handled(self._on_earlier), icon="expand_more")
+                    self._earlier.props("flat no-caps")
+        on_travel(self._on_travel)
+        await self._draw()
+
+    # --- what a person does ---
+
+    async def _on_choose(self, event: events.GenericEventArguments) -> None:
+        given = event.args if isinstance(event.args, dict) else {}
+        kept: tale.Wanted = {name: self._wanted[name] for name in ("day", "q") if name in self._wanted}
+        await self._go(tale.read({**{name: given.get(name) for name in tale.FILTERS}, **kept}))
+
+    async def _on_day(self, event: events.GenericEventArguments) -> None:
+        await self._go(tale.read({**self._wanted, "day": event.args or None, "q": None}))
+
+    async def _on_ask(self, event: events.GenericEventArguments) -> None:
+        await self._go(tale.read({**self._wanted, "q": event.args}))
+
+    async def _on_travel(self, query: dict[str, str]) -> None:
+        self._wanted = tale.read(query)
+        await self._draw()
+
+    async def _go(self, wanted: tale.Wanted) -> None:
+        if wanted != self._wanted:
+            self._wanted = wanted
+            move_to(PATH, {name: wanted.get(name) for name in tale.NAMES})
+            await self._draw()
+
+    async def _on_new(self) -> None:
+        await self._tell()
+        ui.run_javascript("document.querySelector('.mb-story-room').scrollIntoView({block: 'start'})")
+
+    async def _on_earlier(self) -> None:
+        found = await self._read(self._cursor)
+        self._entries += found.entries
+        self._cursor = found.cursor
+        self._show()
+
+    # --- taking back ---
+
+    async def _on_undo(self, event: events.GenericEventArguments) -> None:
+        entry = next((one for one in self._entries if one.place == event.args), None)
+        if entry is None or entry.undo_id is None:
+            ui.notify("That was taken back already.", position="bottom")
+            return
+        skips = False
+        if entry.together > 1:
+            plan = await self._undo(entry, dry_run=True)
+            if not plan.undone:
+                ui.notify("Nothing of it can be taken back now.", type="warning", position="bottom")
+                return
+            if not await self._is_sure(plan):
+                return
+            skips = bool(plan.skipped)
+        report = await self._undo(entry, skip_changed=skips)
+        self._bar.offer(Done(f"Undone: {counted(report.undone, 'change')}", None, report.undo_id))
+        await self._again()
+
+    async def _undo(self, entry: Entry, *, dry_run: bool = False, skip_changed: bool = False) -> UndoReport:
+        assert entry.undo_id
+        wanted = entry.undo_id
+        return await self._visitor.ask(
+            "memory_undo",
+            lambda visit: undo.undo(visit.butler, wanted, visit.caller, dry_run=dry_run, skip_changed=skip_changed),
+            request_id=self._bar.new_id(),
+        )
+
+    async def _is_sure(self, plan: UndoReport) -> bool:
+        """Say what would be taken back, and what would not."""
+        back, stays = undo_lines(plan)
+        title = f"Undo {counted(plan.undone, 'change')}?"
+        self._dialog.clear()
+        self._dialog.props["aria-label"] = title
+        with self._dialog, tag("div", "mb-card mb-dialog"):
+            tag("h2", text=title)
+            _listed(back)
+            if stays:
+                tag("p", "mb-note mb-note-warn mb-small", text="This was changed since and stays as it is:")
+                _listed(stays)
+            with tag("div", "mb-dialog-foot"):
+                ui.button("Cancel", on_click=lambda: self._dialog.submit(False)).props("flat no-caps color=grey")
+                sure = ui.button("Undo", on_click=lambda: self._dialog.submit(True))
+                sure.props("unelevated no-caps autofocus")
+        return bool(await self._dialog)
+
+    # --- what is shown ---
+
+    async def _draw(self) -> None:
+        """Show what the address asks for; what is wrong with it is said in its place."""
+        self._trouble.clear()
+        props_of(self._filters, wanted=self._shown_filters())
+        try:
+            await self._tell()
+            if self._governs:
+                await self._look_back()
+        except LoginOver:
+            raise
+        except MemoryButlerError as problem:
+            self._entries, self._cursor = [], None
+            self._show()
+            self._nothing.set_visibility(False)
+            with self._trouble:
+                trouble(problem)
+
+    async def _tell(self, limit: int = timeline.USUAL) -> None:
+        found = await self._read(None, limit)
+        self._entries, self._cursor = list(found.entries), found.cursor
+        self._show()
+
+    async def _again(self) -> None:
+        """The same again, as it stands by now."""
+        await self._tell(min(max(len(self._entries), timeline.USUAL), timeline.MOST))
+
+    async def _read(self, cursor: str | None, limit: int = timeline.USUAL) -> Timeline:
+        chosen = tale.filter_of(self._wanted)
+        return await self._visitor.ask(
+            "memory_activity_stream",
+            lambda visit: timeline.timeline(visit.butler, chosen, visit.caller, limit=limit, cursor=cursor),
+        )
+
+    async def _news(self) -> None:
+        """Say how much has come; what somebody reads stays where it is."""
+        if "day" in self._wanted:
+            return
+        top = self._entries[0].place if self._entries else 0
+        fresh = [one for one in (await self._read(None)).entries if one.place > top]
+        if not self._entries:
+            await self._tell()
+        elif fresh:
+            more = "+" * (len(fresh) == timeline.USUAL)
+            self._new._text = f"{len(fresh)}{more} new"
+            self._new.set_visibility(True)
+            self._new.update()
+
+    def _show(self) -> None:
+        props_of(self._story, entries=telling.story(self._entries))
+        self._new.set_visibility(False)
+        self._earlier.set_visibility(self._cursor is not None and len(self._entries) < MOST)
+        self._nothing.set_visibility(not self._entries)
+        self._nothing.clear()
+        with self._nothing:
+            narrowed = any(name in self._wanted for name in (*tale.FILTERS, "day"))
+            tag("h2", text="Nothing of the kind" if narrowed else "Nothing has happened yet")
+            if self._cursor is not None:
+                tag("p", text="Nothing was found so far. There is more of the log to look through: Earlier goes on.")
+            elif narrowed:
+                tag("p", text="Nothing that happened fits what is chosen above.")
+            else:
+                tag("p", text="Everything that is stored, confirmed, corrected, forgotten or fades is told here.")
+                tag("pre", text='memory-butler remember fact user favourite_tea "Sencha, without sugar"')
+
+    def _shown_filters(self) -> dict[str, str]:
+        return {name: self._wanted.get(name, "") for name in tale.FILTERS}
+
+    async def _look_back(self) -> None:
+        butler = await self._visitor.desk.butler()
+        today = butler.clock().astimezone(UTC).date()
+        day = days.parse_day(self._wanted["day"]) if "day" in self._wanted else today
+        found = await self._visitor.ask("memory_stats", lambda visit: days.standing(visit.butler, day, visit.caller))
+        props_of(
+            self._back,
+            first=found.first_day.isoformat(),
+            last=today.isoformat(),
+            day="" if day == today else day.isoformat(),
+            kinds=tale.types(found),
+            since=tale.since(found),
+            query=self._wanted.get("q", ""),
+            rows=[],
+            notes=[],
+            asked=False,
+        )
+        words = self._wanted.get("q")
+        if not words or day == today:
+            return
+        props_of(self._back, busy=True)
+        try:
+            then = await self._visitor.ask(
+                "memory_search", lambda visit: days.search_then(visit.butler, words, found.moment, visit.caller)
+            )
+            props_of(self._back, rows=tale.rows(then), notes=list(then.degraded), asked=True)
+        finally:
+            props_of(self._back, busy=False)
+
+
+def _listed(lines: list[str]) -> None:
+    with tag("ul", "mb-small"):
+        for line in lines:
+            tag("li", "mb-words", text=line, dir="auto")

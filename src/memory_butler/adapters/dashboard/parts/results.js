@@ -1,0 +1,34 @@
+// What a search found, best first, each with its score as a bar of what it is the sum of.
+export default {
+  props: { rows: Array, labels: Array, notes: Array, empty: String },
+  template: `
+  <div class="mb-results">
+    <p v-for="note in notes" :key="note" class="mb-note mb-note-warn mb-small" dir="auto">{{ note }}</p>
+    <p v-if="!rows.length" class="mb-muted mb-nothing">{{ empty }}</p>
+    <ul v-else class="mb-legend mb-small mb-muted" aria-label="What the bars are made of">
+      <li v-for="one in labels" :key="one.name"><i :class="'mb-part-' + one.name" aria-hidden="true"></i>{{ one.label }}</li></ul>
+    <ol v-if="rows.length" class="mb-found">
+      <li v-for="row in rows" :key="row.ref">
+        <div class="mb-found-head">
+          <a :href="row.href" :class="['mb-chip', 'mb-chip-' + row.type]">{{ row.ref }}</a>
+          <span v-if="row.warning" class="mb-chip mb-chip-bad">warning</span>
+          <span v-if="row.state" :class="['mb-chip', 'mb-chip-' + row.state]">{{ row.state }}</span>
+          <span v-if="row.about" class="mb-muted mb-small mb-about" dir="auto">{{ row.about }}</span>
+          <strong class="mb-number mb-result-score" title="Score">{{ row.score }}</strong>
+        </div>
+        <p class="mb-words mb-clamp" dir="auto">{{ row.words }}</p>
+        <div class="mb-bar" role="img" :aria-label="spelled(row)">
+          <span v-for="term in row.terms" :key="term.name" :class="'mb-part-' + term.name" :style="{ width: term.share + '%' }" :title="term.label + ': ' + term.sum"></span></div>
+        <details class="mb-small"><summary class="mb-muted">How it got there</summary>
+          <dl class="mb-pairs">
+            <template v-for="term in row.terms" :key="term.name"><dt><i :class="'mb-part-' + term.name" aria-hidden="true"></i>{{ term.label }}</dt><dd class="mb-number">{{ term.sum }}</dd></template>
+            <template v-for="pair in row.details" :key="pair[0]"><dt>{{ pair[0] }}</dt><dd class="mb-number">{{ pair[1] }}</dd></template>
+            <template v-if="row.also.length"><dt>Says the same</dt><dd><a v-for="one in row.also" :key="one.ref" :href="one.href" class="mb-chip">{{ one.ref }}</a></dd></template>
+          </dl></details>
+      </li>
+    </ol>
+  </div>`,
+  methods: {
+    spelled(row) { return "Score " + row.score + ": " + row.terms.map((one) => one.label + " " + one.sum).join(", "); },
+  },
+};

@@ -1,0 +1,280 @@
+"""A neighbourhood as the graph page shows it: as a picture, and as the same in plain lists. Pure functions."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memory_butler.adapters.dashboard import charts
+from memory_butler.adapters.dashboard.address import address
+from memory_butler.adapters.dashboard.elements import text_of
+from memory_butler.adapters.dashboard.entries import Group
+from memory_butler.adapters.dashboard.places import memory_path
+from memory_butler.adapters.dashboard.portrait import spot_entry
+from memory_butler.models import Hit
+from memory_butler.models.neighbourhood import Neighbourhood, Spot, SpotKind, Subject, Tie, TieKind
+from memory_butler.policy.wording import one_line, spoken
+
+PATH = "/graph"
+KINDS = (SpotKind.SUBJECT, SpotKind.FACT, SpotKind.RULE, SpotKind.EPISODE)
+COLOURS = {
+    SpotKind.SUBJECT: charts.PLUM,
+    SpotKind.FACT: charts.GREEN,
+    SpotKind.RULE: charts.BRASS,
+    SpotKind.EPISODE: charts.BLUE,
+}
+NAMES = {SpotKind.SUBJECT: "Subjects", SpotKind.FACT: "Facts", SpotKind.RULE: "Rules", SpotKind.EPISODE: "Episodes"}
+# What a tie says, read from its source to its target, and the other way round.
+TIES = {
+    TieKind.ABOUT: ("is about", "is what this is about"),
+    TieKind.FOLLOWS: ("came after", "came before"),
+    "derived_from": ("was learned from", "led to"),
+    "supports": ("supports", "is supported by"),
+    "contradicts": ("contradicts", "is contradicted by"),
+    "supersedes": ("took the place of", "was replaced by"),
+    "related_to": ("is related to", "is related to"),
+}
+LABEL_CHARACTERS = 34
+FURTHER = "Further away"
+RING = 170.0
+# What stands behind another needs less room than what stands beside it.
+CROWDED = 0.7
+ROOMY = 11
+
+
+def wanted_center(query: Mapping[str, str]) -> str | None:
+    """What the address asks for, as the key of a spot: a memory, or a subject by its name."""
+    center, subject = query.get("center", "").strip()[:300], query.get("subject", "").strip()[:300]
+    if center:
+        return center
+    return f"{SpotKind.SUBJECT}:{subject}" if subject else None
+
+
+def in_address(key: str | None) -> dict[str, str | None]:
+    kind, _, rest = (key or "").partition(":")
+    if kind == SpotKind.SUBJECT:
+        return {"subject": rest}
+    return {"center": key}
+
+
+def label_of(spot: Spot) -> str:
+    """A spot in few words."""
+    if spot.kind is SpotKind.SUBJECT:
+        return text_of(one_line(spoken(spot.subject_label or spot.subject or ""), LABEL_CHARACTERS))
+    if spot.is_gone:
+        return f"expired {spot.kind}"
+    about = f"{spoken(spot.predicate_label)}: " if spot.predicate_label else ""
+    return text_of(one_line(f"{about}{spot.content or ''}", LABEL_CHARACTERS))
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+
+def options(shown: Neighbourhood) -> charts.Options:
+    """The neighbourhood as a graph. Words are values in it, and numbers of ours name its nodes."""
+    numbers = {spot.key: str(place) for place, spot in enumerate(shown.spots)}
+    places = layout(shown)
+    steps = distances(shown)
+    return {
+        "legend": charts.legend(data=[NAMES[kind] for kind in KINDS], top=4, left="center"),
+        "tooltip": charts.tooltip(trigger="item", formatter="{b}"),
+        "media": [{"query": {"maxWidth": 520}, "option": {"series": [{"label": {"width": 84, "fontSize": 10}}]}}],
+        "series": [
+            {
+                "type": "graph",
+                "layout": "none",
+                "roam": True,
+                "draggable": True,
+                "scaleLimit": {"min": 0.4, "max": 6},
+                "categories": [{"name": NAMES[kind], "itemStyle": {"color": COLOURS[kind]}} for kind in KINDS],
+                "data": [
+                    *(_node(spot, numbers[spot.key], places[spot.key], steps[spot.key]) for spot in shown.spots),
+                    *_corners(list(places.values())),
+                ],
+                "links": [_edge(tie, numbers) for tie in shown.ties],
+                "label": {"show": True, "color": charts.QUIET, "fontSize": 11, "width": 150, "overflow": "truncate"},
+                "labelLayout": {"hideOverlap": True},
+                "edgeSymbol": ["none", "arrow"],
+                "edgeSymbolSize": 6,
+                "emphasis": {"focus": "adjacency", "scale": 1.1},
+                "lineStyle": {"color": charts.QUIET, "opacity": 0.4, "width": 1.1, "curveness": 0.06},
+            }
+        ],
+    }
+
+
+def _node(spot: Spot, number: str, place: tuple[float, float], step: int) -> dict[str, Any]:
+    size = 46 if step == 0 else 24 if spot.kind is SpotKind.SUBJECT else 18 if step == 1 else 12
+    faded = spot.is_gone or spot.validity not in (None, "active", "fading")
+    return {
+        "id": number,
+        "name": label_of(spot),
+        "category": KINDS.index(spot.kind),
+        "x": round(place[0], 1),
+        "y": round(place[1], 1),
+        "symbolSize": size,
+        "itemStyle": {"opacity": 0.4 if faded else 1.0},
+        "label": {
+            "position": "bottom" if step == 0 else "right" if place[0] >= 0 else "left",
+            "fontWeight": "bold" if step == 0 else "normal",
+        },
+    }
+
+
+def _corners(places: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+    """Two points that nobody sees: the chosen one stands in the middle between them, with room for words around."""
+    wide = max(RING, *(abs(x) for x, _ in places)) + 1.15 * RING
+    high = max(RING, *(abs(y) for _, y in places)) + 0.25 * RING
+    unseen = {"symbolSize": 0, "silent": True, "label": {"show": False}, "tooltip": {"show": False}}
+    return [
+        {"id": f"corner {sign}", "name": "", "x": round(sign * wide, 1), "y": round(sign * high, 1), **unseen}
+        for sign in (-1, 1)
+    ]
+
+
+def _edge(tie: Tie, numbers: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "source": numbers[tie.source],
+        "target": numbers[tie.target],
+        "name": TIES.get(tie.relation, (tie.relation, ""))[0],
+        "lineStyle": {"type": "dashed" if tie.relation in ("contradicts", "supersedes") else "solid"},
+    }
+
+
+def distances(shown: Neighbourhood) -> dict[str, int]:
+    """How many ties lead from the middle to each spot."""
+    beside = _beside(shown)
+    found = {shown.center.key: 0}
+    line = [shown.center.key]
+    for key in line:
+        for other in beside[key]:
+            if other not in found:
+                found[other] = found[key] + 1
+                line.append(other)
+    return {spot.key: found.get(spot.key, 1) for spot in shown.spots}
+
+
+def layout(shown: Neighbourhood) -> dict[str, tuple[float, float]]:
+    """Where each spot stands: the chosen one in the middle, the others on rings around it, each in the sector of the
+    one that leads to it. The same neighbourhood always gives the same picture."""
+    beside, center = _beside(shown), shown.center.key
+    children: dict[str, list[str]] = defaultdict(list)
+    seen, line = {center}, [center]
+    for key in line:
+        for other in beside[key]:
+            if other not in seen:
+                seen.add(other)
+                children[key].append(other)
+                line.append(other)
+    children[center] += [spot.key for spot in shown.spots if spot.key not in seen]
+    weights: dict[str, float] = {}
+    for key in reversed([*line, *children[center]]):
+        weights[key] = max(1.0, CROWDED * sum(weights.get(child, 1.0) for child in children[key]))
+    places = {center: (0.0, 0.0)}
+    # The more stand on the first ring, the wider it is: so their words do not meet.
+    first = RING * max(1.0, len(children[center]) / ROOMY)
+    _spread(center, (-math.pi / 2, 1.5 * math.pi), first, (children, weights, places))
+    return places
+
+
+def _spread(
+    key: str,
+    sector: tuple[float, float],
+    radius: float,
+    found: tuple[Mapping[str, list[str]], Mapping[str, float], dict[str, tuple[float, float]]],
+) -> None:
+    children, weights, places = found
+    start, width = sector[0], sector[1] - sector[0]
+    whole = sum(weights[child] for child in children[key]) or 1.0
+    for child in children[key]:
+        share = width * weights[child] / whole
+        angle = start + share / 2
+        # Higher than wide: the words beside the spots take the rest of the width.
+        places[child] = (radius * math.cos(angle), 1.2 * radius * math.sin(angle))
+        _spread(child, (start, start + share), radius + RING, found)
+        start += share
+
+
+def _beside(shown: Neighbourhood) -> dict[str, list[str]]:
+    """The neighbours of each spot, kinds together."""
+    kinds = {spot.key: KINDS.index(spot.kind) for spot in shown.spots}
+    found: dict[str, set[str]] = defaultdict(set)
+    for tie in shown.ties:
+        found[tie.source].add(tie.target)
+        found[tie.target].add(tie.source)
+    order = {spot.key: place for place, spot in enumerate(shown.spots)}
+    return defaultdict(
+        list, {key: sorted(ends, key=lambda end: (kinds[end], order[end])) for key, ends in found.items()}
+    )
+
+
+# --- the same in lists ----------------------------------------------------------------------------
+
+
+def lists(shown: Neighbourhood) -> list[Group]:
+    """What the picture shows, under how it belongs to the middle: for whoever reads rather than looks."""
+    spots = {spot.key: spot for spot in shown.spots}
+    center = shown.center.key
+    groups: dict[str, list[Spot]] = defaultdict(list)
+    told = {center}
+    for tie in shown.ties:
+        if center not in (tie.source, tie.target):
+            continue
+        outbound = tie.source == center
+        other = tie.target if outbound else tie.source
+        words = TIES.get(tie.relation, (tie.relation, tie.relation))
+        title = f"This {words[0]}" if outbound else _inbound(tie.relation, words[1])
+        groups[title].append(spots[other])
+        told.add(other)
+    further = [spot for spot in shown.spots if spot.key not in told]
+    if further:
+        groups[FURTHER] = further
+    return [{"title": title, "entries": [walkable(spot) for spot in found]} for title, found in groups.items()]
+
+
+def _inbound(relation: str, words: str) -> str:
+    return "Facts about it" if relation == TieKind.ABOUT else f"This {words}"
+
+
+def walkable(spot: Spot) -> dict[str, Any]:
+    """A spot that one can walk to, with the way to its page."""
+    href = address(PATH, in_address(spot.key))
+    if spot.kind is SpotKind.SUBJECT:
+        name = text_of(spoken(spot.subject_label or spot.subject or ""))
+        return {"key": spot.key, "kind": "subject", "name": name, "href": href, "walks": True, "label": ""}
+    entry = spot_entry(spot)
+    if spot.is_gone:
+        return {**entry, "chips": [["expired", "expired"]], "note": "The episode itself was deleted."}
+    return {**entry, "href": href, "walks": True, "page": memory_path(spot.kind, spot.ref or str(spot.id))}
+
+
+def subject_entries(found: Sequence[Subject]) -> list[dict[str, Any]]:
+    """Subjects to begin with, each with how much is known of it."""
+    return [
+        {
+            "key": f"{SpotKind.SUBJECT}:{one.subject}",
+            "kind": "subject",
+            "name": text_of(spoken(one.label)),
+            "href": address(PATH, {"subject": one.subject}),
+            "walks": True,
+            "label": "",
+            "chips": [["1 fact" if one.facts == 1 else f"{one.facts:,} facts", "fact"]],
+        }
+        for one in found
+    ]
+
+
+def hit_entry(hit: Hit) -> dict[str, Any]:
+    """A memory that a search found."""
+    return walkable(
+        Spot(
+            kind=SpotKind(hit.type),
+            id=hit.id,
+            ref=hit.ref,
+            content=hit.content[:300],
+            subject_label=hit.subject_label,
+            predicate_label=hit.predicate_label,
+            validity=hit.validity,
+            at=hit.observed_at or hit.created_at,
+        )
+    )

@@ -1,0 +1,87 @@
+"""Attention: what somebody should look at, because it is stuck, late, about to be lost, or waits for a decision."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory_butler.butler import Butler
+from memory_butler.models import EVERY_SCOPE, Caller, Fact, Rule
+from memory_butler.operations import upkeep
+from memory_butler.operations.upkeep import JobStanding
+from memory_butler.policy import reach
+from memory_butler.policy.confidence import FADING_BELOW, anchor, falls_below
+from memory_butler.policy.schedule import Standing
+from memory_butler.store import attention as store
+from memory_butler.store import job_runs
+from memory_butler.store.attention import Pile
+
+IMPORTANT = 7
+FADES_WITHIN = timedelta(days=7)
+NEW_FOR = timedelta(days=14)
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fading:
+    """An important fact, and when it fades or began to."""
+
+    fact: Fact
+    fades_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWarning:
+    """A rule that became a warning, and when."""
+
+    rule: Rule
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """The first few of each and how many there are. What only an administrator can put right is told to those."""
+
+    fading: tuple[Fading, ...]
+    fading_total: int
+    warnings: tuple[NewWarning, ...]
+    warnings_total: int
+    given_up: Pile
+    proposals: Pile
+    jobs: tuple[JobStanding, ...]
+
+
+async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
+    """Everything that the caller may see and that should not be left alone."""
+    caller = caller or butler.local_caller()
+    governs = caller.principal.role.governs
+    scopes = reach.readable(caller.principal, EVERY_SCOPE if governs else None, None).scopes
+    now = butler.clock()
+    cadences = butler.settings.upkeep.cadences()
+    given_up = proposals = Pile(0, None)
+    jobs: tuple[JobStanding, ...] = ()
+    async with butler.database.read(caller.principal.tenant) as session:
+        facts, fading_total = await store.fading(
+            session, scopes=scopes, importance=IMPORTANT, by=now + FADES_WITHIN, below=FADING_BELOW, limit=SHOWN
+        )
+        rules, warnings_total = await store.warnings(session, scopes=scopes, since=now - NEW_FOR, limit=SHOWN)
+        if governs:
+            given_up, proposals = await store.given_up(session), await store.proposals(session)
+            jobs = upkeep.stand(await job_runs.histories(session, list(cadences)), cadences, now)
+    return Attention(
+        fading=tuple(Fading(fact=fact, fades_at=_fades_at(fact)) for fact in facts),
+        fading_total=fading_total,
+        warnings=tuple(NewWarning(rule=rule, since=since) for rule, since in rules),
+        warnings_total=warnings_total,
+        given_up=given_up,
+        proposals=proposals,
+        jobs=tuple(job for job in jobs if _is_late(job)),
+    )
+
+
+def _fades_at(fact: Fact) -> datetime | None:
+    since = anchor(fact.created_at, fact.last_confirmed_at)
+    return falls_below(FADING_BELOW, fact.confidence, fact.decay_rate, since)
+
+
+def _is_late(job: JobStanding) -> bool:
+    """A butler that has only just come has had no job run for it yet: that is no reason to look."""
+    return job.status is not Standing.OK and (job.status is not Standing.NEVER or job.overdue_seconds is not None)

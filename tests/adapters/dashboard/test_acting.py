@@ -1,0 +1,149 @@
+"""What a person does to a memory where it stands in a list, and taking it back."""
+
+import getpass
+
+from playwright.async_api import Page, expect
+from tests.adapters.dashboard.conftest import LogIn, Visit
+from tests.conftest import MovingClock
+
+from memory_butler.butler import Butler
+from memory_butler.models import Fact, NewEpisode, NewFact, NewRule, Portrait, Rule, Validity
+from memory_butler.operations import forget, look, remember
+
+
+async def _tell(butler: Butler, kind: str, handle: str) -> Portrait:
+    return await look.look(butler, kind, handle, bump=False)
+
+
+async def _act(page: Page, name: str, place: int = 0) -> None:
+    await page.click(f"[data-act={name}] >> nth={place}")
+
+
+async def _undo(page: Page, done: str) -> None:
+    """Take back what the bar says was done, and wait until it says that it is."""
+    bar = page.locator(".q-notification").filter(has_text=done).filter(has=page.get_by_role("button", name="Undo"))
+    await bar.get_by_role("button", name="Undo").click()
+    await page.locator(".q-notification", has_text=f"Taken back: {done}").wait_for()
+
+
+async def _chips(page: Page, words: str, *expected: str) -> None:
+    row = page.locator("tbody tr", has=page.get_by_text(words, exact=True))
+    await expect(row.locator("span.mb-chip")).to_have_text(list(expected))
+
+
+async def test_a_fact_is_corrected_in_two_clicks_and_that_is_taken_back(
+    visit: Visit, butler: Butler, clock: MovingClock
+) -> None:
+    """The right fact stands where the wrong one stood, says why, and goes again with one click, without a jump."""
+    wrong = await remember.fact(butler, NewFact(subject="Ada", predicate="tea", content="Green"))
+    clock.move(hours=1)
+    await remember.fact(butler, NewFact(subject="Ada", predicate="city", content="Porto"))
+    page = await visit("/facts")
+    words = page.locator(".mb-row-words")
+    await expect(words).to_have_text(["Porto", "Green"])
+    clock.move(hours=1)
+    await _act(page, "correct", 1)
+    await expect(page.locator(".mb-dialog textarea")).to_be_focused()
+    assert await page.input_value(".mb-dialog textarea") == "Green"
+    await page.fill(".mb-dialog textarea", "Jasmine")
+    await page.get_by_label("How do you know?").fill("She said so.")
+    await page.get_by_role("button", name="Correct", exact=True).click()
+    # What the page did itself is not news to it, so nothing moves.
+    await expect(words).to_have_text(["Porto", "Jasmine"])
+    await page.locator(".q-notification", has_text="Corrected").wait_for()
+    old = await _tell(butler, "fact", wrong.ref)
+    assert old.memory.validity is Validity.SUPERSEDED
+    assert f"Corrected by {getpass.getuser()}" in old.story[-1].words
+    assert "She said so" in old.story[-1].words
+    await expect(page.locator(".mb-news")).to_have_count(0)
+
+    await _undo(page, "Corrected")
+    await expect(words).to_have_text(["Porto", "Green"])
+    assert (await _tell(butler, "fact", wrong.ref)).memory.validity is Validity.ACTIVE
+
+    await _act(page, "correct")
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".mb-dialog")).to_have_count(0)
+    await expect(words).to_have_text(["Porto", "Green"])
+
+
+async def test_a_fact_is_confirmed_pinned_forgotten_and_restored(
+    visit: Visit, butler: Butler, clock: MovingClock
+) -> None:
+    """Each action changes the row at once, offers what makes sense next, and can be taken back; keys are enough."""
+    stored = await remember.fact(butler, NewFact(subject="Ada", predicate="tea", content="Jasmine"))
+    clock.move(days=40)
+    page = await visit("/facts")
+    share = page.locator(".mb-c-confidence .mb-number")
+    await expect(share).to_have_text("73%")
+    await page.focus("[data-act=confirm]")
+    await page.keyboard.press("Enter")
+    await expect(share).to_have_text("100%")
+    await _undo(page, "Confirmed")
+    await expect(share).to_have_text("73%")
+
+    await _act(page, "pin")
+    await _chips(page, "Jasmine", "pinned")
+    await _act(page, "unpin")
+    await _chips(page, "Jasmine")
+    await _undo(page, "Unpinned")
+    await _chips(page, "Jasmine", "pinned")
+
+    await page.focus("[data-act=forget]")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Why?")).to_be_focused()
+    await page.keyboard.type("Not mine")
+    await page.keyboard.press("Enter")
+    await _chips(page, "Jasmine", "forgotten", "pinned")
+    assert await page.locator(".mb-act").evaluate_all("all => all.map(one => one.dataset.act)") == ["restore"]
+    found = await _tell(butler, "fact", stored.ref)
+    assert "Not mine" in " ".join(line.words for line in found.story)
+    await _act(page, "restore")
+    await _chips(page, "Jasmine", "pinned")
+    await _undo(page, "Restored")
+    # The list is of what is in use, and this is not.
+    await expect(page.locator(".mb-empty h2")).to_have_text("No facts in use")
+    memory = (await _tell(butler, "fact", stored.ref)).memory
+    assert isinstance(memory, Fact)
+    assert (memory.validity, memory.pinned) == (Validity.RETRACTED, True)
+
+
+async def test_a_rule_is_judged_and_an_episode_kept(visit: Visit, butler: Butler) -> None:
+    """A rule's record counts help and harm, with the reason; an episode is pinned or forgotten, and no more."""
+    stored = await remember.rule(butler, NewRule(content="Book the first train."))
+    await remember.episode(butler, NewEpisode(content="The train was late.", butler="main"))
+    page = await visit("/rules")
+    record = page.locator(".mb-record")
+    await _act(page, "helpful")
+    await expect(record).to_contain_text("thumb_up1thumb_down0")
+    await _act(page, "harmful")
+    await page.get_by_label("What went wrong?").fill("It was late.")
+    await page.get_by_role("button", name="It did harm", exact=True).click()
+    await expect(record).to_contain_text("thumb_up1thumb_down1")
+    rule = (await _tell(butler, "rule", stored.ref)).memory
+    assert isinstance(rule, Rule)
+    assert rule.harmful_reasons == ["It was late."]
+    await _undo(page, "Marked as harmful")
+    await expect(record).to_contain_text("thumb_up1thumb_down0")
+
+    await visit("/episodes")
+    names = await page.locator(".mb-act").evaluate_all("all => all.map(one => one.dataset.act)")
+    assert names == ["pin", "forget"]
+    await _act(page, "pin")
+    await _chips(page, "The train was late.", "pinned", "waiting")
+
+
+async def test_an_agent_changes_without_undo_and_is_told_what_went_wrong(log_in: LogIn, butler: Butler) -> None:
+    """Only those who govern are offered to undo; if somebody was quicker, the person is told and sees how it is."""
+    stored = await remember.fact(butler, NewFact(subject="Ada", predicate="tea", content="Jasmine"))
+    page = await log_in("agent", "/facts?subject=Ada")
+    await _act(page, "pin")
+    await _chips(page, "Jasmine", "pinned")
+    await page.locator(".q-notification", has_text="Pinned").wait_for()
+    assert await page.get_by_role("button", name="Undo").count() == 0
+    await _act(page, "correct")
+    await page.fill(".mb-dialog textarea", "Green")
+    await forget.forget(butler, "fact", stored.ref)
+    await page.get_by_role("button", name="Correct", exact=True).click()
+    await page.locator(".q-notification.bg-negative").wait_for()
+    await _chips(page, "Jasmine", "forgotten", "pinned")

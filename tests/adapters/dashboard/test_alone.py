@@ -1,0 +1,120 @@
+"""The dashboard in a process of its own: what it prints, that it stops, comes back, and leaves nothing behind."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.async_api import Browser, expect
+from tests.adapters.dashboard.conftest import Errors, shown
+
+from memory_butler.adapters.dashboard.alone import serve_dashboard
+from memory_butler.butler import Butler
+from memory_butler.errors import PermissionDenied, TargetUnavailable
+from memory_butler.models import NewFact
+from memory_butler.operations import remember
+from memory_butler.settings import load_settings
+
+SOURCE = Path(__file__).parents[3] / "src"
+# What Chromium itself writes while there is nobody at the other end, and nothing else.
+NOBODY_THERE = re.compile(r"ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@asynccontextmanager
+async def dashboard(folder: Path, port: int, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """`memory-butler dashboard` until Ctrl-C, started in an empty folder."""
+    env = {**os.environ, **environment, "PYTHONPATH": str(SOURCE)}
+    command = (sys.executable, "-m", "memory_butler.adapters.entry", "dashboard", "--port", str(port))
+    running = await asyncio.create_subprocess_exec(*command, cwd=folder, env=env, stdout=subprocess.PIPE)
+    assert running.stdout
+    try:
+        assert (await running.stdout.readline()).decode() == f"Look into it at http://127.0.0.1:{port}\n"
+        yield running
+    finally:
+        running.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(running.wait(), 30) == 0
+
+
+async def test_an_open_page_outlives_a_restart(butler: Butler, tenant: str, tmp_path: Path, chromium: Browser) -> None:
+    """The page says that it lost its server, and is itself again, with its address, when there is one on the port."""
+    await remember.fact(butler, NewFact(subject="Anna", predicate="color", content="green as grass"))
+    here = {"MEMORY_BUTLER_HOME": str(butler.settings.home), "MEMORY_BUTLER_TENANT": tenant}
+    errors, port = Errors(), free_port()
+    async with shown(chromium) as window:
+        page = await window.new_page()
+        errors.watch(page)
+        async with dashboard(tmp_path, port, **here) as first:
+            await page.goto(f"http://127.0.0.1:{port}/facts?q=grass")
+            await expect(page.get_by_text("green as grass").first).to_be_visible()
+            children = Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text()
+            assert children.split() == []
+        lost = page.locator("#popup")
+        await expect(lost).to_have_attribute("aria-hidden", "false")
+        await expect(lost).to_contain_text("Connection lost")
+        async with dashboard(tmp_path, port, **here):
+            # The old page cannot come back to life: its server is gone. It is a new one, at the same address.
+            await expect(lost).to_have_attribute("aria-hidden", "true", timeout=60_000)
+            await expect(page.get_by_text("green as grass").first).to_be_visible()
+            assert page.url == f"http://127.0.0.1:{port}/facts?q=grass"
+            await page.close()
+    assert [said for said in errors.said if not NOBODY_THERE.search(said)] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_port_in_use_is_said_to_be(tmp_path: Path) -> None:
+    """With the command that takes another one."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(TargetUnavailable, match=f"Port {port} on 127.0.0.1 is in use") as caught:
+            await serve_dashboard(load_settings(home=tmp_path, port=port), print)
+    assert f"memory-butler dashboard --port {port + 1}" in (caught.value.recovery or "")
+
+
+async def test_without_logins_only_this_machine_is_served(tmp_path: Path) -> None:
+    """Like `serve`."""
+    with pytest.raises(PermissionDenied, match="would open the memory to other machines"):
+        await serve_dashboard(load_settings(home=tmp_path, host="0.0.0.0", port=0), print)
+
+
+def test_a_server_that_nobody_looks_at_does_not_load_nicegui() -> None:
+    """Not with the program, not with the application, and not with a call of its API."""
+    code = (
+        "import asyncio, sys, tempfile, httpx\n"
+        "from memory_butler.adapters.http import build_app\n"
+        "from memory_butler.settings import load_settings\n"
+        "app = build_app(load_settings(home=tempfile.mkdtemp()))\n"
+        "async def ask():\n"
+        "    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url='http://127.0.0.1') as web:\n"
+        "        return [(await web.get(path)).status_code for path in ('/health/live', '/login')]\n"
+        "print(asyncio.run(ask()), 'nicegui' in sys.modules, 'memory_butler.adapters.dashboard.front' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert ran.stdout.strip() == "[200, 303] False True", ran.stderr
+
+
+async def test_the_dashboard_alone_is_alive(butler: Butler, tmp_path: Path) -> None:
+    """Whoever watches it can ask."""
+    from memory_butler.adapters.dashboard.front import build_dashboard
+    from memory_butler.adapters.opening import LateButler
+
+    app = build_dashboard(LateButler.already_open(butler))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as web:
+        assert (await web.get("/health/live")).json()["status"] == "live"
+        assert (await web.get("/nothing")).status_code == 404

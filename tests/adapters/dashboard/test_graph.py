@@ -1,0 +1,207 @@
+"""The graph: what stands around a chosen memory or subject, as a picture and in words, and walking through it."""
+
+import math
+
+import pytest
+from playwright.async_api import Page, expect
+from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
+from tests.service import Service
+
+from memory_butler.adapters.dashboard import surroundings
+from memory_butler.butler import Butler
+from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Principal, Role, Stored
+from memory_butler.models.neighbourhood import Neighbourhood, Spot, SpotKind, Tie
+from memory_butler.operations import correct, remember
+
+HOSTILE = "<img src=x onerror='window.hacked=1'>{{ 7 * 7 }}\u202egnp"
+NODE = """name => {
+    const chart = getElement(Number(document.querySelector('.nicegui-echart').id.slice(1))).chart;
+    const node = chart.getOption().series[0].data.find(one => one.name === name);
+    const box = chart.getDom().getBoundingClientRect();
+    const [x, y] = chart.convertToPixel({ seriesIndex: 0 }, [node.x, node.y]);
+    return [box.left + x, box.top + y];
+}"""
+
+
+def spot(kind: str, name: str, validity: str | None = "active") -> Spot:
+    if kind == "subject":
+        return Spot(kind=SpotKind.SUBJECT, subject=name, subject_label=name.title())
+    return Spot(kind=SpotKind(kind), ref=name, content=f"says {name}", validity=validity)
+
+
+def tie(source: Spot, target: Spot, relation: str) -> Tie:
+    return Tie(source=source.key, target=target.key, relation=relation)
+
+
+@pytest.fixture
+def shown() -> Neighbourhood:
+    fact, ana, other = spot("fact", "f1"), spot("subject", "ana"), spot("fact", "f2", "superseded")
+    source, gone = spot("episode", "e1"), spot("episode", "e2", None)
+    return Neighbourhood(
+        spots=(fact, ana, source, other, gone),
+        ties=(
+            tie(fact, ana, "about"),
+            tie(fact, source, "derived_from"),
+            tie(other, ana, "about"),
+            tie(other, gone, "derived_from"),
+            tie(fact, other, "supersedes"),
+        ),
+    )
+
+
+def test_the_chosen_one_is_in_the_middle_and_others_around_it(shown: Neighbourhood) -> None:
+    """Further ones stand further out, no two at one place, and the same always gives the same picture."""
+    places = surroundings.layout(shown)
+    assert places["fact:f1"] == (0.0, 0.0)
+    assert len({(round(x), round(y)) for x, y in places.values()}) == len(shown.spots)
+    assert surroundings.distances(shown) == {
+        "fact:f1": 0,
+        "subject:ana": 1,
+        "episode:e1": 1,
+        "fact:f2": 1,
+        "episode:e2": 2,
+    }
+    assert math.hypot(*places["episode:e2"]) > math.hypot(*places["fact:f2"])
+    assert surroundings.layout(shown) == places
+    series = surroundings.options(shown)["series"][0]
+    corners = [node for node in series["data"] if node["id"].startswith("corner")]
+    assert [sum(node[axis] for node in corners) for axis in ("x", "y")] == [0, 0]
+
+
+def test_the_lists_say_what_the_picture_shows(shown: Neighbourhood) -> None:
+    """Every spot but the chosen one is in them once, under how it belongs to it, and leads on unless it is gone."""
+    groups = {group["title"]: [entry["key"] for entry in group["entries"]] for group in surroundings.lists(shown)}
+    assert groups == {
+        "This is about": ["subject:ana"],
+        "This was learned from": ["episode:e1"],
+        "This took the place of": ["fact:f2"],
+        "Further away": ["episode:e2"],
+    }
+    entries = {entry["key"]: entry for group in surroundings.lists(shown) for entry in group["entries"]}
+    assert entries["subject:ana"]["href"] == "/graph?subject=ana"
+    assert (entries["episode:e1"]["href"], entries["episode:e1"]["page"]) == (
+        "/graph?center=episode%3Ae1",
+        "/memory/episode/e1",
+    )
+    assert entries["episode:e2"]["href"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ({"center": "fact:k3f7"}, "fact:k3f7"),
+        ({"subject": "Ana: the potter"}, "subject:Ana: the potter"),
+        ({"subject": " "}, None),
+        ({}, None),
+    ],
+)
+def test_the_address_says_what_is_in_the_middle(query: dict[str, str], key: str | None) -> None:
+    """There and back."""
+    assert surroundings.wanted_center(query) == key
+    if key:
+        assert surroundings.in_address(key) == query
+
+
+async def click_node(page: Page, name: str) -> None:
+    """Click where the picture has a node of this name, once it is drawn there."""
+    await page.wait_for_function(
+        f"name => {{ try {{ return ({NODE})(name).every(isFinite) }} catch {{ return false }} }}", arg=name
+    )
+    await page.mouse.click(*await page.evaluate(NODE, name))
+
+
+async def household(butler: Butler) -> dict[str, Stored]:
+    source = await remember.episode(butler, NewEpisode(content="Ana moved to Porto.", butler="main"))
+    lives = NewFact(subject="Ana", predicate="lives in", content="Porto", source_episode=source.ref)
+    rule = NewRule(content="Write to Porto", source_episode=source.ref)
+    return {
+        "source": source,
+        "lives": await remember.fact(butler, lives),
+        "rule": await remember.rule(butler, rule),
+        "tea": await remember.fact(butler, NewFact(subject="Ana", predicate="tea", content="green")),
+        "rui": await remember.fact(butler, NewFact(subject="Rui", predicate="tea", content="black")),
+    }
+
+
+async def test_walking_by_clicks_and_by_words(visit: Visit, butler: Butler) -> None:
+    """From the list of subjects into the graph, from node to node, by the list beside it, and back again."""
+    known = await household(butler)
+    page = await visit("/graph")
+    start = page.locator(".mb-entries-tiles li")
+    assert [await entry.inner_text() for entry in await start.all()] == ["Ana\n2 facts", "Rui\n1 fact"]
+    await start.get_by_role("link", name="Ana").click()
+    panel = page.locator(".mb-graph-panel")
+    await expect(panel.get_by_role("heading")).to_have_text("Ana")
+    await page.wait_for_url("**/graph?subject=ana")
+    await click_node(page, "lives in: Porto")
+    await expect(panel).to_contain_text(f"fact:{known['lives'].ref}")
+    await page.wait_for_url(f"**/graph?center=fact%3A{known['lives'].ref}")
+    await expect(panel.get_by_role("link", name="Open its page")).to_have_attribute(
+        "href", f"/memory/fact/{known['lives'].ref}"
+    )
+    lists = page.locator(".mb-graph-lists")
+    await expect(lists).to_contain_text("This was learned from")
+    await lists.get_by_role("link", name=f"episode:{known['source'].ref}", exact=True).press("Enter")
+    await expect(panel).to_contain_text("Ana moved to Porto.")
+    await expect(lists).to_contain_text("Write to Porto")
+    await page.go_back()
+    await expect(panel).to_contain_text(f"fact:{known['lives'].ref}")
+    await page.go_back()
+    await expect(panel.get_by_role("heading")).to_have_text("Ana")
+    await page.go_back()
+    await expect(start.first).to_be_visible()
+    await expect(panel).to_be_hidden()
+
+
+async def test_looking_for_something_and_what_another_client_writes(visit: Visit, butler: Butler) -> None:
+    """A subject or a memory is found by words and walked to; a change to what is shown is drawn at once."""
+    known = await household(butler)
+    page = await visit(f"/graph?center=rule:{known['rule'].ref}")
+    panel, lists = page.locator(".mb-graph-panel"), page.locator(".mb-graph-lists")
+    await expect(panel).to_contain_text("Write to Porto")
+    search = page.get_by_label("Look for a subject or a memory")
+    await search.fill("black tea")
+    found = page.locator(".mb-entries-found")
+    await expect(found.get_by_role("link", name=f"fact:{known['rui'].ref}", exact=True)).to_be_visible()
+    await search.fill("ru")
+    await found.locator('li[data-kind="subject"] a').click()
+    await expect(panel.get_by_role("heading")).to_have_text("Rui")
+    await expect(found).to_have_count(0)
+    await correct.correct(butler, known["rui"].ref, "oolong")
+    await expect(lists).to_contain_text("oolong")
+    await expect(lists).to_contain_text("superseded")
+    await click_node(page, "tea: oolong")
+    await expect(panel).to_contain_text("oolong")
+    assert (await page.goto(page.url.split("?")[0] + "?subject=Nobody")) is not None
+    await expect(page.get_by_role("alert")).to_contain_text("There is no fact about 'Nobody'.")
+
+
+async def test_an_empty_store_says_how_to_begin_and_hostile_words_are_words(visit: Visit, butler: Butler) -> None:
+    """Nothing yet: how to store the first fact. Then markup in names and contents is drawn as text, also on a phone."""
+    page = await visit("/graph")
+    await expect(page.locator(".mb-empty")).to_contain_text("memory-butler remember fact")
+    fact = await remember.fact(butler, NewFact(subject=HOSTILE, predicate=":onclick", content=HOSTILE + "w" * 300))
+    await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page = await visit(f"/graph?center=fact:{fact.ref}")
+    await expect(page.locator(".mb-graph-words")).to_contain_text(
+        "<img src=x onerror='window.hacked=1'>{{ 7 * 7 }}⟨U+202E⟩gnp"
+    )
+    await expect(page.locator("canvas")).to_be_visible()
+    await page.locator(".mb-graph-lists").get_by_role("link", name="<img").first.click()
+    await expect(page.locator(".mb-graph-panel h2")).to_contain_text("<img src=x")
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert await page.evaluate("typeof window.hacked") == "undefined"
+    await page.set_viewport_size({"width": 1280, "height": 900})
+
+
+async def test_a_reader_walks_among_what_it_may_see(log_in: LogIn, service: Service, tenant: str) -> None:
+    """What belongs to another butler is on no map and in no list."""
+    other = Caller(Principal(tenant, "travel", Role.AGENT))
+    await remember.fact(service.butler, NewFact(subject="Ana", predicate="tea", content="green"), other)
+    await remember.fact(service.butler, NewFact(subject="Ana", predicate="pin", content="1234", scope="travel"), other)
+    page = await log_in("reader", "/graph")
+    await page.get_by_role("link", name="Ana").click()
+    lists = page.locator(".mb-graph-lists")
+    await expect(lists).to_contain_text("green")
+    await expect(lists.locator("li")).to_have_count(1)
+    assert "1234" not in await page.content()

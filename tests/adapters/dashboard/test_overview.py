@@ -1,0 +1,212 @@
+"""The overview in a real browser: what it shows, where it leads, and that it follows what is written."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from playwright.async_api import Page, expect
+from tests.adapters.dashboard.conftest import LogIn, Visit
+from tests.conftest import MovingClock
+from tests.service import Service
+
+from memory_butler.adapters.dashboard import glance, telling
+from memory_butler.butler import Butler
+from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
+from memory_butler.models.days import Day, Growth
+from memory_butler.operations import attention, days, judge, remember, report
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+HOSTILE = "<img src=x onerror='window.hacked=1'>{{ 7*7 }}\u202egnp.exe"
+
+
+async def furnish(butler: Butler, clock: MovingClock, owner: Connection) -> str:
+    """A store that needs attention in every way there is; answers the reference of a fact that is about to fade."""
+    fading = await remember.fact(
+        butler,
+        NewFact(subject="Anna", predicate="door code", content=HOSTILE, importance=9, permanence="volatile"),
+    )
+    rule = await remember.rule(butler, NewRule(content="Wake them at five"))
+    for _ in range(3):
+        await judge.mark(butler, rule.ref, Outcome.HARMFUL, reason="tired")
+    clock.move(days=50)
+    warned = await remember.rule(butler, NewRule(content="Send it at night"))
+    for _ in range(3):
+        await judge.mark(butler, warned.ref, Outcome.HARMFUL, reason="woke them")
+    lost = await remember.episode(butler, NewEpisode(content="garbled", butler="main"))
+    tenant = butler.settings.tenant
+    owner.execute(
+        "UPDATE memory.episodes SET consolidation_status = 'failed' WHERE tenant_id = %s AND id = %s",
+        (tenant, lost.id),
+    )
+    owner.execute(
+        "INSERT INTO memory.consolidation_runs"
+        " (tenant_id, id, butler, distiller, state, claimed_at, lease_until, episodes)"
+        " VALUES (%s, %s, 'main', 'none', 'waiting', %s, %s, 1)",
+        (tenant, uuid4(), clock(), clock()),
+    )
+    return fading.ref
+
+
+async def kinds(page: Page) -> list[str]:
+    return [str(await one.get_attribute("data-kind")) for one in await page.query_selector_all(".mb-attention li")]
+
+
+async def test_a_store_at_a_glance(visit: Visit, butler: Butler, clock: MovingClock, owner: Connection) -> None:
+    """Figures, what needs attention with the way to its fix, charts with a name, and hostile words as words. A fact
+    is confirmed in place, taken back, and the page follows what others write."""
+    ref = await furnish(butler, clock, owner)
+    page = await visit("/")
+    await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("1 in use")
+    assert await kinds(page) == ["dead_letters", "proposals", *["job"] * len(jobs(butler)), "fading", "warning"]
+    fading = page.locator("[data-kind=fading]")
+    await expect(fading.locator("a").first).to_have_text("Anna · door code: " + HOSTILE.replace("\u202e", "⟨U+202E⟩"))
+    assert await fading.locator("a").first.get_attribute("href") == f"/memory/fact/{ref}"
+    await expect(page.locator("[data-kind=warning] a").first).to_have_text("Do not: Send it at night")
+    for name in ("What was stored", "Facts in use by how certain"):
+        await expect(page.locator(f'[role=img][aria-label^="{name}"] canvas')).to_be_visible()
+    assert await page.evaluate("window.hacked") is None
+    await expect(page.locator(".mb-story-compact")).to_contain_text("Marked harmful by main: “woke them”")
+
+    await fading.get_by_role("button", name="Confirm").click()
+    await expect(page.locator(".q-notification").last).to_contain_text(f"Confirmed: fact:{ref}")
+    await expect(fading).to_have_count(0)
+    await page.locator(".q-notification").get_by_role("button", name="Undo").click()
+    await expect(fading).to_have_count(1)
+
+    await remember.fact(butler, NewFact(subject="Ben", predicate="tea", content="green"))
+    await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("2 in use")
+    await expect(page.locator(".mb-story-compact")).to_contain_text("Ben · tea: green")
+
+
+def jobs(butler: Butler) -> list[str]:
+    return list(butler.settings.upkeep.cadences())
+
+
+async def test_whoever_has_nothing_is_told_how_to_begin(visit: Visit, butler: Butler) -> None:
+    """The commands that store, connect and fill a demo; with the first memory the page becomes what it is for."""
+    page = await visit("/")
+    for words in ("memory-butler remember fact", "claude mcp add", "memory-butler demo --keep"):
+        await expect(page.locator(".mb-empty")).to_contain_text(words)
+    await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="green"))
+    await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("1 in use")
+    await expect(page.locator(".mb-calm")).to_be_visible()
+
+
+async def test_a_reader_sees_and_is_offered_nothing_to_change(
+    log_in: LogIn, service: Service, clock: MovingClock, owner: Connection, tenant: str
+) -> None:
+    """What only an administrator can put right is not named, and what fades has no button."""
+    theirs = replace(service.butler, clock=clock)
+    await furnish(theirs, clock, owner)
+    clock.now = datetime.now(UTC)
+    await remember.fact(theirs, NewFact(subject="Ben", predicate="tea", content="green"))
+    page = await log_in("reader")
+    await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("2 in use")
+    assert set(await kinds(page)) <= {"fading", "warning"}
+    assert await page.get_by_role("button", name="Confirm").count() == 0
+
+
+# --- what is shown, without a browser ---------------------------------------------------------------
+
+
+async def test_figures_lead_to_their_lists(butler: Butler) -> None:
+    """Each state of facts and each maturity of rules is a way to the list that is narrowed down to it."""
+    await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="green"))
+    await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="black"))
+    await remember.rule(butler, NewRule(content="Offer tea"))
+    await remember.episode(butler, NewEpisode(content="tea was served", butler="main"))
+    found = await report.report(butler)
+    cards = {card["name"]: card for card in glance.figures(found)}
+    parts = {name: [(p["count"], p["label"], p["href"]) for p in card["parts"]] for name, card in cards.items()}
+    assert parts == {
+        "facts": [(1, "superseded", "/facts?validity=superseded")],
+        "rules": [(1, "candidate", "/rules?maturity=candidate")],
+        "episodes": [(1, "waiting", "")],
+    }
+    assert {name: card["count"] for name, card in cards.items()} == {"facts": 1, "rules": 1, "episodes": 1}
+    assert glance.backlog(found) == ("1", "The oldest has waited less than an hour.")
+    assert not glance.is_empty(found)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "words"),
+    [
+        ((0, 0, None), ("0", "Nothing waits: all episodes have been looked at.")),
+        ((3, 0, 1.2), ("3", "The oldest has waited 1 hour.")),
+        ((3, 1, 30), ("3", "The oldest has waited 30 hours. 1 of them comes first, because others refer to them.")),
+        (
+            (2000, 2, 100),
+            ("2,000", "The oldest has waited 4 days. 2 of them come first, because others refer to them."),
+        ),
+    ],
+)
+def test_the_backlog_in_words(waiting: tuple[int, int, float | None], words: tuple[str, str]) -> None:
+    """How many wait, how long, and whether some come first."""
+    pending, first, age = waiting
+    found = {"pending_episodes": pending, "first_in_line": first, "oldest_age_hours": age}
+    assert glance.backlog({"backlog": found}) == words
+
+
+def test_rules_that_nobody_judged_have_no_effectiveness() -> None:
+    """No figure rather than nought; with marks, the mean and both shares."""
+    marks = {"rules_applied": 0, "helpful_marks": 0, "harmful_marks": 0, "mean_effectiveness": None}
+    assert glance.effectiveness({"rule_effectiveness": marks})[0].startswith("No rule has been judged yet")
+    marks = {"rules_applied": 1, "helpful_marks": 3, "harmful_marks": 1, "mean_effectiveness": 0.4286}
+    said, bars = glance.effectiveness({"rule_effectiveness": marks})
+    assert said == "43% effective on average, over 1 judged rule."
+    assert [bar["share"] for bar in bars] == [0.75, 0.25]
+
+
+async def test_growth_stands_up_and_decay_hangs_down(butler: Butler, clock: MovingClock) -> None:
+    """Stored counts are positive, superseded ones negative; the line is what was in use. Empty days before the first
+    are left out, but for a few weeks."""
+    await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="green"))
+    clock.move(days=1)
+    await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="black"))
+    drawn = glance.growth_chart(await days.growth(butler))
+    series = {one["name"]: one["data"] for one in drawn["series"]}
+    assert {name: data[-2:] for name, data in series.items()} == {
+        "Stored": [1, 1],
+        "Superseded": [0, -1],
+        "In use": [1, 1],
+    }
+    assert {len(data) for data in series.values()} == {glance.FEWEST_DAYS}
+    start = clock().date()
+    old = Growth(days=tuple(Day(day=start + timedelta(days=n), happened={}, in_use={"fact": 1}) for n in range(90)))
+    assert len(glance.growth_chart(old)["series"][0]["data"]) == 90
+
+
+async def test_each_step_of_confidence_has_its_bar(butler: Butler, clock: MovingClock) -> None:
+    """Ten bars, also where there is nothing, and the fading ones in another colour."""
+    await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="green", permanence="ephemeral"))
+    clock.move(days=18)
+    drawn = glance.confidence_chart(await report.report(butler))
+    bars = drawn["series"][0]["data"]
+    assert [bar["value"] for bar in bars] == [0, 1] + [0] * 8
+    assert len({bar["itemStyle"]["color"] for bar in bars[:2]}) == 1 and bars[1] != bars[2]
+    assert bars[1]["itemStyle"] != bars[2]["itemStyle"]
+
+
+async def test_of_many_fading_facts_the_rest_is_a_list(butler: Butler, clock: MovingClock, tenant: str) -> None:
+    """What does not fit leads to the facts that matter, the least certain first; without the right, no button."""
+    for number in range(attention.SHOWN + 2):
+        new = NewFact(subject=f"s{number}", predicate="p", content="x" * 400, importance=8, permanence="volatile")
+        await remember.fact(butler, new)
+    clock.move(days=50)
+    reader = Caller(Principal(tenant, "main", Role.READER))
+    items = glance.attention_list(await attention.attention(butler, reader), may_confirm=False)
+    assert len(items) == attention.SHOWN + 1 and {item["action"] for item in items} == {""}
+    assert items[-1]["title"] == "2 more important facts about to fade"
+    assert items[-1]["href"] == "/facts?importance_min=7&sort=confidence&order=asc"
+    assert all(len(item["title"]) <= glance.SHOWN_CHARACTERS + 1 for item in items)
+
+
+def test_tones_are_known_to_the_look() -> None:
+    """Every tone that an entry can have has a colour."""
+    import importlib.resources
+
+    look = (importlib.resources.files("memory_butler.adapters.dashboard") / "look.css").read_text()
+    assert all(f".mb-tone-{tone} " in look or f".mb-tone-{tone}," in look for tone in set(telling._TONES.values()))

@@ -1,0 +1,251 @@
+"""What a login is worth to an open page, to others, and in other tenants."""
+
+import logging
+import re
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import psycopg
+import pytest
+from playwright.async_api import Page, expect
+from tests.adapters.dashboard.conftest import LogIn
+from tests.service import Service, on_loopback, with_service
+
+from memory_butler.adapters.dashboard import acting
+from memory_butler.adapters.dashboard.desk import Desk
+from memory_butler.adapters.dashboard.front import build_dashboard
+from memory_butler.adapters.dashboard.login import COOKIE
+from memory_butler.adapters.dashboard.pages import system
+from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor, by_itself
+from memory_butler.adapters.opening import LateButler
+from memory_butler.butler import Butler
+from memory_butler.models import Caller, MemoryType, NewFact, NewRule, Principal, Role
+from memory_butler.models.listings import Listing
+from memory_butler.operations import browse, look, remember, report, sessions, tokens
+
+Connection = psycopg.Connection[Any]
+
+
+@pytest.fixture
+async def service(butler: Butler, pages_stay_loaded: None) -> AsyncIterator[Service]:
+    """A service that looks at every login anew."""
+    ours = with_service(butler, token_cache_seconds=0)
+    async with on_loopback(LateButler.already_open(ours), build=build_dashboard) as door:
+        yield Service(door.url, ours)
+
+
+async def key_of(page: Page) -> str:
+    """The key of the login in a browser."""
+    (key,) = [cookie["value"] for cookie in await page.context.cookies() if cookie["name"] == COOKIE]
+    return key
+
+
+async def log_in_again(page: Page, token: str) -> None:
+    await expect(page.locator("[role=alert]")).to_have_text("Your login has ended. Log in again.")
+    await page.fill("#token", token)
+    await page.click("button[type=submit]")
+    await page.wait_for_selector("h1.mb-title")
+
+
+async def test_a_click_after_the_login_leads_to_it_and_back(
+    log_in: LogIn, service: Service, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the login was ended in another window, and if its token was revoked."""
+    monkeypatch.setattr(system, "REFRESH_SECONDS", 600)
+    token = await service.token(tenant, "admin", label="Robin")
+    page = await log_in("admin", "/system?tokens=", token=token)
+    other = await page.context.new_page()
+    await other.goto(service.url + "/system")
+    await other.click("text=Log out")
+    await other.wait_for_url(re.compile("/login$"))
+    await page.get_by_role("button", name="Check again").click()
+    await log_in_again(page, token)
+    assert page.url.endswith("/system?tokens=")
+    who = await tokens.recognise(service.butler, token)
+    assert who.token_id
+    await tokens.revoke(service.butler, tenant, who.token_id, service.butler.local_operator())
+    await page.get_by_role("button", name="Check again").click()
+    await expect(page.locator("[role=alert]")).to_have_text("Your login has ended. Log in again.")
+
+
+async def test_news_after_the_login_are_not_shown(log_in: LogIn, service: Service, tenant: str) -> None:
+    """The next push leads to the login instead, with nothing of what was written meanwhile; and back from there."""
+    ours, token = service.butler, await service.token(tenant, "admin", label="Robin")
+    await remember.fact(ours, NewFact(subject="Anna", predicate="color", content="green as grass"))
+    page = await log_in("admin", "/facts", token=token)
+    await expect(page.locator("text=green as grass")).to_be_visible()
+    shown: list[str] = []
+    page.on("websocket", lambda line: line.on("framereceived", lambda frame: shown.append(str(frame))))
+    await sessions.end(ours, await key_of(page))
+    await remember.fact(ours, NewFact(subject="Anna", predicate="tea", content="a secret about tea"))
+    await page.wait_for_url(re.compile("/login"))
+    assert not any("secret" in frame for frame in shown)
+    await log_in_again(page, token)
+    await expect(page.locator("text=a secret about tea")).to_be_visible()
+
+
+async def test_a_page_that_looks_by_itself_ends_with_its_login(
+    log_in: LogIn, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a click and without news."""
+    monkeypatch.setattr(system, "REFRESH_SECONDS", 0.3)
+    page = await log_in("admin", "/system")
+    await sessions.end(service.butler, await key_of(page))
+    await page.wait_for_url(re.compile("/login"))
+
+
+async def test_the_line_of_a_page_is_for_whoever_opened_it(log_in: LogIn, service: Service) -> None:
+    """Another login's cookie with my page's id is refused, as is none at all; my own is let in."""
+    mine, other = await log_in("admin"), await log_in("admin")
+    async with mine.expect_event("websocket") as opened:
+        await mine.reload()
+    named = parse_qs(urlsplit((await opened.value).url).query)["client_id"][0]
+    line = f"{service.url}/_nicegui_ws/socket.io/?EIO=4&transport=polling&client_id={named}"
+    async with httpx.AsyncClient() as web:
+        for page, status in ((mine, 200), (other, 403)):
+            reply = await web.get(line, headers={"cookie": f"{COOKIE}={await key_of(page)}"})
+            assert reply.status_code == status
+        assert (await web.get(line)).status_code == 403
+
+
+async def test_an_operator_goes_to_another_tenant_and_home(
+    log_in: LogIn, service: Service, tenant: str, owner: Connection
+) -> None:
+    """They see where they are, it is on record there, and home is one click away."""
+    other = f"t{uuid.uuid4().hex[:16]}"
+    await service.token(other, "admin")
+    page = await log_in("operator", "/system")
+    await page.fill("#tenant", other)
+    await page.click(".mb-tenant >> text=Go")
+    await expect(page.locator(".mb-visiting")).to_have_text(f"You are visiting {other}. It is on record.")
+    await expect(page.locator(".mb-who .mb-muted")).to_have_text(f"operator of {other}")
+    seen = owner.execute(
+        "SELECT DISTINCT actor, payload->>'home', payload->>'operation' FROM memory.memory_events"
+        " WHERE tenant_id = %s AND event_type = 'operator.visited'",
+        (other,),
+    ).fetchall()
+    assert {(row[0], row[1]) for row in seen} == {("operator Robin", tenant)}
+    assert {"dashboard", "jobs", "machinery", "tokens"} <= {row[2] for row in seen}
+    await page.click(f"text=Back to {tenant}")
+    await expect(page.locator(".mb-visiting")).to_have_count(0)
+    await expect(page.locator(".mb-who .mb-muted")).to_have_text(f"operator of {tenant}")
+
+
+NOWHERE = {
+    "a tenant that is not there": ("operator", "nowhere", 404, "There is no tenant &#x27;nowhere&#x27;."),
+    "no name at all": ("operator", "<b>x</b>", 404, "There is no tenant &#x27;&lt;b&gt;x&lt;/b&gt;&#x27;."),
+    "an administrator": ("admin", "other", 403, "Only an operator may work in another tenant."),
+    "a reader": ("reader", "other", 403, "Only an operator may work in another tenant."),
+}
+
+
+@pytest.mark.parametrize("case", NOWHERE.values(), ids=NOWHERE)
+async def test_who_gets_nowhere_is_told_why(service: Service, tenant: str, case: tuple[str, str, int, str]) -> None:
+    """In words, as text, with the way back; and they stay where they are."""
+    role, wanted, status, words = case
+    async with httpx.AsyncClient(base_url=service.url) as web:
+        await web.post("/login", data={"token": await service.token(tenant, role)})
+        reply = await web.post("/login/tenant", data={"tenant": wanted, "next": "/system"})
+        assert (reply.status_code, words in reply.text) == (status, True)
+        assert 'href="/system"' in reply.text and "set-cookie" not in reply.headers
+        assert (await web.get("/system")).text.count(f"{role} of {tenant}") == 1
+
+
+async def test_a_tenant_that_an_earlier_login_chose_is_not_the_next_ones(service: Service, tenant: str) -> None:
+    """A cookie that names a tenant is worth nothing to whoever is no operator."""
+    async with httpx.AsyncClient(base_url=service.url, cookies={"memory_butler_tenant": "other"}) as web:
+        await web.post("/login", data={"token": await service.token(tenant, "admin")})
+        web.cookies.set("memory_butler_tenant", "other")
+        assert f"admin of {tenant}" in (await web.get("/system")).text
+
+
+@pytest.fixture
+def desk(service: Service) -> Desk:
+    return Desk(LateButler.already_open(service.butler))
+
+
+async def visitor_of(desk: Desk, service: Service, tenant: str, role: str) -> Visitor:
+    """Somebody who logged in with a token of a role."""
+    key = await desk.enter(await service.token(tenant, role, label=f"{role} Robin"))
+    login = await desk.login_of(key)
+    assert login
+    return Visitor(desk, sessions.principal_of(login), key)
+
+
+async def test_every_change_names_the_person(desk: Desk, service: Service, tenant: str) -> None:
+    """Whoever logged in is the actor of what they did and of taking it back, not the butler and not the browser."""
+    fact = await remember.fact(service.butler, NewFact(subject="Anna", predicate="color", content="green"))
+    robin = await visitor_of(desk, service, tenant, "admin")
+    done = await acting.act(robin, "correct", "fact", fact.ref, acting.Given("blue", "she said so"))
+    assert done.undo_id
+    await acting.take_back(robin, done.undo_id)
+    found = await look.look(service.butler, "fact", fact.ref, bump=False)
+    made, *changes = [event.actor for event in found.events]
+    assert made == "main" and changes and set(changes) == {"admin Robin"}
+
+
+async def test_what_a_role_may_not_do_is_neither_offered_nor_done(desk: Desk, service: Service, tenant: str) -> None:
+    """Readers are offered nothing to change, and a click that was made up gets nowhere."""
+    fact = await remember.fact(service.butler, NewFact(subject="Anna", predicate="color", content="green"))
+    rule = await remember.rule(service.butler, NewRule(content="Knock first."))
+    shown = [(await look.look(service.butler, one.type, one.ref, bump=False)).memory for one in (fact, rule)]
+    reader, admin = [await visitor_of(desk, service, tenant, role) for role in ("reader", "admin")]
+    assert [acting.offered(reader, memory) for memory in shown] == [[], []]
+    assert all(acting.offered(admin, memory) for memory in shown)
+    with pytest.raises(Exception, match="may not use memory_forget"):
+        await acting.act(reader, "forget", "fact", fact.ref)
+
+
+async def test_an_agent_sees_its_own_scope(desk: Desk, service: Service, tenant: str) -> None:
+    """What another butler keeps for itself is not there."""
+    for scope in ("global", "chef", "health"):
+        by = Caller(Principal(tenant, scope if scope != "global" else "chef", Role.AGENT))
+        await remember.fact(
+            service.butler, NewFact(subject="Anna", predicate=f"of {scope}", content=scope, scope=scope), by
+        )
+    agent, facts = await visitor_of(desk, service, tenant, "agent"), Listing(type=MemoryType.FACT)
+    found = await agent.ask("list_memories", lambda visit: browse.memories(visit.butler, facts, visit.caller))
+    assert {one.memory.content for one in found.items} == {"global", "chef"}
+
+
+async def test_what_a_page_asks_by_itself_is_no_visit(
+    desk: Desk, service: Service, tenant: str, owner: Connection
+) -> None:
+    """A look is on record; that the page is drawn again for news is none, or it would be news for ever."""
+    other = f"t{uuid.uuid4().hex[:16]}"
+    await service.token(other, "admin")
+    operator = await visitor_of(desk, service, tenant, "operator")
+    visiting = replace(operator, principal=replace(operator.principal, tenant=other, home=tenant))
+
+    async def ask() -> int:
+        await visiting.ask("memory_stats", lambda visit: report.report(visit.butler, caller=visit.caller))
+        row = owner.execute("SELECT count(*) FROM memory.memory_events WHERE tenant_id = %s", (other,)).fetchone()
+        return int(row[0])  # type: ignore[index]
+
+    before = await ask()
+    assert await ask() == before + 1
+    with by_itself():
+        assert await ask() == before + 1
+        await sessions.end(service.butler, visiting.key or "")
+        with pytest.raises(LoginOver):
+            await ask()
+
+
+async def test_neither_key_nor_token_is_in_the_log(
+    service: Service, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever is logged, also of libraries and in detail."""
+    token = await service.token(tenant, "admin")
+    with caplog.at_level(logging.DEBUG):
+        async with httpx.AsyncClient(base_url=service.url) as web:
+            await web.post("/login", data={"token": token})
+            key = web.cookies[COOKIE]
+            assert (await web.get("/system")).status_code == 200
+            await web.post("/logout")
+    # Except for the client of this test.
+    ours = "\n".join(f"{one.getMessage()} {vars(one)}" for one in caplog.records if not one.name.startswith("http"))
+    assert "POST /login" in ours and key not in ours and token not in ours

@@ -1,0 +1,207 @@
+"""The page of the machinery: what it says, to whom, and tokens end to end."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+from tests.adapters.dashboard.conftest import LogIn, Visit
+from tests.conftest import MovingClock
+from tests.service import Service
+
+from memory_butler.adapters.dashboard import standing
+from memory_butler.adapters.dashboard.pages import system
+from memory_butler.adapters.doctor import Finding
+from memory_butler.butler import Butler
+from memory_butler.models import NewFact
+from memory_butler.operations import remember, tokens, upkeep
+from memory_butler.operations.machinery import Coverage, Indexed, Sizes, TableSize
+from memory_butler.policy.schedule import Standing
+from memory_butler.store.migrate import HEAD
+
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+async def test_the_page_says_how_everything_stands(
+    visit: Visit, butler: Butler, clock: MovingClock, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs, checks, versions, index and database are there; what a worker did meanwhile is shown by itself."""
+    await remember.fact(butler, NewFact(subject="Anna", predicate="color", content="green"))
+    clock.move(minutes=5)
+    monkeypatch.setattr(system, "REFRESH_SECONDS", 0.5)
+    page = await visit("/system")
+    jobs = page.get_by_role("table", name="Jobs")
+    await expect(jobs.locator("tbody tr")).to_have_count(3)
+    await expect(jobs.locator("tr", has_text="sweep").locator(".mb-chip")).to_have_text("never ran")
+    checks = page.get_by_role("table", name="Checks")
+    await expect(checks.locator("tr", has_text="embedding")).to_contain_text("vectors of 384 numbers")
+    await expect(checks.locator("tr", has_text="pgvector").locator(".mb-chip")).to_have_text("ok")
+    await expect(page.locator("dl")).to_contain_text(f"revision {HEAD}")
+    await expect(page.locator("text=100 % of 1 memories are indexed with it.")).to_be_visible()
+    await expect(page.get_by_role("table", name="Tables")).to_contain_text("memory events")
+    await expect(page.locator(".mb-sys-verdict")).to_have_text("3 jobs need a look.")
+    shard = upkeep.shard_of(tenant, "main")
+    for job in ("sweep", "consolidation", "cleanup"):
+        await upkeep.put_on_record(butler, shard, job, clock.now, {"note": "<b>nothing</b> was due"})
+    await expect(page.locator(".mb-sys-verdict")).to_have_text("All is well.")
+    await expect(jobs.locator("tr", has_text="sweep")).to_contain_text("<b>nothing</b> was due")
+    await page.get_by_role("button", name="Check again").click()
+    await expect(page.locator("text=Checked")).to_be_visible()
+
+
+async def test_a_token_is_made_shown_once_and_revoked(log_in: LogIn, service: Service, tenant: str) -> None:
+    """Its secret works, is nowhere on the page afterwards, and is worth nothing after it was revoked by its maker."""
+    page = await log_in("admin", "/system")
+    await page.get_by_label("Label").fill("<b>Night</b> shift")
+    await page.get_by_role("button", name="Create").click()
+    secret = await page.locator(".mb-secret code").inner_text()
+    assert (await tokens.recognise(service.butler, secret)).name == "<b>Night</b> shift"
+    await page.get_by_role("button", name="I have it").click()
+    await expect(page.locator(".mb-secret")).to_have_count(0)
+    assert secret not in await page.content()
+    row = page.get_by_role("table", name="Tokens").locator("tr", has_text="<b>Night</b> shift")
+    await expect(row).to_contain_text("by admin Robin")
+    await page.get_by_role("button", name="Revoke <b>Night</b> shift").click()
+    await page.get_by_role("button", name="Keep it").click()
+    await expect(row.locator(".mb-chip")).to_have_text("good")
+    await page.get_by_role("button", name="Revoke <b>Night</b> shift").click()
+    await page.get_by_role("button", name="Revoke it").click()
+    await expect(row.locator(".mb-chip")).to_have_text("revoked")
+    found = await tokens.listed(service.butler, tenant, service.butler.local_operator())
+    newest = found.items[0]
+    assert (newest.label, newest.created_by) == ("<b>Night</b> shift", "admin Robin") and newest.revoked_at
+
+
+async def test_tokens_come_in_pages_with_an_address(log_in: LogIn, service: Service, tenant: str) -> None:
+    """Older ones have an address of their own; the way back leads to the newest."""
+    for number in range(13):
+        await service.token(tenant, label=f"number {number}")
+    page = await log_in("admin", "/system")
+    rows = page.get_by_role("table", name="Tokens").locator("tbody tr")
+    await expect(rows).to_have_count(10)
+    await page.get_by_role("button", name="Older").click()
+    await expect(rows).to_have_count(4)
+    await page.wait_for_url(re.compile(r"tokens="))
+    await page.reload()
+    await expect(rows).to_have_count(4)
+    await page.go_back()
+    await expect(rows).to_have_count(10)
+
+
+async def test_everybody_sees_what_they_may(log_in: LogIn, service: Service, butler: Butler, tenant: str) -> None:
+    """Readers see whether upkeep keeps up and nothing to change; administrators not what is about all tenants."""
+    await remember.fact(butler, NewFact(subject="Anna", predicate="color", content="green"))
+    reader = await log_in("reader", "/system")
+    await expect(reader.locator("text=There is more for administrators")).to_be_visible()
+    assert await reader.locator(".mb-main button").count() == 0
+    assert await reader.locator(".mb-sys-line").count() == 3
+    admin = await log_in("admin", "/system")
+    await expect(admin.locator("text=Only an operator may see this")).to_have_count(2)
+    await expect(admin.get_by_role("table", name="Checks")).to_have_count(0)
+    await admin.get_by_label("Role").click()
+    await expect(admin.get_by_role("option", name="reader: looks")).to_be_visible()
+    await expect(admin.get_by_role("option", name="operator")).to_have_count(0)
+
+
+def job(status: Standing = Standing.OK, **more: Any) -> upkeep.JobStanding:
+    usual: dict[str, Any] = {
+        "job": "sweep", "butler": "main", "last_run": NOW, "outcome": "succeeded", "seconds": 1.5,
+        "next_run": NOW + timedelta(hours=1), "overdue_seconds": None, "failures": 0,
+    }  # fmt: skip
+    return upkeep.JobStanding(status=status, **{**usual, **more})
+
+
+STANDS = [
+    (job(), ("ok", "good")),
+    (job(Standing.NEVER, last_run=None), ("never ran", "warn")),
+    (job(Standing.NEVER, overdue_seconds=7200.0), ("never ran, overdue by 2 hours", "bad")),
+    (job(Standing.OVERDUE, overdue_seconds=200_000.0), ("overdue by 2 days", "bad")),
+    (job(Standing.FAILING, failures=3), ("failed 3×", "bad")),
+]
+
+
+@pytest.mark.parametrize(("one", "said"), STANDS)
+def test_how_a_job_stands_in_words(one: upkeep.JobStanding, said: tuple[str, str]) -> None:
+    """Late, failing and never run are loud."""
+    (line,) = standing.job_lines([one], NOW)
+    assert (line.cells[2]["text"], line.cells[2]["tone"]) == said
+
+
+def test_what_needs_a_look_comes_first() -> None:
+    """However many butlers there are: failing, overdue, never run, then the rest; and no more than fit."""
+    many = [job(butler=f"b{number}") for number in range(100)]
+    lines = standing.job_lines([*many, job(Standing.FAILING, failures=1, butler="z")], NOW)
+    assert len(lines) == standing.MOST_JOBS and lines[0].key == "z sweep"
+
+
+OK, ODD, WRONG = Finding("disk", "ok", "x"), Finding("role", "warning", "x"), Finding("clock", "problem", "x")
+
+
+@pytest.mark.parametrize(
+    ("jobs", "findings", "said"),
+    [
+        ([job()], [OK], ("good", "All is well.")),
+        ([job()], None, ("good", "All is well.")),
+        ([job()], [OK, ODD], ("warn", "1 warning.")),
+        ([job(Standing.OVERDUE), job(Standing.NEVER)], [OK], ("warn", "2 jobs need a look.")),
+        ([job(Standing.OVERDUE)], [WRONG, ODD], ("bad", "1 check has failed, 1 job needs a look, 1 warning.")),
+    ],
+)
+def test_the_verdict_counts_what_is_wrong(
+    jobs: list[upkeep.JobStanding], findings: list[Finding] | None, said: tuple[str, str]
+) -> None:
+    """In one line, the worst first."""
+    found = standing.verdict(jobs, findings)
+    assert (found.tone, found.words) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123_456, "123 kB"), (5_400_000_000, "5.4 GB"),
+     (7e15, "7000.0 TB")],
+)  # fmt: skip
+def test_sizes_in_words(count: float, said: str) -> None:
+    """As people say them."""
+    assert standing.size(count) == said
+
+
+def coverage(current: int, old: int = 0, bare: int = 0) -> Coverage:
+    parts = (("new", current, True), ("old", old, False), (None, bare, False))
+    return Coverage(
+        model="new",
+        dimensions=384,
+        memories=current + old + bare,
+        current=current,
+        parts=tuple(
+            Indexed(model=model, passage_policy=1, memories=count, is_current=now)
+            for model, count, now in parts
+            if count
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "said", "advice"),
+    [
+        (coverage(0), "Nothing is stored yet", None),
+        (coverage(7), "100 % of 7", None),
+        (coverage(1, old=1), "50 % of 2", "1 with another model or cutting:"),
+        (coverage(9_999_999, bare=1), "99.9 % of", "1 not at all yet:"),
+        (coverage(2, old=1, bare=1), "50 % of 4", "1 with another model or cutting and 1 not at all yet:"),
+    ],
+)
+def test_how_much_is_indexed_in_words(found: Coverage, said: str, advice: str | None) -> None:
+    """Rounding hides nobody, and what is behind comes with what to do."""
+    assert standing.coverage_words(found).startswith(said)
+    told = standing.coverage_advice(found)
+    assert told is None if advice is None else told and told.startswith(advice)
+
+
+def test_small_tables_are_counted_together() -> None:
+    """The largest by name, the others in one line, and bars against the largest."""
+    tables = tuple(TableSize(name=f"t_{n}", rows=n or None, bytes=1000 * (10 - n), index_bytes=0) for n in range(10))
+    lines = standing.size_lines(Sizes(whole_bytes=1, tables=tables))
+    assert [line.key for line in lines] == [*(f"t_{n}" for n in range(8)), "rest"]
+    assert (lines[0].cells[0]["share"], lines[5].cells[0]["share"]) == (100.0, 50.0)
+    assert [cell["text"] for cell in lines[-1].cells] == ["2 smaller ones", "17", "3.0 kB", "0 bytes"]
