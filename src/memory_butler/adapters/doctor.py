@@ -13,14 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from memory_butler.adapters.doctor_distiller import distiller
 from memory_butler.errors import MemoryButlerError
 from memory_butler.settings import Settings, load_settings
-
-if TYPE_CHECKING:
-    from memory_butler.ai.embedding import Embedder
 
 OLDEST_PYTHON = (3, 11)
 Status = Literal["ok", "warning", "problem"]
@@ -73,31 +70,12 @@ def examine(home: Path | None, show: Callable[[Finding], None]) -> list[Finding]
         return findings
     add(Finding("settings", "ok", "valid"))
     for name, check in CHECKS.items():
-        for finding in _isolated(name, check, patient):
+        for finding in isolated(name, check, patient):
             add(finding)
     return findings
 
 
-async def examine_server(settings: Settings, embedder: "Embedder") -> list[Finding]:
-    """What of it makes sense inside a server that runs: nothing is started anew, and nobody has to wait."""
-
-    def examined() -> list[Finding]:
-        patient = Patient(settings)
-        return [finding for name in IN_A_SERVER for finding in _isolated(name, CHECKS[name], patient)]
-
-    findings = [_python(), *await asyncio.to_thread(examined)]
-    try:
-        began = time.perf_counter()
-        (vector,) = await embedder.embed(["Is the model there?"])
-    except MemoryButlerError as problem:
-        said = Finding("embedding", "problem", problem.message, _advice(problem, settings.home))
-    else:
-        took = f"{(time.perf_counter() - began) * 1000:.0f} ms a text"
-        said = Finding("embedding", "ok", f"the model makes vectors of {len(vector)} numbers, {took}")
-    return [*findings, said]
-
-
-def _isolated(name: str, check: Check, patient: Patient) -> Iterator[Finding]:
+def isolated(name: str, check: Check, patient: Patient) -> Iterator[Finding]:
     """A check that fails in a way of its own is a finding too, and the others still run."""
     try:
         yield from check(patient)
@@ -409,5 +387,3 @@ CHECKS: dict[str, Check] = {
     "clock": _clock,
     "port": _port,
 }
-# Not those that load a model or try a port: the server has both.
-IN_A_SERVER = ("home", "disk", "database", "pgvector", "schema", "role", "model weights", "distiller", "clock")

@@ -113,7 +113,7 @@ class Settings(BaseSettings):
     def _know_the_provider(self) -> Self:
         if self.dashboard.login.authorize_url and not self.service.jwt.issuer:
             raise ValueError(
-                "dashboard.login needs service.jwt (issuer, audience, key_set), by which the provider's tokens are checked"
+                "dashboard.login needs service.jwt (issuer, audience, key_set): the provider's tokens are checked by it"
             )
         return self
 

@@ -46,7 +46,7 @@ async def test_the_page_counts_them_and_hears_of_another_one(visit: Visit, butle
     await some_memories(butler)
     chef = page.locator(".mb-butler", has_text="chef")
     await expect(chef.locator("dd").first).to_have_text("2")
-    assert await chef.get_by_role("link", name="Facts").get_attribute("href") == "/facts?scope=chef"
+    assert await chef.get_by_role("link", name="Facts").get_attribute("href") == "/facts?butler=chef"
     await expect(page.locator("h2", has_text="2 butlers")).to_be_visible()
 
 

@@ -77,6 +77,12 @@ async def test_asking_shows_what_an_agent_gets_and_why(
 
     whole = await brief.brief(butler, BriefRequest(trigger_prompt="green tea", butler="main"))
     assert await page.locator(".mb-context").evaluate("one => one.textContent") == whole.text
+    await page.get_by_role("button", name="Copy").click()
+    await expect(page.locator(".mb-block-head button")).to_have_text("Copied")
+    await page.fill("textarea", "")
+    await page.press("textarea", "Control+v")
+    assert await page.input_value("textarea") == whole.text
+    await page.fill("textarea", "green tea")
     assert "⟨U+202E⟩" in await rows.filter(has_text="7 * 7").inner_text()
     assert await page.evaluate("window.hacked") is None
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -20,6 +20,7 @@ from memory_butler.store.consolidation import Run
 
 Row = dict[str, Any]
 PATH = "/consolidation"
+GIVEN_UP = "given-up"
 STATES = {
     "waiting": ("awaits a decision", "warn"),
     "applied": ("stored", "good"),
@@ -93,6 +94,20 @@ def distiller_words(ledger: Ledger) -> str:
     if ledger.works_by_itself and ledger.distiller not in _DISTILLERS:
         return f"{ledger.distiller} works by itself; what it costs is below."
     return _DISTILLERS.get(ledger.distiller, f"{ledger.distiller} distils.")
+
+
+def open_ends(ledger: Ledger) -> list[tuple[int, str, str]]:
+    """What wants a look: how many, what, and where it is found."""
+    one = ledger.proposals == 1
+    return [
+        (ledger.proposals, "proposal awaits a decision" if one else "proposals await a decision", _runs_in("waiting")),
+        (ledger.claimed, "run under way" if ledger.claimed == 1 else "runs under way", _runs_in("claimed")),
+        (ledger.dead_letters, "episode given up" if ledger.dead_letters == 1 else "episodes given up", f"#{GIVEN_UP}"),
+    ]
+
+
+def _runs_in(state: str) -> str:
+    return address(PATH, {"state": state})
 
 
 def backlog_rows(ledger: Ledger) -> list[Row]:
@@ -303,13 +318,14 @@ def cost_options(ledger: Ledger) -> charts.Options:
     if limit:
         series["markLine"] = {
             "symbol": "none",
-            "label": {"formatter": "budget", "color": charts.QUIET},
+            "label": {"formatter": "budget", "color": charts.QUIET, "position": "insideEndTop"},
             "lineStyle": {"color": charts.RED, "type": "dashed"},
             "data": [{"yAxis": limit}],
         }
     return {
         "xAxis": charts.axis("category", data=[f"{day.day:%d %b}" for day in ledger.days]),
-        "yAxis": charts.axis("value"),
+        # So that the budget is in sight, however little was spent.
+        "yAxis": charts.axis("value", **({"max": max(limit, *values)} if limit else {})),
         "tooltip": charts.tooltip(trigger="axis"),
         "series": [series],
     }

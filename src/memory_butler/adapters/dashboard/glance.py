@@ -240,7 +240,7 @@ def _stuck(found: Attention) -> Iterable[Drawn]:
     letters, proposals = found.given_up, found.proposals
     if letters.count:
         title = f"{letters.count:,} episode{'s' * (letters.count > 1)} could not be distilled"
-        yield _item("dead_letters", "mark_email_unread", "bad", title, "/consolidation#dead-letters") | {
+        yield _item("dead_letters", "mark_email_unread", "bad", title, "/consolidation") | {
             "detail": "Given up; the oldest is of",
             "at": letters.oldest.isoformat() if letters.oldest else None,
             "go": "See why",
@@ -256,8 +256,8 @@ def _stuck(found: Attention) -> Iterable[Drawn]:
 
 def _late(found: Attention) -> Iterable[Drawn]:
     by_job: dict[tuple[str, Standing], list[str]] = {}
-    for job in found.jobs:
-        by_job.setdefault((job.job, job.status), []).append(job.butler)
+    for late in found.jobs:
+        by_job.setdefault((late.job, late.status), []).append(late.butler)
     for (job, status), butlers in by_job.items():
         whose = butlers[0] if len(butlers) == 1 else f"{len(butlers)} butlers"
         title = f"The job {job.replace('_', ' ')} {_LATE[status]} for {text_of(whose)}"

@@ -102,7 +102,7 @@ def _card(one: ButlerStanding, *, with_links: bool) -> None:
         if with_links:
             with tag("div", "mb-line mb-small"):
                 for path, label in (("/facts", "Facts"), ("/rules", "Rules")):
-                    tag("a", text=label, href=address(path, {"scope": one.butler}))
+                    tag("a", text=label, href=address(path, {"butler": one.butler}))
                 tag("a", text="Episodes", href=address("/episodes", {"butler": one.butler}))
                 tag("a", text="Consolidation", href=address("/consolidation", {"butler": one.butler}))
 

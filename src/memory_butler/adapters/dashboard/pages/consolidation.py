@@ -9,7 +9,7 @@ from nicegui import events, ui
 
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import charts, distilling
-from memory_butler.adapters.dashboard.address import address, move_to, on_travel
+from memory_butler.adapters.dashboard.address import move_to, on_travel
 from memory_butler.adapters.dashboard.asking import counted
 from memory_butler.adapters.dashboard.distilling import PATH, View, view_from
 from memory_butler.adapters.dashboard.distilling_parts import Letters, Runs
@@ -67,7 +67,7 @@ class Board:
                 self._runs = Runs(
                     states=_STATES, rows=[], butlers=[], butler="", state="", next="", later=False, empty=""
                 )
-            with tag("section", "mb-card", aria_label="Given up"):
+            with tag("section", "mb-card", aria_label="Given up", id=distilling.GIVEN_UP):
                 tag("h2", text="Given up")
                 self._letters = Letters(rows=[], next="", later=False, may=self._visitor.may("requeue"), busy=False)
             self._cost = Cost()
@@ -289,17 +289,13 @@ def _open_tile(found: Ledger) -> None:
     with tag("section", "mb-card mb-distil-tile", aria_label="Open ends"):
         tag("h2", text="Open ends")
         with tag("ul", "mb-distil-list"):
-            for number, words, state in (
-                (found.proposals, "await a decision", "waiting"),
-                (found.claimed, "under way", "claimed"),
-                (found.dead_letters, "episodes given up", ""),
-            ):
+            for number, words, where in distilling.open_ends(found):
                 with tag("li"):
                     tag("b", "mb-number", text=f"{number:,}")
-                    if state and number:
-                        tag("a", text=words, href=address(PATH, {"state": state}))
+                    if number:
+                        tag("a", text=words, href=where)
                     else:
-                        tag("span", "mb-muted" if not number else "", text=words)
+                        tag("span", "mb-muted", text=words)
 
 
 class Cost:

@@ -15,7 +15,8 @@ from memory_butler.adapters.dashboard.shell import every, page
 from memory_butler.adapters.dashboard.tabular import Rows
 from memory_butler.adapters.dashboard.token_desk import TokenDesk
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
-from memory_butler.adapters.doctor import Finding, examine_server
+from memory_butler.adapters.doctor import Finding
+from memory_butler.adapters.doctor_server import examine_server
 from memory_butler.adapters.mcp import program_version
 from memory_butler.errors import MemoryButlerError, PermissionDenied
 from memory_butler.models import Role

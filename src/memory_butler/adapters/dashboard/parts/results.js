@@ -20,7 +20,7 @@ export default {
         <div class="mb-bar" role="img" :aria-label="spelled(row)">
           <span v-for="term in row.terms" :key="term.name" :class="'mb-part-' + term.name" :style="{ width: term.share + '%' }" :title="term.label + ': ' + term.sum"></span></div>
         <details class="mb-small"><summary class="mb-muted">How it got there</summary>
-          <dl class="mb-pairs">
+          <dl class="mb-result-pairs">
             <template v-for="term in row.terms" :key="term.name"><dt><i :class="'mb-part-' + term.name" aria-hidden="true"></i>{{ term.label }}</dt><dd class="mb-number">{{ term.sum }}</dd></template>
             <template v-for="pair in row.details" :key="pair[0]"><dt>{{ pair[0] }}</dt><dd class="mb-number">{{ pair[1] }}</dd></template>
             <template v-if="row.also.length"><dt>Says the same</dt><dd><a v-for="one in row.also" :key="one.ref" :href="one.href" class="mb-chip">{{ one.ref }}</a></dd></template>

@@ -6,7 +6,7 @@ export default {
   watch: { asked(value) { this.ref_ = value; } },
   template: `
   <section class="mb-card mb-why" id="why" aria-labelledby="why-title">
-    <h2 id="why-title">Why is it not here?</h2>
+    <h2 id="why-title">Why is it here, or not?</h2>
     <p v-if="note" class="mb-muted">{{ note }}</p>
     <form v-else class="mb-line" @submit.prevent="$emit('why', ref_.trim())">
       <label class="mb-grow"><span class="mb-hidden">Reference of a memory</span>
