@@ -43,7 +43,7 @@ LONG = [
     *("test_vector_index_recall", "test_benchmarks", "test_jobs", "test_cli", "test_stdio", "test_processes"),
     *("test_http", "test_demo", "test_embedded", "test_sweep_crash", "test_durability", "test_isolation", "test_wheel"),
     *("test_examples", "test_contract", "test_state_machine", "test_consolidation_faults", "test_streaming"),
-    *("test_doctor", "test_reference", "test_database"),
+    *("test_doctor", "test_reference", "test_database", "test_safety", "test_alone", "test_sessions", "test_system"),
 ]
 
 

@@ -103,12 +103,17 @@ def test_a_polite_kill_is_like_an_interruption(scratch: Path, monkeypatch: pytes
 
 def test_the_kept_store_has_something_for_every_page(new_home: Callable[[], Path]) -> None:
     """Eight weeks leave every state behind, proposals to decide on, a letter that could not be read and a wrong fact
-    with the episode it came from; a second filling is refused and changes nothing."""
+    with the episode it came from; a second filling is refused, changes nothing and lets a server run that is in use."""
     home = new_home()
     try:
         count = demo_store.filled(home, lambda done, total: None)
+        server = EmbeddedPostgres(home)
+        assert not server.is_running()
+        server.ensure_running()
+        (home / "config.toml").unlink()
         with pytest.raises(Conflict, match="already"):
             demo_store.filled(home, lambda done, total: None)
+        assert server.is_running() and not (home / "config.toml").exists()
 
         async def look_around() -> None:
             async with open_butler(demo_store.demo_settings(home), embedder=FakeEmbedder()) as butler:

@@ -75,7 +75,10 @@ async def fill(home: Path, progress: Progress = lambda done, total: None, today:
                 f"There is a store with memories in {home} already.",
                 recovery="Look into it, or remove it first with `memory-butler uninstall`; or choose another folder.",
             )
-        await _live(replace(opened, distiller=Stumbling()), clock, today, progress)
+        config = home / "config.toml"
+        if not config.exists():
+            config.write_text(CONFIG, encoding="utf-8")
+        await _live(replace(opened, settings=demo_settings(home), distiller=Stumbling()), clock, today, progress)
         return await _count(opened)
 
 
@@ -176,10 +179,11 @@ def _agent(butler: Butler, name: str) -> Caller:
 def filled(home: Path, progress: Progress) -> int:
     """The same for whoever does not run in a loop."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    config = home / "config.toml"
-    if not config.exists():
-        config.write_text(CONFIG, encoding="utf-8")
+    server = EmbeddedPostgres(home)
+    # It may be somebody's own store, even one that is in use: that is refused, and goes on.
+    was_running = server.is_running()
     try:
         return asyncio.run(fill(home, progress))
     finally:
-        EmbeddedPostgres(home).stop()
+        if not was_running:
+            server.stop()

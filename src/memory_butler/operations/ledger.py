@@ -9,7 +9,7 @@ from memory_butler.butler import Butler
 from memory_butler.models import Caller
 from memory_butler.operations.upkeep import CONSOLIDATION, stand
 from memory_butler.policy.roles import check_role
-from memory_butler.store import consolidation, job_runs, sweep
+from memory_butler.store import attention, consolidation, job_runs, sweep
 from memory_butler.store.database import Row
 
 DAYS = 30
@@ -93,16 +93,17 @@ async def ledger(butler: Butler, caller: Caller | None = None) -> Ledger:
         turns = {
             one.butler: one.next_run for one in stand(await job_runs.histories(session, [*cadences]), cadences, now)
         }
-        ends = await consolidation.open_ends(session)
+        claimed = await consolidation.under_way(session)
+        given_up, proposals = await attention.given_up(session), await attention.proposals(session)
         spent = {row["day"]: row for row in await consolidation.spent_by_day(session, first)}
     return Ledger(
         distiller=butler.distiller.name if butler.distiller else settings.distiller,
         works_by_itself=butler.distiller is not None,
         butlers=tuple(names),
         backlogs=tuple(_backlog(name, waiting.get(name), turns.get(name), now) for name in sorted({*names, *waiting})),
-        claimed=ends["claimed"],
-        proposals=ends["proposals"],
-        dead_letters=ends["dead_letters"],
+        claimed=claimed,
+        proposals=proposals.count,
+        dead_letters=given_up.count,
         days=tuple(_day(day, spent.get(day)) for day in (first + timedelta(days=number) for number in range(DAYS))),
         daily_tokens=settings.daily_tokens,
         daily_dollars=settings.daily_dollars,

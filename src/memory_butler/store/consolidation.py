@@ -254,10 +254,10 @@ async def backlog(session: Session, now: datetime) -> list[Row]:
     return await session.all("consolidation.backlog", now=now)
 
 
-async def open_ends(session: Session) -> Row:
-    row = await session.one("consolidation.open_ends")
+async def under_way(session: Session) -> int:
+    row = await session.one("consolidation.under_way")
     assert row
-    return row
+    return int(row["runs"])
 
 
 async def spent_by_day(session: Session, since: datetime) -> list[Row]:

@@ -40,6 +40,8 @@ async def count_on(session: Session) -> int:
 
 async def drop(session: Session) -> None:
     """Forget all counts, so that they are made anew."""
+    # A place that is not there yet cannot be held, and somebody may be counting for the first time.
+    await session.send("days.begin")
     await session.one("days.hold")
     await session.send("days.drop")
 

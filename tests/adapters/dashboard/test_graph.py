@@ -1,6 +1,7 @@
 """The graph: what stands around a chosen memory or subject, as a picture and in words, and walking through it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from playwright.async_api import Page, expect
@@ -154,7 +155,7 @@ async def test_walking_by_clicks_and_by_words(visit: Visit, butler: Butler) -> N
 
 
 async def test_looking_for_something_and_what_another_client_writes(visit: Visit, butler: Butler) -> None:
-    """A subject or a memory is found by words and walked to; a change to what is shown is drawn at once."""
+    """A subject or a memory, whoever's, is found by words and walked to; a change to what is shown is drawn at once."""
     known = await household(butler)
     page = await visit(f"/graph?center=rule:{known['rule'].ref}")
     panel, lists = page.locator(".mb-graph-panel"), page.locator(".mb-graph-lists")
@@ -163,6 +164,10 @@ async def test_looking_for_something_and_what_another_client_writes(visit: Visit
     await search.fill("black tea")
     found = page.locator(".mb-entries-found")
     await expect(found.get_by_role("link", name=f"fact:{known['rui'].ref}", exact=True)).to_be_visible()
+    chef = Caller(replace(butler.local_caller().principal, butler="chef"))
+    soup = await remember.fact(butler, NewFact(subject="soup", predicate="salt", content="none", scope="chef"), chef)
+    await search.fill("salt in the soup")
+    await expect(found.get_by_role("link", name=f"fact:{soup.ref}", exact=True)).to_be_visible()
     await search.fill("ru")
     await found.locator('li[data-kind="subject"] a').click()
     await expect(panel.get_by_role("heading")).to_have_text("Rui")

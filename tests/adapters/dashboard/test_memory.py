@@ -1,5 +1,6 @@
 """The page of one memory: what it says, where it came from, what becomes of it, and doing something about it."""
 
+from dataclasses import replace
 from typing import Any
 
 from playwright.async_api import expect
@@ -93,7 +94,8 @@ async def test_what_another_client_writes_is_seen(visit: Visit, butler: Butler) 
 
 
 async def test_every_score_for_a_question(visit: Visit, butler: Butler) -> None:
-    """Each part of the score with what it adds, or why it would not be found; the question is in the address."""
+    """Each part of the score with what it adds, or why it would not be found; the question is in the address. It
+    is asked as the butler whose memory it is."""
     tea = await remember.fact(butler, NewFact(subject="Ana", predicate="tea", content="green tea"))
     page = await visit(f"/memory/fact/{tea.ref}")
     scores = page.locator("#scores")
@@ -117,6 +119,10 @@ async def test_every_score_for_a_question(visit: Visit, butler: Butler) -> None:
     await expect(scores.locator(".mb-way-no").first).to_contain_text("Filter")
     await page.go_back()
     await expect(scores.get_by_label("A question")).to_have_value("green tea")
+    chef = Caller(replace(butler.local_caller().principal, butler="chef"))
+    mine = await remember.fact(butler, NewFact(subject="soup", predicate="salt", content="no salt", scope="chef"), chef)
+    await visit(f"/memory/fact/{mine.ref}?q=no+salt")
+    await expect(scores.locator(".mb-note")).to_contain_text("Returned, 1st of 1.")
 
 
 async def test_expired_evidence_and_what_is_not_there(visit: Visit, butler: Butler, clock: Any) -> None:

@@ -201,7 +201,7 @@ async def test_of_many_fading_facts_the_rest_is_a_list(butler: Butler, clock: Mo
     assert len(items) == attention.SHOWN + 1 and {item["action"] for item in items} == {""}
     assert items[-1]["title"] == "2 more important facts about to fade"
     assert items[-1]["href"] == "/facts?importance_min=7&sort=confidence&order=asc"
-    assert all(len(item["title"]) <= glance.SHOWN_CHARACTERS + 1 for item in items)
+    assert all(len(item["title"]) <= glance.SHOWN_CHARACTERS + len(" …") for item in items)
 
 
 def test_tones_are_known_to_the_look() -> None:

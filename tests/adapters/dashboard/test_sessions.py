@@ -58,6 +58,9 @@ async def test_a_click_after_the_login_leads_to_it_and_back(
     monkeypatch.setattr(system, "REFRESH_SECONDS", 600)
     token = await service.token(tenant, "admin", label="Robin")
     page = await log_in("admin", "/system?tokens=", token=token)
+    # What the page asks by itself after it is drawn has been answered: the next to ask is the click.
+    checked = page.locator(".mb-sys-health .mb-sys-later")
+    await expect(checked).to_contain_text("operator")
     other = await page.context.new_page()
     await other.goto(service.url + "/system")
     await other.click("text=Log out")
@@ -65,6 +68,7 @@ async def test_a_click_after_the_login_leads_to_it_and_back(
     await page.get_by_role("button", name="Check again").click()
     await log_in_again(page, token)
     assert page.url.endswith("/system?tokens=")
+    await expect(checked).to_contain_text("operator")
     who = await tokens.recognise(service.butler, token)
     assert who.token_id
     await tokens.revoke(service.butler, tenant, who.token_id, service.butler.local_operator())

@@ -7,6 +7,7 @@ from typing import Any
 
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Answer, Briefing, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt
 from memory_butler.models.explanation import Explanation, Listing, Term
@@ -276,7 +277,3 @@ def sentence(said: str) -> str:
     """Words with a capital and a full stop."""
     text = text_of(said[:1].upper() + said[1:])
     return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from memory_butler.adapters.dashboard import charts
 from memory_butler.adapters.dashboard.address import address
-from memory_butler.adapters.dashboard.asking import also, counted, sentence
+from memory_butler.adapters.dashboard.asking import also, sentence
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.models import Episode, RunReport, UndoReport
 from memory_butler.operations.diff import DiffLine
 from memory_butler.operations.ledger import CameTo, Day, Ledger

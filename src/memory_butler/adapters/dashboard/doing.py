@@ -6,11 +6,13 @@ from nicegui import ui
 
 from memory_butler.adapters.dashboard.acting import ACTIONS, Action, Done, Given, act
 from memory_butler.adapters.dashboard.elements import tag, text_of
+from memory_butler.adapters.dashboard.saying import short_of
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Fact, Memory
 from memory_butler.policy.admission import FACT_CHARACTERS, REASON_CHARACTERS
+from memory_butler.policy.wording import spoken
 
 QUOTED = 400
 
@@ -83,7 +85,7 @@ class Doing:
         with tag("div", "mb-card mb-dialog"):
             tag("h2", text=title)
             if isinstance(memory, Fact):
-                about = text_of(f"{memory.subject_label} · {memory.predicate_label}")
+                about = text_of(f"{spoken(memory.subject_label)} · {spoken(memory.predicate_label)}")
                 tag("p", "mb-muted mb-words", text=about, dir="auto")
             box: ui.textarea | None = None
             if action.asks == "words":
@@ -91,7 +93,7 @@ class Doing:
                 box.props("outlined autogrow autofocus").classes("mb-words")
                 box.props["maxlength"] = FACT_CHARACTERS
             else:
-                tag("blockquote", "mb-words", text=_short(memory.content), dir="auto")
+                tag("blockquote", "mb-words", text=short_of(memory.content, QUOTED), dir="auto")
             tag("p", "mb-muted mb-small", text=words.explained)
             reason = ui.input(words.reason)
             reason.props("outlined dense")
@@ -110,7 +112,3 @@ class Doing:
                 ui.button("Cancel", on_click=lambda: self._dialog.submit(None)).props("flat no-caps color=grey")
                 do = ui.button(action.label, icon=action.icon, on_click=submit).props("unelevated no-caps")
                 do.props["color"] = "primary" if box else "negative"
-
-
-def _short(words: str) -> str:
-    return text_of(words if len(words) <= QUOTED else words[:QUOTED] + " …")

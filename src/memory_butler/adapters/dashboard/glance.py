@@ -8,6 +8,7 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.charts import Options
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
+from memory_butler.adapters.dashboard.saying import short_of, state_of
 from memory_butler.models import LIVE, Fact
 from memory_butler.models.days import Day, Growth
 from memory_butler.operations.attention import IMPORTANT, Attention
@@ -18,7 +19,7 @@ Drawn = dict[str, Any]
 Report = Mapping[str, Any]
 SHOWN_CHARACTERS = 160
 FEWEST_DAYS = 28
-_STATES = {"fading": "fading", "superseded": "superseded", "expired": "expired", "retracted": "forgotten"}
+_STATES = ("fading", "superseded", "expired", "retracted")
 _MATURITIES = {"proven": "proven", "established": "established", "candidate": "candidate", "anti_pattern": "warning"}
 _WAITING = {
     "pending": ("waiting", "fading"),
@@ -83,8 +84,8 @@ def _maturities(counts: Mapping[str, int]) -> list[Drawn]:
 
 def _states(path: str, states: Mapping[str, int]) -> list[Drawn]:
     return [
-        _part(label, states[name], address(path, {"validity": name}), name)
-        for name, label in _STATES.items()
+        _part(state_of(name), states[name], address(path, {"validity": name}), name)
+        for name in _STATES
         if states.get(name)
     ]
 
@@ -291,7 +292,7 @@ def _fading(found: Attention, *, may_confirm: bool) -> Iterable[Drawn]:
 
 def _warnings(found: Attention) -> Iterable[Drawn]:
     for one in found.warnings:
-        title = f"Do not: {_cut(one.rule.content)}"
+        title = f"Do not: {short_of(one.rule.content, SHOWN_CHARACTERS)}"
         yield _item(str(one.rule.id), "dangerous", "bad", title, memory_path("rule", one.rule.ref)) | {
             "kind": "warning",
             "detail": "A rule that did harm too often is a warning since",
@@ -321,9 +322,4 @@ def _item(key: str, icon: str, tone: str, title: str, href: str) -> Drawn:
 
 
 def about(fact: Fact) -> str:
-    return _cut(f"{fact.subject_label} · {fact.predicate_label}: {fact.content}")
-
-
-def _cut(words: str) -> str:
-    shown = text_of(words)
-    return shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[:SHOWN_CHARACTERS]}…"
+    return short_of(f"{fact.subject_label} · {fact.predicate_label}: {fact.content}", SHOWN_CHARACTERS)

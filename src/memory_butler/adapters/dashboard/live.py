@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from memory_butler.adapters.opening import LateButler
 from memory_butler.adapters.streaming import direct_url
 from memory_butler.butler import Butler
-from memory_butler.errors import MemoryButlerError
+from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Activity, Caller
 from memory_butler.operations import activity
 from memory_butler.store.listening import News
@@ -56,10 +56,12 @@ class Live:
             tenant.following = asyncio.create_task(self._follow(name, tenant), name=f"dashboard of {name}")
 
         def leave() -> None:
-            tenant.readers.pop(number, None)
-            if not tenant.readers and tenant.following:
+            # Whoever is turned away leaves once more when the page is closed; by then others may look at the tenant.
+            left = tenant.readers.pop(number, None)
+            if left is not None and not tenant.readers and tenant.following:
                 tenant.following.cancel()
-                self._tenants.pop(name, None)
+                if self._tenants.get(name) is tenant:
+                    del self._tenants[name]
 
         return leave
 
@@ -92,7 +94,12 @@ class Live:
 
     async def _tell(self, butler: Butler, reader: _Reader) -> bool:
         """Tell one page what is new; whether there is, or will be in a moment, something that it has not heard."""
-        page = await activity.following(butler, reader.caller, since=reader.cursor, limit=PAGE)
+        try:
+            page = await activity.following(butler, reader.caller, since=reader.cursor, limit=PAGE)
+        except InvalidInput:
+            # The store was set back to before what this page has heard: it goes on from there.
+            reader.cursor = await activity.latest(butler, reader.caller)
+            return False
         reader.cursor = page.cursor
         if page.items:
             try:

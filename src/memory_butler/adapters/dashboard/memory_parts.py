@@ -27,6 +27,8 @@ class Scores:
         self._visitor = visitor
         self._path = memory_path(found.memory.type, found.memory.ref)
         self._handle = f"{found.memory.type}:{found.memory.ref}"
+        # Whoever governs sees every butler's memories; what an agent would find is asked as the one whose it is.
+        self._butler = portrait.owner_of(found.memory) if visitor.principal.role.governs else None
         self._query = query
         self.place = tag("section", "mb-card", id="scores")
         with self.place:
@@ -53,12 +55,15 @@ class Scores:
         self._input.value = portrait.wanted_query(query)
         await self._show(self._input.value)
 
+    def _question(self, query: str) -> Question:
+        return Question(query=query, butler=self._butler)
+
     async def _show(self, query: str) -> None:
         told = None
         if query:
             told = await self._visitor.ask(
                 "memory_explain",
-                lambda visit: explain.explain(visit.butler, Question(query=query), self._handle, visit.caller),
+                lambda visit: explain.explain(visit.butler, self._question(query), self._handle, visit.caller),
             )
         self._answer.clear()
         if told:

@@ -5,14 +5,16 @@ from nicegui import events, ui
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import distilling
 from memory_butler.adapters.dashboard.acting import Done
-from memory_butler.adapters.dashboard.asking import counted
+from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.distilling_parts import Changes
-from memory_butler.adapters.dashboard.elements import Moment, chip, props_of, tag, text_of
+from memory_butler.adapters.dashboard.elements import Moment, chip, props_of, say, tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
+from memory_butler.adapters.dashboard.making_sure import MakingSure
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.shell import follow
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
-from memory_butler.models import Activity, UndoReport
+from memory_butler.models import UndoReport
 from memory_butler.operations import review, undo
 from memory_butler.operations.diff import DiffLine, diff
 from memory_butler.operations.review import Reviewed
@@ -27,7 +29,7 @@ class OneRun:
         self._shown: Seen | None = None
 
     async def build(self) -> None:
-        await follow(self._visitor, self._heard)
+        await follow(self._visitor, Calmly(self._refresh))
         found = await self._visitor.ask("runs", self._seen)
         with tag("p", "mb-lead"):
             tag("a", text="← All runs", href=distilling.PATH)
@@ -39,7 +41,7 @@ class OneRun:
                 self._changes = Changes(groups=[], busy=False)
         self._changes.on("decide", handled(self._on_decide))
         self._bar = UndoBar(self._visitor, self._refresh)
-        self._dialog = ui.dialog()
+        self._is_sure = MakingSure()
         self._show(found)
 
     # --- reading ---
@@ -50,9 +52,6 @@ class OneRun:
 
     async def _refresh(self) -> None:
         self._show(await self._visitor.ask("runs", self._seen))
-
-    async def _heard(self, items: tuple[Activity, ...]) -> None:
-        await self._refresh()
 
     # --- deciding ---
 
@@ -67,7 +66,7 @@ class OneRun:
 
     async def _on_reject_all(self) -> None:
         said = "None of its items will be stored, and its episodes count as distilled."
-        if await self._asked("Reject everything?", [said], [], "Reject all"):
+        if await self._is_sure("Reject everything?", [said], button="Reject all"):
             await self._decide(rest="rejected")
 
     async def _decide(
@@ -95,7 +94,7 @@ class OneRun:
         title = f"Take back {counted(plan.undone, 'change')}?"
         if not plan.undone:
             ui.notify("Nothing of this run can be taken back now.", type="warning", position="bottom")
-        elif await self._asked(title, back, stays, "Take it back"):
+        elif await self._is_sure(title, back, stays, button="Take it back"):
             report = await self._undo(skip_changed=bool(plan.skipped))
             words = f"Taken back: {counted(report.undone, 'change')} of this run"
             self._bar.offer(Done(words, None, report.undo_id))
@@ -107,22 +106,6 @@ class OneRun:
             lambda visit: undo.undo(visit.butler, self._run, visit.caller, dry_run=dry_run, skip_changed=skip_changed),
             request_id=self._bar.new_id(),
         )
-
-    async def _asked(self, title: str, lines: list[str], stays: list[str], button: str) -> bool:
-        """Whether the person wants it, knowing what it does."""
-        self._dialog.clear()
-        self._dialog.props["aria-label"] = title
-        with self._dialog, tag("div", "mb-card mb-dialog"):
-            tag("h2", text=title)
-            _listed(lines)
-            if stays:
-                tag("p", "mb-note mb-note-warn mb-small", text="This was changed since and stays as it is:")
-                _listed(stays)
-            with tag("div", "mb-dialog-foot"):
-                ui.button("Cancel", on_click=lambda: self._dialog.submit(False)).props("flat no-caps color=grey")
-                sure = ui.button(button, on_click=lambda: self._dialog.submit(True))
-                sure.props("unelevated no-caps color=negative autofocus")
-        return bool(await self._dialog)
 
     # --- what is shown ---
 
@@ -136,9 +119,8 @@ class OneRun:
             self._draw_head(seen, lines)
         decides = seen.run.state == "waiting" and self._visitor.may("review")
         props_of(self._changes, groups=distilling.groups(lines, decides=decides))
-        self._nothing._text = "" if lines else "Nothing worth keeping was found." * (seen.run.state == "applied")
+        say(self._nothing, "" if lines else "Nothing worth keeping was found." * (seen.run.state == "applied"))
         self._nothing.set_visibility(not lines)
-        self._nothing.update()
 
     def _draw_head(self, seen: Reviewed, lines: tuple[DiffLine, ...]) -> None:
         run = seen.run
@@ -179,9 +161,3 @@ class OneRun:
             with tag("div", "mb-distil-act"):
                 button = tag("button", "mb-quiet mb-quiet-bad", text="Undo this run …", type="button")
                 button.on("click", handled(self._on_undo))
-
-
-def _listed(lines: list[str]) -> None:
-    with tag("ul", "mb-small mb-distil-lines"):
-        for line in lines:
-            tag("li", text=line, dir="auto")

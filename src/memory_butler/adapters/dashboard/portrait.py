@@ -11,7 +11,19 @@ from memory_butler.adapters.dashboard.differences import differences
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.entries import Group
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.models import Episode, Fact, Memory, MemoryType, Portrait, Relation, Rule, StoryLine, Validity
+from memory_butler.adapters.dashboard.saying import state_of
+from memory_butler.models import (
+    GLOBAL_SCOPE,
+    Episode,
+    Fact,
+    Memory,
+    MemoryType,
+    Portrait,
+    Relation,
+    Rule,
+    StoryLine,
+    Validity,
+)
 from memory_butler.models.explanation import Explanation, Term
 from memory_butler.models.neighbourhood import Beside, Joined, Spot
 from memory_butler.policy.wording import spoken
@@ -63,10 +75,17 @@ def title_of(memory: Memory) -> str:
     return "How to act"
 
 
+def owner_of(memory: Memory) -> str | None:
+    """The one butler that sees it; none if all do."""
+    if isinstance(memory, Episode):
+        return memory.butler
+    return None if memory.scope == GLOBAL_SCOPE else memory.scope
+
+
 def chips(portrait: Portrait) -> list[tuple[str, str]]:
     """State, tier and the like: a word with its colour each."""
     memory = portrait.memory
-    found = [(str(memory.type), str(memory.type)), (_state(memory.validity), str(memory.validity))]
+    found = [(str(memory.type), str(memory.type)), (state_of(memory.validity), str(memory.validity))]
     if isinstance(memory, Rule):
         is_warning = memory.maturity == "anti_pattern"
         found.append(("warning" if is_warning else str(memory.maturity), "bad" if is_warning else "info"))
@@ -84,12 +103,12 @@ def glance(portrait: Portrait) -> list[Line]:
 
 def _common(portrait: Portrait) -> Iterator[Line]:
     memory = portrait.memory
-    yield Line("State", _state(memory.validity))
+    yield Line("State", state_of(memory.validity))
     yield Line("Tier", TIERS.get(portrait.tier, str(portrait.tier)))
     if isinstance(memory, Episode):
         yield Line("Butler", text_of(memory.butler))
     else:
-        everybody = memory.scope == "global"
+        everybody = memory.scope == GLOBAL_SCOPE
         yield Line(
             "Scope", "global: every butler sees it" if everybody else text_of(f"{memory.scope}: that butler alone")
         )
@@ -165,7 +184,7 @@ def spot_entry(spot: Spot) -> dict[str, Any]:
         "href": None if spot.is_gone else memory_path(spot.kind, ref),
         "label": text_of(about),
         "segments": [["same", text_of(words)]] if words else [],
-        "chips": [] if spot.validity in (None, "active") else [[_state(spot.validity), spot.validity]],
+        "chips": [] if spot.validity in (None, "active") else [[state_of(spot.validity), spot.validity]],
         "at": spot.at.isoformat() if spot.at else None,
     }
 
@@ -187,7 +206,7 @@ def chain(portrait: Portrait) -> list[Group]:
                 "href": memory_path(MemoryType.FACT, fact.ref),
                 "here": fact.id == portrait.memory.id,
                 "segments": [[kind, text_of(text)] for kind, text in words],
-                "chips": [[_state(fact.validity), str(fact.validity)]],
+                "chips": [[state_of(fact.validity), str(fact.validity)]],
                 "at": fact.created_at.isoformat(),
                 "by": text_of(fact.source_butler),
             }
@@ -260,10 +279,6 @@ def signal_rows(told: Explanation) -> list[list[str]]:
 def _row(term: Term, words: str) -> list[str]:
     name = term.name.replace("_", " ").capitalize()
     return [name, words, f"{term.value:.3f}", f"{term.weight:g}", f"{term.contribution:+.3f}"]
-
-
-def _state(validity: str | None) -> str:
-    return "forgotten" if validity == "retracted" else str(validity)
 
 
 def _times(count: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from memory_butler.adapters.dashboard.acting import Action
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
+from memory_butler.adapters.dashboard.saying import short_of, state_of
 from memory_butler.models import (
     ConsolidationStatus,
     Episode,
@@ -20,12 +21,12 @@ from memory_butler.models import (
     Validity,
 )
 from memory_butler.models.listings import Listed, Sort
+from memory_butler.policy.wording import spoken
 
 Row = dict[str, Any]
 WORDS = 420
 TAGS = 6
 
-_FORGOTTEN = {Validity.RETRACTED: "forgotten"}
 _MATURITY = {
     Maturity.CANDIDATE: "info",
     Maturity.ESTABLISHED: "good",
@@ -73,7 +74,7 @@ def row_of(listed: Listed, actions: Iterable[Action], *, is_changed: bool = Fals
         "id": str(memory.id),
         "ref": f"{memory.type}:{memory.ref}",
         "href": memory_path(memory.type, memory.ref),
-        "words": _short(memory.content),
+        "words": short_of(memory.content, WORDS),
         "chips": [{"text": text, "kind": kind, "title": title} for text, kind, title in _chips(memory)],
         "tags": [{"value": tag, "text": text_of(tag)} for tag in memory.tags[:TAGS]],
         "more_tags": max(0, len(memory.tags) - TAGS),
@@ -111,8 +112,8 @@ def _own(listed: Listed) -> Row:
     return {
         **common,
         "about": [
-            {"name": "subject", "value": memory.subject_label, "text": text_of(memory.subject_label)},
-            {"name": "predicate", "value": memory.predicate_label, "text": text_of(memory.predicate_label)},
+            {"name": "subject", "value": memory.subject_label, "text": text_of(spoken(memory.subject_label))},
+            {"name": "predicate", "value": memory.predicate_label, "text": text_of(spoken(memory.predicate_label))},
         ],
         "importance": memory.importance,
         "happened": _iso(memory.valid_at or memory.created_at),
@@ -121,7 +122,7 @@ def _own(listed: Listed) -> Row:
 
 def _chips(memory: Memory) -> Iterable[tuple[str, str, str]]:
     if memory.validity is not Validity.ACTIVE:
-        yield _FORGOTTEN.get(memory.validity, str(memory.validity)), str(memory.validity), "State"
+        yield state_of(memory.validity), str(memory.validity), "State"
     if memory.pinned:
         yield "pinned", "good", "Pinned: it does not fade"
     if isinstance(memory, Fact) and memory.permanence is not Permanence.STANDARD:
@@ -130,10 +131,6 @@ def _chips(memory: Memory) -> Iterable[tuple[str, str, str]]:
         yield str(memory.maturity).replace("_", " "), _MATURITY[Maturity(memory.maturity)], "Maturity"
     if isinstance(memory, Episode):
         yield _CONSOLIDATION[ConsolidationStatus(memory.consolidation_status)]
-
-
-def _short(words: str) -> str:
-    return text_of(words if len(words) <= WORDS else words[:WORDS].rstrip() + " …")
 
 
 def _iso(at: datetime | None) -> str | None:

@@ -51,8 +51,12 @@ def page(path: str, title: str) -> Callable[[Build], Build]:
 
 
 async def follow(visitor: Visitor, redraw: Redraw) -> None:
-    """Have the page told of what is written from now on, until it is closed. To be called before the page reads."""
+    """Have the page told of what is written from now on, until it is closed. To be called before the page reads.
+
+    It is told once it is drawn and somebody looks at it; what was written meanwhile comes then.
+    """
     client = ui.context.client
+    leave: Callable[[], None] | None = None
     since = await visitor.ask("memory_activity_stream", lambda visit: activity.latest(visit.butler, visit.caller))
 
     async def told(items: tuple[Activity, ...]) -> None:
@@ -64,13 +68,22 @@ async def follow(visitor: Visitor, redraw: Redraw) -> None:
                 await visitor.require_login()
                 await redraw(items)
             except LoginOver:
-                leave()
+                end()
                 log_in_again()
             except MemoryButlerError as problem:
                 log.info("a page could not be brought up to date: %s", problem.message)
 
-    leave = visitor.desk.live.join(Caller(visitor.principal), since, told)
-    client.on_delete(leave)
+    def begin() -> None:
+        # A page whose line was cut connects once more; one that has to log in again does not begin anew.
+        nonlocal leave
+        leave = leave or visitor.desk.live.join(Caller(visitor.principal), since, told)
+
+    def end() -> None:
+        if leave is not None:
+            leave()
+
+    client.on_connect(begin)
+    client.on_delete(end)
 
 
 def every(visitor: Visitor, seconds: float, redraw: Callable[[], Awaitable[None]]) -> None:

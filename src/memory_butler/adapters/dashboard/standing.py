@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.tabular import Line, mark, moment, words
 from memory_butler.adapters.doctor import Finding
 from memory_butler.models import Token
@@ -77,17 +78,13 @@ def verdict(jobs: Sequence[JobStanding], findings: Sequence[Finding] | None) -> 
     wrong = [one for one in findings or () if one.status == "problem"]
     odd = [one for one in findings or () if one.status == "warning"]
     said = [
-        *([_counted(len(wrong), "check has failed", "checks have failed")] if wrong else []),
-        *([_counted(len(late), "job needs a look", "jobs need a look")] if late else []),
-        *([_counted(len(odd), "warning", "warnings")] if odd else []),
+        *([counted(len(wrong), "check has failed", "checks have failed")] if wrong else []),
+        *([counted(len(late), "job needs a look", "jobs need a look")] if late else []),
+        *([counted(len(odd), "warning", "warnings")] if odd else []),
     ]
     if not said:
         return Verdict("good", "All is well.")
     return Verdict("bad" if wrong else "warn", f"{', '.join(said)}.")
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[Line]:

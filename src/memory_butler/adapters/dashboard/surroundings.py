@@ -11,7 +11,7 @@ from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.entries import Group
 from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.portrait import spot_entry
-from memory_butler.models import Hit
+from memory_butler.models import EVERY_SCOPE, Hit, Question
 from memory_butler.models.neighbourhood import Neighbourhood, Spot, SpotKind, Subject, Tie, TieKind
 from memory_butler.policy.wording import one_line, spoken
 
@@ -35,6 +35,7 @@ TIES = {
     "related_to": ("is related to", "is related to"),
 }
 LABEL_CHARACTERS = 34
+FOUND = 6
 FURTHER = "Further away"
 RING = 170.0
 # What stands behind another needs less room than what stands beside it.
@@ -262,6 +263,11 @@ def subject_entries(found: Sequence[Subject]) -> list[dict[str, Any]]:
         }
         for one in found
     ]
+
+
+def question_of(words: str, *, governs: bool) -> Question:
+    """What the search box asks for. Whoever governs may walk among all memories, so all of them are looked through."""
+    return Question(query=words, scope=EVERY_SCOPE if governs else None, limit=FOUND)
 
 
 def hit_entry(hit: Hit) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
+from memory_butler.adapters.dashboard.saying import state_of
 from memory_butler.models import LIVE, MemoryType
 from memory_butler.models.days import DayStanding, FoundThen
 from memory_butler.models.history import TimelineFilter
@@ -38,7 +39,6 @@ _KINDS = {
 }
 _READS = ("reference", "access")
 _TYPES = {MemoryType.FACT: "Facts", MemoryType.RULE: "Rules", MemoryType.EPISODE: "Episodes"}
-_STATES = {"retracted": "forgotten"}
 
 
 def actions() -> list[Drawn]:
@@ -82,7 +82,7 @@ def types(found: DayStanding) -> list[Drawn]:
             "label": label,
             "then": _in_use(found.then[kind]),
             "now": _in_use(found.now[kind]),
-            "states": ", ".join(f"{count:,} {_STATES.get(state, state)}" for state, count in found.then[kind].items()),
+            "states": ", ".join(f"{count:,} {state_of(state)}" for state, count in found.then[kind].items()),
         }
         for kind, label in _TYPES.items()
     ]
@@ -109,7 +109,7 @@ def rows(found: FoundThen) -> list[Drawn]:
                 "href": "" if now == GONE else memory_path(hit.type, hit.ref),
                 "words": text_of(f"{name}{hit.content}"[:LONGEST]),
                 "state": now,
-                "became": "as it is now" if now == hit.validity else f"now {_STATES.get(now, now)}",
+                "became": "as it is now" if now == hit.validity else f"now {state_of(now)}",
             }
         )
     return drawn

@@ -29,6 +29,10 @@ def by_itself() -> Iterator[None]:
         _by_itself.reset(before)
 
 
+def asks_by_itself() -> bool:
+    return _by_itself.get()
+
+
 class LoginOver(PermissionDenied):
     """Your login has ended."""
 
@@ -68,7 +72,7 @@ class Visitor:
         butler = await self.desk.butler()
         check_role(self.principal, operation)
         caller = Caller(self.principal, Lineage(request_id=request_id))
-        if not _by_itself.get():
+        if not asks_by_itself():
             # That the page was opened is on record; to note each time it is drawn again would be news to draw it for.
             await note_visit(butler, caller, operation)
         return await work(Visit(butler, caller))
@@ -77,7 +81,7 @@ class Visitor:
         """A page outlives the login it was opened with: whoever asks through it must still be logged in."""
         if self.desk.is_open:
             return
-        if await self.desk.login_of(self.key, is_there=not _by_itself.get()) is None:
+        if await self.desk.login_of(self.key, is_there=not asks_by_itself()) is None:
             raise LoginOver()
 
 

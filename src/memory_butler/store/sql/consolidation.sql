@@ -259,12 +259,9 @@ FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status = 'pending' AND NOT {held}
 GROUP BY e.butler ORDER BY e.butler;
 
--- name: open_ends
--- What is being worked on, what awaits a decision, and what was given up.
-SELECT (SELECT count(*) FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND state = 'claimed') AS claimed,
-    (SELECT count(*) FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND state = 'waiting') AS proposals,
-    (SELECT count(*) FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND validity = 'active'
-        AND consolidation_status IN ('failed', 'dead_letter')) AS dead_letters;
+-- name: under_way
+-- How many runs are being worked on.
+SELECT count(*) AS runs FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND state = 'claimed';
 
 -- name: spent_by_day
 -- What runs have cost since then, by the day in UTC that they began on.

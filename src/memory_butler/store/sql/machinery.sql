@@ -10,7 +10,7 @@ WITH indexed AS MATERIALIZED (
     SELECT embedding_version AS version, count(*) AS memories FROM {schema}.passages
     WHERE tenant_id = %(tenant)s AND ordinal = 0
     GROUP BY embedding_version
-), stored AS (
+), stored AS MATERIALIZED (
     SELECT (SELECT count(*) FROM {schema}.facts WHERE tenant_id = %(tenant)s)
         + (SELECT count(*) FROM {schema}.rules WHERE tenant_id = %(tenant)s)
         + (SELECT count(*) FROM {schema}.episodes WHERE tenant_id = %(tenant)s) AS memories

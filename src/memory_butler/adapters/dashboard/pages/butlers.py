@@ -9,11 +9,12 @@ from nicegui.element import Element
 
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard.address import address
+from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.elements import Moment, chip, tag, text_of
 from memory_butler.adapters.dashboard.shell import follow, page
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.butler import Butler
-from memory_butler.models import Activity, Caller, Role
+from memory_butler.models import Caller, Role
 from memory_butler.models.listings import ButlerStanding
 from memory_butler.operations import butlers
 from memory_butler.operations.butlers import Heard
@@ -28,14 +29,14 @@ FIGURES = (("facts", "Facts"), ("rules", "Rules"), ("episodes", "Episodes"), ("w
 async def butlers_page(visitor: Visitor, request: Request) -> None:
     box = tag("div", "mb-stack")
 
-    async def redraw(items: tuple[Activity, ...]) -> None:
+    async def redraw() -> None:
         heard = await visitor.ask("memory_stats", partial(_heard, visitor))
         box.clear()
         with box:
             _draw(heard)
 
-    await follow(visitor, redraw)
-    await redraw(())
+    await follow(visitor, Calmly(redraw))
+    await redraw()
 
 
 async def _heard(visitor: Visitor, visit: Visit) -> tuple[Heard, ...]:
@@ -91,24 +92,24 @@ def _card(one: ButlerStanding, *, with_links: bool) -> None:
             tag("span", text="learned something ")
             Moment(one.last_at, form="ago", otherwise="never")
         _figures({name: getattr(one, name) for name, _ in FIGURES})
-        with tag("div", "mb-line"):
-            for count, words, kind in (
-                (one.fading, "fading", "fading"),
-                (one.warnings, "to be avoided", "bad"),
-                (one.stuck, "could not be read", "bad"),
-            ):
-                if count:
-                    chip(f"{count} {words}", kind)
+        marks = (
+            (one.fading, "fading", "fading"),
+            (one.warnings, "to be avoided", "bad"),
+            (one.stuck, "could not be read", "bad"),
+        )
+        if any(count for count, _, _ in marks):
+            with tag("div", "mb-line"):
+                for count, words, kind in marks:
+                    if count:
+                        chip(f"{count:,} {words}", kind)
         if with_links:
             with tag("div", "mb-line mb-small"):
-                for path, label in (("/facts", "Facts"), ("/rules", "Rules")):
-                    tag("a", text=label, href=address(path, {"butler": one.butler}))
-                tag("a", text="Episodes", href=address("/episodes", {"butler": one.butler}))
-                tag("a", text="Consolidation", href=address("/consolidation", {"butler": one.butler}))
+                for label in ("Facts", "Rules", "Episodes", "Consolidation"):
+                    tag("a", text=label, href=address(f"/{label.lower()}", {"butler": one.butler}))
 
 
 def _figures(counts: dict[str, int]) -> Element:
-    with tag("dl", "mb-figures") as box:
+    with tag("dl", "mb-counts") as box:
         for name, label in FIGURES:
             with tag("div"):
                 tag("dt", "mb-muted mb-small", text=label)

@@ -10,18 +10,19 @@ from nicegui import events, ui
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import charts, distilling
 from memory_butler.adapters.dashboard.address import move_to, on_travel
-from memory_butler.adapters.dashboard.asking import counted
+from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.distilling import PATH, View, view_from
 from memory_butler.adapters.dashboard.distilling_parts import Letters, Runs
 from memory_butler.adapters.dashboard.elements import Moment, props_of, tag, text_of
 from memory_butler.adapters.dashboard.errands import Errand
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.one_run import OneRun
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.shell import every, follow, page
 from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
 from memory_butler.butler import Butler
 from memory_butler.errors import MemoryButlerError
-from memory_butler.models import Activity, Caller, Episode, RunReport
+from memory_butler.models import Caller, Episode, RunReport
 from memory_butler.models.listings import Page
 from memory_butler.operations import backlog, browse, dead_letters, distil_now, ledger
 from memory_butler.operations.ledger import CameTo, Ledger
@@ -58,7 +59,7 @@ class Board:
         self._ticks = 0
 
     async def build(self) -> None:
-        await follow(self._visitor, self._heard)
+        await follow(self._visitor, Calmly(self._refresh))
         found = await self._read()
         with tag("div", "mb-stack"):
             self._top = tag("div", "mb-grid mb-distil-top")
@@ -109,9 +110,6 @@ class Board:
 
     async def _refresh(self) -> None:
         self._show(await self._read())
-
-    async def _heard(self, items: tuple[Activity, ...]) -> None:
-        await self._refresh()
 
     async def _tick(self) -> None:
         """Show how far distilling is, and look now and then for what nobody tells of."""
@@ -324,8 +322,7 @@ class Cost:
                     with tag("div", "mb-bar", role="img", aria_label=words):
                         tag("span", "mb-part-fit" if share < 100 else "mb-over").style(f"width:{share}%")
         if self._chart is not None:
-            self._chart.options.update(distilling.cost_options(found))
-            self._chart.update()
+            charts.redraw(self._chart, distilling.cost_options(found))
         elif said:
             with self._box:
                 label = "What consolidation cost, day by day"

@@ -7,19 +7,20 @@ from nicegui import events, ui
 
 from memory_butler.adapters.dashboard import charts, surroundings
 from memory_butler.adapters.dashboard.address import address, move_to, on_travel
+from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.elements import Moment, chip, say, tag, text_of
 from memory_butler.adapters.dashboard.entries import Entries, Group
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.places import memory_path
+from memory_butler.adapters.dashboard.saying import state_of
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound
-from memory_butler.models import Activity, Question
+from memory_butler.models import Activity
 from memory_butler.models.neighbourhood import Neighbourhood, SpotKind
 from memory_butler.operations import neighbourhood, recall
 
 PIXELS = 560
-FOUND = 6
 STARTS = 18
 
 
@@ -36,6 +37,8 @@ class View:
         self._center: str | None = None
         self._shown: Neighbourhood | None = None
         self._offered: set[str] = set()
+        self._searched = ""
+        self._calmly = Calmly(self._draw_again)
 
     async def open(self, center: str | None) -> None:
         await follow(self.visitor, self._news)
@@ -54,18 +57,22 @@ class View:
             self._found = tag("div", aria_live="polite")
 
     async def _search(self, event: events.ValueChangeEventArguments[str | None]) -> None:
-        words = str(event.value or "").strip()
+        words = self._searched = str(event.value or "").strip()
         if not words:
             self._found.clear()
             return
+        question = surroundings.question_of(words, governs=self.visitor.principal.role.governs)
         known = await self.visitor.ask(
             "list_memories",
-            lambda visit: neighbourhood.subjects(visit.butler, visit.caller, words=words, limit=FOUND),
+            lambda visit: neighbourhood.subjects(visit.butler, visit.caller, words=words, limit=surroundings.FOUND),
         )
         answer = await self.visitor.ask(
             "memory_search",
-            lambda visit: recall.search(visit.butler, Question(query=words, limit=FOUND), visit.caller, bump=False),
+            lambda visit: recall.search(visit.butler, question, visit.caller, bump=False),
         )
+        if words != self._searched:
+            # Whoever types on has asked for something else by now.
+            return
         subjects = surroundings.subject_entries(known)
         memories = [surroundings.hit_entry(entry.hit) for entry in answer.results]
         groups: list[Group] = [
@@ -139,9 +146,16 @@ class View:
         watched: set[UUID] = {spot.id for spot in self._shown.spots if spot.id}
         if not any(one.event.entity_id in watched or one.event.event_type.endswith(".created") for one in items):
             return
-        shown = await self._read(self._center)
-        if shown != self._shown:
-            self._draw(self._center, shown)
+        await self._calmly()
+
+    async def _draw_again(self) -> None:
+        center = self._center
+        if center is None:
+            return
+        shown = await self._read(center)
+        # Meanwhile somebody may have walked on.
+        if center == self._center and shown != self._shown:
+            self._draw(center, shown)
 
     async def _draw_start(self, problem: MemoryButlerError | None = None) -> None:
         self._center = self._shown = None
@@ -205,7 +219,7 @@ def _draw_panel(shown: Neighbourhood) -> None:
     with tag("div", "mb-line"):
         chip(str(spot.kind), "info" if spot.kind is SpotKind.SUBJECT else str(spot.kind))
         if spot.validity:
-            chip("forgotten" if spot.validity == "retracted" else spot.validity, spot.validity)
+            chip(state_of(spot.validity), spot.validity)
         if spot.ref:
             tag("code", "mb-muted", text=f"{spot.kind}:{spot.ref}")
     if spot.kind is SpotKind.SUBJECT:

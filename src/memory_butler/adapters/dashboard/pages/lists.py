@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import Request
@@ -10,6 +11,7 @@ from nicegui import events
 
 from memory_butler.adapters.dashboard import acting, listing
 from memory_butler.adapters.dashboard.address import move_to, on_travel
+from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.doing import Doing
 from memory_butler.adapters.dashboard.elements import tag
 from memory_butler.adapters.dashboard.handling import handled
@@ -41,6 +43,7 @@ class List:
         # A browser may still show what was listed before.
         self._known: OrderedDict[str, Listed] = OrderedDict()
         self._reading = asyncio.Lock()
+        self._calmly = Calmly(partial(self._show, "live"))
         self._asked = 0
 
     async def build(self) -> None:
@@ -191,7 +194,7 @@ class List:
     async def _heard(self, items: tuple[Activity, ...]) -> None:
         heard = (item.event for item in items if item.event.entity_type == self._kind)
         if any(not self._bar.is_own(event.request_id) for event in heard):
-            await self._show("live")
+            await self._calmly()
 
 
 def _texts(given: Any, count: int) -> Sequence[str]:

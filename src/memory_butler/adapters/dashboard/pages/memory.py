@@ -8,6 +8,7 @@ from nicegui import events, ui
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import acting, portrait
 from memory_butler.adapters.dashboard.address import address
+from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.doing import Doing
 from memory_butler.adapters.dashboard.elements import chip, tag, text_of
 from memory_butler.adapters.dashboard.entries import Entries
@@ -44,6 +45,11 @@ for _kind in MemoryType:
 page("/memory/{kind}/{handle}", "Memory")(shown)
 
 
+@page("/memory/{rest:path}", "Memory")
+async def nowhere(visitor: Visitor, request: Request) -> None:
+    raise NotFound("This address names no memory.", recovery="Choose one from the lists, or look for it in the graph.")
+
+
 class View:
     """The page of one memory as one person sees it. The question that is tried out stays when the rest is redrawn."""
 
@@ -52,6 +58,7 @@ class View:
         self.kind, self.handle = kind, handle
         self._watched: set[UUID] = set()
         self._undoable: portrait.Undoable | None = None
+        self._calmly = Calmly(self._redraw)
 
     async def open(self, query: str) -> None:
         await follow(self.visitor, self._news)
@@ -111,7 +118,7 @@ class View:
 
     async def _news(self, items: tuple[Activity, ...]) -> None:
         if any(item.event.entity_id in self._watched for item in items):
-            await self._redraw()
+            await self._calmly()
 
     async def _redraw(self) -> None:
         try:

@@ -6,12 +6,11 @@ from typing import Any
 
 from fastapi import Request
 from nicegui import events, ui
-from nicegui.element import Element
 
 from memory_butler.adapters.dashboard import acting, glance, telling
 from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.charts import chart
-from memory_butler.adapters.dashboard.elements import props_of, tag
+from memory_butler.adapters.dashboard.charts import chart, redraw
+from memory_butler.adapters.dashboard.elements import props_of, say, tag
 from memory_butler.adapters.dashboard.glance_parts import AttentionList, Bars, Figures, Story
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.shell import follow, page
@@ -132,15 +131,15 @@ class Overview:
         self._calm.set_visibility(not items)
         props_of(self._recent, entries=telling.story(seen.recent.entries, with_undo=False))
         self._counting.set_visibility(not seen.growth.is_complete)
-        _redraw_chart(self._growth, glance.growth_chart(seen.growth))
-        _redraw_chart(self._confidence, glance.confidence_chart(seen.report))
+        redraw(self._growth, glance.growth_chart(seen.growth))
+        redraw(self._confidence, glance.confidence_chart(seen.report))
         props_of(self._tiers, bars=glance.tiers(seen.report))
         judged, marks = glance.effectiveness(seen.report)
-        _say(self._judged, judged)
+        say(self._judged, judged)
         props_of(self._marks, bars=marks)
         count, waited = glance.backlog(seen.report)
-        _say(self._waiting, count)
-        _say(self._waited, waited)
+        say(self._waiting, count)
+        say(self._waited, waited)
 
     async def _confirm(self, event: events.GenericEventArguments) -> None:
         ref = self._confirmable.get(str(event.args))
@@ -149,16 +148,6 @@ class Overview:
             return
         self._bar.offer(await acting.act(self._visitor, "confirm", "fact", ref, request_id=self._bar.new_id()))
         await self._redraw()
-
-
-def _redraw_chart(drawn: ui.echart, options: dict[str, Any]) -> None:
-    drawn.options.update(options)
-    drawn.update()
-
-
-def _say(element: Element, words: str) -> None:
-    element._text = words
-    element.update()
 
 
 def _teach(visitor: Visitor) -> None:

@@ -13,6 +13,7 @@ from memory_butler.adapters.dashboard.asking import PATH, Wish, in_address, wish
 from memory_butler.adapters.dashboard.asking_parts import AskForm, Block, Results, Why
 from memory_butler.adapters.dashboard.elements import props_of, tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.shell import page, trouble
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.errors import MemoryButlerError
@@ -131,7 +132,7 @@ class Playground:
         with tag("div", "mb-both") as both:
             both.props["data-tab"] = "found"
             with tag("section", "mb-card mb-of-found", aria_label="Search results"):
-                tag("h2", text=f"A search finds {asking.counted(len(answer.results), 'memory', 'memories')}")
+                tag("h2", text=f"A search finds {counted(len(answer.results), 'memory', 'memories')}")
                 Results(
                     rows=asking.result_rows(answer, terms),
                     labels=[{"name": name, "label": label} for name, label in asking.LABELS.items()],

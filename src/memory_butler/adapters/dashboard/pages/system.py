@@ -9,7 +9,7 @@ from nicegui.element import Element
 
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import standing
-from memory_butler.adapters.dashboard.elements import Moment, chip, tag, text_of
+from memory_butler.adapters.dashboard.elements import Moment, chip, say, tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.shell import every, page
 from memory_butler.adapters.dashboard.tabular import Rows
@@ -106,9 +106,7 @@ class Board:
         found = standing.verdict(self._jobs, self._findings)
         words = found.words if self._findings is not None or found.tone != "good" else "The jobs are on time."
         self._verdict.classes(replace=f"mb-note mb-sys-verdict mb-sys-{found.tone}")
-        # There is no public way to give plain text to an element that is no label.
-        self._verdict._text = words
-        self._verdict.update()
+        say(self._verdict, words)
 
     async def _show_versions(self) -> None:
         found = await self._visitor.ask("machinery", lambda visit: machinery.versions(visit.butler, visit.caller))

@@ -1,24 +1,27 @@
 """What happened, as a story; and how memory stood on any day of it."""
 
-from datetime import UTC
+from datetime import UTC, date
 
 from fastapi import Request
 from nicegui import events, ui
 
+from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import tale, telling
 from memory_butler.adapters.dashboard.acting import Done
 from memory_butler.adapters.dashboard.address import move_to, on_travel
-from memory_butler.adapters.dashboard.asking import counted
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.distilling import undo_lines
-from memory_butler.adapters.dashboard.elements import props_of, tag
+from memory_butler.adapters.dashboard.elements import props_of, say, tag
 from memory_butler.adapters.dashboard.glance_parts import LookBack, Story, Tale
 from memory_butler.adapters.dashboard.handling import handled
+from memory_butler.adapters.dashboard.making_sure import MakingSure
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import UndoReport
+from memory_butler.models.days import DayStanding
 from memory_butler.models.history import Entry, Timeline
 from memory_butler.operations import days, timeline, undo
 
@@ -38,9 +41,10 @@ class TimelinePage:
         self._wanted = wanted
         self._governs = visitor.principal.role.governs
         self._bar = UndoBar(visitor, self._again)
-        self._dialog = ui.dialog()
+        self._is_sure = MakingSure()
         self._entries: list[Entry] = []
         self._cursor: str | None = None
+        self._asked = 0
 
     async def open(self) -> None:
         await follow(self._visitor, Calmly(self._news))
@@ -93,10 +97,13 @@ class TimelinePage:
         ui.run_javascript("document.querySelector('.mb-story-room').scrollIntoView({block: 'start'})")
 
     async def _on_earlier(self) -> None:
-        found = await self._read(self._cursor)
-        self._entries += found.entries
-        self._cursor = found.cursor
-        self._show()
+        cursor = self._cursor
+        found = await self._read(cursor)
+        # Whoever clicks twice, or meanwhile asks for something else, gets nothing twice.
+        if cursor == self._cursor:
+            self._entries += found.entries
+            self._cursor = found.cursor
+            self._show()
 
     # --- taking back ---
 
@@ -111,7 +118,8 @@ class TimelinePage:
             if not plan.undone:
                 ui.notify("Nothing of it can be taken back now.", type="warning", position="bottom")
                 return
-            if not await self._is_sure(plan):
+            back, stays = undo_lines(plan)
+            if not await self._is_sure(f"Undo {counted(plan.undone, 'change')}?", back, stays, button="Undo"):
                 return
             skips = bool(plan.skipped)
         report = await self._undo(entry, skip_changed=skips)
@@ -127,37 +135,23 @@ class TimelinePage:
             request_id=self._bar.new_id(),
         )
 
-    async def _is_sure(self, plan: UndoReport) -> bool:
-        """Say what would be taken back, and what would not."""
-        back, stays = undo_lines(plan)
-        title = f"Undo {counted(plan.undone, 'change')}?"
-        self._dialog.clear()
-        self._dialog.props["aria-label"] = title
-        with self._dialog, tag("div", "mb-card mb-dialog"):
-            tag("h2", text=title)
-            _listed(back)
-            if stays:
-                tag("p", "mb-note mb-note-warn mb-small", text="This was changed since and stays as it is:")
-                _listed(stays)
-            with tag("div", "mb-dialog-foot"):
-                ui.button("Cancel", on_click=lambda: self._dialog.submit(False)).props("flat no-caps color=grey")
-                sure = ui.button("Undo", on_click=lambda: self._dialog.submit(True))
-                sure.props("unelevated no-caps autofocus")
-        return bool(await self._dialog)
-
     # --- what is shown ---
 
     async def _draw(self) -> None:
-        """Show what the address asks for; what is wrong with it is said in its place."""
+        """Show what the address asks for, of several wishes the last; what is wrong with it is said in its place."""
+        self._asked += 1
+        mine = self._asked
         self._trouble.clear()
         props_of(self._filters, wanted=self._shown_filters())
         try:
             await self._tell()
-            if self._governs:
+            if self._governs and mine == self._asked:
                 await self._look_back()
         except LoginOver:
             raise
         except MemoryButlerError as problem:
+            if mine != self._asked:
+                return
             self._entries, self._cursor = [], None
             self._show()
             self._nothing.set_visibility(False)
@@ -165,9 +159,11 @@ class TimelinePage:
                 trouble(problem)
 
     async def _tell(self, limit: int = timeline.USUAL) -> None:
+        mine = self._asked
         found = await self._read(None, limit)
-        self._entries, self._cursor = list(found.entries), found.cursor
-        self._show()
+        if mine == self._asked:
+            self._entries, self._cursor = list(found.entries), found.cursor
+            self._show()
 
     async def _again(self) -> None:
         """The same again, as it stands by now."""
@@ -190,9 +186,8 @@ class TimelinePage:
             await self._tell()
         elif fresh:
             more = "+" * (len(fresh) == timeline.USUAL)
-            self._new._text = f"{len(fresh)}{more} new"
+            say(self._new, f"{len(fresh)}{more} new")
             self._new.set_visibility(True)
-            self._new.update()
 
     def _show(self) -> None:
         props_of(self._story, entries=telling.story(self._entries))
@@ -215,36 +210,40 @@ class TimelinePage:
         return {name: self._wanted.get(name, "") for name in tale.FILTERS}
 
     async def _look_back(self) -> None:
-        butler = await self._visitor.desk.butler()
-        today = butler.clock().astimezone(UTC).date()
-        day = days.parse_day(self._wanted["day"]) if "day" in self._wanted else today
-        found = await self._visitor.ask("memory_stats", lambda visit: days.standing(visit.butler, day, visit.caller))
+        mine, wanted = self._asked, self._wanted.get("day")
+
+        async def stood(visit: Visit) -> tuple[date, DayStanding]:
+            today = visit.butler.clock().astimezone(UTC).date()
+            day = days.parse_day(wanted) if wanted else today
+            return today, await days.standing(visit.butler, day, visit.caller)
+
+        today, found = await self._visitor.ask("memory_stats", stood)
+        if mine != self._asked:
+            return
+        is_today = found.day == today
         props_of(
             self._back,
             first=found.first_day.isoformat(),
             last=today.isoformat(),
-            day="" if day == today else day.isoformat(),
+            day="" if is_today else found.day.isoformat(),
             kinds=tale.types(found),
             since=tale.since(found),
             query=self._wanted.get("q", ""),
             rows=[],
             notes=[],
             asked=False,
+            busy=False,
         )
         words = self._wanted.get("q")
-        if not words or day == today:
+        if not words or is_today:
             return
         props_of(self._back, busy=True)
         try:
             then = await self._visitor.ask(
                 "memory_search", lambda visit: days.search_then(visit.butler, words, found.moment, visit.caller)
             )
-            props_of(self._back, rows=tale.rows(then), notes=list(then.degraded), asked=True)
+            if mine == self._asked:
+                props_of(self._back, rows=tale.rows(then), notes=list(then.degraded), asked=True)
         finally:
-            props_of(self._back, busy=False)
-
-
-def _listed(lines: list[str]) -> None:
-    with tag("ul", "mb-small"):
-        for line in lines:
-            tag("li", "mb-words", text=line, dir="auto")
+            if mine == self._asked:
+                props_of(self._back, busy=False)

@@ -13,7 +13,7 @@ export default {
           <a v-if="row.memory" :href="row.memory.href" class="mb-chip">{{ row.memory.ref }}</a>
           <span v-if="row.about" class="mb-about" dir="auto"><b>{{ row.about }}</b></span>
         </div>
-        <p v-if="row.was" class="mb-was mb-words" dir="auto"><span class="mb-hidden">Before: </span><del>{{ row.was }}</del> <a v-if="row.replaced" :href="row.replaced.href" class="mb-chip">{{ row.replaced.ref }}</a></p>
+        <p v-if="row.was" class="mb-was mb-words" dir="auto"><span class="mb-unseen">Before: </span><del>{{ row.was }}</del> <a v-if="row.replaced" :href="row.replaced.href" class="mb-chip">{{ row.replaced.ref }}</a></p>
         <p class="mb-words" dir="auto"><span v-if="row.was" class="mb-muted" aria-hidden="true">→ </span>{{ row.words }}<span v-if="row.on" class="mb-muted"> (on {{ row.on }})</span></p>
         <p v-if="row.why" class="mb-no mb-small" dir="auto">{{ row.why }}</p>
         <div v-if="row.evidence.length || row.decides" class="mb-change-foot">

@@ -30,7 +30,7 @@ export default {
         </li>
       </ul>
       <form class="mb-line mb-lookback-ask" role="search" @submit.prevent="$emit('ask', words)">
-        <input v-model="words" type="search" maxlength="2000" dir="auto" aria-label="Search in what was remembered then" placeholder="Search in what was remembered then">
+        <input v-model="words" class="mb-input" type="search" maxlength="2000" dir="auto" aria-label="Search in what was remembered then" placeholder="Search in what was remembered then">
         <button type="submit" class="mb-button" :disabled="!words.trim() || busy">Search</button>
       </form>
       <p v-for="note in notes" :key="note" class="mb-note mb-note-warn mb-small">{{ note }}</p>
@@ -45,12 +45,14 @@ export default {
     </template>
   </section>`,
   computed: {
-    reach() { return Math.max(0, Math.round((Date.parse(this.last) - Date.parse(this.first)) / DAY)); },
+    reach() { return Math.max(0, this.daysTo(this.last)); },
     today() { return !this.day; },
-    said() { return long.format(new Date(iso(this.first, this.at))); },
+    said() { return this.first ? long.format(new Date(iso(this.first, this.at))) : ""; },
   },
   methods: {
-    placed() { return Math.round((Date.parse(this.day || this.last) - Date.parse(this.first)) / DAY); },
+    // Until it is known how far back there is something, there is one day.
+    daysTo(day) { return this.first ? Math.round((Date.parse(day) - Date.parse(this.first)) / DAY) : 0; },
+    placed() { return this.daysTo(this.day || this.last); },
     number(value) { return count.format(value); },
     go(place) { this.at = place; this.$emit("day", place >= this.reach ? "" : iso(this.first, place)); },
   },

@@ -9,7 +9,7 @@ export default {
   emits: ["act"],
   template: `
   <p v-if="!rows.length" class="mb-muted mb-rows-empty">{{ empty }}</p>
-  <table v-else class="mb-table mb-rows" :aria-label="label">
+  <div v-else class="mb-rows-room"><table class="mb-table mb-rows" :aria-label="label">
     <thead><tr>
       <th v-for="column in columns" :key="column.label" :class="{ 'mb-right': column.right }" scope="col">{{ column.label }}</th>
       <th v-if="act" scope="col"><span class="mb-unseen">Actions</span></th>
@@ -26,7 +26,7 @@ export default {
         <td v-if="act" class="mb-right"><button v-if="row.acts" type="button" class="mb-plain mb-small" :aria-label="act + ' ' + row.name" @click="$emit('act', row.key)">{{ act }}</button></td>
       </tr>
     </tbody>
-  </table>`,
+  </table></div>`,
   methods: {
     exactly(at) { return exact.format(new Date(at)); },
     ago(at) {

@@ -8,9 +8,9 @@ export default {
   template: `
   <div>
     <div class="mb-line mb-run-filters">
-      <label><span class="mb-hidden">Butler</span><select class="mb-select" :value="butler" @change="$emit('filter', { butler: $event.target.value, state })">
+      <label><span class="mb-unseen">Butler</span><select class="mb-input" :value="butler" @change="$emit('filter', { butler: $event.target.value, state })">
         <option value="">Every butler</option><option v-for="one in butlers" :key="one" :value="one">{{ one }}</option></select></label>
-      <label><span class="mb-hidden">State</span><select class="mb-select" :value="state" @change="$emit('filter', { butler, state: $event.target.value })">
+      <label><span class="mb-unseen">State</span><select class="mb-input" :value="state" @change="$emit('filter', { butler, state: $event.target.value })">
         <option value="">Every state</option><option v-for="one in states" :key="one.name" :value="one.name">{{ one.label }}</option></select></label>
     </div>
     <p v-if="!rows.length" class="mb-muted mb-nothing">{{ empty }}</p>

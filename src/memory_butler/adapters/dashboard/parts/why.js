@@ -9,7 +9,7 @@ export default {
     <h2 id="why-title">Why is it here, or not?</h2>
     <p v-if="note" class="mb-muted">{{ note }}</p>
     <form v-else class="mb-line" @submit.prevent="$emit('why', ref_.trim())">
-      <label class="mb-grow"><span class="mb-hidden">Reference of a memory</span>
+      <label class="mb-grow"><span class="mb-unseen">Reference of a memory</span>
         <input v-model="ref_" class="mb-input" placeholder="fact:k3f7" maxlength="100" autocomplete="off" spellcheck="false" aria-describedby="why-hint"></label>
       <button type="submit" class="mb-button" :disabled="!ref_.trim()">Explain</button>
       <span id="why-hint" class="mb-muted mb-small">The reference of a memory that you miss, or that should not be there.</span>
