@@ -27,7 +27,7 @@ from memory_butler.models import (
     Question,
 )
 from memory_butler.operations import forget, judge, recall, remember
-from memory_butler.operations.brief import brief
+from memory_butler.operations.brief import brief, brief_and_words
 
 Everything = Callable[[], dict[str, list[str]]]
 Agent = Callable[..., Caller]
@@ -315,3 +315,14 @@ async def test_a_start_without_a_task_brings_what_is_the_butlers_own(butler: But
     assert with_own.text.index("Stripe") < with_own.text.index("make check")
     assert "green" not in with_own.text
     assert other.text == usual.text
+
+
+async def test_what_was_left_out_can_be_told_with_its_words(butler: Butler) -> None:
+    """All of it, also what no search would show, and nothing else; the block is the same."""
+    for number in range(20):
+        await remember.fact(butler, NewFact(subject="Anna", predicate=f"tea {number}", content=f"green tea {number}"))
+    request = BriefRequest(trigger_prompt="Which tea does Anna drink?", butler="main", token_budget=120)
+    briefing, words = await brief_and_words(butler, request)
+    left = [line["ref"] for line in briefing.receipt.left_out]
+    assert len(left) > 10 and list(words) == left and all(one.startswith("green tea") for one in words.values())
+    assert briefing.text == (await brief(butler, request)).text

@@ -10,7 +10,7 @@ from tests.operations.distillers import Scripted, of_each, proposal, say, with_d
 from memory_butler.butler import Butler
 from memory_butler.errors import DistillerUnavailable, PermissionDenied, Unprocessable
 from memory_butler.models import Caller, NewEpisode, RunReport, Usage
-from memory_butler.operations import browse, consolidate, ledger, remember, review, undo, upkeep
+from memory_butler.operations import attention, browse, butlers, consolidate, ledger, remember, review, undo, upkeep
 from memory_butler.operations.distil_now import distil_now
 from memory_butler.operations.upkeep import shard_of
 
@@ -55,7 +55,8 @@ async def test_the_ledger_says_what_each_day_cost(butler: Butler, clock: MovingC
 
 
 async def test_open_ends_are_counted(butler: Butler, tenant: str) -> None:
-    """Proposals that await a decision and episodes that were given up; both are out of the backlog."""
+    """Proposals that await a decision and episodes that were given up; both are out of the backlog. What waits is the
+    same to whoever counts it."""
     bad = with_distiller(butler, Scripted(lambda batch: Unprocessable("It cannot be read.")))
     await say(bad, "unreadable")
     await consolidate.run_once(bad, shard_of(tenant, "main"))
@@ -64,6 +65,11 @@ async def test_open_ends_are_counted(butler: Butler, tenant: str) -> None:
     await consolidate.run_once(asked, shard_of(tenant, "main"))
     seen = await ledger.ledger(asked)
     assert (seen.dead_letters, seen.proposals, seen.claimed, seen.waiting) == (1, 1, 0, 0)
+    await say(asked, "I like figs.", "I like plums.")
+    line = (await attention.attention(asked)).line
+    [one] = await butlers.standings(asked)
+    assert (line.waiting, line.deciding, line.given_up) == (one.waiting, one.deciding, one.stuck) == (2, 1, 1)
+    assert ((await ledger.ledger(asked)).waiting, (await ledger.ledger(asked)).oldest) == (2, line.oldest)
 
 
 async def test_what_runs_came_to(butler: Butler, tenant: str) -> None:

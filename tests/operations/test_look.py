@@ -279,4 +279,4 @@ async def test_an_episode_that_is_used_says_that_it_is_kept(butler: Butler) -> N
     episode = await remember.episode(butler, NewEpisode(content="x", butler="main"))
     said = [(await look.look(butler, "episode", episode.ref)).outlook for _ in range(4)]
     assert said[:3] == ["If nothing happens it is deleted on 2026-03-08."] * 3
-    assert said[3].startswith("It was referred to often: it is kept until it has been consolidated")
+    assert said[3].startswith("It was referred to often: it is kept until it has been distilled")

@@ -13,7 +13,7 @@ from memory_butler.errors import Conflict, InvalidInput, NotFound
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Question, Stored
 from memory_butler.operations import correct, forget, forget_about, judge, look, pin, recall, remember
 from memory_butler.operations.replay import replay
-from memory_butler.operations.restore import restore, reverse
+from memory_butler.operations.restore import in_its_place, restore, reverse
 
 Rows = Callable[[str], list[dict[str, Any]]]
 Everything = Callable[[], dict[str, list[str]]]
@@ -135,6 +135,21 @@ async def test_a_taken_place_is_named_and_left_alone(butler: Butler, everything:
     with pytest.raises(Conflict, match=f"taken by fact:{new.ref}") as problem:
         await restore(butler, "fact", old.ref)
     assert "supersede=true" in problem.value.recovery and "--supersede" in problem.value.recovery
+    assert everything() == before
+
+
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+async def test_what_would_have_to_give_way_is_told_before(butler: Butler, kind: str, everything: Everything) -> None:
+    """Of a fact that stands there or a rule that says the same; nothing is written, and a free place has nobody."""
+    old = await store(butler, kind)
+    assert await in_its_place(butler, kind, old.ref) is None
+    await forget.forget(butler, kind, old.ref)
+    assert await in_its_place(butler, kind, old.ref) is None
+    new = await store(butler, kind)
+    before = everything()
+    there = await in_its_place(butler, kind, old.ref)
+    assert there is not None and there.ref == new.ref != old.ref
+    assert await in_its_place(butler, kind, new.ref) is None
     assert everything() == before
 
 

@@ -31,7 +31,7 @@ async def live(butler: Butler, clock: MovingClock) -> None:
     """A little of everything, over a month."""
     for name in ("health", "coder"):
         await remember.episode(butler, NewEpisode(content="slept badly", butler=name))
-        await remember.fact(butler, NewFact(subject=name, predicate="likes", content="tea", scope=name))
+        await remember.fact(butler, NewFact(subject=name, predicate="likes_to:drink", content="tea", scope=name))
     clock.move(days=1)
     person = Caller(Principal(butler.settings.tenant, "main", Role.ADMIN, name="Ada Lovelace"))
     await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="green"), person)
@@ -56,6 +56,9 @@ async def test_it_begins_with_the_newest_and_groups_what_belongs_together(butler
     ]  # fmt: skip
     assert [line.about for line in pair.lines] == ["Anna · tea: green", "Anna · tea: black"]
     assert found.entries[0].lines[0].about is None
+    # Whose memories upkeep looked after is said; where somebody acts, it is they who are named.
+    assert {one.butler for one in found.entries[:2]} == {"health", "coder"} and pair.butler is None
+    assert found.entries[5].lines[0].about == "coder · likes to drink: tea"
     assert pair.words == "1 fact stored, 1 fact superseded" and pair.undo_id == pair.group_id
     # What was read, and what happened to what has been deleted since, cannot be taken back.
     assert [bool(one.undo_id) for one in found.entries] == [False] * 3 + [True] * 3 + [False, True, False]

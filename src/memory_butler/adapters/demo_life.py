@@ -39,7 +39,7 @@ class Lesson(NamedTuple):
 
 TRAVEL, HOME, WORK = "travel", "home", "work"
 # What somebody misheard, and from what: the fact that the tour of the dashboard finds and corrects.
-MISHEARD = "The line was bad. Sofia has her birthday on the twelfth of June, as far as I could hear."
+MISHEARD = "A bad line today: it sounded like the twelfth of June for Sofia's birthday, between two tunnels."
 GARBLED = "A scanned letter came without its words: \x25PDF-1.4 obj FlateDecode 78 9c ed 5d 07 78 54 45 17"
 
 KNOWN = (

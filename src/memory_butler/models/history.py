@@ -160,13 +160,15 @@ class Told:
 class Entry:
     """What happened at one time: an event, or several that belong together, of which the last are told one by one.
 
-    `undo_id` takes all of it back, where that can be; `words` sums up what is too much to be told.
+    `undo_id` takes all of it back, where that can be; `words` sums up what is too much to be told; `butler` is the one
+    whose memories upkeep looked after.
     """
 
     place: int
     lines: tuple[Told, ...]
     together: int = 1
     words: str = ""
+    butler: str | None = None
     undone: bool = False
     group_id: UUID | None = None
     undo_id: UUID | None = None

@@ -83,7 +83,8 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ButlerStanding:
-    """How much one butler remembers, and what waits for it."""
+    """How much one butler remembers, and how its episodes stand: those that wait to be distilled, those whose proposals
+    await a decision, and those that were given up."""
 
     butler: str
     known_since: datetime
@@ -93,5 +94,6 @@ class ButlerStanding:
     warnings: int
     episodes: int
     waiting: int
+    deciding: int
     stuck: int
     last_at: datetime | None

@@ -12,7 +12,7 @@ from memory_butler.policy.confidence import FADING_BELOW, anchor, falls_below
 from memory_butler.policy.schedule import Standing
 from memory_butler.store import attention as store
 from memory_butler.store import job_runs
-from memory_butler.store.attention import Pile
+from memory_butler.store.attention import Line, Pile
 
 IMPORTANT = 7
 FADES_WITHIN = timedelta(days=7)
@@ -38,12 +38,15 @@ class NewWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """The first few of each and how many there are. What only an administrator can put right is told to those."""
+    """The first few of each and how many there are. What only an administrator can put right is told to those; how
+    the episodes in reach stand (`line`) to everybody."""
 
     fading: tuple[Fading, ...]
     fading_total: int
     warnings: tuple[NewWarning, ...]
     warnings_total: int
+    at: datetime
+    line: Line
     given_up: Pile
     proposals: Pile
     jobs: tuple[JobStanding, ...]
@@ -53,7 +56,8 @@ async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
     """Everything that the caller may see and that should not be left alone."""
     caller = caller or butler.local_caller()
     governs = caller.principal.role.governs
-    scopes = reach.readable(caller.principal, EVERY_SCOPE if governs else None, None).scopes
+    reached = reach.readable(caller.principal, EVERY_SCOPE if governs else None, None)
+    scopes = reached.scopes
     now = butler.clock()
     cadences = butler.settings.upkeep.cadences()
     given_up = proposals = Pile(0, None)
@@ -63,6 +67,7 @@ async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
             session, scopes=scopes, importance=IMPORTANT, by=now + FADES_WITHIN, below=FADING_BELOW, limit=SHOWN
         )
         rules, warnings_total = await store.warnings(session, scopes=scopes, since=now - NEW_FOR, limit=SHOWN)
+        line = await store.line(session, reached.butlers)
         if governs:
             given_up, proposals = await store.given_up(session), await store.proposals(session)
             jobs = upkeep.stand(await job_runs.histories(session, list(cadences)), cadences, now)
@@ -71,6 +76,8 @@ async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
         fading_total=fading_total,
         warnings=tuple(NewWarning(rule=rule, since=since) for rule, since in rules),
         warnings_total=warnings_total,
+        at=now,
+        line=line,
         given_up=given_up,
         proposals=proposals,
         jobs=tuple(job for job in jobs if _is_late(job)),

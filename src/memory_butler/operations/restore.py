@@ -55,6 +55,18 @@ async def restore(
     return await write_once(butler, caller, key, fingerprint("restore", asked), work)
 
 
+async def in_its_place(
+    butler: Butler, memory_type: str, handle: str, caller: Caller | None = None
+) -> Fact | Rule | None:
+    """What a restored memory would have to replace; none if its place is free or it is in use itself."""
+    caller = caller or butler.local_caller()
+    wanted = parse_handle(memory_type, handle)
+    async with butler.database.read(caller.principal.tenant) as session:
+        await _refuse_deleted(session, caller, wanted)
+        memory = await require_changeable(session, caller, wanted)
+        return None if memory.validity is Validity.ACTIVE else await _occupant(session, memory)
+
+
 async def _refuse_deleted(session: Session, caller: Caller, handle: Handle) -> None:
     if handle.type is not MemoryType.EPISODE:
         return

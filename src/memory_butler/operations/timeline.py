@@ -9,15 +9,17 @@ from memory_butler.models import EVERY_SCOPE, Caller
 from memory_butler.models.history import Entry, Timeline, TimelineFilter, Told
 from memory_butler.operations import activity
 from memory_butler.operations.cursors import Cursors
+from memory_butler.operations.shard import ACTOR as UPKEEP
 from memory_butler.operations.undo import KINDS
 from memory_butler.policy import reach
-from memory_butler.policy.activity import sum_up
+from memory_butler.policy.activity import butler_of, sum_up
 from memory_butler.policy.admission import LABEL_CHARACTERS, clean_text, moment, slug, whole_number
 from memory_butler.policy.references import is_reference
+from memory_butler.policy.wording import spoken
 from memory_butler.store import timeline as log
 from memory_butler.store.activity import View
 from memory_butler.store.database import Session
-from memory_butler.store.timeline import Choice, Found
+from memory_butler.store.timeline import Choice, Found, Line
 
 USUAL, MOST = 30, 100
 # So many pieces of the log are looked through before somebody is asked whether to go on.
@@ -103,7 +105,7 @@ def _group(given: str) -> UUID:
 
 def _entry(caller: Caller, found: Found) -> Entry:
     lines = tuple(
-        Told(activity=activity.as_activity(caller.principal.tenant, one.noted), undone=one.undone, about=one.about)
+        Told(activity=activity.as_activity(caller.principal.tenant, one.noted), undone=one.undone, about=_about(one))
         for one in found.events
     )
     last, is_group = lines[-1], found.together > 1
@@ -115,10 +117,18 @@ def _entry(caller: Caller, found: Found) -> Entry:
         lines=lines,
         together=found.together,
         words=sum_up(found.counts) if is_group else "",
+        butler=butler_of(last.activity.event) if last.activity.event.actor == UPKEEP else None,
         undone=undone,
         group_id=last.activity.event.group_id if is_group else None,
         undo_id=name if caller.principal.role.governs and can_be and not undone else None,
     )
+
+
+def _about(line: Line) -> str | None:
+    """What a memory says; of a fact also what it is about, as words."""
+    if line.subject is None or line.about is None:
+        return line.about
+    return f"{spoken(line.subject)} · {spoken(line.predicate or '')}: {line.about}"
 
 
 def _can_be_undone(told: Told) -> bool:

@@ -49,6 +49,12 @@ def reference_of(event: Event) -> str | None:
     return f"{event.entity_type}:{ref}" if ref else None
 
 
+def butler_of(event: Event) -> str | None:
+    """Whose memory an event speaks of."""
+    kept = event.payload.get("state") or event.payload.get("tombstone") or {}
+    return kept.get("butler") or kept.get("source_butler")
+
+
 def tell(event: Event, around: story.Around) -> str:
     """One event as one sentence or two, also where it speaks of no memory."""
     who, payload = one_line(event.actor, NAME_CHARACTERS), event.payload
@@ -89,6 +95,12 @@ def sum_up(counts: Mapping[str, int]) -> str:
 def done_to(action: str) -> str:
     """What has been done to a memory when this happened: `retracted` is `forgotten`."""
     return _DONE.get(action, action.replace("_", " "))
+
+
+def said_alike(action: str) -> tuple[str, ...]:
+    """Everything that people call the same: what is `given up` was tried too often, or cannot be distilled at all."""
+    called = done_to(action)
+    return tuple(dict.fromkeys((action, *(name for name, words in _DONE.items() if words == called))))
 
 
 def _counted(event_type: str, count: int) -> str:

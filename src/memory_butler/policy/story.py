@@ -122,7 +122,7 @@ def _outlook_of_episode(episode: Episode, now: datetime, *, is_kept: bool) -> st
     if episode.pinned:
         return f"{hidden}It is pinned: it is kept until it is unpinned."
     if is_kept:
-        return f"It was referred to often: it is kept until it has been consolidated, also after {over}."
+        return f"It was referred to often: it is kept until it has been distilled, also after {over}."
     if episode.expires_at <= now:
         return f"{hidden}Its time was over on {over}: the next sweep deletes it."
     return f"{hidden}If nothing happens it is deleted on {over}."
@@ -249,7 +249,7 @@ _TELLERS: dict[str, Callable[[Event, Around], str]] = {
     "consolidated": _consolidated,
     "set_back": _set_back,
     "dead_lettered": _dead_lettered,
-    "failed": lambda event, around: f"Cannot be distilled: {_trouble(event)}",
+    "failed": lambda event, around: f"Given up, as it cannot be distilled: {_trouble(event)}",
     "requeued": lambda event, around: f"Put in line for consolidation again by {_who(event)}",
 }
 

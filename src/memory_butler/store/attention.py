@@ -18,6 +18,16 @@ class Pile:
     oldest: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Episodes that wait to be distilled and since when, those whose proposals await a decision, those given up."""
+
+    waiting: int
+    oldest: datetime | None
+    deciding: int
+    given_up: int
+
+
 async def fading(
     session: Session, *, scopes: Sequence[str] | None, importance: int, by: datetime, below: float, limit: int
 ) -> tuple[list[Fact], int]:
@@ -46,13 +56,19 @@ async def proposals(session: Session) -> Pile:
     return _pile(await session.one("attention.proposals"))
 
 
+async def line(session: Session, butlers: Sequence[str] | None) -> Line:
+    row = await session.one("attention.episodes", butlers=_some(butlers))
+    assert row
+    return Line(**row)
+
+
 def _pile(row: Row | None) -> Pile:
     assert row
     return Pile(row["count"], row["oldest"])
 
 
-def _some(scopes: Sequence[str] | None) -> list[str] | None:
-    return None if scopes is None else list(scopes)
+def _some(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)
 
 
 def _without(row: Row, *names: str) -> Row:

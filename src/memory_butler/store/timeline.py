@@ -33,11 +33,14 @@ class Choice:
 
 
 class Line(NamedTuple):
-    """An event, whether it is undone, and the words of its memory as far as they are still there."""
+    """An event, whether it is undone, the words of its memory as far as they are still there, and what a fact is
+    about."""
 
     noted: Noted
     undone: bool
     about: str | None
+    subject: str | None
+    predicate: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +96,7 @@ async def named(session: Session, ref: str) -> list[UUID]:
 def _found(place: int, rows: list[Row]) -> Found:
     return Found(
         place=place,
-        events=[Line(as_noted(row), row["is_undone"], row["about"]) for row in rows],
+        events=[Line(as_noted(row), row["is_undone"], row["about"], row["subject"], row["predicate"]) for row in rows],
         together=rows[0]["together"] or 1,
         counts=rows[0]["counts"] or {},
         all_undone=bool(rows[0]["all_undone"]),

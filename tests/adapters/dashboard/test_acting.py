@@ -1,14 +1,15 @@
 """What a person does to a memory where it stands in a list, and taking it back."""
 
 import getpass
+from dataclasses import replace
 
 from playwright.async_api import Page, expect
 from tests.adapters.dashboard.conftest import LogIn, Visit
 from tests.conftest import MovingClock
 
 from memory_butler.butler import Butler
-from memory_butler.models import Fact, NewEpisode, NewFact, NewRule, Portrait, Rule, Validity
-from memory_butler.operations import forget, look, remember
+from memory_butler.models import Caller, Fact, NewEpisode, NewFact, NewRule, Portrait, Rule, Validity
+from memory_butler.operations import browse, forget, look, remember
 
 
 async def _tell(butler: Butler, kind: str, handle: str) -> Portrait:
@@ -34,10 +35,12 @@ async def _chips(page: Page, words: str, *expected: str) -> None:
 async def test_a_fact_is_corrected_in_two_clicks_and_that_is_taken_back(
     visit: Visit, butler: Butler, clock: MovingClock
 ) -> None:
-    """The right fact stands where the wrong one stood, says why, and goes again with one click, without a jump."""
-    wrong = await remember.fact(butler, NewFact(subject="Ada", predicate="tea", content="Green"))
+    """The right fact stands where the wrong one stood, says why, and goes again with one click, without a jump. It
+    is the butler's whose the wrong one was, and the person is named with it."""
+    home = Caller(replace(butler.local_caller().principal, butler="home"))
+    wrong = await remember.fact(butler, NewFact(subject="Ada", predicate="tea", content="Green"), home)
     clock.move(hours=1)
-    await remember.fact(butler, NewFact(subject="Ada", predicate="city", content="Porto"))
+    await remember.fact(butler, NewFact(subject="Ada", predicate="city", content="Porto"), home)
     page = await visit("/facts")
     words = page.locator(".mb-row-words")
     await expect(words).to_have_text(["Porto", "Green"])
@@ -45,9 +48,11 @@ async def test_a_fact_is_corrected_in_two_clicks_and_that_is_taken_back(
     await _act(page, "correct", 1)
     await expect(page.locator(".mb-dialog textarea")).to_be_focused()
     assert await page.input_value(".mb-dialog textarea") == "Green"
+    submit = page.get_by_role("button", name="Correct", exact=True)
+    await expect(submit).to_be_disabled()
     await page.fill(".mb-dialog textarea", "Jasmine")
     await page.get_by_label("How do you know?").fill("She said so.")
-    await page.get_by_role("button", name="Correct", exact=True).click()
+    await submit.click()
     # What the page did itself is not news to it, so nothing moves.
     await expect(words).to_have_text(["Porto", "Jasmine"])
     await page.locator(".q-notification", has_text="Corrected").wait_for()
@@ -55,12 +60,18 @@ async def test_a_fact_is_corrected_in_two_clicks_and_that_is_taken_back(
     assert old.memory.validity is Validity.SUPERSEDED
     assert f"Corrected by {getpass.getuser()}" in old.story[-1].words
     assert "She said so" in old.story[-1].words
+    right = old.chain[-1]
+    assert (right.content, right.source_butler) == ("Jasmine", "home")
+    assert await browse.butlers(butler) == ("home",)
+    assert (await _tell(butler, "fact", right.ref)).events[0].actor == getpass.getuser()
+    await expect(page.locator("tbody tr >> nth=1 >> [data-act=correct]")).to_be_focused()
     await expect(page.locator(".mb-news")).to_have_count(0)
 
     await _undo(page, "Corrected")
     await expect(words).to_have_text(["Porto", "Green"])
     assert (await _tell(butler, "fact", wrong.ref)).memory.validity is Validity.ACTIVE
 
+    await expect(page.locator("tbody tr >> nth=1 >> [data-act=correct]")).to_be_focused()
     await _act(page, "correct")
     await page.keyboard.press("Escape")
     await expect(page.locator(".mb-dialog")).to_have_count(0)
@@ -84,6 +95,7 @@ async def test_a_fact_is_confirmed_pinned_forgotten_and_restored(
 
     await _act(page, "pin")
     await _chips(page, "Jasmine", "pinned")
+    await expect(page.locator("[data-act=unpin]")).to_be_focused()
     await _act(page, "unpin")
     await _chips(page, "Jasmine")
     await _undo(page, "Unpinned")
@@ -92,10 +104,12 @@ async def test_a_fact_is_confirmed_pinned_forgotten_and_restored(
     await page.focus("[data-act=forget]")
     await page.keyboard.press("Enter")
     await expect(page.get_by_label("Why?")).to_be_focused()
+    await expect(page.locator(".mb-dialog")).to_contain_text("You can undo this now, or restore it later.")
     await page.keyboard.type("Not mine")
     await page.keyboard.press("Enter")
     await _chips(page, "Jasmine", "forgotten", "pinned")
     assert await page.locator(".mb-act").evaluate_all("all => all.map(one => one.dataset.act)") == ["restore"]
+    await expect(page.locator("[data-act=restore]")).to_be_focused()
     found = await _tell(butler, "fact", stored.ref)
     assert "Not mine" in " ".join(line.words for line in found.story)
     await _act(page, "restore")
@@ -106,6 +120,31 @@ async def test_a_fact_is_confirmed_pinned_forgotten_and_restored(
     memory = (await _tell(butler, "fact", stored.ref)).memory
     assert isinstance(memory, Fact)
     assert (memory.validity, memory.pinned) == (Validity.RETRACTED, True)
+
+
+async def test_a_fact_is_brought_back_instead_of_what_took_its_place(
+    visit: Visit, butler: Butler, clock: MovingClock
+) -> None:
+    """Whoever restores it is told what stands there now; then they change places, and back again."""
+    old = await remember.fact(butler, NewFact(subject="Ada", predicate="tea", content="Green"))
+    clock.move(hours=1)
+    new = await remember.fact(butler, NewFact(subject="Ada", predicate="tea", content="Jasmine"))
+    page = await visit("/facts?validity=all")
+    await _chips(page, "Green", "superseded")
+    await _act(page, "restore")
+    dialog = page.locator(".mb-dialog")
+    await expect(dialog.locator("h2")).to_have_text("Bring it back instead of “Jasmine”?")
+    await expect(dialog).to_contain_text(f"fact:{new.ref} stands in its place now.")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(dialog).to_have_count(0)
+    assert (await _tell(butler, "fact", old.ref)).memory.validity is Validity.SUPERSEDED
+    await _act(page, "restore")
+    await dialog.get_by_role("button", name="Restore").click()
+    await _chips(page, "Green")
+    await _chips(page, "Jasmine", "superseded")
+    await _undo(page, "Restored")
+    await _chips(page, "Jasmine")
+    await _chips(page, "Green", "superseded")
 
 
 async def test_a_rule_is_judged_and_an_episode_kept(visit: Visit, butler: Butler) -> None:
@@ -141,6 +180,10 @@ async def test_an_agent_changes_without_undo_and_is_told_what_went_wrong(log_in:
     await _chips(page, "Jasmine", "pinned")
     await page.locator(".q-notification", has_text="Pinned").wait_for()
     assert await page.get_by_role("button", name="Undo").count() == 0
+    await _act(page, "forget")
+    await expect(page.locator(".mb-dialog")).to_contain_text("You can restore it later.")
+    await page.keyboard.press("Escape")
+    await expect(page.locator(".mb-dialog")).to_have_count(0)
     await _act(page, "correct")
     await page.fill(".mb-dialog textarea", "Green")
     await forget.forget(butler, "fact", stored.ref)

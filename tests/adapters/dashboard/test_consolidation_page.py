@@ -72,11 +72,12 @@ async def test_what_waits_is_distilled_at_a_click_and_taken_back(open_page: Open
     await say(told, "I still live in Porto. tea")
     await expect(waiting).to_have_text("2")
 
-    await page.get_by_role("button", name="Consolidate now").click()
+    await page.get_by_role("button", name="Distil now").click()
     await expect(page.locator(".q-notification")).to_contain_text("2 episodes: 1 new, 1 updated, 1 refused")
     await expect(waiting).to_have_text("0")
     row = page.locator(".mb-runs tbody tr")
     await expect(row).to_contain_text("$0.02")
+    await expect(row).to_contain_text("2 episodes: 1 new")
     await expect(page.locator("[aria-label=Cost]")).to_contain_text("$0.0200 of $1.00 today")
     await page.get_by_label("State").select_option("failed")
     await expect(page.get_by_text("No run is like this.")).to_be_visible()
@@ -108,7 +109,8 @@ async def test_what_waits_is_distilled_at_a_click_and_taken_back(open_page: Open
 
 
 async def test_a_proposal_is_decided_on_item_by_item(open_page: Open, butler: Butler, tenant: str) -> None:
-    """Nothing is stored until all is decided; then what was approved is, in the person's name."""
+    """Nothing is stored until all is decided; then what was approved is, in the person's name. Before the last item is
+    rejected it is said what that means, and the episodes can then be distilled again, or after all not."""
     asked = with_distiller(butler, Scripted(_moves), review=True)
     await say(asked, f"I live in Porto. {HOSTILE}")
     report = await consolidate.run_once(asked, shard_of(tenant, "main"))
@@ -121,6 +123,10 @@ async def test_a_proposal_is_decided_on_item_by_item(open_page: Open, butler: Bu
     await expect(head).to_contain_text("1 decided, 1 to go")
     assert (await review.show(asked, str(report.run))).run.state == "waiting"
     await page.get_by_label(f"Reject item {places[HOSTILE]}").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("1 item that was approved is stored, the others are not.")
+    assert (await review.show(asked, str(report.run))).run.state == "waiting"
+    await dialog.get_by_role("button", name="Reject").click()
     await expect(page.locator(".q-notification")).to_contain_text("what was approved is stored")
     await expect(page.locator("[aria-label=New]")).to_contain_text("Porto")
     await expect(page.locator("[aria-label=Rejected]")).to_contain_text("7 * 7")
@@ -129,21 +135,35 @@ async def test_a_proposal_is_decided_on_item_by_item(open_page: Open, butler: Bu
     [created] = (await browse.history(asked, "fact", stored)).items
     assert created.event.actor == await page.inner_text(".mb-who-name")
 
+    await page.get_by_role("button", name="Distil again").click()
+    said = page.locator(".q-notification", has_text="1 episode waits to be distilled again. Nothing is lost")
+    await expect(said).to_be_visible()
+    assert (await ledger.ledger(asked)).waiting == 1
+    await said.get_by_role("button", name="Undo").click()
+    await expect(page.locator(".q-notification", has_text="Taken back")).to_be_visible()
+    assert (await ledger.ledger(asked)).waiting == 0
 
-async def test_what_was_given_up_gets_another_chance(open_page: Open, butler: Butler, tenant: str) -> None:
-    """With the reason, the tries and the words; one at a time or all that are shown. Nothing runs over on a phone."""
+
+async def test_what_was_given_up_gets_another_chance(open_page: Open, page: Page, butler: Butler, tenant: str) -> None:
+    """An address leads right there. With the reason, the tries and the words; one at a time or all that are shown, and
+    that can be undone. Nothing runs over on a phone."""
     bad = with_distiller(butler, Scripted(lambda batch: Unprocessable("It cannot be read: <b>tea</b>.")), batch=1)
     refs = await say(bad, HOSTILE, "unreadable " + "x" * 300, "also unreadable")
     for _ in refs:
         await consolidate.run_once(bad, shard_of(tenant, "main"))
-    page = await open_page(bad, "/consolidation")
     await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    await open_page(bad, "/consolidation#given-up")
+    await expect(page.get_by_role("heading", name="Given up")).to_be_in_viewport()
     letters = page.locator(".mb-letters > li")
     await expect(letters).to_have_count(3)
     await expect(letters.first).to_contain_text(HOSTILE)
-    await expect(letters.first).to_contain_text("failed after 1 try")
+    await expect(letters.first).to_contain_text("given up after 1 try")
     await expect(letters.first).to_contain_text("It cannot be read: <b>tea</b>.")
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await page.get_by_label(f"Try episode:{refs[0]} again").click()
+    await expect(letters).to_have_count(2)
+    await page.locator(".q-notification").get_by_role("button", name="Undo").click()
+    await expect(letters).to_have_count(3)
     await page.get_by_label(f"Try episode:{refs[0]} again").click()
     await expect(letters).to_have_count(2)
     await page.get_by_role("button", name="Try all 2 again").click()
@@ -151,7 +171,7 @@ async def test_what_was_given_up_gets_another_chance(open_page: Open, butler: Bu
     assert (await ledger.ledger(bad)).waiting == 3
     await page.set_viewport_size({"width": 1280, "height": 900})
 
-    await page.get_by_role("button", name="Consolidate now").click()
+    await page.get_by_role("button", name="Distil now").click()
     await expect(page.locator(".q-notification").last).to_contain_text("3 runs failed")
     await expect(letters).to_have_count(3)
 

@@ -17,6 +17,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, DistillerUnavailable
 from memory_butler.models import LeftAlone, RunReport, TakenBack, UndoReport
 from memory_butler.operations import consolidate, review
+from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
 from memory_butler.operations.ledger import CameTo, Day, Ledger
 from memory_butler.operations.upkeep import shard_of
@@ -249,6 +250,30 @@ def test_open_ends_lead_to_where_they_are(number: int, words: list[str]) -> None
     assert ([one for _, one, _ in ends], {count for count, _, _ in ends}) == (words, {number})
     places = [where for _, _, where in ends]
     assert places == ["/consolidation?state=waiting", "/consolidation?state=claimed", "#given-up"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "place", "is_last", "stored"),
+    [
+        (["proposed", "proposed"], 0, False, "Nothing of this proposal"),
+        (["proposed", "rejected"], 0, True, "Nothing of this proposal"),
+        (["proposed", "approved"], 0, True, "1 item that was approved is stored"),
+        (["approved", "rejected"], 0, True, "Nothing of this proposal"),
+    ],
+)
+def test_what_a_rejection_means_is_said_before(outcomes: list[str], place: int, is_last: bool, stored: str) -> None:
+    """Whether all is decided with it, and what is stored then; an approval that is taken back does not count."""
+    lines = [DiffLine(place=at, kind="fact", outcome=outcome, content="a") for at, outcome in enumerate(outcomes)]
+    assert distilling.is_last(lines, place) == is_last
+    assert distilling.rejected_means(lines, place)[0].startswith(stored)
+
+
+def test_what_waits_again_and_what_does_not_is_said() -> None:
+    """How many, that nothing is lost, and why the others stay."""
+    done = Requeued(again=("a", "b"), left=(("c", "episode:c waits already."), ("d", "episode:d waits already.")))
+    assert distilling.requeued_words(done).startswith("2 episodes wait to be distilled again. Nothing is lost")
+    assert distilling.left_words(done) == "episode:c waits already. 1 more stays as it is."
+    assert distilling.left_words(replace(done, left=done.left[:1])) == "episode:c waits already."
 
 
 async def test_a_run_without_items_and_of_each_episode(butler: Butler, tenant: str) -> None:

@@ -87,6 +87,18 @@ def test_the_lists_say_what_the_picture_shows(shown: Neighbourhood) -> None:
     assert entries["episode:e2"]["href"] is None
 
 
+def test_what_was_replaced_and_is_in_use_again_was_so_for_a_while() -> None:
+    """An undone correction is no longer said to stand in the place of what it corrected."""
+    fact, undone = spot("fact", "f1"), spot("fact", "f2", "retracted")
+    spots, ties = (fact, undone), (tie(undone, fact, "supersedes"),)
+    [group] = surroundings.lists(Neighbourhood(spots=spots, ties=ties))
+    assert group["title"] == "This was replaced for a while by"
+    [group] = surroundings.lists(Neighbourhood(spots=spots[::-1], ties=ties))
+    assert group["title"] == "This took for a while the place of"
+    [group] = surroundings.lists(Neighbourhood(spots=(spot("fact", "f1", "superseded"), undone), ties=ties))
+    assert group["title"] == "This was replaced by"
+
+
 @pytest.mark.parametrize(
     ("query", "key"),
     [
@@ -168,10 +180,27 @@ async def test_looking_for_something_and_what_another_client_writes(visit: Visit
     soup = await remember.fact(butler, NewFact(subject="soup", predicate="salt", content="none", scope="chef"), chef)
     await search.fill("salt in the soup")
     await expect(found.get_by_role("link", name=f"fact:{soup.ref}", exact=True)).to_be_visible()
-    await search.fill("ru")
-    await found.locator('li[data-kind="subject"] a').click()
+    await search.fill("rui")
+    subject = found.locator('li[data-kind="subject"] a')
+    await expect(subject).to_be_visible()
+    await search.press("ArrowDown")
+    await expect(subject).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await expect(subject).not_to_be_focused()
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("ArrowUp")
+    await expect(search).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
     await expect(panel.get_by_role("heading")).to_have_text("Rui")
+    await expect(panel).to_be_focused()
     await expect(found).to_have_count(0)
+    await search.fill("an")
+    await search.press("Enter")
+    await expect(panel.get_by_role("heading")).to_have_text("Ana")
+    await expect(found).to_have_count(0)
+    await page.go_back()
+    await expect(panel.get_by_role("heading")).to_have_text("Rui")
     await correct.correct(butler, known["rui"].ref, "oolong")
     await expect(lists).to_contain_text("oolong")
     await expect(lists).to_contain_text("superseded")
@@ -184,7 +213,7 @@ async def test_looking_for_something_and_what_another_client_writes(visit: Visit
 async def test_an_empty_store_says_how_to_begin_and_hostile_words_are_words(visit: Visit, butler: Butler) -> None:
     """Nothing yet: how to store the first fact. Then markup in names and contents is drawn as text, also on a phone."""
     page = await visit("/graph")
-    await expect(page.locator(".mb-empty")).to_contain_text("memory-butler remember fact")
+    await expect(page.locator(".mb-empty")).to_contain_text("remember fact Ana")
     fact = await remember.fact(butler, NewFact(subject=HOSTILE, predicate=":onclick", content=HOSTILE + "w" * 300))
     await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     page = await visit(f"/graph?center=fact:{fact.ref}")

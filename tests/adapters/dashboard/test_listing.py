@@ -45,11 +45,19 @@ def test_an_address_asks_for_a_list(address: dict[str, str], asked: Listing) -> 
 
 
 @pytest.mark.parametrize(
-    "address", [{"importance_min": "much"}, {"from": "yesterday"}, {"tier": "deep"}, {"sort": "colour"}]
+    ("address", "said"),
+    [
+        ({"importance_min": "much"}, "Importance from must be a number"),
+        ({"from": "yesterday"}, "From must be a moment"),
+        ({"from": "2026-03-02T00:00:00Z", "to": "2026-03-01T00:00:00Z"}, "“Until” is before “From”"),
+        ({"validity": "active,bogus"}, "There is no state “bogus”."),
+        ({"tier": "deep"}, "There is no tier “deep”."),
+        ({"sort": "colour"}, "sort 'colour' is not known"),
+    ],
 )
-def test_an_address_that_means_nothing_is_refused(address: dict[str, str]) -> None:
-    """What cannot be read is named rather than ignored."""
-    with pytest.raises(InvalidInput):
+def test_an_address_that_means_nothing_is_refused(address: dict[str, str], said: str) -> None:
+    """What cannot be read is named rather than ignored, in the words that the filters have."""
+    with pytest.raises(InvalidInput, match=said):
         listing.listing_of(FACT, listing.read(FACT, address), governs=True)
 
 

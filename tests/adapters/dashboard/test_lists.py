@@ -67,6 +67,19 @@ async def test_facts_are_found_sorted_and_kept_in_the_address(visit: Visit, butl
     await page.click(".mb-empty button")
     await _says(page, "Jasmine, no sugar", "Lives in Porto", "No sugar in coffee, ever")
     assert page.url.endswith("/facts?sort=importance")
+    await page.fill("label:has-text('Tag') input", "#work")
+    await page.keyboard.press("Enter")
+    await _says(page, "No sugar in coffee, ever")
+    state = "label:has-text('State') select"
+    chosen = "document.querySelector('.mb-field-validity select').selectedOptions[0]?.label ?? ''"
+    await visit("/facts?validity=fading,active")
+    await expect(page.locator(".mb-row-words")).to_have_count(3)
+    assert await page.evaluate(chosen) == "Fading or Active"
+    await visit("/facts?validity=bogus")
+    await expect(page.locator(".mb-trouble")).to_contain_text("There is no state “bogus”.")
+    assert await page.evaluate(chosen) == ""
+    await page.select_option(state, "all")
+    await expect(page.locator(".mb-row-words")).to_have_count(3)
 
 
 async def test_a_long_list_is_gone_through_page_by_page(visit: Visit, butler: Butler, clock: MovingClock) -> None:

@@ -64,9 +64,11 @@ async def test_acting_and_taking_back(visit: Visit, butler: Butler) -> None:
     await page.get_by_role("button", name="Pin").click()
     await expect(page.locator(".mb-outlook")).to_contain_text("pinned")
     await expect(page.locator("#decay")).to_contain_text("It is pinned, so it does not fade.")
+    await expect(page.get_by_role("button", name="Unpin")).to_be_focused()
     await page.get_by_role("button", name="Undo").filter(visible=True).last.click()
     await expect(page.locator(".mb-outlook")).to_contain_text("If nothing happens it fades")
     await expect(page.locator(".mb-struck")).to_contain_text("Pinned by")
+    await expect(page.get_by_role("button", name="Pin")).to_be_focused()
     await page.get_by_role("button", name="Correct").click()
     await page.get_by_label("It should say").fill("white tea")
     await page.locator(".mb-dialog").get_by_role("button", name="Correct").click()
@@ -76,6 +78,7 @@ async def test_acting_and_taking_back(visit: Visit, butler: Butler) -> None:
     history = page.locator(".mb-entries-line").last
     await history.get_by_role("button", name="Undo").click()
     await expect(page.locator(".mb-hero")).not_to_contain_text("There is a newer one")
+    await expect(page.get_by_role("button", name="Confirm")).to_be_focused()
     restored = await look.look(butler, "fact", fact.ref, bump=False)
     assert (restored.memory.validity, restored.memory.content) == ("active", "green tea")
     assert [found.validity for found in restored.chain] == ["active", "retracted"]

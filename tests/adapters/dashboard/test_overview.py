@@ -9,14 +9,16 @@ import psycopg
 import pytest
 from playwright.async_api import Page, expect
 from tests.adapters.dashboard.conftest import LogIn, Visit
-from tests.conftest import MovingClock
+from tests.conftest import START, MovingClock
 from tests.service import Service
 
 from memory_butler.adapters.dashboard import glance, telling
 from memory_butler.butler import Butler
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
 from memory_butler.models.days import Day, Growth
-from memory_butler.operations import attention, days, judge, remember, report
+from memory_butler.models.history import TimelineFilter
+from memory_butler.operations import attention, days, judge, remember, report, sweep, timeline
+from memory_butler.store.attention import Line
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 HOSTILE = "<img src=x onerror='window.hacked=1'>{{ 7*7 }}\u202egnp.exe"
@@ -88,7 +90,7 @@ def jobs(butler: Butler) -> list[str]:
 async def test_whoever_has_nothing_is_told_how_to_begin(visit: Visit, butler: Butler) -> None:
     """The commands that store, connect and fill a demo; with the first memory the page becomes what it is for."""
     page = await visit("/")
-    for words in ("memory-butler remember fact", "claude mcp add", "memory-butler demo --keep"):
+    for words in (" remember fact user", "claude mcp add", " demo --keep"):
         await expect(page.locator(".mb-empty")).to_contain_text(words)
     await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="green"))
     await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("1 in use")
@@ -119,35 +121,44 @@ async def test_figures_lead_to_their_lists(butler: Butler) -> None:
     await remember.rule(butler, NewRule(content="Offer tea"))
     await remember.episode(butler, NewEpisode(content="tea was served", butler="main"))
     found = await report.report(butler)
-    cards = {card["name"]: card for card in glance.figures(found)}
+    seen = await attention.attention(butler)
+    cards = {card["name"]: card for card in glance.figures(found, seen.line, governs=True)}
     parts = {name: [(p["count"], p["label"], p["href"]) for p in card["parts"]] for name, card in cards.items()}
     assert parts == {
         "facts": [(1, "superseded", "/facts?validity=superseded")],
         "rules": [(1, "candidate", "/rules?maturity=candidate")],
-        "episodes": [(1, "waiting", "")],
+        "episodes": [(1, "waiting", "/consolidation")],
     }
     assert {name: card["count"] for name, card in cards.items()} == {"facts": 1, "rules": 1, "episodes": 1}
-    assert glance.backlog(found) == ("1", "The oldest has waited less than an hour.")
+    assert glance.backlog(found, seen.line, seen.at) == ("1", "The oldest has waited less than an hour.")
+    many = Line(waiting=0, oldest=None, deciding=4, given_up=1)
+    parts = glance.figures(found, many, governs=True)[2]["parts"]
+    assert [(one["label"], one["href"]) for one in parts] == [
+        ("await your decision", "/consolidation?state=waiting"),
+        ("given up", "/consolidation#given-up"),
+    ]
+    assert {one["href"] for one in glance.figures(found, many, governs=False)[2]["parts"]} == {""}
     assert not glance.is_empty(found)
 
 
 @pytest.mark.parametrize(
     ("waiting", "words"),
     [
-        ((0, 0, None), ("0", "Nothing waits: all episodes have been looked at.")),
-        ((3, 0, 1.2), ("3", "The oldest has waited 1 hour.")),
-        ((3, 1, 30), ("3", "The oldest has waited 30 hours. 1 of them comes first, because others refer to them.")),
+        ((0, 0, 0, 0), ("0", "Nothing waits: all episodes have been looked at.")),
+        ((0, 0, 0, 4), ("0", "Nothing waits: all episodes have been looked at. 4 more await a decision.")),
+        ((3, 0, 1.2, 0), ("3", "The oldest has waited 1 hour.")),
+        ((3, 1, 30, 0), ("3", "The oldest has waited 30 hours. 1 of them comes first, because others refer to them.")),
         (
-            (2000, 2, 100),
+            (2000, 2, 100, 0),
             ("2,000", "The oldest has waited 4 days. 2 of them come first, because others refer to them."),
         ),
     ],
 )
-def test_the_backlog_in_words(waiting: tuple[int, int, float | None], words: tuple[str, str]) -> None:
-    """How many wait, how long, and whether some come first."""
-    pending, first, age = waiting
-    found = {"pending_episodes": pending, "first_in_line": first, "oldest_age_hours": age}
-    assert glance.backlog({"backlog": found}) == words
+def test_the_backlog_in_words(waiting: tuple[int, int, float, int], words: tuple[str, str]) -> None:
+    """How many wait, how long, whether some come first, and how many are in proposals."""
+    number, first, age, deciding = waiting
+    line = Line(waiting=number, oldest=START - timedelta(hours=age), deciding=deciding, given_up=0)
+    assert glance.backlog({"backlog": {"first_in_line": first}}, line, START) == words
 
 
 def test_rules_that_nobody_judged_have_no_effectiveness() -> None:
@@ -202,6 +213,21 @@ async def test_of_many_fading_facts_the_rest_is_a_list(butler: Butler, clock: Mo
     assert items[-1]["title"] == "2 more important facts about to fade"
     assert items[-1]["href"] == "/facts?importance_min=7&sort=confidence&order=asc"
     assert all(len(item["title"]) <= glance.SHOWN_CHARACTERS + len(" …") for item in items)
+
+
+async def test_upkeep_says_whose_memories_it_looked_after(butler: Butler, clock: MovingClock) -> None:
+    """Of several butlers whose episodes were deleted at the same time each is named."""
+    for name in ("chef", "nurse"):
+        for content in ("came by", "left again"):
+            await remember.episode(butler, NewEpisode(content=content, butler=name))
+    clock.move(days=30)
+    await sweep.sweep(butler)
+    clock.move(minutes=1)
+    lately = (await timeline.timeline(butler, TimelineFilter(actions=("deleted",)))).entries
+    assert {(one["actor"], one["sum"]) for one in telling.story(lately)} == {
+        ("upkeep for chef", "2 episodes deleted"),
+        ("upkeep for nurse", "2 episodes deleted"),
+    }
 
 
 def test_tones_are_known_to_the_look() -> None:

@@ -143,6 +143,7 @@ async def test_a_reader_reads_and_no_more(log_in: LogIn, service: Service, clock
     [
         ({}, TimelineFilter(kinds=tale.CHANGES)),
         ({"of": "all", "what": " faded ", "strange": "x"}, TimelineFilter(actions=("faded",))),
+        ({"of": "all", "what": "dead_lettered"}, TimelineFilter(actions=("dead_lettered", "failed"))),
         ({"of": "reads", "by": "Ada"}, TimelineFilter(kinds=("reference", "access"), actor="Ada")),
         ({"of": "fact", "ref": "k3f7", "scope": "chef"}, TimelineFilter(kinds=("fact",), ref="k3f7", scope="chef")),
         (
@@ -152,7 +153,7 @@ async def test_a_reader_reads_and_no_more(log_in: LogIn, service: Service, clock
     ],
 )
 def test_an_address_says_what_is_told(query: dict[str, Any], expected: TimelineFilter) -> None:
-    """Without a kind it is what changed; a day ends with its last moment."""
+    """Without a kind it is what changed; what is called the same is found together; a day ends with its last moment."""
     assert tale.filter_of(tale.read(query)) == expected
 
 

@@ -7,7 +7,18 @@ from uuid import UUID
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
 from memory_butler.errors import InvalidInput
-from memory_butler.models import Memory, MemoryType, Outcome, Stored, UndoReport, Validity
+from memory_butler.models import (
+    Episode,
+    Fact,
+    Memory,
+    MemoryType,
+    Outcome,
+    Portrait,
+    Rule,
+    Stored,
+    UndoReport,
+    Validity,
+)
 from memory_butler.operations import correct, forget, judge, look, pin, restore, undo
 
 
@@ -17,6 +28,7 @@ class Given:
 
     words: str = ""
     reason: str | None = None
+    supersede: bool = False
 
 
 Work = Callable[[Visit, str, str, Given], Awaitable[Stored]]
@@ -42,6 +54,7 @@ class Done:
     words: str
     stored: Stored | None
     undo_id: UUID | None
+    action: str = ""
 
 
 async def _confirm(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
@@ -57,7 +70,9 @@ async def _forget(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
 
 
 async def _restore(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
-    return await restore.restore(visit.butler, kind, handle, visit.caller, reason=given.reason)
+    return await restore.restore(
+        visit.butler, kind, handle, visit.caller, supersede=given.supersede, reason=given.reason
+    )
 
 
 async def _pin(visit: Visit, kind: str, handle: str, given: Given) -> Stored:
@@ -110,16 +125,32 @@ def offered(visitor: Visitor, memory: Memory) -> list[Action]:
 async def act(
     visitor: Visitor, name: str, kind: str, handle: str, given: Given | None = None, *, request_id: str | None = None
 ) -> Done:
-    """Do it, in the person's name, and find what takes it back. The request's id is in everything that it writes."""
+    """Do it, in the person's name, and find what takes it back. The request's id is in everything that it writes.
+
+    Whoever governs acts for the butler whose memory it is: what comes of it is that one's, as the memory was.
+    """
     action = ACTIONS.get(name)
     if action is None:
         raise InvalidInput(f"There is no action {name[:40]!r}.")
     request_id = request_id or new_request_id()
+    whose = _butler_of((await _seen(visitor, kind, handle)).memory) if visitor.principal.role.governs else None
     stored = await visitor.ask(
-        action.operation, lambda visit: action.work(visit, kind, handle, given or Given()), request_id=request_id
+        action.operation,
+        lambda visit: action.work(visit, kind, handle, given or Given()),
+        request_id=request_id,
+        butler=whose,
     )
     undo_id = await _undo_id(visitor, stored, request_id) if visitor.may("memory_undo") else None
-    return Done(f"{action.done}: {stored.type}:{stored.ref}", stored, undo_id)
+    words = "Nothing was changed" if stored.outcome == "unchanged" else action.done
+    return Done(f"{words}: {stored.type}:{stored.ref}", stored, undo_id, name)
+
+
+async def in_its_place(visitor: Visitor, memory: Memory) -> Fact | Rule | None:
+    """What stands where a memory would be restored to."""
+    return await visitor.ask(
+        "memory_restore",
+        lambda visit: restore.in_its_place(visit.butler, memory.type, str(memory.id), visit.caller),
+    )
 
 
 async def take_back(visitor: Visitor, undo_id: UUID, *, request_id: str | None = None) -> UndoReport:
@@ -133,9 +164,16 @@ async def take_back(visitor: Visitor, undo_id: UUID, *, request_id: str | None =
 
 async def _undo_id(visitor: Visitor, stored: Stored, request_id: str) -> UUID | None:
     """The group of the events that a click made, or its one event: what the click asked for names it."""
-    found = await visitor.ask(
-        "memory_get",
-        lambda visit: look.look(visit.butler, stored.type, str(stored.id), visit.caller, bump=False),
-    )
+    found = await _seen(visitor, stored.type, str(stored.id))
     mine = [event for event in found.events if event.request_id == request_id]
     return (mine[-1].group_id or mine[-1].id) if mine else None
+
+
+async def _seen(visitor: Visitor, kind: str, handle: str) -> Portrait:
+    return await visitor.ask(
+        "memory_get", lambda visit: look.look(visit.butler, kind, handle, visit.caller, bump=False)
+    )
+
+
+def _butler_of(memory: Memory) -> str:
+    return memory.butler if isinstance(memory, Episode) else memory.source_butler

@@ -7,11 +7,11 @@ from typing import Any
 
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import counted
+from memory_butler.adapters.dashboard.saying import about_of, counted, short_of, state_of
 from memory_butler.errors import InvalidInput
-from memory_butler.models import Answer, Briefing, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt
+from memory_butler.models import Answer, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt
 from memory_butler.models.explanation import Explanation, Listing, Term
-from memory_butler.policy.wording import ordinal, spoken
+from memory_butler.policy.wording import ordinal
 
 Row = dict[str, Any]
 PATH = "/playground"
@@ -27,6 +27,8 @@ MODES = {
     Mode.KEYWORD: "By words only",
 }
 LABELS = {"fit": "Fit", "importance": "Importance", "recency": "Recency", "confidence": "Confidence"}
+# So much is shown of each memory that was left out, on one line.
+WORDS = 200
 _LEFT_OUT = {
     "quota": "its section had used its share of the budget",
     "budget": "there was no room left in the budget",
@@ -111,7 +113,7 @@ def result_rows(answer: Answer, terms: Sequence[Sequence[Term]]) -> list[Row]:
 
 def _result(place: int, found: Ranked, terms: Sequence[Term]) -> Row:
     hit, parts = found.hit, found.parts
-    about = f"{spoken(hit.subject_label)} · {spoken(hit.predicate_label or '')}" if hit.subject_label else ""
+    about = about_of(hit.subject_label, hit.predicate_label) if hit.subject_label else ""
     return {
         "place": place,
         "ref": f"{hit.type}:{hit.ref}",
@@ -119,7 +121,8 @@ def _result(place: int, found: Ranked, terms: Sequence[Term]) -> Row:
         "type": str(hit.type),
         "about": text_of(about),
         "words": text_of(hit.content),
-        "state": "" if hit.validity == "active" else hit.validity,
+        "validity": str(hit.validity),
+        "state": "" if hit.validity == "active" else state_of(hit.validity),
         "warning": hit.maturity == "anti_pattern",
         "score": f"{parts.score:.3f}",
         "terms": bar(terms),
@@ -164,7 +167,7 @@ def also(handle: str) -> Row:
 
 
 def receipt_shape(receipt: Receipt, words: Mapping[str, str]) -> Row:
-    """What became of the budget, in figures and in sentences. `words` are those of memories that are known here."""
+    """What became of the budget, in figures and in sentences. `words` are those of what was left out."""
     return {
         "used": receipt.used_tokens,
         "budget": receipt.token_budget,
@@ -185,7 +188,7 @@ def receipt_shape(receipt: Receipt, words: Mapping[str, str]) -> Row:
         "left": [
             {
                 **also(line["ref"]),
-                "words": text_of(words.get(line["ref"], "")),
+                "words": short_of(words.get(line["ref"], ""), WORDS),
                 "why": _LEFT_OUT.get(line["reason"], line["reason"]),
             }
             for line in receipt.left_out
@@ -206,13 +209,6 @@ def _notes(receipt: Receipt) -> Iterator[str]:
 
 def _share(part: int, whole: int) -> float:
     return round(min(100.0, 100 * part / whole), 2) if whole else 0.0
-
-
-def words_of(answer: Answer, briefing: Briefing) -> dict[str, str]:
-    """The words of what was left out of a block, as far as the search found it."""
-    left = {line["ref"] for line in briefing.receipt.left_out}
-    named = {f"{one.hit.type}:{one.hit.ref}": one.hit.content for one in answer.results}
-    return {ref: content for ref, content in named.items() if ref in left}
 
 
 # --- why something is not there -------------------------------------------------------------------

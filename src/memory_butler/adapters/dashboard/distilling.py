@@ -11,8 +11,9 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.asking import also, sentence
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import counted
+from memory_butler.adapters.dashboard.saying import about_of, counted
 from memory_butler.models import Episode, RunReport, UndoReport
+from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
 from memory_butler.operations.ledger import CameTo, Day, Ledger
 from memory_butler.operations.review import Reviewed
@@ -185,7 +186,7 @@ def groups(lines: Sequence[DiffLine], *, decides: bool) -> list[Row]:
 
 def _item(line: DiffLine, *, decides: bool) -> Row:
     label, kind = OUTCOMES.get(line.outcome, (line.outcome, ""))
-    about = f"{spoken(line.subject)} · {spoken(line.predicate or '')}" if line.subject else ""
+    about = about_of(line.subject, line.predicate) if line.subject else ""
     was = line.old_content if line.old_content not in (None, line.content) else None
     return {
         "place": line.place,
@@ -240,6 +241,41 @@ def can_undo(seen: Reviewed) -> bool:
     return seen.run.state == "applied" and changed and not is_gone
 
 
+AGAIN = "What was rejected is not stored. Distil again has its episodes wait once more, to be distilled afresh."
+
+
+def can_distil_again(seen: Reviewed) -> bool:
+    """Whether something of a run was rejected whose episodes are still there."""
+    decided = seen.run.state in ("rejected", "applied")
+    return decided and bool(seen.episodes) and any(line.outcome == "rejected" for line in seen.lines)
+
+
+def is_last(lines: Sequence[DiffLine], place: int) -> bool:
+    """Whether nothing is open but this item: with it, all is decided."""
+    return not any(line.outcome == "proposed" and line.place != place for line in lines)
+
+
+def rejected_means(lines: Sequence[DiffLine], place: int | None = None) -> list[str]:
+    """What comes of it if all that is open is rejected, and the item at a place."""
+    kept = sum(line.outcome == "approved" and line.place != place for line in lines)
+    stored = f"{counted(kept, 'item that was approved is', 'items that were approved are')} stored, the others are not."
+    return [
+        stored if kept else "Nothing of this proposal is stored.",
+        "Its episodes count as distilled. This cannot be undone, but the run then offers to distil them again.",
+    ]
+
+
+def requeued_words(done: Requeued) -> str:
+    said = counted(len(done.again), "episode waits", "episodes wait")
+    return f"{said} to be distilled again. Nothing is lost: what is known stays as it is"
+
+
+def left_words(done: Requeued) -> str:
+    """Why some were left as they are: the first reason, and how many more there are."""
+    more = len(done.left) - 1
+    return done.left[0][1] + (f" {counted(more, 'more stays as it is', 'more stay as they are')}." if more else "")
+
+
 def undone_words(seen: Reviewed) -> str:
     undone = seen.undone
     if undone is None:
@@ -276,7 +312,6 @@ def letter_rows(found: Sequence[Episode]) -> list[Row]:
             "butler": text_of(one.butler),
             "at": one.created_at.isoformat(),
             "tries": counted(one.consolidation_attempts, "try", "tries"),
-            "status": spoken(one.consolidation_status),
             "why": sentence(one.last_consolidation_error or "no reason is known"),
         }
         for one in found

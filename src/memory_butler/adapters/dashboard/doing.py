@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
-from memory_butler.adapters.dashboard.acting import ACTIONS, Action, Done, Given, act
+from memory_butler.adapters.dashboard.acting import ACTIONS, Action, Done, Given, act, in_its_place
 from memory_butler.adapters.dashboard.elements import tag, text_of
 from memory_butler.adapters.dashboard.saying import short_of
 from memory_butler.adapters.dashboard.undoing import UndoBar
@@ -15,6 +15,7 @@ from memory_butler.policy.admission import FACT_CHARACTERS, REASON_CHARACTERS
 from memory_butler.policy.wording import spoken
 
 QUOTED = 400
+NAMED = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,18 @@ _WORDS = {
     ),
     "forget": Words(
         "Forget this {type}?",
-        "It is withdrawn from use. You can undo this now, or restore it later.",
+        "It is withdrawn from use. You can {undo}restore it later.",
         "Why? (may be left out)",
     ),
     "harmful": Words(
         "This {type} did harm",
         "It counts four times as much as helping once; a rule that keeps doing harm becomes a warning.",
         "What went wrong? (may be left out)",
+    ),
+    "restore": Words(
+        "Bring it back instead of “{now_there}”?",
+        "{ref} stands in its place now. It is then superseded, and kept in the history of both.",
+        "Why? (may be left out)",
     ),
 }
 
@@ -58,32 +64,45 @@ class Doing:
         action = ACTIONS.get(name)
         if action is None:
             raise InvalidInput(f"There is no action {name[:40]!r}.")
-        given = await self._filled_in(action, memory) if action.asks else Given()
+        now_there = await in_its_place(self._visitor, memory) if name == "restore" else None
+        # A rule that says the same cannot be made to give way; the operation says what to do instead.
+        taken = now_there if isinstance(now_there, Fact) else None
+        given = await self._filled_in(action, memory, taken) if action.asks or taken else Given()
         if given is None:
             return None
         done = await act(self._visitor, name, memory.type, str(memory.id), given, request_id=self._bar.new_id())
         self._bar.offer(done)
         return done
 
-    async def _filled_in(self, action: Action, memory: Memory) -> Given | None:
+    async def _filled_in(self, action: Action, memory: Memory, taken: Fact | None) -> Given | None:
         if self._is_asking:
             return None
         self._is_asking = True
         try:
             self._dialog.clear()
             with self._dialog:
-                self._form(action, memory)
+                self._form(action, memory, taken)
             answer = await self._dialog
             return answer if isinstance(answer, Given) else None
         finally:
             self._is_asking = False
 
-    def _form(self, action: Action, memory: Memory) -> None:
+    def _words(self, action: Action, memory: Memory, taken: Fact | None) -> Words:
         words = _WORDS[action.name]
-        title = words.title.format(type=memory.type)
+        said = {
+            "type": memory.type,
+            "undo": "undo this now, or " if self._visitor.may("memory_undo") else "",
+            "now_there": short_of(taken.content, NAMED) if taken else "",
+            "ref": f"fact:{taken.ref}" if taken else "",
+        }
+        return Words(words.title.format(**said), words.explained.format(**said), words.reason)
+
+    def _form(self, action: Action, memory: Memory, taken: Fact | None) -> None:
+        words = self._words(action, memory, taken)
+        title = words.title
         self._dialog.props["aria-label"] = title
         with tag("div", "mb-card mb-dialog"):
-            tag("h2", text=title)
+            tag("h2", "mb-words", text=title, dir="auto")
             if isinstance(memory, Fact):
                 about = text_of(f"{spoken(memory.subject_label)} · {spoken(memory.predicate_label)}")
                 tag("p", "mb-muted mb-words", text=about, dir="auto")
@@ -100,10 +119,16 @@ class Doing:
             reason.props["maxlength"] = REASON_CHARACTERS
             reason.props["autofocus"] = box is None
 
+            def filled() -> str:
+                return str((box.value if box else "") or "").strip()
+
+            def is_ready() -> bool:
+                return box is None or filled() not in ("", memory.content.strip())
+
             def submit() -> None:
-                filled = str((box.value if box else "") or "").strip()
-                if box is None or filled:
-                    self._dialog.submit(Given(filled, str(reason.value or "").strip() or None))
+                if is_ready():
+                    why = str(reason.value or "").strip() or None
+                    self._dialog.submit(Given(filled(), why, supersede=taken is not None))
 
             reason.on("keydown.enter", submit)
             if box:
@@ -111,4 +136,7 @@ class Doing:
             with tag("div", "mb-dialog-foot"):
                 ui.button("Cancel", on_click=lambda: self._dialog.submit(None)).props("flat no-caps color=grey")
                 do = ui.button(action.label, icon=action.icon, on_click=submit).props("unelevated no-caps")
-                do.props["color"] = "primary" if box else "negative"
+                do.props["color"] = "primary" if box or taken else "negative"
+                do.set_enabled(is_ready())
+            if box:
+                box.on_value_change(lambda: do.set_enabled(is_ready()))

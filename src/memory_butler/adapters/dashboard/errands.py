@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from memory_butler.adapters.dashboard.complaints import words_of
 from memory_butler.errors import Conflict, MemoryButlerError
 
 log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ async def _run(errand: Errand, work: Work) -> None:
     try:
         errand.came_to = await work(errand)
     except MemoryButlerError as problem:
-        errand.problem = f"{problem.message} {problem.recovery or ''}".strip()
+        errand.problem = words_of(problem)
     except Exception:
         # The outermost place of this task: the log gets where it happened, the person that it did.
         log.exception("work in the background failed")

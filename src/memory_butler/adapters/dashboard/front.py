@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_butler.adapters.dashboard import places
 from memory_butler.adapters.dashboard.desk import Desk
-from memory_butler.adapters.dashboard.login import COOKIE, TENANT_COOKIE, build_plain, login_address
+from memory_butler.adapters.dashboard.login import COOKIE, TENANT_COOKIE, build_plain, login_address, nothing_here
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.adapters.guard import LOOPBACK, BodyLimit, host_name, origin_name
 from memory_butler.adapters.opening import LateButler
@@ -64,7 +64,7 @@ class Front:
         if scope["type"] == "lifespan":
             return await self._api(scope, self._ending(receive), send)
         if not places.is_ours(scope["path"]):
-            return await self._api(scope, receive, send)
+            return await self._elsewhere(scope, receive, send)
         refused = self._strange(scope)
         if refused is None:
             try:
@@ -72,6 +72,22 @@ class Front:
             except MemoryButlerError as problem:
                 refused = problem_response(problem, request_id_from(scope))
         return await (send(REFUSED) if scope["type"] == "websocket" else refused(scope, receive, send))
+
+    async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The API's to answer; but a person who mistyped an address gets a page, with the way home."""
+        if not _is_a_person(scope):
+            return await self._api(scope, receive, send)
+        is_nothing = False
+
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            nonlocal is_nothing
+            is_nothing = is_nothing or message.get("status") == 404
+            if not is_nothing:
+                await send(message)
+
+        await self._api(scope, receive, sent)
+        if is_nothing:
+            await nothing_here()(scope, receive, self._with_headers(send))
 
     def _ending(self, receive: Receive) -> Receive:
         """The dashboard ends before what it works with does."""
@@ -161,6 +177,25 @@ def _load() -> Callable[[], AbstractAsyncContextManager[ASGIApp]]:
     from memory_butler.adapters.dashboard.running import running  # noqa: PLC0415 (only where somebody looks)
 
     return running
+
+
+def _is_a_person(scope: Scope) -> bool:
+    """Whether a browser was sent to look at something: nobody else wants a page more than anything."""
+    if scope["type"] != "http" or scope["method"] != "GET" or places.is_for_programs(scope["path"]):
+        return False
+    kinds = {}
+    for part in Headers(scope=scope).get("accept", "").split(","):
+        kind, *options = (one.strip().lower() for one in part.split(";"))
+        kinds[kind] = next((_number(one[2:]) for one in options if one.startswith("q=")), 1.0)
+    wanted = kinds.get("text/html", 0.0)
+    return wanted > 0 and wanted >= max(kinds.values()) and wanted > kinds.get("application/json", 0.0)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 def _in_tenant(principal: Principal, tenant: str | None) -> Principal:

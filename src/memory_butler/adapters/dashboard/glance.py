@@ -1,6 +1,7 @@
 """What the overview shows, from what the operations say. Nothing is drawn here."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from memory_butler.adapters.dashboard import charts
@@ -8,12 +9,13 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.charts import Options
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import short_of, state_of
+from memory_butler.adapters.dashboard.saying import about_of, counted, short_of, state_of
 from memory_butler.models import LIVE, Fact
 from memory_butler.models.days import Day, Growth
 from memory_butler.operations.attention import IMPORTANT, Attention
 from memory_butler.policy.confidence import FADING_BELOW
 from memory_butler.policy.schedule import Standing
+from memory_butler.store.attention import Line
 
 Drawn = dict[str, Any]
 Report = Mapping[str, Any]
@@ -21,12 +23,9 @@ SHOWN_CHARACTERS = 160
 FEWEST_DAYS = 28
 _STATES = ("fading", "superseded", "expired", "retracted")
 _MATURITIES = {"proven": "proven", "established": "established", "candidate": "candidate", "anti_pattern": "warning"}
-_WAITING = {
-    "pending": ("waiting", "fading"),
-    "consolidated": ("distilled", "active"),
-    "failed": ("given up", "bad"),
-    "dead_letter": ("given up", "bad"),
-}
+_CONSOLIDATION = "/consolidation"
+_PROPOSALS = address(_CONSOLIDATION, {"state": "waiting"})
+_GIVEN_UP = f"{_CONSOLIDATION}#given-up"
 _TIERS = {
     "eden": ("Eden", "what was said lately"),
     "mid": ("Mid-term", "facts that fade, rules on trial"),
@@ -45,13 +44,14 @@ def is_empty(report: Report) -> bool:
     return not any(count for states in report["memories"].values() for count in states.values())
 
 
-def figures(report: Report) -> list[Drawn]:
+def figures(report: Report, line: Line, *, governs: bool) -> list[Drawn]:
+    """What is counted, each part with the way to it. Consolidation is for those who govern."""
     memories = report["memories"]
     facts, rules, episodes = memories["facts"], memories["rules"], memories["episodes"]
     return [
         _card("Facts", "/facts", facts, _states("/facts", facts)),
         _card("Rules", "/rules", rules, _maturities(report["rules_by_maturity"])),
-        _card("Episodes", "/episodes", episodes, _waiting(report)),
+        _card("Episodes", "/episodes", episodes, _on_their_way(report, line, governs=governs)),
     ]
 
 
@@ -90,21 +90,26 @@ def _states(path: str, states: Mapping[str, int]) -> list[Drawn]:
     ]
 
 
-def _waiting(report: Report) -> list[Drawn]:
-    found: dict[tuple[str, str], int] = {}
-    for state, named in _WAITING.items():
-        found[named] = found.get(named, 0) + report["episodes_by_consolidation"].get(state, 0)
-    return [_part(label, count, "", kind) for (label, kind), count in found.items() if count]
+def _on_their_way(report: Report, line: Line, *, governs: bool) -> list[Drawn]:
+    distilled = report["episodes_by_consolidation"].get("consolidated", 0)
+    parts = [
+        _part("waiting", line.waiting, _CONSOLIDATION, "fading"),
+        _part("await your decision" if governs else "await a decision", line.deciding, _PROPOSALS, "info"),
+        _part("distilled", distilled, "", "active"),
+        _part("given up", line.given_up, _GIVEN_UP, "bad"),
+    ]
+    return [part if governs else part | {"href": ""} for part in parts if part["count"]]
 
 
-def backlog(report: Report) -> tuple[str, str]:
+def backlog(report: Report, line: Line, now: datetime) -> tuple[str, str]:
     """How much waits to be distilled and for how long, as a figure and in words."""
-    found = report["backlog"]
-    if not found["pending_episodes"]:
-        return "0", "Nothing waits: all episodes have been looked at."
-    first = found["first_in_line"]
+    held = f" {counted(line.deciding, 'more awaits', 'more await')} a decision." if line.deciding else ""
+    if not line.waiting:
+        return "0", f"Nothing waits: all episodes have been looked at.{held}"
+    first = report["backlog"]["first_in_line"]
     ahead = f" {first:,} of them come{'s' * (first == 1)} first, because others refer to them." if first else ""
-    return f"{found['pending_episodes']:,}", f"The oldest has waited {_span(found['oldest_age_hours'])}.{ahead}"
+    hours = (now - line.oldest).total_seconds() / 3600 if line.oldest else 0
+    return f"{line.waiting:,}", f"The oldest has waited {_span(hours)}.{ahead}{held}"
 
 
 def _span(hours: float) -> str:
@@ -240,15 +245,15 @@ def attention_list(found: Attention, *, may_confirm: bool) -> list[Drawn]:
 def _stuck(found: Attention) -> Iterable[Drawn]:
     letters, proposals = found.given_up, found.proposals
     if letters.count:
-        title = f"{letters.count:,} episode{'s' * (letters.count > 1)} could not be distilled"
-        yield _item("dead_letters", "mark_email_unread", "bad", title, "/consolidation") | {
-            "detail": "Given up; the oldest is of",
+        title = f"{counted(letters.count, 'episode was', 'episodes were')} given up"
+        yield _item("dead_letters", "mark_email_unread", "bad", title, _GIVEN_UP) | {
+            "detail": "Nothing could be distilled; the oldest is of",
             "at": letters.oldest.isoformat() if letters.oldest else None,
             "go": "See why",
         }
     if proposals.count:
         title = f"{proposals.count:,} proposal{'s' * (proposals.count > 1)} wait{'s' * (proposals.count == 1)} for you"
-        yield _item("proposals", "rate_review", "info", title, "/consolidation?state=waiting") | {
+        yield _item("proposals", "rate_review", "info", title, _PROPOSALS) | {
             "detail": "What was distilled is stored once you approve it; the oldest is of",
             "at": proposals.oldest.isoformat() if proposals.oldest else None,
             "go": "Review",
@@ -322,4 +327,4 @@ def _item(key: str, icon: str, tone: str, title: str, href: str) -> Drawn:
 
 
 def about(fact: Fact) -> str:
-    return short_of(f"{fact.subject_label} · {fact.predicate_label}: {fact.content}", SHOWN_CHARACTERS)
+    return short_of(f"{about_of(fact.subject_label, fact.predicate_label)}: {fact.content}", SHOWN_CHARACTERS)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
+from memory_butler.adapters.dashboard.complaints import words_of
 from memory_butler.adapters.dashboard.visitor import LoginOver
 from memory_butler.errors import InternalError, MemoryButlerError
 
@@ -35,7 +36,7 @@ def handled(work: Handler) -> Handler:
 
 def complain(problem: MemoryButlerError) -> None:
     ui.notify(
-        f"{problem.message} {problem.recovery or ''}".strip(),
+        words_of(problem),
         type="negative",
         position="bottom",
         timeout=8000,

@@ -67,6 +67,12 @@ _FILTERS: dict[MemoryType, tuple[str, ...]] = {
     MemoryType.EPISODE: ("q", "validity", "butler", "tag", "importance_min", "importance_max", "from", "to"),
 }
 _ORDER = ("sort", "order", "cursor")
+_CLOSED: dict[str, type[StrEnum]] = {
+    "validity": Validity,
+    "permanence": Permanence,
+    "maturity": Maturity,
+    "tier": Tier,
+}
 _SORTS = {
     Sort.CREATED: "Stored",
     Sort.OBSERVED: "Happened",
@@ -111,6 +117,13 @@ def sorted_by(kind: MemoryType, wanted: Wanted, name: str) -> Wanted:
 
 def listing_of(kind: MemoryType, wanted: Wanted, *, governs: bool) -> Listing:
     """What the store is asked for. Whoever governs sees every butler's memories, unless they choose one's."""
+    _check_choices(kind, wanted)
+    time_from, time_to = _moment(wanted, "from"), _moment(wanted, "to")
+    if time_from and time_to and time_from >= time_to:
+        raise InvalidInput(
+            "“Until” is before “From”, so nothing can be in between.",
+            recovery="Change one of the days, or leave one out.",
+        )
     words, phrase = searched(wanted.get("q", ""))
     butler, scope = wanted.get("butler"), wanted.get("scope")
     is_episode = kind is MemoryType.EPISODE
@@ -128,8 +141,8 @@ def listing_of(kind: MemoryType, wanted: Wanted, *, governs: bool) -> Listing:
         tags=tuple(values(wanted.get("tag", ""))),
         importance_min=_number(wanted, "importance_min"),
         importance_max=_number(wanted, "importance_max"),
-        time_from=_moment(wanted, "from"),
-        time_to=_moment(wanted, "to"),
+        time_from=time_from,
+        time_to=time_to,
         words=words,
         contains=phrase,
         sort=choose(Sort, wanted.get("sort", Sort.CREATED), "sort"),
@@ -158,6 +171,7 @@ def chips_of(kind: MemoryType, wanted: Wanted) -> list[Drawn]:
             "label": _label(kind, name),
             "words": text_of(_words(kind, name, value)),
             "form": "moment" if name in ("from", "to") else "",
+            "is_strange": _strange(name, value) is not None,
         }
         for name in _FILTERS[kind]
         if name in wanted
@@ -199,6 +213,26 @@ def together(parts: Sequence[str]) -> str:
 
 def _validity(text: str) -> tuple[str, ...]:
     return () if text == EVERYTHING else tuple(values(text)) or IN_USE
+
+
+def _strange(name: str, text: str) -> str | None:
+    """The first of the values that is none of those that can be chosen."""
+    for one in values(text) if name in _CLOSED and text != EVERYTHING else ():
+        try:
+            choose(_CLOSED[name], one, name)
+        except InvalidInput:
+            return one
+    return None
+
+
+def _check_choices(kind: MemoryType, wanted: Wanted) -> None:
+    for name in _CLOSED:
+        strange = _strange(name, wanted.get(name, ""))
+        if strange:
+            offered = ", ".join(label for value, label in _choices(kind)[name].items() if value)
+            raise InvalidInput(
+                f"There is no {_LABELS[name].lower()} “{text_of(strange[:40])}”.", recovery=f"Choose one of: {offered}."
+            )
 
 
 def _number(wanted: Wanted, name: str) -> int | None:

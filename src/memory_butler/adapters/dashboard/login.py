@@ -1,16 +1,21 @@
 """Logging in and out: plain pages without script, so that nothing needs to be loaded before somebody is known."""
 
+import functools
+import re
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from starlette.datastructures import URL
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
 from memory_butler.adapters.answering import within
 from memory_butler.adapters.dashboard import oidc, places
+from memory_butler.adapters.dashboard.complaints import words_of
 from memory_butler.adapters.dashboard.desk import Desk
 from memory_butler.adapters.problems import STATUS
 from memory_butler.errors import MemoryButlerError, NotFound, PermissionDenied
@@ -27,6 +32,7 @@ LONGEST_NEXT = 2000
 FILES = {"look.css": "text/css", "icon.svg": "image/svg+xml"}
 NEVER_KEPT = {"cache-control": "no-store"}
 KEPT = {"cache-control": "no-cache"}
+_FONT = re.compile(r"[0-9a-f]+\.woff2")
 
 
 def build_plain(desk: Desk) -> Router:
@@ -40,6 +46,8 @@ def build_plain(desk: Desk) -> Router:
             Route(places.TENANT, door.visit, methods=["POST"]),
             Route(places.PROVIDER, door.begin, methods=["POST"]),
             Route(places.RETURN, door.come_back, methods=["GET"]),
+            Route(places.STATIC + "fonts.css", _font, methods=["GET"]),
+            Route(places.STATIC + "fonts/{name}", _font, methods=["GET"]),
             Route(places.STATIC + "{name}", _file, methods=["GET"]),
         ]
     )
@@ -126,8 +134,7 @@ class Door:
         try:
             tenant = await self._reached(request.cookies.get(COOKIE), wanted)
         except MemoryButlerError as problem:
-            words = f"{problem.message} {problem.recovery or ''}"
-            page = _ELSEWHERE.format(words=escape(words), back=escape(back))
+            page = _ELSEWHERE.format(title="Another tenant", words=escape(words_of(problem)), back=escape(back))
             return HTMLResponse(page, STATUS[problem.error_class], headers=NEVER_KEPT)
         self._set(answer, request, TENANT_COOKIE, tenant)
         return answer
@@ -168,13 +175,17 @@ class Door:
         answer.set_cookie(name, value, max_age=seconds, path=path, httponly=True, samesite="lax", secure=secure)
 
     def _refused(self, back: str, problem: MemoryButlerError) -> Response:
-        return self._page(back, f"{problem.message} {problem.recovery or ''}", STATUS[problem.error_class])
+        return self._page(back, words_of(problem), STATUS[problem.error_class])
 
     def _page(self, back: str, said: str | None, status: int = 200) -> Response:
         note = f'<p class="mb-note mb-note-warn" role="alert">{escape(said)}</p>' if said else ""
         provider = _PROVIDER.format(name=escape(self._provider.name), back=escape(back)) if self._provider else ""
         page = _LOGIN.format(
-            note=note, back=escape(back), provider=provider, autofocus="" if self._provider else " autofocus"
+            title="Log in",
+            note=note,
+            back=escape(back),
+            provider=provider,
+            autofocus="" if self._provider else " autofocus",
         )
         return HTMLResponse(page, status, headers=NEVER_KEPT)
 
@@ -199,14 +210,37 @@ async def _file(request: Request) -> Response:
     return Response(text, media_type=FILES[name], headers=KEPT)
 
 
+async def _font(request: Request) -> Response:
+    """The letters of all other pages. They come with NiceGUI, which need not be loaded for that."""
+    name = request.path_params.get("name", "")
+    if name and not _FONT.fullmatch(name):
+        return Response(status_code=404)
+    folder = _font_folder()
+    found = folder / "fonts" / name if name else folder / "fonts.css"
+    return FileResponse(found, headers=KEPT) if found.is_file() else Response(status_code=404)
+
+
+@functools.cache
+def _font_folder() -> Path:
+    package = find_spec("nicegui")
+    assert package is not None and package.origin
+    return Path(package.origin).parent / "static"
+
+
+def nothing_here() -> Response:
+    """For a person who came to an address that is none."""
+    return HTMLResponse(_NOTHING.format(title="Nothing here"), 404, headers=NEVER_KEPT)
+
+
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Log in · Memory Butler</title>
+<title>{title} · Memory Butler</title>
 <link rel="icon" href="/dashboard/icon.svg">
+<link rel="stylesheet" href="/dashboard/fonts.css">
 <link rel="stylesheet" href="/dashboard/look.css">
 </head>
 <body class="mb-login">
@@ -242,6 +276,14 @@ _ELSEWHERE = (
     _HEAD
     + """<p class="mb-note mb-note-warn" role="alert">{words}</p>
 <p><a href="{back}">Back to where you were</a></p>
+"""
+    + _FOOT
+)
+_NOTHING = (
+    _HEAD
+    + """<p>There is nothing at this address.</p>
+<p class="mb-muted">What it led to may have moved, or the address was cut short.</p>
+<p><a href="/">To the overview</a></p>
 """
     + _FOOT
 )

@@ -6,6 +6,7 @@ from typing import Any
 from nicegui.element import Element
 
 from memory_butler.adapters.dashboard.acting import ACTIONS
+from memory_butler.adapters.dashboard.complaints import advice_of, message_of
 from memory_butler.adapters.dashboard.elements import props_of
 from memory_butler.errors import MemoryButlerError
 
@@ -57,7 +58,7 @@ class Memories(Element, component="parts/memories.js"):
     def complain(self, problem: MemoryButlerError) -> None:
         """Say in the rows' place why there are none."""
         self.show([], place="", has_back=False, has_more=False, empty="")
-        props_of(self, problem={"message": problem.message, "recovery": problem.recovery})
+        props_of(self, problem={"message": message_of(problem), "recovery": advice_of(problem)})
 
     def wait(self) -> None:
         """Other rows are on their way; if that takes long, it is to be seen."""

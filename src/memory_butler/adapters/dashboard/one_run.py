@@ -10,12 +10,13 @@ from memory_butler.adapters.dashboard.distilling_parts import Changes
 from memory_butler.adapters.dashboard.elements import Moment, chip, props_of, say, tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.making_sure import MakingSure
+from memory_butler.adapters.dashboard.requeueing import tell_requeued
 from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.shell import follow
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.models import UndoReport
-from memory_butler.operations import review, undo
+from memory_butler.operations import dead_letters, review, undo
 from memory_butler.operations.diff import DiffLine, diff
 from memory_butler.operations.review import Reviewed
 
@@ -58,15 +59,23 @@ class OneRun:
     async def _on_decide(self, event: events.GenericEventArguments) -> None:
         given = event.args if isinstance(event.args, dict) else {}
         place, how = given.get("place"), given.get("how")
-        if isinstance(place, int) and how in ("approve", "reject"):
-            await self._decide(approve=[place] if how == "approve" else [], reject=[place] if how == "reject" else [])
+        if not isinstance(place, int) or how not in ("approve", "reject") or self._shown is None:
+            return
+        lines = self._shown[1]
+        if how == "approve":
+            await self._decide(approve=[place])
+        elif not distilling.is_last(lines, place) or await self._is_sure(
+            "Reject the last item?", distilling.rejected_means(lines, place), button="Reject"
+        ):
+            await self._decide(reject=[place])
 
     async def _on_approve_all(self) -> None:
         await self._decide(rest="approved")
 
     async def _on_reject_all(self) -> None:
-        said = "None of its items will be stored, and its episodes count as distilled."
-        if await self._is_sure("Reject everything?", [said], button="Reject all"):
+        assert self._shown
+        means = distilling.rejected_means(self._shown[1])
+        if await self._is_sure("Reject everything that is open?", means, button="Reject all"):
             await self._decide(rest="rejected")
 
     async def _decide(
@@ -82,8 +91,18 @@ class OneRun:
         if seen.run.state == "applied":
             self._bar.offer(Done("Decided: what was approved is stored", None, seen.run.id))
         elif seen.run.state == "rejected":
-            self._bar.offer(Done("Decided: everything was rejected", None, None))
+            self._bar.offer(Done("Decided: everything was rejected. Its episodes can be distilled again", None, None))
         await self._refresh()
+
+    async def _on_again(self) -> None:
+        """Have the episodes of this run wait once more, as if nobody had distilled them."""
+        request_id = self._bar.new_id()
+        done = await self._visitor.ask(
+            "requeue",
+            lambda visit: dead_letters.requeue(visit.butler, (), visit.caller, run=self._run, again=True),
+            request_id=request_id,
+        )
+        await tell_requeued(self._visitor, self._bar, done, request_id)
 
     # --- taking back ---
 
@@ -157,7 +176,17 @@ class OneRun:
                     approve.on("click", handled(self._on_approve_all))
                     reject = tag("button", "mb-quiet mb-quiet-bad", text="Reject all", type="button")
                     reject.on("click", handled(self._on_reject_all))
-        elif distilling.can_undo(seen) and self._visitor.may("memory_undo"):
-            with tag("div", "mb-distil-act"):
+            return
+        again = distilling.can_distil_again(seen) and self._visitor.may("requeue")
+        back = distilling.can_undo(seen) and self._visitor.may("memory_undo")
+        if not (again or back):
+            return
+        if again:
+            tag("p", "mb-note", text=distilling.AGAIN)
+        with tag("div", "mb-line mb-distil-act"):
+            if again:
+                button = tag("button", "mb-quiet", text="Distil again", type="button")
+                button.on("click", handled(self._on_again))
+            if back:
                 button = tag("button", "mb-quiet mb-quiet-bad", text="Undo this run …", type="button")
                 button.on("click", handled(self._on_undo))

@@ -27,6 +27,8 @@ STATIC = "/dashboard/"
 # Everything that NiceGUI serves itself: its scripts, and the line to the pages that are open.
 LIBRARY, LINE = "/_nicegui/", "/_nicegui_ws/"
 MEMORY = "/memory/"
+# What programs ask for: they are answered in their own terms, whatever it is.
+PROGRAMS = ("/api", "/mcp", "/health", "/metrics", "/hooks")
 PLAIN = frozenset({LOGIN, LOGOUT, TENANT, PROVIDER, RETURN})
 _PAGES = frozenset(place.path for place in PLACES)
 
@@ -38,6 +40,10 @@ def is_ours(path: str) -> bool:
 def is_for_everybody(path: str) -> bool:
     """What is served before anybody has said who they are: how to say it, and what pages are made of."""
     return path in PLAIN or path.startswith((STATIC, LIBRARY))
+
+
+def is_for_programs(path: str) -> bool:
+    return any(path == part or path.startswith(f"{part}/") for part in PROGRAMS)
 
 
 def memory_path(kind: str, ref: str) -> str:

@@ -34,10 +34,10 @@ _MATURITY = {
     Maturity.ANTI_PATTERN: "bad",
 }
 _CONSOLIDATION = {
-    ConsolidationStatus.PENDING: ("waiting", "info", "Waits for consolidation"),
-    ConsolidationStatus.CONSOLIDATED: ("consolidated", "good", "Facts and rules were distilled from it"),
-    ConsolidationStatus.FAILED: ("failed", "warn", "Consolidation failed and is tried again"),
-    ConsolidationStatus.DEAD_LETTER: ("given up", "bad", "Consolidation gave it up"),
+    ConsolidationStatus.PENDING: ("waiting", "info", "Waits to be distilled, or for a decision on what was"),
+    ConsolidationStatus.CONSOLIDATED: ("distilled", "good", "Facts and rules were distilled from it"),
+    ConsolidationStatus.FAILED: ("given up", "bad", "It cannot be distilled"),
+    ConsolidationStatus.DEAD_LETTER: ("given up", "bad", "It was tried too often"),
 }
 # Beside its words, what a row of each type shows, and by what it can be sorted there.
 COLUMNS: dict[MemoryType, tuple[tuple[str, str, Sort | None], ...]] = {
@@ -128,7 +128,8 @@ def _chips(memory: Memory) -> Iterable[tuple[str, str, str]]:
     if isinstance(memory, Fact) and memory.permanence is not Permanence.STANDARD:
         yield str(memory.permanence), "", "How slowly it fades"
     if isinstance(memory, Rule):
-        yield str(memory.maturity).replace("_", " "), _MATURITY[Maturity(memory.maturity)], "Maturity"
+        is_warning = memory.maturity is Maturity.ANTI_PATTERN
+        yield "warning" if is_warning else str(memory.maturity), _MATURITY[Maturity(memory.maturity)], "Maturity"
     if isinstance(memory, Episode):
         yield _CONSOLIDATION[ConsolidationStatus(memory.consolidation_status)]
 

@@ -9,6 +9,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from memory_butler.adapters.dashboard import places
+from memory_butler.adapters.dashboard.complaints import advice_of, message_of
 from memory_butler.adapters.dashboard.elements import tag, text_of
 from memory_butler.adapters.dashboard.handling import log_in_again
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor, by_itself
@@ -108,9 +109,9 @@ def every(visitor: Visitor, seconds: float, redraw: Callable[[], Awaitable[None]
 def trouble(problem: MemoryButlerError) -> None:
     """Why there is nothing to see here, and what to do."""
     with tag("section", "mb-card mb-trouble", role="alert"):
-        tag("h2", text=problem.message)
-        if problem.recovery:
-            tag("p", text=problem.recovery)
+        tag("h2", text=message_of(problem))
+        if advice := advice_of(problem):
+            tag("p", text=advice)
         if problem.retryable:
             with tag("p"):
                 ui.button("Try again", on_click=ui.navigate.reload).props("unelevated no-caps")
@@ -130,7 +131,7 @@ def _frame(visitor: Visitor, title: str, request: Request) -> Iterator[None]:
                 with tag("a", "mb-name", href="/"):
                     tag("img", src="/dashboard/icon.svg", alt="", width="26", height="26")
                     tag("span", text="Memory Butler")
-                menu = ui.button(icon="menu").props('flat round dense aria-label="Menu"').classes("mb-menu")
+                menu = ui.button(icon="menu", color=None).props('flat round dense aria-label="Menu"').classes("mb-menu")
                 menu.on("click", js_handler="() => document.querySelector('.mb-side').classList.toggle('mb-open')")
             with tag("nav", "mb-nav", aria_label="Pages"):
                 for place in places.PLACES:
@@ -160,7 +161,7 @@ def _person(visitor: Visitor, request: Request) -> None:
             tag("div", "mb-who-name", text=text_of(who.name or who.butler))
             where = "this machine" if visitor.desk.is_open else f"{who.role} of {who.tenant}"
             tag("div", "mb-muted mb-small", text=where)
-        dark = ui.button(icon="contrast").props('flat round dense aria-label="Light or dark"')
+        dark = ui.button(icon="contrast", color=None).props('flat round dense aria-label="Light or dark"')
         dark.on(
             "click",
             js_handler="() => { const dark = !Quasar.Dark.isActive; setDark(dark); "

@@ -93,7 +93,7 @@ def finding_lines(findings: Sequence[Finding]) -> list[Line]:
     return [
         Line(
             f"{place} {one.check}",
-            (mark(one.status, TONES[one.status]), words(one.check), words(one.message, note=one.advice)),
+            (mark(one.status, TONES[one.status]), words(one.check, whole=True), words(one.message, note=one.advice)),
         )
         for place, one in enumerate(ordered)
     ]
@@ -156,21 +156,19 @@ def posture_words(found: Status) -> str:
     return f"Exact below {rules.exact_below:,} passages of a type, {rules.posture} from there."
 
 
-def posture_lines(found: Iterable[Standing], *, with_tenant: bool) -> list[Line]:
+def posture_lines(found: Iterable[Standing], *, with_tenant: bool, with_size: bool = True) -> list[Line]:
     lines = []
     for one in found:
         state = mark("as wanted", "good") if one.in_force == one.wanted else mark(f"wanted: {one.wanted}", "warn")
         if one.valid is False:
             state = mark("unfinished", "bad")
-        tenant = (words(one.tenant),) if with_tenant else ()
         held = words(size(one.bytes) if one.bytes is not None else "–")
         cells = (
-            *tenant,
-            words(f"{one.memory_type}s", whole=True),
+            words(f"{one.memory_type}s", whole=True, note=one.tenant if with_tenant else None),
             words(f"{one.rows:,}"),
-            words(one.in_force),
+            words(one.in_force, whole=True),
             state,
-            held,
+            *((held,) if with_size else ()),
         )
         lines.append(Line(f"{one.tenant} {one.memory_type}", cells))
     return lines

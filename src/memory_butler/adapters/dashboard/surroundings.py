@@ -34,6 +34,8 @@ TIES = {
     "supersedes": ("took the place of", "was replaced by"),
     "related_to": ("is related to", "is related to"),
 }
+# A correction that was undone leaves its trace, but what it replaced is in use again.
+LAPSED = ("took for a while the place of", "was replaced for a while by")
 LABEL_CHARACTERS = 34
 FOUND = 6
 FURTHER = "Further away"
@@ -74,6 +76,7 @@ def label_of(spot: Spot) -> str:
 def options(shown: Neighbourhood) -> charts.Options:
     """The neighbourhood as a graph. Words are values in it, and numbers of ours name its nodes."""
     numbers = {spot.key: str(place) for place, spot in enumerate(shown.spots)}
+    spots = {spot.key: spot for spot in shown.spots}
     places = layout(shown)
     steps = distances(shown)
     return {
@@ -92,7 +95,7 @@ def options(shown: Neighbourhood) -> charts.Options:
                     *(_node(spot, numbers[spot.key], places[spot.key], steps[spot.key]) for spot in shown.spots),
                     *_corners(list(places.values())),
                 ],
-                "links": [_edge(tie, numbers) for tie in shown.ties],
+                "links": [_edge(tie, numbers, words_of(tie, spots)[0]) for tie in shown.ties],
                 "label": {"show": True, "color": charts.QUIET, "fontSize": 11, "width": 150, "overflow": "truncate"},
                 "labelLayout": {"hideOverlap": True},
                 "edgeSymbol": ["none", "arrow"],
@@ -133,11 +136,11 @@ def _corners(places: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
     ]
 
 
-def _edge(tie: Tie, numbers: Mapping[str, str]) -> dict[str, Any]:
+def _edge(tie: Tie, numbers: Mapping[str, str], words: str) -> dict[str, Any]:
     return {
         "source": numbers[tie.source],
         "target": numbers[tie.target],
-        "name": TIES.get(tie.relation, (tie.relation, ""))[0],
+        "name": words,
         "lineStyle": {"type": "dashed" if tie.relation in ("contradicts", "supersedes") else "solid"},
     }
 
@@ -223,7 +226,7 @@ def lists(shown: Neighbourhood) -> list[Group]:
             continue
         outbound = tie.source == center
         other = tie.target if outbound else tie.source
-        words = TIES.get(tie.relation, (tie.relation, tie.relation))
+        words = words_of(tie, spots)
         title = f"This {words[0]}" if outbound else _inbound(tie.relation, words[1])
         groups[title].append(spots[other])
         told.add(other)
@@ -231,6 +234,12 @@ def lists(shown: Neighbourhood) -> list[Group]:
     if further:
         groups[FURTHER] = further
     return [{"title": title, "entries": [walkable(spot) for spot in found]} for title, found in groups.items()]
+
+
+def words_of(tie: Tie, spots: Mapping[str, Spot]) -> tuple[str, str]:
+    if tie.relation == "supersedes" and spots[tie.target].validity in ("active", "fading"):
+        return LAPSED
+    return TIES.get(tie.relation, (tie.relation, tie.relation))
 
 
 def _inbound(relation: str, words: str) -> str:

@@ -1,4 +1,4 @@
-"""Plain tables, drawn in the browser from rows of ours, and secrets that are shown once."""
+"""Plain tables, drawn in the browser from rows of ours, the form for tokens, and secrets that are shown once."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -72,3 +72,17 @@ class Secret(Element, component="parts/secret.js"):
     def __init__(self, secret: str) -> None:
         super().__init__()
         self.props["secret"] = secret
+
+
+class TokenForm(Element, component="parts/token_form.js"):
+    """Who a new token is for, as what, and for how long. Emits `create` with what was filled in."""
+
+    def __init__(self, **offered: Any) -> None:
+        super().__init__()
+        self._version = 0
+        props_of(self, version=0, **offered)
+
+    def clear_label(self) -> None:
+        """It was made; the next one is for somebody else."""
+        self._version += 1
+        props_of(self, version=self._version)

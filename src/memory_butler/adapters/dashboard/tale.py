@@ -9,13 +9,13 @@ from typing import Any
 
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import state_of
+from memory_butler.adapters.dashboard.saying import about_of, state_of
 from memory_butler.models import LIVE, MemoryType
 from memory_butler.models.days import DayStanding, FoundThen
 from memory_butler.models.history import TimelineFilter
 from memory_butler.operations.days import GONE, parse_day
 from memory_butler.operations.undo import KINDS
-from memory_butler.policy.activity import done_to
+from memory_butler.policy.activity import done_to, said_alike
 
 Drawn = dict[str, Any]
 Wanted = dict[str, str]
@@ -59,7 +59,7 @@ def filter_of(wanted: Wanted) -> TimelineFilter:
     kind = wanted.get("of", "")
     chosen = {"": CHANGES, "all": (), "reads": _READS}.get(kind, (kind,))
     return TimelineFilter(
-        actions=(wanted["what"],) if "what" in wanted else (),
+        actions=said_alike(wanted["what"]) if "what" in wanted else (),
         kinds=chosen,
         actor=wanted.get("by"),
         scope=wanted.get("scope"),
@@ -101,7 +101,7 @@ def rows(found: FoundThen) -> list[Drawn]:
     drawn = []
     for ranked, now in found.results:
         hit = ranked.hit
-        name = f"{hit.subject_label} · {hit.predicate_label}: " if hit.subject_label else ""
+        name = f"{about_of(hit.subject_label, hit.predicate_label)}: " if hit.subject_label else ""
         drawn.append(
             {
                 "ref": f"{hit.type}:{hit.ref}",

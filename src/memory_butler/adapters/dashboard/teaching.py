@@ -4,7 +4,7 @@ import shlex
 
 from fastapi import Request
 
-from memory_butler.adapters.connect.executable import executable, is_usual
+from memory_butler.adapters.connect.executable import NAME, executable, is_usual
 from memory_butler.adapters.dashboard.elements import tag
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.adapters.http import connection_lines
@@ -30,10 +30,20 @@ def first_steps(kind: MemoryType, settings: Settings, port: int | None) -> list[
     connect = connection_lines(settings, port)
     if settings.service.auth == "required":
         return [("Connect an agent", connect[1:])]
-    store = shlex.join([*executable(), *EXAMPLES[kind]])
-    if not is_usual(settings.home):
-        store = f"{shlex.join([f'MEMORY_BUTLER_HOME={settings.home}'])} {store}"
-    return [("Store the first one", [store]), ("Connect an agent, over stdio or over HTTP", connect)]
+    return [
+        ("Store the first one", [command(settings, *EXAMPLES[kind])]),
+        ("Connect an agent, over stdio or over HTTP", connect),
+    ]
+
+
+def command(settings: Settings, *words: str, on_this_store: bool = True) -> str:
+    """A line to type, for this program and this store. Who looks at a service has the program elsewhere."""
+    if settings.service.auth == "required":
+        return shlex.join([NAME, *words])
+    line = shlex.join([*executable(), *words])
+    if is_usual(settings.home) or not on_this_store:
+        return line
+    return f"{shlex.join([f'MEMORY_BUTLER_HOME={settings.home}'])} {line}"
 
 
 def teach(visitor: Visitor, kind: MemoryType, request: Request) -> None:

@@ -46,7 +46,7 @@ def _entry(entry: Entry, *, with_undo: bool) -> Drawn:
     return {
         "key": entry.place,
         "at": last.occurred_at.isoformat(),
-        "actor": text_of(last.actor),
+        "actor": text_of(f"{last.actor} for {entry.butler}" if entry.butler else last.actor),
         "tone": _TONES.get(last.event_type.partition(".")[2], "plain"),
         "sum": entry.words if is_group else "",
         "lines": [_line(line) for line in entry.lines],

@@ -2,17 +2,18 @@
 nothing any more."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from fastapi import Request
-from nicegui import ui
+from nicegui import events, ui
 
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import standing
 from memory_butler.adapters.dashboard.address import move_to, on_travel
 from memory_butler.adapters.dashboard.elements import tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.tabular import Rows, Secret
+from memory_butler.adapters.dashboard.tabular import Rows, Secret, TokenForm
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import InvalidInput
 from memory_butler.models import NewToken, Role, Token
@@ -58,42 +59,45 @@ class TokenDesk:
 
     def _form(self) -> None:
         roles = {role: words for role, words in ROLES.items() if role is not Role.OPERATOR or self._makes_operators()}
-        with tag("div", "mb-sys-form"):
-            self._label = ui.input("Label", placeholder="Who or what it is for").props("outlined dense maxlength=200")
-            self._butler = ui.input("Butler", value=self._visitor.principal.butler).props("outlined dense maxlength=64")
-            self._role = ui.select(roles, label="Role", value=Role.AGENT).props("outlined dense options-dense")
-            self._ends = ui.select(ENDS, label="How long", value=90).props("outlined dense options-dense")
-            ui.button("Create", icon="key", on_click=handled(self._create)).props("unelevated no-caps")
+        self._wanted = TokenForm(
+            butler=self._visitor.principal.butler,
+            roles=[{"value": role, "label": words} for role, words in roles.items()],
+            ends=[{"value": days, "label": words} for days, words in ENDS.items()],
+            role=Role.AGENT,
+            days=90,
+        )
+        self._wanted.on("create", handled(self._create))
 
     def _makes_operators(self) -> bool:
         return self._visitor.principal.role is Role.OPERATOR
 
-    async def _create(self) -> None:
-        days, role = self._ends.value, self._role.value
-        if days not in ENDS or role not in ROLES:
+    async def _create(self, event: events.GenericEventArguments) -> None:
+        given: dict[str, Any] = event.args if isinstance(event.args, dict) else {}
+        days, role = given.get("days"), given.get("role")
+        if not isinstance(days, int) or days not in ENDS or role not in set(ROLES):
             raise InvalidInput("Choose a role and how long the token is good.")
 
         async def asked(visit: Visit) -> tuple[Token, str]:
             wanted = NewToken(
                 tenant=self._visitor.principal.tenant,
-                butler=str(self._butler.value or ""),
-                role=role,
-                label=str(self._label.value or "").strip() or None,
+                butler=str(given.get("butler") or ""),
+                role=Role(str(role)),
+                label=str(given.get("label") or "").strip() or None,
                 expires_at=visit.butler.clock() + timedelta(days=days) if days else None,
             )
             return await tokens.create(visit.butler, wanted, visit.caller)
 
         token, secret = await self._visitor.ask("tokens", asked)
-        self._label.value = ""
+        self._wanted.clear_label()
         self._reveal(token, secret)
         await self._to_newest()
 
     def _reveal(self, token: Token, secret: str) -> None:
-        with ui.dialog().props("persistent") as dialog, tag("div", "mb-card mb-sys-dialog"):
+        with ui.dialog().props("persistent") as dialog, tag("div", "mb-card mb-dialog"):
             tag("h2", text=text_of(f"The token for {token.label}"))
             tag("p", text="Copy it now: nobody can read it again.")
             Secret(secret)
-            with tag("div", "mb-line"):
+            with tag("div", "mb-dialog-foot"):
                 # With the dialog the secret leaves the page, too.
                 ui.button("I have it", on_click=dialog.delete).props("unelevated no-caps")
         dialog.open()
@@ -107,13 +111,13 @@ class TokenDesk:
             await self._revoke(token.id)
             dialog.delete()
 
-        with ui.dialog() as dialog, tag("div", "mb-card mb-sys-dialog"):
+        with ui.dialog() as dialog, tag("div", "mb-card mb-dialog"):
             tag("h2", text=text_of(f"Revoke the token for {token.label}?"))
             seconds = self._visitor.desk.settings.service.token_cache_seconds
             tag("p", text=f"Whoever uses it is refused within {seconds:g} seconds. It cannot be taken back.")
-            with tag("div", "mb-line"):
-                ui.button("Revoke it", on_click=handled(revoke)).props("unelevated no-caps color=negative")
-                ui.button("Keep it", on_click=dialog.delete).props("flat no-caps")
+            with tag("div", "mb-dialog-foot"):
+                ui.button("Cancel", on_click=dialog.delete).props("flat no-caps color=grey")
+                ui.button("Revoke", on_click=handled(revoke)).props("unelevated no-caps color=negative")
         dialog.open()
 
     async def _revoke(self, token_id: UUID) -> None:

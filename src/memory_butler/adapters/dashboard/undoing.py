@@ -15,14 +15,19 @@ from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
 MOST = 50
 SECONDS = 12
 Redraw = Callable[[], Awaitable[None]]
+Refocus = Callable[[Done], None]
 
 
 class UndoBar:
-    """One for a page. What is taken back is found by a number that was given out here, never by what a page says."""
+    """One for a page. What is taken back is found by a number that was given out here, never by what a page says.
 
-    def __init__(self, visitor: Visitor, redraw: Redraw) -> None:
+    `refocus` says where the keyboard goes on when the bar is gone.
+    """
+
+    def __init__(self, visitor: Visitor, redraw: Redraw, refocus: Refocus | None = None) -> None:
         self._visitor = visitor
         self._redraw = redraw
+        self._refocus = refocus
         self._offers: dict[int, Done] = {}
         self._number = 0
         self._own: deque[str] = deque(maxlen=MOST)
@@ -68,3 +73,5 @@ class UndoBar:
             position="bottom",
         )
         await self._redraw()
+        if self._refocus:
+            self._refocus(done)

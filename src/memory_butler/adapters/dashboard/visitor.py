@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from memory_butler.adapters import watching
@@ -13,6 +13,7 @@ from memory_butler.adapters.dashboard.desk import Desk
 from memory_butler.errors import MemoryButlerError, PermissionDenied
 from memory_butler.models import Caller, Lineage, Principal
 from memory_butler.operations.visits import note_visit
+from memory_butler.policy.reach import acting_butler
 from memory_butler.policy.roles import ALLOWED, check_role
 
 Answer = TypeVar("Answer")
@@ -52,13 +53,22 @@ class Visitor:
         return self.principal.role in ALLOWED.get(operation, frozenset())
 
     async def ask(
-        self, operation: str, work: Callable[[Visit], Awaitable[Answer]], *, request_id: str | None = None
+        self,
+        operation: str,
+        work: Callable[[Visit], Awaitable[Answer]],
+        *,
+        request_id: str | None = None,
+        butler: str | None = None,
     ) -> Answer:
-        """What an operation answers this person. `operation` is its name in the table of roles."""
+        """What an operation answers this person. `operation` is its name in the table of roles.
+
+        With a butler it is done for that one; who does it stays the person.
+        """
         with watching.watched(operation, request_id) as call:
             call.principal = self.principal
             try:
-                answer = await within(self.desk.settings.deadline_seconds, self._asked(operation, work, request_id))
+                asked = self._asked(operation, work, request_id, butler)
+                answer = await within(self.desk.settings.deadline_seconds, asked)
             except MemoryButlerError as problem:
                 call.outcome = problem.error_class
                 raise
@@ -66,7 +76,11 @@ class Visitor:
         return answer
 
     async def _asked(
-        self, operation: str, work: Callable[[Visit], Awaitable[Answer]], request_id: str | None
+        self,
+        operation: str,
+        work: Callable[[Visit], Awaitable[Answer]],
+        request_id: str | None,
+        acts_for: str | None,
     ) -> Answer:
         await self.require_login()
         butler = await self.desk.butler()
@@ -75,6 +89,9 @@ class Visitor:
         if not asks_by_itself():
             # That the page was opened is on record; to note each time it is drawn again would be news to draw it for.
             await note_visit(butler, caller, operation)
+        if acts_for is not None:
+            acting = acting_butler(self.principal, acts_for)
+            caller = replace(caller, principal=replace(self.principal, butler=acting, name=self.principal.actor))
         return await work(Visit(butler, caller))
 
     async def require_login(self) -> None:

@@ -43,3 +43,12 @@ WHERE tenant_id = %(tenant)s AND validity = 'active' AND consolidation_status IN
 SELECT count(*) AS count, min(claimed_at) AS oldest
 FROM {schema}.consolidation_runs
 WHERE tenant_id = %(tenant)s AND state = 'waiting';
+
+-- name: episodes
+-- How the episodes of some butlers, or of all, stand on their way to facts and rules.
+SELECT count(*) FILTER (WHERE {consolidation.waits}) AS waiting, count(*) FILTER (WHERE {consolidation.proposed}) AS deciding,
+    count(*) FILTER (WHERE {consolidation.given_up}) AS given_up,
+    min(e.created_at) FILTER (WHERE {consolidation.waits}) AS oldest
+FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.consolidation_status <> 'consolidated'
+    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s));

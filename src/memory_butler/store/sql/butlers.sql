@@ -11,14 +11,13 @@ WITH told AS (
     FROM {schema}.rules WHERE tenant_id = %(tenant)s GROUP BY 1
 ), heard AS (
     SELECT butler, count(*) AS episodes,
-        count(*) FILTER (WHERE validity = 'active' AND consolidation_status = 'pending') AS waiting,
-        count(*) FILTER (WHERE validity = 'active' AND consolidation_status IN ('failed', 'dead_letter')) AS stuck,
-        max(created_at) AS last_at
-    FROM {schema}.episodes WHERE tenant_id = %(tenant)s GROUP BY 1
+        count(*) FILTER (WHERE {consolidation.waits}) AS waiting, count(*) FILTER (WHERE {consolidation.proposed}) AS deciding,
+        count(*) FILTER (WHERE {consolidation.given_up}) AS stuck, max(created_at) AS last_at
+    FROM {schema}.episodes e WHERE tenant_id = %(tenant)s GROUP BY 1
 )
 SELECT b.butler, b.created_at AS known_since, coalesce(facts, 0) AS facts, coalesce(fading, 0) AS fading,
     coalesce(rules, 0) AS rules, coalesce(warnings, 0) AS warnings, coalesce(episodes, 0) AS episodes,
-    coalesce(waiting, 0) AS waiting, coalesce(stuck, 0) AS stuck,
+    coalesce(waiting, 0) AS waiting, coalesce(deciding, 0) AS deciding, coalesce(stuck, 0) AS stuck,
     greatest(told.last_at, learned.last_at, heard.last_at) AS last_at
 FROM {schema}.butlers b
     LEFT JOIN told USING (butler) LEFT JOIN learned USING (butler) LEFT JOIN heard USING (butler)

@@ -20,6 +20,18 @@ WHERE h.tenant_id = e.tenant_id AND h.episode_id = e.id
 -- An episode that is part of a proposal on which somebody has yet to decide.
 EXISTS ({in_runs} AND r.state = 'waiting')
 
+-- part: waits
+-- An episode that is yet to be distilled.
+(e.validity = 'active' AND e.consolidation_status = 'pending' AND NOT {held})
+
+-- part: proposed
+-- An episode that was distilled, if somebody decides so.
+(e.validity = 'active' AND e.consolidation_status = 'pending' AND {held})
+
+-- part: given_up
+-- An episode that could not be distilled.
+(e.validity = 'active' AND e.consolidation_status IN ('failed', 'dead_letter'))
+
 -- part: losses
 -- How often an episode was in the hands of a worker that was lost.
 (SELECT count(*) FROM ({in_runs} AND r.state = 'lost') lost)
@@ -256,7 +268,7 @@ SELECT e.butler, count(*) FILTER (WHERE e.next_consolidation_retry_at IS NULL OR
         AS waiting,
     count(*) FILTER (WHERE e.next_consolidation_retry_at > %(now)s) AS later, min(e.created_at) AS oldest
 FROM {schema}.episodes e
-WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status = 'pending' AND NOT {held}
+WHERE e.tenant_id = %(tenant)s AND {waits}
 GROUP BY e.butler ORDER BY e.butler;
 
 -- name: under_way

@@ -60,5 +60,5 @@ LIMIT %(limit)s;
 SELECT {well_referenced} AS well_referenced FROM {schema}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = %(id)s;
 
 -- name: count_first_in_line
--- How many of a butler's waiting episodes have been put first.
-SELECT count(*) AS count FROM {backlog} AND {well_referenced};
+-- How many of a butler's episodes that are yet to be distilled have been put first.
+SELECT count(*) AS count FROM {backlog} AND {well_referenced} AND NOT {consolidation.held};

@@ -95,7 +95,8 @@ UNION ALL SELECT episode_id FROM {schema}.episode_tombstones WHERE tenant_id = %
 SELECT p.down_to, e.place, e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at, e.actor,
     e.request_id, e.subrequest_id, e.segment_id, e.session_id, e.group_id, e.undoes, e.payload, b.state AS before,
     t.body::jsonb ->> 'reason' AS reason, 'fact:' || coalesce(f.ref, s.ref) AS other,
-    {schema}.is_undone(%(tenant)s, e.id) AS is_undone, w.about, g.together, g.counts, g.all_undone
+    {schema}.is_undone(%(tenant)s, e.id) AS is_undone, w.about, w.subject, w.predicate,
+    g.together, g.counts, g.all_undone
 FROM piece p
 LEFT JOIN shown e ON true
 LEFT JOIN groups g ON g.group_id = e.group_id
@@ -106,16 +107,16 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) b ON true
 LEFT JOIN LATERAL (
-    SELECT m.subject_label || ' · ' || m.predicate_label || ': ' || left(m.content, %(about)s) AS about
+    SELECT left(m.content, %(about)s) AS about, m.subject_label AS subject, m.predicate_label AS predicate
     FROM {schema}.facts m WHERE e.entity_type = 'fact' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id
     UNION ALL
-    SELECT left(m.content, %(about)s) FROM {schema}.rules m
+    SELECT left(m.content, %(about)s), NULL, NULL FROM {schema}.rules m
     WHERE e.entity_type = 'rule' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id
     UNION ALL
-    SELECT left(m.content, %(about)s) FROM {schema}.episodes m
+    SELECT left(m.content, %(about)s), NULL, NULL FROM {schema}.episodes m
     WHERE e.entity_type = 'episode' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id
     UNION ALL
-    SELECT m.alias_label || ' is ' || m.subject FROM {schema}.aliases m
+    SELECT m.alias_label || ' is ' || m.subject, NULL, NULL FROM {schema}.aliases m
     WHERE e.entity_type = 'alias' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id
 ) w ON true
 {undo.around_event}

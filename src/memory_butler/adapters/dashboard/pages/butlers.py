@@ -12,6 +12,7 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.elements import Moment, chip, tag, text_of
 from memory_butler.adapters.dashboard.shell import follow, page
+from memory_butler.adapters.dashboard.teaching import command
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.butler import Butler
 from memory_butler.models import Caller, Role
@@ -33,7 +34,7 @@ async def butlers_page(visitor: Visitor, request: Request) -> None:
         heard = await visitor.ask("memory_stats", partial(_heard, visitor))
         box.clear()
         with box:
-            _draw(heard)
+            _draw(visitor, heard)
 
     await follow(visitor, Calmly(redraw))
     await redraw()
@@ -52,7 +53,7 @@ async def _heard(visitor: Visitor, visit: Visit) -> tuple[Heard, ...]:
     return await butlers.everywhere(asked, PATIENCE * visit.butler.settings.deadline_seconds)
 
 
-def _draw(heard: Sequence[Heard]) -> None:
+def _draw(visitor: Visitor, heard: Sequence[Heard]) -> None:
     silent = [one for one in heard if one.problem]
     for one in silent:
         with tag("div", "mb-note mb-note-bad", role="alert"):
@@ -61,7 +62,7 @@ def _draw(heard: Sequence[Heard]) -> None:
     everyone = [butler for one in heard for butler in one.butlers]
     if not everyone:
         if not silent:
-            _nobody()
+            _nobody(visitor)
         return
     _together(everyone, stores=len(heard) - len(silent), of=len(heard))
     for one in heard:
@@ -94,8 +95,9 @@ def _card(one: ButlerStanding, *, with_links: bool) -> None:
         _figures({name: getattr(one, name) for name, _ in FIGURES})
         marks = (
             (one.fading, "fading", "fading"),
-            (one.warnings, "to be avoided", "bad"),
-            (one.stuck, "could not be read", "bad"),
+            (one.warnings, "warning" if one.warnings == 1 else "warnings", "bad"),
+            (one.deciding, "awaiting a decision", "warn"),
+            (one.stuck, "given up", "bad"),
         )
         if any(count for count, _, _ in marks):
             with tag("div", "mb-line"):
@@ -117,8 +119,8 @@ def _figures(counts: dict[str, int]) -> Element:
     return box
 
 
-def _nobody() -> None:
+def _nobody(visitor: Visitor) -> None:
     with tag("section", "mb-card mb-empty"):
         tag("h2", text="No butler has been here yet")
         tag("p", text="A butler is known as soon as it stores something. Store the first memory yourself:")
-        tag("pre", text='memory-butler remember fact Ana "lives in" Lisbon')
+        tag("pre", text=command(visitor.desk.settings, "remember", "fact", "Ana", "lives in", "Lisbon"))

@@ -17,8 +17,9 @@ from memory_butler.adapters.dashboard.elements import Moment, props_of, tag, tex
 from memory_butler.adapters.dashboard.errands import Errand
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.one_run import OneRun
-from memory_butler.adapters.dashboard.saying import counted
+from memory_butler.adapters.dashboard.requeueing import tell_requeued
 from memory_butler.adapters.dashboard.shell import every, follow, page
+from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
 from memory_butler.butler import Butler
 from memory_butler.errors import MemoryButlerError
@@ -57,20 +58,17 @@ class Board:
         self._drawn: object = None
         self._watches = False
         self._ticks = 0
+        self._bar = UndoBar(visitor, self._refresh)
 
     async def build(self) -> None:
         await follow(self._visitor, Calmly(self._refresh))
         found = await self._read()
         with tag("div", "mb-stack"):
             self._top = tag("div", "mb-grid mb-distil-top")
-            with tag("section", "mb-card", aria_label="Runs"):
-                tag("h2", text="Runs")
-                self._runs = Runs(
-                    states=_STATES, rows=[], butlers=[], butler="", state="", next="", later=False, empty=""
-                )
-            with tag("section", "mb-card", aria_label="Given up", id=distilling.GIVEN_UP):
-                tag("h2", text="Given up")
-                self._letters = Letters(rows=[], next="", later=False, may=self._visitor.may("requeue"), busy=False)
+            # What wants to be put right comes first; where nothing does, it is out of the way.
+            parts = (self._lay_out_letters, self._lay_out_runs)
+            for lay_out in parts if found[2].items else reversed(parts):
+                lay_out()
             self._cost = Cost()
         self._runs.on("filter", handled(self._on_filter))
         self._runs.on("turn", handled(self._on_turn_runs))
@@ -78,7 +76,18 @@ class Board:
         self._letters.on("requeue", handled(self._on_requeue))
         on_travel(self._on_travel)
         self._show(found)
+        ui.run_javascript("document.getElementById(location.hash.slice(1))?.scrollIntoView()")
         every(self._visitor, TICK_SECONDS, self._tick)
+
+    def _lay_out_runs(self) -> None:
+        with tag("section", "mb-card", aria_label="Runs"):
+            tag("h2", text="Runs")
+            self._runs = Runs(states=_STATES, rows=[], butlers=[], butler="", state="", next="", later=False, empty="")
+
+    def _lay_out_letters(self) -> None:
+        with tag("section", "mb-card", aria_label="Given up", id=distilling.GIVEN_UP):
+            tag("h2", text="Given up")
+            self._letters = Letters(rows=[], next="", later=False, may=self._visitor.may("requeue"), busy=False)
 
     # --- reading ---
 
@@ -152,16 +161,13 @@ class Board:
 
     async def _on_requeue(self, event: events.GenericEventArguments) -> None:
         handles = [str(one)[:100] for one in event.args][:LETTERS] if isinstance(event.args, list) else []
+        request_id = self._bar.new_id()
         done = await self._visitor.ask(
             "requeue",
             lambda visit: dead_letters.requeue(visit.butler, handles, visit.caller),
-            request_id=new_request_id(),
+            request_id=request_id,
         )
-        for _, reason in done.left:
-            ui.notify(text_of(reason), type="warning", position="bottom")
-        if done.again:
-            said = counted(len(done.again), "episode is", "episodes are")
-            ui.notify(f"{said} in line again.", type="positive", position="bottom")
+        await tell_requeued(self._visitor, self._bar, done, request_id)
         await self._refresh()
 
     async def _on_now(self) -> None:
@@ -233,7 +239,7 @@ class Board:
                 _progress(running)
             elif self._visitor.may("consolidate") and found.works_by_itself and found.waiting:
                 with tag("div", "mb-distil-act"):
-                    button = tag("button", "mb-button", text="Consolidate now", type="button")
+                    button = tag("button", "mb-button", text="Distil now", type="button")
                     button.on("click", handled(self._on_now))
 
 

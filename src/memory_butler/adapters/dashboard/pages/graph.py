@@ -10,10 +10,12 @@ from memory_butler.adapters.dashboard.address import address, move_to, on_travel
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.elements import Moment, chip, say, tag, text_of
 from memory_butler.adapters.dashboard.entries import Entries, Group
+from memory_butler.adapters.dashboard.focusing import Focus
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.saying import state_of
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
+from memory_butler.adapters.dashboard.teaching import command
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound
 from memory_butler.models import Activity
@@ -22,6 +24,7 @@ from memory_butler.operations import neighbourhood, recall
 
 PIXELS = 560
 STARTS = 18
+FIRST = "() => document.querySelector('.mb-entries-found a.mb-entry-name')?.focus()"
 
 
 @page(surroundings.PATH, "Graph")
@@ -38,10 +41,13 @@ class View:
         self._shown: Neighbourhood | None = None
         self._offered: set[str] = set()
         self._searched = ""
+        self._hits: list[str] = []
+        self._turn = 0
         self._calmly = Calmly(self._draw_again)
 
     async def open(self, center: str | None) -> None:
         await follow(self.visitor, self._news)
+        self._keyboard = Focus()
         self._draw_search()
         self._start = tag("div", "mb-stack")
         self._picture = tag("div")
@@ -53,11 +59,29 @@ class View:
         with tag("section", "mb-card mb-graph-search"):
             box = ui.input(label="Look for a subject or a memory", placeholder="Ana, or: what must not be eaten?")
             box.props("outlined dense clearable debounce=300 maxlength=300 autocomplete=off type=search")
-            box.on_value_change(handled(self._search))
+            box.on_value_change(handled(self._typed))
+            box.on("keydown.enter", handled(self._entered), js_handler="event => emit(event.target.value)")
+            box.on("keydown.down.prevent", js_handler=FIRST)
             self._found = tag("div", aria_live="polite")
 
-    async def _search(self, event: events.ValueChangeEventArguments[str | None]) -> None:
-        words = self._searched = str(event.value or "").strip()
+    async def _typed(self, event: events.ValueChangeEventArguments[str | None]) -> None:
+        words = str(event.value or "").strip()
+        # Whoever pressed Enter has been answered before the box says what is in it.
+        if words != self._searched:
+            await self._search(words)
+
+    async def _entered(self, event: events.GenericEventArguments) -> None:
+        """Enter chooses what was found first."""
+        words = event.args.strip()[:300] if isinstance(event.args, str) else ""
+        if words != self._searched or not self._hits:
+            await self._search(words)
+        if words == self._searched and self._hits:
+            await self._walk(self._hits[0])
+
+    async def _search(self, words: str) -> None:
+        self._searched, self._hits = words, []
+        self._turn += 1
+        mine = self._turn
         if not words:
             self._found.clear()
             return
@@ -70,8 +94,8 @@ class View:
             "memory_search",
             lambda visit: recall.search(visit.butler, question, visit.caller, bump=False),
         )
-        if words != self._searched:
-            # Whoever types on has asked for something else by now.
+        if mine != self._turn:
+            # Whoever types on or walks has asked for something else by now.
             return
         subjects = surroundings.subject_entries(known)
         memories = [surroundings.hit_entry(entry.hit) for entry in answer.results]
@@ -80,6 +104,7 @@ class View:
             for title, entries in (("Subjects", subjects), ("Memories", memories))
             if entries
         ]
+        self._hits = [entry["key"] for group in groups for entry in group["entries"] if entry["href"]]
         self._found.clear()
         with self._found:
             if groups:
@@ -95,6 +120,7 @@ class View:
         key = event.args if isinstance(event.args, str) else ""
         if key in self._offered:
             await self._walk(key)
+            self._keyboard.put([".mb-graph-panel"])
 
     async def _clicked(self, event: events.GenericEventArguments) -> None:
         """A node was clicked; which one is found by the number it was given."""
@@ -110,6 +136,7 @@ class View:
         await self._walk(spot.key)
 
     async def _walk(self, key: str) -> None:
+        self._turn += 1
         shown = await self._read(key)
         move_to(surroundings.PATH, surroundings.in_address(key))
         self._found.clear()
@@ -174,7 +201,7 @@ class View:
                     entries = surroundings.subject_entries(known)
                     self._entries([{"title": "", "entries": entries}], form="tiles")
                 else:
-                    _draw_empty()
+                    _draw_empty(self.visitor)
 
     def _draw(self, key: str, shown: Neighbourhood) -> None:
         self._center, self._shown = key, shown
@@ -201,7 +228,9 @@ class View:
                 self._chart = charts.chart(surroundings.options(shown), height=PIXELS, label=label)
                 self._chart.on("componentClick", handled(self._clicked), ["dataType", "data"])
                 self._remark = tag("p", "mb-muted mb-small")
-            self._panel = tag("aside", "mb-card mb-graph-panel", aria_label="The chosen one", aria_live="polite")
+            self._panel = tag(
+                "aside", "mb-card mb-graph-panel", aria_label="The chosen one", aria_live="polite", tabindex="-1"
+            )
             self._lists = tag("section", "mb-card mb-graph-lists", aria_label="The same in words")
 
 
@@ -238,8 +267,9 @@ def _draw_panel(shown: Neighbourhood) -> None:
     tag("a", "mb-graph-open", text="Open its page", href=memory_path(spot.kind, spot.ref or str(spot.id)))
 
 
-def _draw_empty() -> None:
+def _draw_empty(visitor: Visitor) -> None:
     with tag("div", "mb-empty"):
         tag("h2", text="There is nothing to draw yet")
         tag("p", text="The graph begins with the first fact. Store one, or let an agent do it:")
-        tag("pre", text='memory-butler remember fact "Ana" "favorite tea" "green, no sugar"')
+        example = ("remember", "fact", "Ana", "favorite tea", "green, no sugar")
+        tag("pre", text=command(visitor.desk.settings, *example))

@@ -10,10 +10,12 @@ from fastapi import Request
 from nicegui import events
 
 from memory_butler.adapters.dashboard import acting, listing
+from memory_butler.adapters.dashboard.acting import Done
 from memory_butler.adapters.dashboard.address import move_to, on_travel
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.doing import Doing
 from memory_butler.adapters.dashboard.elements import tag
+from memory_butler.adapters.dashboard.focusing import Focus, buttons
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.listing import EVERYTHING, Wanted
 from memory_butler.adapters.dashboard.memories import Filters, Memories
@@ -23,7 +25,7 @@ from memory_butler.adapters.dashboard.teaching import teach
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.errors import InvalidInput, MemoryButlerError
-from memory_butler.models import Activity, MemoryType
+from memory_butler.models import Activity, MemoryType, Stored
 from memory_butler.models.listings import Listed, Page
 from memory_butler.operations import browse, look
 
@@ -48,7 +50,8 @@ class List:
 
     async def build(self) -> None:
         await follow(self._visitor, self._heard)
-        self._bar = UndoBar(self._visitor, self._show)
+        self._bar = UndoBar(self._visitor, self._show, self._focus)
+        self._keyboard = Focus()
         self._doing = Doing(self._visitor, self._bar)
         noun = f"{self._kind}s"
         self._filters = Filters(listing.filters_of(self._kind), listing.sorts_of(self._kind), noun=noun)
@@ -179,8 +182,23 @@ class List:
             # It is not what the person saw: what it is now is the better half of the answer.
             await self._refresh(row, row)
             raise
-        if done is not None:
-            await self._refresh(row, str(done.stored.id) if done.stored else row)
+        if done is not None and done.stored is not None:
+            await self._refresh(row, str(done.stored.id))
+            for id in self._made_way(done.stored, row):
+                await self._refresh(id, id)
+            self._focus(done)
+
+    def _made_way(self, stored: Stored, row: str) -> list[str]:
+        """What stands in another row and was replaced."""
+        known = [(id, one.memory.ref) for id, one in self._known.items() if id != row]
+        return [id for id, ref in known if ref == stored.superseded_ref]
+
+    def _focus(self, done: Done) -> None:
+        """On the row, whatever it shows by now; if it is gone, on the first, or on the search."""
+        refs = (done.stored.ref, done.stored.superseded_ref) if done.stored else ()
+        rows = [f'tr[data-ref="{self._kind}:{ref}"]' for ref in refs if ref]
+        places = [place for row in rows for place in (*buttons(row, done.action), f"{row} .mb-row-words")]
+        self._keyboard.put([*places, ".mb-row-words", ".mb-filters input[type=search]"])
 
     async def _refresh(self, old: str, now: str) -> None:
         """Show what became of a memory where it stood."""

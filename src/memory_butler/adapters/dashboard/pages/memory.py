@@ -12,6 +12,7 @@ from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.doing import Doing
 from memory_butler.adapters.dashboard.elements import chip, tag, text_of
 from memory_butler.adapters.dashboard.entries import Entries
+from memory_butler.adapters.dashboard.focusing import Focus, buttons
 from memory_butler.adapters.dashboard.handling import Handler, handled
 from memory_butler.adapters.dashboard.memory_parts import (
     DecayCard,
@@ -64,7 +65,8 @@ class View:
         await follow(self.visitor, self._news)
         found, beside = await self._read()
         ui.page_title(f"{found.memory.type}:{found.memory.ref} · Memory Butler")
-        self._bar = UndoBar(self.visitor, self._redraw)
+        self._bar = UndoBar(self.visitor, self._redraw, lambda done: self._focus(done.action))
+        self._keyboard = Focus()
         self._doing = Doing(self.visitor, self._bar)
         way_back(found)
         with tag("div", "mb-memory") as self._all:
@@ -117,7 +119,8 @@ class View:
         return await self.visitor.ask("memory_undo", tried)
 
     async def _news(self, items: tuple[Activity, ...]) -> None:
-        if any(item.event.entity_id in self._watched for item in items):
+        heard = (item.event for item in items if item.event.entity_id in self._watched)
+        if any(not self._bar.is_own(event.request_id) for event in heard):
             await self._calmly()
 
     async def _redraw(self) -> None:
@@ -176,6 +179,7 @@ class View:
             for action in acting.offered(self.visitor, memory):
                 button = ui.button(action.label, icon=action.icon, color=None)
                 button.props("outline no-caps dense padding='4px 12px'")
+                button.props["data-act"] = action.name
                 button.on_click(handled(self._started(action.name, memory)))
             with tag("a", "mb-quiet-link", href=address("/graph", {"center": f"{memory.type}:{memory.ref}"})):
                 ui.icon("hub").props('aria-hidden="true"')
@@ -185,6 +189,7 @@ class View:
         async def start(_: object = None) -> None:
             if await self._doing.do(name, memory):
                 await self._redraw()
+                self._focus(name)
 
         return start
 
@@ -205,3 +210,8 @@ class View:
         words = "Taken back" if report.undone else "That was taken back already."
         ui.notify(words, type="positive", position="bottom")
         await self._redraw()
+        self._focus("")
+
+    def _focus(self, action: str) -> None:
+        """Back to what can be done, which is drawn anew with the rest."""
+        self._keyboard.put([*buttons(".mb-actions", action), ".mb-actions button", ".mb-actions a"])

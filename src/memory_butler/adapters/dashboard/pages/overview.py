@@ -14,6 +14,7 @@ from memory_butler.adapters.dashboard.elements import props_of, say, tag
 from memory_butler.adapters.dashboard.glance_parts import AttentionList, Bars, Figures, Story
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.shell import follow, page
+from memory_butler.adapters.dashboard.teaching import command
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.adapters.http import connection_lines
@@ -126,7 +127,8 @@ class Overview:
         may_confirm = self._visitor.may("memory_confirm")
         items = glance.attention_list(seen.attention, may_confirm=may_confirm)
         self._confirmable = {str(one.fact.id): one.fact.ref for one in seen.attention.fading} if may_confirm else {}
-        props_of(self._figures, cards=glance.figures(seen.report))
+        governs = self._visitor.principal.role.governs
+        props_of(self._figures, cards=glance.figures(seen.report, seen.attention.line, governs=governs))
         props_of(self._attention, items=items)
         self._calm.set_visibility(not items)
         props_of(self._recent, entries=telling.story(seen.recent.entries, with_undo=False))
@@ -137,7 +139,7 @@ class Overview:
         judged, marks = glance.effectiveness(seen.report)
         say(self._judged, judged)
         props_of(self._marks, bars=marks)
-        count, waited = glance.backlog(seen.report)
+        count, waited = glance.backlog(seen.report, seen.attention.line, seen.attention.at)
         say(self._waiting, count)
         say(self._waited, waited)
 
@@ -156,10 +158,11 @@ def _teach(visitor: Visitor) -> None:
         tag("h2", text="Nothing is remembered yet")
         tag("p", text="Memories appear here as soon as somebody stores one. This page follows along by itself.")
         tag("h3", text="Store the first one")
-        tag("pre", text='memory-butler remember fact user favourite_tea "Sencha, without sugar"')
+        example = ("remember", "fact", "user", "favourite_tea", "Sencha, without sugar")
+        tag("pre", text=command(visitor.desk.settings, *example))
         tag("h3", text="Connect an agent")
         tag("p", text="Claude Code, with one of these:")
         tag("pre", text="\n".join(connection_lines(visitor.desk.settings)))
         tag("h3", text="Or look around in a made-up life first")
         tag("p", text="This fills a store of its own with eight weeks of somebody's memories, and says how to open it:")
-        tag("pre", text="memory-butler demo --keep")
+        tag("pre", text=command(visitor.desk.settings, "demo", "--keep", on_this_store=False))

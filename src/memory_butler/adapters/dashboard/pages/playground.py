@@ -11,6 +11,7 @@ from memory_butler.adapters.dashboard import asking
 from memory_butler.adapters.dashboard.address import address, move_to, on_travel
 from memory_butler.adapters.dashboard.asking import PATH, Wish, in_address, wish_from
 from memory_butler.adapters.dashboard.asking_parts import AskForm, Block, Results, Why
+from memory_butler.adapters.dashboard.complaints import words_of
 from memory_butler.adapters.dashboard.elements import props_of, tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.saying import counted
@@ -24,6 +25,9 @@ from memory_butler.policy.admission import BUDGET_TOKENS
 
 NOW_ONLY = "What is explained is how a question is answered now. Empty the field “As of” to ask why."
 _KINDS = [{"name": str(kind), "label": f"{kind}s".capitalize()} for kind in MemoryType]
+
+# What a search finds with what each score is the sum of, the block, and the words of what was left out of it.
+Found = tuple[Answer, list[tuple[Term, ...]], Briefing, dict[str, str]]
 
 
 @page(PATH, "Playground")
@@ -114,20 +118,22 @@ class Playground:
                 self._show(*found)
                 await self._explain()
 
-    async def _found(self) -> tuple[Answer, list[tuple[Term, ...]], Briefing]:
+    async def _found(self) -> Found:
         question, request = self._wish.question(), self._wish.request()
 
         async def search(visit: Any) -> tuple[Answer, list[tuple[Term, ...]]]:
             answer = await recall.search(visit.butler, question, visit.caller, bump=False)
             return answer, [recall.weighed(visit.butler, one) for one in answer.results]
 
-        (answer, terms), briefing = await asyncio.gather(
+        (answer, terms), (briefing, left) = await asyncio.gather(
             self._visitor.ask("memory_search", search),
-            self._visitor.ask("memory_context", lambda visit: brief.brief(visit.butler, request, visit.caller)),
+            self._visitor.ask(
+                "memory_context", lambda visit: brief.brief_and_words(visit.butler, request, visit.caller)
+            ),
         )
-        return answer, terms, briefing
+        return answer, terms, briefing, left
 
-    def _show(self, answer: Answer, terms: list[tuple[Term, ...]], briefing: Briefing) -> None:
+    def _show(self, answer: Answer, terms: list[tuple[Term, ...]], briefing: Briefing, left: dict[str, str]) -> None:
         _tabs()
         with tag("div", "mb-both") as both:
             both.props["data-tab"] = "found"
@@ -142,8 +148,7 @@ class Playground:
             with tag("div", "mb-stack mb-play-side"):
                 with tag("section", "mb-card mb-of-block", aria_label="Context block"):
                     tag("h2", text="The block an agent gets")
-                    known = asking.words_of(answer, briefing)
-                    block = Block(text=briefing.text, receipt=asking.receipt_shape(briefing.receipt, known))
+                    block = Block(text=briefing.text, receipt=asking.receipt_shape(briefing.receipt, left))
                     block.on("why", handled(self._on_why))
                 self._why = Why(asked=self._wish.why, told=None, problem="", note=NOW_ONLY if self._wish.as_of else "")
                 self._why.on("why", handled(self._on_why))
@@ -163,8 +168,7 @@ class Playground:
         except LoginOver:
             raise
         except MemoryButlerError as problem:
-            said = f"{problem.message} {problem.recovery or ''}".strip()
-            props_of(box, asked=wish.why, told=None, problem=text_of(said))
+            props_of(box, asked=wish.why, told=None, problem=text_of(words_of(problem)))
         else:
             props_of(box, asked=wish.why, told=asking.why_shape(told), problem="")
 

@@ -9,6 +9,7 @@ from nicegui.element import Element
 
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import standing
+from memory_butler.adapters.dashboard.complaints import advice_of, message_of
 from memory_butler.adapters.dashboard.elements import Moment, chip, say, tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.shell import every, page
@@ -24,6 +25,7 @@ from memory_butler.operations import machinery, report, upkeep, vector_index
 
 REFRESH_SECONDS = 5.0
 JOBS = ("Job", "Butler", "Stands", "Last run", ">Took", "Next run", "Note")
+POSTURE = ("Type", ">Passages", "Searched", "Stands")
 DATABASE = ("Table", ">Rows, about", ">Size", ">of it indexes")
 
 
@@ -138,9 +140,9 @@ class Board:
             place.clear()
             with place:
                 quiet = isinstance(problem, PermissionDenied)
-                tag("p", "mb-muted" if quiet else "mb-note mb-note-warn", text=text_of(problem.message))
-                if problem.recovery:
-                    tag("p", "mb-muted mb-small", text=problem.recovery)
+                tag("p", "mb-muted" if quiet else "mb-note mb-note-warn", text=text_of(message_of(problem)))
+                if advice := advice_of(problem):
+                    tag("p", "mb-muted mb-small", text=text_of(advice))
 
     async def _show_index(self) -> None:
         async def asked(visit: Visit) -> tuple[machinery.Coverage, vector_index.Status]:
@@ -158,14 +160,15 @@ class Board:
             if advice:
                 tag("p", "mb-note mb-note-warn mb-small", text=advice)
             tag("p", "mb-muted mb-small", text=standing.posture_words(posture))
-            columns = ("Type", ">Passages", "Searched", "Stands", ">Size")
+            with_size = any(one.bytes is not None for one in posture.standings)
             with_tenant = any(one.tenant != self._visitor.principal.tenant for one in posture.standings)
             rows = Rows(
-                ("Tenant", *columns) if with_tenant else columns,
+                (*POSTURE, ">Size") if with_size else POSTURE,
                 label="Indexes",
                 empty="All of it is searched exactly: it is small enough.",
             )
-            rows.show(standing.posture_lines(posture.standings, with_tenant=with_tenant))
+            lines = standing.posture_lines(posture.standings, with_tenant=with_tenant, with_size=with_size)
+            rows.show(lines)
             if posture.due:
                 due = f"{len(posture.due)} to do: run memory-butler index migrate. Reads and writes go on meanwhile."
                 tag("p", "mb-note mb-note-warn mb-small", text=due)

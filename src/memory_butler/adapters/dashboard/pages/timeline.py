@@ -17,6 +17,7 @@ from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.making_sure import MakingSure
 from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
+from memory_butler.adapters.dashboard.teaching import command
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.errors import MemoryButlerError
@@ -204,7 +205,8 @@ class TimelinePage:
                 tag("p", text="Nothing that happened fits what is chosen above.")
             else:
                 tag("p", text="Everything that is stored, confirmed, corrected, forgotten or fades is told here.")
-                tag("pre", text='memory-butler remember fact user favourite_tea "Sencha, without sugar"')
+                example = ("remember", "fact", "user", "favourite_tea", "Sencha, without sugar")
+                tag("pre", text=command(self._visitor.desk.settings, *example))
 
     def _shown_filters(self) -> dict[str, str]:
         return {name: self._wanted.get(name, "") for name in tale.FILTERS}

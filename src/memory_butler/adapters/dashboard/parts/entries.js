@@ -7,7 +7,7 @@ export default {
   props: { groups: Array, form: String },
   emits: ["act", "walk"],
   template: `
-  <div class="mb-entries" :class="form ? 'mb-entries-' + form : ''">
+  <div class="mb-entries" :class="form ? 'mb-entries-' + form : ''" @keydown.down="step($event, 1)" @keydown.up="step($event, -1)">
     <section v-for="group in groups" :key="group.title" class="mb-entries-group">
       <h3 v-if="group.title">{{ group.title }}</h3>
       <ol>
@@ -38,6 +38,15 @@ export default {
     mark(kind) { return MARKS[kind]; },
     exactly(at) { return exact.format(new Date(at)); },
     shortly(at) { return short.format(new Date(at)); },
+    // What was found is gone through with the arrow keys; before the first is where it was looked for.
+    step(event, by) {
+      if (this.form !== "found") return;
+      event.preventDefault();
+      const names = [...this.$el.querySelectorAll("a.mb-entry-name")];
+      const to = names.indexOf(document.activeElement) + by;
+      if (to < 0) document.querySelector(".mb-graph-search input")?.focus();
+      else names[to]?.focus();
+    },
     walk(event, key) {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();

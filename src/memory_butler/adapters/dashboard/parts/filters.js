@@ -30,7 +30,7 @@ export default {
       <label v-for="one in fields" :key="one.name" :class="'mb-field mb-field-' + one.name"><span>{{ one.label }}</span>
         <select v-if="one.form === 'choice'" :value="chosen(one)" @change="want(one.name, $event.target.value)" :class="{ 'mb-set': has(one.name) }">
           <option v-for="choice in one.choices" :key="choice.value" :value="choice.value">{{ choice.label }}</option>
-          <option v-if="strange(one)" :value="chosen(one)">{{ chosen(one) }}</option></select>
+          <option v-if="several(one)" :value="chosen(one)">{{ several(one) }}</option></select>
         <input v-else-if="one.form === 'day'" type="date" :value="day(one.name)" @change="wantDay(one.name, $event.target.value)" :class="{ 'mb-set': has(one.name) }">
         <input v-else-if="one.form === 'tag'" type="text" maxlength="64" placeholder="Add a tag" @change="addTag($event.target)" :class="{ 'mb-set': has(one.name) }">
         <input v-else type="text" maxlength="200" placeholder="Any" :value="(wanted || {})[one.name] || ''" @change="want(one.name, $event.target.value)" :class="{ 'mb-set': has(one.name) }">
@@ -59,12 +59,17 @@ export default {
       if (!isNaN(at)) this.want(name, at.toISOString());
     },
     addTag(field) {
-      const value = field.value.trim(); field.value = "";
+      const value = field.value.trim().replace(/^#+\s*/, ""); field.value = "";
       if (value) this.$emit("add", "tag", value);
     },
     day(name) { const at = (this.wanted || {})[name]; return at ? dayOf(name === "to" ? new Date(new Date(at) - 1) : at) : ""; },
     chosen(one) { return (this.wanted || {})[one.name] || ""; },
-    strange(one) { return this.chosen(one) && !one.choices.some((choice) => choice.value === this.chosen(one)); },
+    // More than one can be chosen by an address; what there is not is complained about and stands in no box.
+    several(one) {
+      if (one.choices.some((choice) => choice.value === this.chosen(one))) return "";
+      const chip = (this.chips || []).find((chip) => chip.name === one.name);
+      return chip && !chip.is_strange ? chip.words : "";
+    },
     has(name) { return Boolean((this.wanted || {})[name]); },
     words(chip) {
       const at = chip.form === "moment" ? new Date(chip.name === "to" ? new Date(chip.value) - 1 : chip.value) : null;

@@ -10,7 +10,7 @@ export default {
     <p v-if="!rows.length" class="mb-muted mb-nothing">No episode was given up. One that fails again and again would be kept here, with the reason.</p>
     <ul v-else class="mb-letters"><li v-for="row in rows" :key="row.ref">
       <div class="mb-found-head"><a :href="row.href" class="mb-chip mb-chip-episode">{{ row.ref }}</a>
-        <span class="mb-muted mb-small" dir="auto">{{ row.butler }} · <time :datetime="row.at" :title="exact(row.at)">{{ short(row.at) }}</time> · {{ row.status }} after {{ row.tries }}</span>
+        <span class="mb-muted mb-small" dir="auto">{{ row.butler }} · <time :datetime="row.at" :title="exact(row.at)">{{ short(row.at) }}</time> · given up after {{ row.tries }}</span>
         <button v-if="may" type="button" class="mb-quiet mb-result-score" :disabled="busy" :aria-label="'Try ' + row.ref + ' again'" @click="$emit('requeue', [row.ref])">Try again</button></div>
       <p class="mb-words mb-clamp" dir="auto">{{ row.words }}</p>
       <p class="mb-no mb-small" dir="auto">{{ row.why }}</p>

@@ -10,7 +10,7 @@ export default {
     descending: Boolean, has_back: Boolean, has_more: Boolean, empty: String, problem: Object, steady: Boolean,
   },
   emits: ["sort", "turn", "add", "act", "clear"],
-  data() { return { shown: this.rows || [], held: null, spot: this.place, waiting: false, slow: false, timer: null, inside: false, acted: -1 }; },
+  data() { return { shown: this.rows || [], held: null, spot: this.place, waiting: false, slow: false, timer: null, inside: false }; },
   watch: {
     version() {
       this.settle();
@@ -58,7 +58,7 @@ export default {
               <span v-else-if="column.name === 'record'" class="mb-number mb-record"><span title="Helped"><q-icon name="thumb_up" aria-hidden="true"></q-icon>{{ row.helped }}</span><span title="Harmed" :class="{ 'mb-harm': row.harmed }"><q-icon name="thumb_down" aria-hidden="true"></q-icon>{{ row.harmed }}</span></span>
               <time v-else-if="row[column.name]" :datetime="row[column.name]" :title="exactly(row[column.name])" class="mb-time">{{ ago(row[column.name]) }}</time>
               <span v-else class="mb-muted">never</span></td>
-            <td v-if="acting" class="mb-c-acts"><div><button v-for="name in row.actions" :key="name" type="button" class="mb-act" :data-act="name" :aria-label="actions[name].label + ': ' + row.words.slice(0, 60)" :title="actions[name].label" @click="act(name, row, at)"><q-icon :name="actions[name].icon" aria-hidden="true"></q-icon></button></div></td>
+            <td v-if="acting" class="mb-c-acts"><div><button v-for="name in row.actions" :key="name" type="button" class="mb-act" :data-act="name" :aria-label="actions[name].label + ': ' + row.words.slice(0, 60)" :title="actions[name].label" @click="$emit('act', name, row.id)"><q-icon :name="actions[name].icon" aria-hidden="true"></q-icon></button></div></td>
           </tr>
         </tbody>
       </table>
@@ -89,19 +89,11 @@ export default {
     ask(name, ...values) { this.wait(); this.$emit(name, ...values); },
     settle() { this.waiting = false; this.slow = false; clearTimeout(this.timer); },
     turn(where) { this.ask("turn", where); scrollTo({ top: 0 }); },
-    act(name, row, at) { this.acted = at; this.$emit("act", name, row.id); },
     adopt() { this.shown = this.held; this.held = null; this.spot = this.place; },
     left() { this.inside = false; if (this.held && !this.steady && !this.$el.contains(document.activeElement)) this.adopt(); },
     replace(id, row) {
       const put = (rows) => rows && rows.map((one) => (one.id === id ? row : one));
       this.shown = put(this.shown); this.held = put(this.held);
-      this.$nextTick(this.refocus);
-    },
-    // The button that was pressed may be gone with what it offered: the next one of the same row takes its place.
-    refocus() {
-      const row = this.acted; this.acted = -1;
-      if (row < 0 || document.activeElement !== document.body) return;
-      this.$el.querySelectorAll("tbody tr")[row]?.querySelector(".mb-act")?.focus();
     },
   },
 };

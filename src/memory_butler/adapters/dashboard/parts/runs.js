@@ -20,7 +20,7 @@ export default {
         <td><a :href="row.href"><time :datetime="row.at" :title="exact(row.at)">{{ short(row.at) }}</time></a></td>
         <td dir="auto">{{ row.butler }}</td>
         <td><span :class="['mb-chip', row.kind && 'mb-chip-' + row.kind]">{{ row.state }}</span> <span v-if="row.undone" class="mb-chip">taken back</span></td>
-        <td><span class="mb-muted">{{ row.episodes }}</span> <span v-for="one in row.outcomes" :key="one.label" :class="['mb-chip', one.kind && 'mb-chip-' + one.kind]">{{ one.label }}</span>
+        <td><span class="mb-muted">{{ row.episodes }}{{ row.outcomes.length || row.nothing || row.error ? ":" : "" }}</span> <span v-for="one in row.outcomes" :key="one.label" :class="['mb-chip', one.kind && 'mb-chip-' + one.kind]">{{ one.label }}</span>
           <span v-if="row.nothing" class="mb-muted">nothing worth keeping</span>
           <span v-if="row.error" class="mb-small mb-no mb-one-line" dir="auto" :title="row.error">{{ row.error }}</span></td>
         <td :class="['mb-number', 'mb-small', !row.cost && 'mb-free']">{{ row.cost || "–" }}</td>
