@@ -168,7 +168,7 @@ async def _night(butler: Butler, days: int) -> None:
     every = cadences(butler.settings, TIMETABLE)
     for entry in TIMETABLE:
         for name in sorted({line.butler for line in SAID}):
-            if days == 0 or (name in spoke if entry.job == "consolidation" else days % 7 == 1):
+            if days == 0 or (name in spoke if entry.job == "consolidation" else days % 7 == 2):
                 await run_if_due(butler, entry, shard_of(butler.settings.tenant, name), every[entry.job])
 
 
