@@ -95,11 +95,14 @@ async def test_news_after_the_login_are_not_shown(log_in: LogIn, service: Servic
 async def test_a_page_that_looks_by_itself_ends_with_its_login(
     log_in: LogIn, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a click and without news."""
-    monkeypatch.setattr(system, "REFRESH_SECONDS", 0.3)
+    """Without a click and without news; and only once, however often it looks while it leaves."""
+    monkeypatch.setattr(system, "REFRESH_SECONDS", 0.05)
     page = await log_in("admin", "/system")
+    left: list[str] = []
+    page.on("request", lambda request: left.append(request.url) if request.is_navigation_request() else None)
     await sessions.end(service.butler, await key_of(page))
-    await page.wait_for_url(re.compile("/login"))
+    await expect(page.locator("[role=alert]")).to_have_text("Your login has ended. Log in again.")
+    assert len(left) == 1 and "/login?expired=1" in left[0]
 
 
 async def test_the_line_of_a_page_is_for_whoever_opened_it(log_in: LogIn, service: Service) -> None:

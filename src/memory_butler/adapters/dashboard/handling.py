@@ -46,7 +46,11 @@ def complain(problem: MemoryButlerError) -> None:
 
 
 def log_in_again() -> None:
-    """To the login and back to where the person is; what they see there by then is the browser's to say."""
+    """To the login and back to where the person is; what they see there by then is the browser's to say.
+
+    Once: what a page asks while it leaves ends here too, and going a second time would break off the first.
+    """
     ui.run_javascript(
-        "location.href = '/login?expired=1&next=' + encodeURIComponent(location.pathname + location.search)"
+        "if (!window.mbLeaves) { window.mbLeaves = true;"
+        " location.href = '/login?expired=1&next=' + encodeURIComponent(location.pathname + location.search); }"
     )
