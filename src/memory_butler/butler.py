@@ -68,6 +68,7 @@ async def open_butler(
     embedder = embedder or OnnxEmbedder(
         cache=models,
         weights_folder=settings.embedding.folder,
+        precision=settings.embedding.precision,
         threads=settings.embedding.threads,
         cached_queries=settings.embedding.query_cache,
     )

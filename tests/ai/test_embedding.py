@@ -76,8 +76,10 @@ class SlowModel:
         return np.array([[len(row)] for row in rows], np.float32)
 
 
-async def test_vectors_are_those_of_the_original_library(embedder: OnnxEmbedder) -> None:
-    vectors = await embedder.embed(TEXTS)
+async def test_vectors_in_float32_are_those_of_the_original_library(cache: Path) -> None:
+    exact = OnnxEmbedder(cache=cache, hub_url=None, precision="float32")
+    vectors = await exact.embed(TEXTS)
+    await exact.close()
     assert vectors.shape == (len(TEXTS), 384)
     assert vectors.dtype == np.float32
     for index, expected in REFERENCE["full_vectors"].items():
@@ -85,6 +87,21 @@ async def test_vectors_are_those_of_the_original_library(embedder: OnnxEmbedder)
         assert vectors[int(index)] @ reference / np.linalg.norm(reference) >= 0.9999
     np.testing.assert_allclose(vectors[:, :12], REFERENCE["first_components"], atol=2e-5)
     np.testing.assert_allclose(vectors @ vectors.T, REFERENCE["dot_products"], atol=2e-5)
+
+
+async def test_vectors_in_int8_are_close_to_those_of_the_original_library(embedder: OnnxEmbedder) -> None:
+    """And so are their products, by which memories are found."""
+    vectors = await embedder.embed(TEXTS)
+    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() <= 1e-6
+    for index, expected in REFERENCE["full_vectors"].items():
+        reference = np.array(expected)
+        assert vectors[int(index)] @ reference / np.linalg.norm(reference) >= 0.99
+    np.testing.assert_allclose(vectors @ vectors.T, REFERENCE["dot_products"], atol=0.03)
+
+
+def test_embedders_of_different_precision_are_different_versions(tmp_path: Path) -> None:
+    both = [OnnxEmbedder(cache=tmp_path, hub_url=None, precision=one).version for one in ("int8", "float32")]
+    assert both[0] != both[1]
 
 
 async def test_a_vector_does_not_depend_on_its_neighbours(embedder: OnnxEmbedder) -> None:
@@ -169,7 +186,7 @@ async def test_a_missing_model_is_reported_to_every_caller_and_tried_again(
 
 
 async def test_a_damaged_graph_is_built_again(tmp_path: Path) -> None:
-    (tmp_path / graph_name()).write_bytes(b"not a graph")
+    (tmp_path / graph_name("int8")).write_bytes(b"not a graph")
     embedder = OnnxEmbedder(cache=tmp_path, hub_url=None)
     assert (await embedder.embed_query("hello")).shape == (384,)
     await embedder.close()
@@ -177,22 +194,23 @@ async def test_a_damaged_graph_is_built_again(tmp_path: Path) -> None:
 
 def test_the_graph_is_built_once_the_same_every_time_and_leaves_nothing_behind(tmp_path: Path) -> None:
     content = resolve_weights(None, tmp_path, hub_url=None).read(MODEL_FILE)
+    (tmp_path / "minilm-of-an-earlier-version-g1.onnx").touch()
     reads: list[int] = []
 
     def read() -> bytes:
         reads.append(1)
         return content
 
-    threads = [threading.Thread(target=cached_graph, args=(tmp_path, read)) for _ in range(2)]
+    threads = [threading.Thread(target=cached_graph, args=(tmp_path, "int8", read)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     built = len(reads)
-    graph = cached_graph(tmp_path, read)
+    graph = cached_graph(tmp_path, "int8", read)
     assert len(reads) == built
     assert [file.name for file in tmp_path.iterdir()] == [graph.name]
-    assert graph.read_bytes() == build_graph(read_tensors(content))
+    assert graph.read_bytes() == build_graph(read_tensors(content), precision="int8")
 
 
 async def test_a_query_goes_ahead_of_a_bulk_load() -> None:

@@ -257,6 +257,7 @@ def _embedding(patient: Patient) -> Iterator[Finding]:
         embedder = OnnxEmbedder(
             cache=settings.home / "models",
             weights_folder=settings.embedding.folder,
+            precision=settings.embedding.precision,
             hub_url=None,
             threads=settings.embedding.threads,
         )

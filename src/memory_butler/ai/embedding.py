@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 from memory_butler.ai.batching import BatchingThread, Vectors
 from memory_butler.ai.hub import HUB_URL
-from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, cached_graph
+from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, Precision, cached_graph
 from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
 from memory_butler.ai.weights import MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
 from memory_butler.errors import InvalidInput
@@ -55,7 +55,7 @@ class Embedder(Protocol):
 
 
 class OnnxEmbedder:
-    """all-MiniLM-L6-v2 in float32 on ONNX Runtime; loads in its own thread, at the first text or at `start`."""
+    """all-MiniLM-L6-v2 on ONNX Runtime; loads in its own thread, at the first text or at `start`."""
 
     def __init__(
         self,
@@ -64,13 +64,15 @@ class OnnxEmbedder:
         weights_folder: Path | None = None,
         hub_url: str | None = HUB_URL,
         threads: int | None = None,
+        precision: Precision = "int8",
         cached_queries: int = DEFAULT_CACHED_QUERIES,
     ) -> None:
-        self._version = EmbeddingVersion(MODEL_NAME, DIMENSIONS, f"{MODEL_FILE.sha256[:16]}-g{GRAPH_VERSION}")
+        digest = f"{MODEL_FILE.sha256[:16]}-{precision}-g{GRAPH_VERSION}"
+        self._version = EmbeddingVersion(MODEL_NAME, DIMENSIONS, digest)
         self._queries = QueryCache(cached_queries)
         bounded = threads or min(2, os.cpu_count() or 1)
         self._thread = BatchingThread(
-            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, bounded)
+            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, bounded, precision)
         )
 
     @property
@@ -102,13 +104,13 @@ class MiniLm:
 
     dimensions = DIMENSIONS
 
-    def __init__(self, weights: Weights, cache: Path, threads: int) -> None:
+    def __init__(self, weights: Weights, cache: Path, threads: int, precision: Precision) -> None:
         self.failures = runtime_failures()
         # The file asks for 128 tokens and fixed padding; the model was published with 256.
         self._tokenizer = Tokenizer.from_buffer(weights.read(TOKENIZER_FILE))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._session = open_session(lambda: cached_graph(cache, lambda: weights.read(MODEL_FILE)), threads)
+        self._session = open_session(lambda: cached_graph(cache, precision, lambda: weights.read(MODEL_FILE)), threads)
 
     def tokenize(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text[:MAX_CHARACTERS]).ids)

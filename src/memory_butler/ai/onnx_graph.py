@@ -2,6 +2,9 @@
 
 The graph takes token ids and a mask. An embedder's gives unit vectors: mean pooling and normalisation are inside it.
 A classifier's takes the tokens' segments too, if the model knows them, and gives one raw number for each label.
+
+In int8 the products of an encoder's layers, which are nearly all of its work, are of whole numbers: weights scaled by
+column, once, and values by row, each time. A token's row has nothing to do with other texts, so neither has a vector.
 """
 
 import json
@@ -18,11 +21,17 @@ import numpy.typing as npt
 
 from memory_butler.ai.weights import MODEL_FILE
 
-GRAPH_VERSION = 1
+GRAPH_VERSION = 2
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8"}
 
 Tensors = dict[str, npt.NDArray[Any]]
 Activation = Literal["gelu", "gelu_tanh", "relu", "tanh"]
+Precision = Literal["int8", "float32"]
+
+# A pair of products of 255 and 64 still fits into 16 bits, in which processors without VNNI add them up.
+WEIGHT_STEPS = 64
+# What comes out of each activation is at least this, so all 256 steps can be above it.
+LEAST = {"gelu": -0.17, "gelu_tanh": -0.1701, "relu": 0.0}
 
 
 @dataclass(frozen=True)
@@ -50,13 +59,20 @@ MINILM = Architecture(layers=6, heads=12, dimensions=384)
 DIMENSIONS = MINILM.dimensions
 
 
-def graph_name() -> str:
-    return f"minilm-{MODEL_FILE.sha256[:12]}-g{GRAPH_VERSION}.onnx"
+def graph_name(precision: Precision) -> str:
+    return f"minilm-{MODEL_FILE.sha256[:12]}-{precision}-g{GRAPH_VERSION}.onnx"
 
 
-def cached_graph(cache: Path, read_safetensors: Callable[[], bytes]) -> Path:
+def cached_graph(cache: Path, precision: Precision, read_safetensors: Callable[[], bytes]) -> Path:
     """The embedder's graph in `cache`, built if it is not there."""
-    return kept_graph(cache / graph_name(), lambda: build_graph(read_tensors(read_safetensors())))
+
+    def build() -> bytes:
+        for outdated in cache.glob("minilm-*.onnx"):
+            if not outdated.stem.endswith(f"-g{GRAPH_VERSION}"):
+                outdated.unlink(missing_ok=True)
+        return build_graph(read_tensors(read_safetensors()), precision=precision)
+
+    return kept_graph(cache / graph_name(precision), build)
 
 
 def kept_graph(target: Path, build: Callable[[], bytes]) -> Path:
@@ -101,17 +117,18 @@ def read_tensors(content: bytes) -> Tensors:
 class _Graph:
     """Nodes and constants on their way into a graph; every method answers with the name of what it added."""
 
-    def __init__(self) -> None:
+    def __init__(self, precision: Precision) -> None:
         # Imported here: only the first start of all builds a graph, every other one need not wait for the package.
         import onnx.helper  # noqa: PLC0415
         import onnx.numpy_helper  # noqa: PLC0415
 
         self.onnx = onnx
+        self.precision = precision
         self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.constants: dict[str, Any] = {}
 
     def constant(self, name: str, value: npt.NDArray[Any]) -> str:
-        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value, order="C"), name))
+        self.constants[name] = self.onnx.numpy_helper.from_array(np.asarray(value, order="C"), name)
         return name
 
     def add(self, operator: str, inputs: list[str], *outputs: str, **attributes: Any) -> str:
@@ -121,10 +138,41 @@ class _Graph:
     def fused(self, operator: str, inputs: list[str], *outputs: str, **attributes: Any) -> str:
         return self.add(operator, inputs, *outputs, domain="com.microsoft", **attributes)
 
+    def product(self, value: str, weight: npt.NDArray[Any], output: str, *, least: float | None = None) -> str:
+        """`value` times `weight`; no number in `value` is below `least`, if that is given."""
+        if self.precision == "float32":
+            return self.add("MatMul", [value, self.constant(f"{output}.weight", weight)], output)
+        column_scale = np.abs(weight).max(axis=0) / WEIGHT_STEPS
+        whole = np.round(weight / column_scale).astype(np.int8)
+        steps = self.constant(f"{output}.steps", whole)
+        columns = self.constant(f"{output}.columns", column_scale.astype(np.float32))
+        if least is None:
+            zero, reach = self.constant("zero.middle", np.array(128, np.uint8)), 127
+            size = self.add("Abs", [value], f"{output}.size")
+        else:
+            zero, reach = self.constant("zero.least", np.array(0, np.uint8)), 255
+            value = size = self.add("Sub", [value, self.constant("least", np.array(least, np.float32))], f"{output}.up")
+        largest = self.add("ReduceMax", [size], f"{output}.largest", axes=[-1], keepdims=1)
+        rows = self.add(
+            "Mul", [largest, self.constant(f"one.in.{reach}", np.array(1 / reach, np.float32))], f"{output}.rows"
+        )
+        scaled = self.add("Div", [value, rows], f"{output}.scaled")
+        rounded = self.add(
+            "QuantizeLinear", [scaled, self.constant("one", np.array(1, np.float32)), zero], f"{output}.rounded"
+        )
+        summed = self.add("MatMulInteger", [rounded, steps, zero], f"{output}.summed")
+        real = self.add("Cast", [summed], f"{output}.real", to=self.onnx.TensorProto.FLOAT)
+        by_row = self.add("Mul", [real, rows], f"{output}.by.row")
+        if least is None:
+            return self.add("Mul", [by_row, columns], output)
+        raised = self.add("Mul", [by_row, columns], f"{output}.raised")
+        lift = least * (whole * column_scale).sum(axis=0)
+        return self.add("Add", [raised, self.constant(f"{output}.lift", lift.astype(np.float32))], output)
 
-def build_graph(tensors: Tensors, model: Architecture = MINILM) -> bytes:
-    """The whole model as a serialised ONNX graph in float32."""
-    graph = _Graph()
+
+def build_graph(tensors: Tensors, model: Architecture = MINILM, precision: Precision = "float32") -> bytes:
+    """The whole model as a serialised ONNX graph."""
+    graph = _Graph(precision)
     helper = graph.onnx.helper
     hidden = _embeddings(graph, tensors, model)
     for layer in range(model.layers):
@@ -141,7 +189,7 @@ def build_graph(tensors: Tensors, model: Architecture = MINILM) -> bytes:
             name,
             [helper.make_tensor_value_info(name, graph.onnx.TensorProto.INT32, shape) for name in inputs],
             [helper.make_tensor_value_info(output, graph.onnx.TensorProto.FLOAT, ["batch", width])],
-            graph.constants,
+            list(graph.constants.values()),
         ),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)],
         ir_version=8,
@@ -171,8 +219,8 @@ def _embeddings(graph: _Graph, tensors: Tensors, model: Architecture) -> str:
 
 
 def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str, model: Architecture) -> str:
-    def weight(name: str) -> str:
-        return graph.constant(prefix + name, tensors[f"{prefix}{name}.weight"].T)
+    def weight(name: str) -> npt.NDArray[Any]:
+        return tensors[f"{prefix}{name}.weight"].T
 
     def bias(name: str) -> str:
         return graph.constant(f"{prefix}{name}.bias", tensors[f"{prefix}{name}.bias"])
@@ -182,16 +230,20 @@ def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str, model: Arc
         inputs = [addend, skip, scale, bias(f"{part}.LayerNorm"), bias(f"{part}.dense")]
         return graph.fused("SkipLayerNormalization", inputs, f"{prefix}{part}.normalised", epsilon=model.epsilon)
 
-    parts = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
-    joined = graph.constant(f"{prefix}qkv", np.concatenate([tensors[f"{part}.weight"].T for part in parts], axis=1))
-    joined_bias = graph.constant(f"{prefix}qkv.bias", np.concatenate([tensors[f"{part}.bias"] for part in parts]))
-    attention = [hidden, joined, joined_bias, "mask"]
-    context = graph.fused("Attention", attention, f"{prefix}context", num_heads=model.heads)
-    projected = graph.add("MatMul", [context, weight("attention.output.dense")], f"{prefix}projected")
+    parts = [f"attention.self.{name}" for name in ("query", "key", "value")]
+    joined = graph.product(hidden, np.concatenate([weight(part) for part in parts], axis=1), f"{prefix}joined")
+    joined_bias = np.concatenate([tensors[f"{prefix}{part}.bias"] for part in parts])
+    thirds = graph.constant("thirds", np.full(3, joined_bias.size // 3, np.int64))
+    asked = [f"{prefix}{part}" for part in parts]
+    graph.add("Split", [joined, thirds], *asked, axis=2)
+    asked += [graph.constant(f"{prefix}joined.bias", joined_bias), "mask"]
+    context = graph.fused("MultiHeadAttention", asked, f"{prefix}context", num_heads=model.heads)
+    projected = graph.product(context, weight("attention.output.dense"), f"{prefix}projected")
     attended = add_and_normalise("attention.output", projected, hidden)
-    widened = graph.add("MatMul", [attended, weight("intermediate.dense")], f"{prefix}widened")
+    widened = graph.product(attended, weight("intermediate.dense"), f"{prefix}widened")
     active = _activated(graph, model.activation, widened, bias("intermediate.dense"), f"{prefix}active")
-    narrowed = graph.add("MatMul", [active, weight("output.dense")], f"{prefix}narrowed")
+    least = LEAST.get(model.activation)
+    narrowed = graph.product(active, weight("output.dense"), f"{prefix}narrowed", least=least)
     return add_and_normalise("output", narrowed, attended)
 
 
