@@ -1,77 +1,47 @@
-"""Statements of a pipeline are written at once; only answers are waited for."""
+"""The statements of a transaction are sent together; only answers are waited for."""
 
 import asyncio
-import socket
-from collections.abc import Generator
 from typing import Any
 
+import psycopg
 import pytest
-from psycopg.waiting import Ready, Wait
 
 from memory_butler.butler import Butler
-from memory_butler.store.connection import _at_once
-
-Line = tuple[socket.socket, socket.socket]
+from memory_butler.store.connection import Connection
 
 
 @pytest.fixture
-def line() -> Generator[Line, None, None]:
-    """Both ends of a connection."""
-    near, far = socket.socketpair()
-    with near, far:
-        near.setblocking(False)
-        yield near, far
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often a connection waited for answers, each time after it had sent what it had to send."""
+    waits: list[int] = []
+    wait = Connection.wait
+
+    async def counted(self: Connection, *given: Any, **more: Any) -> Any:
+        before = self._pipeline is not None and len(self._pipeline.command_queue)
+        answer = await wait(self, *given, **more)
+        if before and self._pipeline is not None and not self._pipeline.command_queue:
+            waits.append(before)
+        return answer
+
+    monkeypatch.setattr(Connection, "wait", counted)
+    return waits
 
 
-def _asking(*wanted: Wait) -> Generator[Wait, Any, list[Any]]:
-    """What the driver's generators do: say what they wait for, and hear what is ready."""
-    heard = []
-    for one in wanted:
-        heard.append((yield one))
-    return heard
+async def test_nothing_is_sent_before_an_answer_is_wanted(butler: Butler, flushed: list[int]) -> None:
+    """Then all of it: the beginning, who is asking and every statement; the rest goes with the end."""
+    async with butler.database.read(butler.settings.tenant) as session:
+        for _ in range(3):
+            await session.send("stats.log")
+        assert flushed == []
+        await session.one("stats.log")
+        await session.send("stats.log")
+        assert len(flushed) == 1
+    assert len(flushed) == 2
 
 
-def _end_of(gen: Generator[Any, Any, list[Any]], *answers: Ready) -> tuple[list[Any], list[Any]]:
-    """What a generator asked the event loop, given its answers, and what it came to."""
-    asked, left = [], list(answers)
-    try:
-        asked.append(next(gen))
-        while True:
-            asked.append(gen.send(left.pop(0)))
-    except StopIteration as end:
-        return asked, end.value
-
-
-def test_a_socket_that_can_be_written_to_is_not_waited_for(line: Line) -> None:
-    """The event loop is not asked; and what has come meanwhile is said as well."""
-    near, far = line
-    assert _end_of(_at_once(_asking(Wait.RW, Wait.RW), near.fileno())) == ([], [Ready.W, Ready.W])
-    far.send(b"x")
-    assert _end_of(_at_once(_asking(Wait.RW), near.fileno())) == ([], [Ready.RW])
-
-
-def test_whoever_only_reads_waits_for_the_event_loop(line: Line) -> None:
-    """Also when there is something to read: others have their turn in between."""
-    near, far = line
-    far.send(b"x")
-    assert _end_of(_at_once(_asking(Wait.R), near.fileno()), Ready.R) == ([Wait.R], [Ready.R])
-
-
-def test_a_socket_that_is_full_or_gone_is_left_to_the_event_loop(line: Line) -> None:
-    """The driver finds out in its own way what became of it."""
-    near, far = line
-    with pytest.raises(BlockingIOError):
-        while True:
-            near.send(b"x" * 65_536)
-    assert _end_of(_at_once(_asking(Wait.RW), near.fileno()), Ready.W) == ([Wait.RW], [Ready.W])
-    far.close()
-    assert _end_of(_at_once(_asking(Wait.RW), near.fileno()), Ready.R) == ([Wait.RW], [Ready.R])
-
-
-async def test_a_transaction_asks_the_event_loop_only_for_answers(
+async def test_the_event_loop_is_not_asked_whether_one_may_write(
     butler: Butler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many statements it has, writing them does not wait."""
     async with butler.database.read(butler.settings.tenant) as session:
         await session.one("stats.log")
     loop = asyncio.get_running_loop()
@@ -83,3 +53,28 @@ async def test_a_transaction_asks_the_event_loop_only_for_answers(
             await session.send("stats.log")
         await session.one("stats.log")
     assert writers == []
+
+
+async def test_more_than_a_socket_holds_goes_both_ways_at_once(butler: Butler) -> None:
+    """Neither side waits for ever for the other to read: megabytes of questions whose answers are as large."""
+    text = "x" * 200_000
+    async with await Connection.connect(butler.database.dsn(), autocommit=True) as connection:
+        async with connection.pipeline():
+            asked = [await connection.execute("SELECT %s::text", (text,)) for _ in range(60)]
+        answers = [await one.fetchone() for one in asked]
+    assert all(answer is not None and tuple(answer) == (text,) for answer in answers)
+
+
+async def test_the_first_error_is_the_one_that_is_told(butler: Butler) -> None:
+    """Not that what came after it was not carried out; and the connection can be used again."""
+    async with await Connection.connect(butler.database.dsn(), autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            async with connection.pipeline():
+                await connection.execute("SELECT 1 / 0")
+                await connection.execute("SELECT 1 / 1")
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            async with connection.pipeline():
+                await connection.execute("SELECT 1 / 0")
+                await (await connection.execute("SELECT 1 / 1")).fetchone()
+        answer = await (await connection.execute("SELECT 1")).fetchone()
+    assert answer is not None and tuple(answer) == (1,)
