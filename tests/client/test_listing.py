@@ -30,6 +30,16 @@ async def test_a_list_is_walked_to_its_end(memory: MemoryClient, monkeypatch: py
     assert (len(rest.items), rest.cursor) == (2, None)
 
 
+async def test_jobs_of_all_butlers_are_in_one_list(memory: MemoryClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Page after page is asked for, and each job is there once."""
+    for whose in ("main", "coder"):
+        await memory.store_episode(NewEpisode(content="Anna came by.", butler=whose))
+    whole = await memory.jobs()
+    monkeypatch.setattr(listing, "PAGE", 2)
+    assert await memory.jobs() == whole
+    assert len(whole) == len({(job["job"], job["butler"]) for job in whole}) == 6
+
+
 async def test_every_filter_of_a_list_reaches_the_server(memory: MemoryClient) -> None:
     """What does not fit is not listed, for each filter by itself."""
     tea = NewFact(subject="Anna", predicate="drink", content="Green tea.", tags=("food", "hot"), importance=9)
@@ -80,6 +90,7 @@ async def test_work_in_the_background(memory: MemoryClient, butler: Butler) -> N
         await memory.run("0198f3c2-7a10-7c3e-8f4b-2d9f5a6b7c8d")
     episode = await memory.store_episode(NewEpisode(content="Anna came by.", butler="main"))
     assert {(job["job"], job["butler"]) for job in await memory.jobs()} >= {("sweep", "main")}
+    assert await memory.jobs(butler="nobody") == []
     with pytest.raises(Conflict, match="waits already"):
         await memory.requeue(episode.id)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -10,8 +11,10 @@ import pytest
 
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, InvalidInput
-from memory_butler.models import Caller, Lineage, NewEpisode, NewFact, Question, Reach, Stored
+from memory_butler.models import Caller, Lineage, NewEpisode, NewFact, Principal, Question, Reach, Role, Stored
 from memory_butler.operations import activity, explain, forget, forget_about, look, remember
+from memory_butler.operations.export import export
+from memory_butler.operations.import_ import import_
 from memory_butler.operations.once import fingerprint
 from memory_butler.operations.replay import replay
 from memory_butler.operations.undo import undo
@@ -322,3 +325,60 @@ async def test_a_private_name_that_is_given_to_all_is_known_to_all(
     ]
     assert (await explain.explain(butler, ASKED, f"fact:{tea.ref}", agent("coder"))).matched_names
     assert (await replay(butler)).equal
+
+
+async def knowing(butler: Butler, *names: str) -> dict[str, bool]:
+    """Which of these butlers know that Anna is called Sugarplum: in a look, in a question, and before forgetting."""
+    tenant, found = butler.settings.tenant, {}
+    for name in names:
+        caller = Caller(Principal(tenant, name, Role.AGENT))
+        async with butler.database.read(tenant) as session:
+            scopes = ("global", name)
+            shown = "Sugarplum" in await aliases.of_subject(session, "anna", scopes)
+            asked = await aliases.asked(session, ["sugarplum"], Reach(scopes, (name,)), butler.clock())
+        told = (await forget_about.forget_about(butler, subject="Anna", caller=caller)).names
+        assert shown is bool(asked) is ("sugarplum" in told)
+        found[name] = shown
+    return found
+
+
+async def test_a_name_that_was_given_to_all_by_mistake_can_be_taken_back(
+    butler: Butler, agent: Callable[..., Caller], rows: Rows
+) -> None:
+    """Once that giving is undone, the name is its first giver's own again; and everybody's if the undoing is undone."""
+    await remember.fact(butler, ANNA, agent("chef"))
+    await remember.fact(butler, PRIVATE, agent("nurse"))
+    await remember.fact(butler, replace(ANNA, predicate="cup", aliases=("Sugarplum",)), agent("chef"))
+    assert await knowing(butler, "nurse", "chef") == {"nurse": True, "chef": True}
+    undone = await undo(butler, log(rows)[-1]["group_id"])
+    assert await knowing(butler, "nurse", "chef") == {"nurse": True, "chef": False}
+    assert undone.undo_id
+    await undo(butler, undone.undo_id)
+    assert await knowing(butler, "nurse", "chef") == {"nurse": True, "chef": True}
+
+
+async def test_a_forgotten_name_that_is_given_again_is_the_givers(butler: Butler, agent: Callable[..., Caller]) -> None:
+    """Whoever knew it before it was withdrawn does not know it again: it was given to somebody else."""
+    await remember.fact(butler, replace(ANNA, aliases=("Sugarplum",)), agent("chef"))
+    await forget_about.forget_about(butler, text="Sugarplum", dry_run=False)
+    assert await knowing(butler, "nurse", "chef") == {"nurse": False, "chef": False}
+    await remember.fact(butler, PRIVATE, agent("nurse"))
+    assert await knowing(butler, "nurse", "chef") == {"nurse": True, "chef": False}
+
+
+async def test_a_name_that_came_without_its_history_stays_private(
+    butler: Butler, agent: Callable[..., Caller], tmp_path: Path
+) -> None:
+    """Nobody can tell what it was given with: it is known to who sees all that is known of the subject. Given again
+    with a fact, it is known where that is."""
+    tea = replace(ANNA, aliases=("Annie",))
+    await remember.fact(butler, tea, agent("chef"))
+    await remember.fact(butler, PRIVATE, agent("nurse"))
+    await export(butler, tmp_path / "memory.jsonl", events=False)
+    other = replace(butler, settings=butler.settings.model_copy(update={"tenant": f"{butler.settings.tenant}-2"}))
+    await import_(other, tmp_path / "memory.jsonl")
+    assert await knowing(other, "nurse", "chef") == {"nurse": True, "chef": False}
+    chef = Caller(Principal(other.settings.tenant, "chef", Role.AGENT))
+    seen = await remember.fact(other, replace(tea, aliases=("Sugarplum",)), chef)
+    assert (await look.look(other, "fact", seen.ref, chef, bump=False)).aliases == ("Sugarplum",)
+    assert (await replay(other)).equal

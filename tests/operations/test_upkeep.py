@@ -8,7 +8,7 @@ import pytest
 
 from memory_butler.butler import Butler
 from memory_butler.errors import IntegrityViolation, PermissionDenied
-from memory_butler.models import Caller, NewEpisode, NewRule
+from memory_butler.models import Caller, NewEpisode, NewRule, Principal, Role
 from memory_butler.operations import remember, upkeep
 from memory_butler.operations.upkeep import FAILED, SUCCEEDED, shard_of
 
@@ -38,6 +38,25 @@ async def test_a_shard_is_there_from_its_first_memory_on(butler: Butler, tenant:
     assert await upkeep.due(butler, tenant, CADENCES) == [("main", job) for job in CADENCES]
     await remember.episode(butler, NewEpisode(content="Arrived.", butler="helper"))
     assert [name for name, _ in await upkeep.due(butler, tenant, CADENCES)] == ["helper"] * 3 + ["main"] * 3
+
+
+async def test_standings_page_by_page(butler: Butler, tenant: str, shard: Caller, clock: MovingClock) -> None:
+    """A page says of each job what the whole list says of it, however small the pages are."""
+    await remember.episode(butler, NewEpisode(content="Arrived.", butler="helper"))
+    await run(butler, shard, "sweep", FAILED, error="No room.")
+    clock.move(days=1)
+    await run(butler, shard, "cleanup")
+    found, cursor = [], None
+    while True:
+        page = await upkeep.listed(butler, limit=2, cursor=cursor)
+        found += page.items
+        if (cursor := page.cursor) is None:
+            break
+    assert tuple(found) == await upkeep.standings(butler)
+    assert len(found) == 6 and {one.failures for one in found} == {0, 1}
+    reader = Caller(Principal(tenant, "main", Role.READER))
+    with pytest.raises(PermissionDenied):
+        await upkeep.listed(butler, reader)
 
 
 async def test_a_run_is_on_record_from_its_beginning(

@@ -40,9 +40,9 @@ class Listings(Asking):
         """The links of a memory in both directions, the oldest first."""
         return self._walk(f"/memories/{part(type)}/{part(id)}/links", {}, options, _link)
 
-    async def jobs(self, **options: Unpack[Options]) -> list[Shape]:
-        """How the jobs of upkeep stand, butler by butler."""
-        return await self._look("/jobs", options, _items)
+    async def jobs(self, *, butler: str | None = None, **options: Unpack[Options]) -> list[Shape]:
+        """How the jobs of upkeep stand, butler by butler: all pages of them in one list."""
+        return [job async for job in self._walk("/jobs", {"butler": butler} if butler else {}, options, dict)]
 
     def runs(
         self, *, butler: str | None = None, state: str | None = None, **options: Unpack[Options]
@@ -85,10 +85,6 @@ class Listings(Asking):
             return replace(page, items=tuple(shape(item) for item in page.items))
 
         return await self._look(path, options, read_page, params)
-
-
-def _items(shape: Shape) -> list[Shape]:
-    return shaping.objects(shape, "items")
 
 
 def _event(shape: Shape) -> SeenEvent:

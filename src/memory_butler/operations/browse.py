@@ -16,6 +16,7 @@ from memory_butler.models import (
     MemoryType,
     Permanence,
     Reach,
+    Relation,
     StoryLine,
     Tier,
     Validity,
@@ -149,7 +150,7 @@ async def links(
         memory = await require(session, caller, wanted)
         cursors = Cursors(f"links of {memory.id}", caller.principal.tenant)
         found = await listings.links(
-            session, memory.id, eyes, cursors.read(cursor, datetime.fromisoformat, str, UUID, UUID), most + 1
+            session, memory.id, eyes, cursors.read(cursor, datetime.fromisoformat, Relation, UUID, UUID), most + 1
         )
         hidden = await joined.hidden(session, memory.id, eyes)
     page = cut(

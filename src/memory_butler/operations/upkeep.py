@@ -9,8 +9,13 @@ from uuid import UUID
 from memory_butler.butler import Butler
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Principal, Role
+from memory_butler.models.listings import Page
+from memory_butler.operations.browse import MOST, USUAL
+from memory_butler.operations.cursors import Cursors, cut
 from memory_butler.operations.distilling_job import pressing
 from memory_butler.policy import schedule
+from memory_butler.policy.admission import slug, whole_number
+from memory_butler.policy.roles import check_role
 from memory_butler.policy.schedule import History, Standing
 from memory_butler.store import job_runs
 from memory_butler.store.database import Row
@@ -117,6 +122,26 @@ async def standings(butler: Butler, caller: Caller | None = None) -> tuple[JobSt
     async with butler.database.read(caller.principal.tenant) as session:
         rows = await job_runs.histories(session, list(cadences))
     return stand(rows, cadences, butler.clock())
+
+
+async def listed(
+    butler: Butler,
+    caller: Caller | None = None,
+    *,
+    only_butler: str | None = None,
+    limit: int = USUAL,
+    cursor: str | None = None,
+) -> Page[JobStanding]:
+    """The same, a page at a time."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "jobs")
+    most, whose = whole_number(limit, "limit", 1, MOST), None if only_butler is None else slug(only_butler, "butler")
+    cadences = butler.settings.upkeep.cadences()
+    jobs, cursors = list(cadences), Cursors(f"jobs of {whose}", caller.principal.tenant)
+    after = cursors.read(cursor, lambda name: slug(name, "butler"), lambda job: jobs.index(job) + 1)
+    async with butler.database.read(caller.principal.tenant) as session:
+        found = await job_runs.histories(session, jobs, whose, after=after, limit=most + 1)
+    return cut(stand(found, cadences, butler.clock()), most, cursors, lambda one: [one.butler, one.job])
 
 
 def _presses(job: str, row: Row, pressed: set[str]) -> bool:

@@ -18,9 +18,17 @@ async def tenants(session: Session) -> list[str]:
     return [row["tenant"] for row in await session.all("job_runs.tenants")]
 
 
-async def histories(session: Session, jobs: Sequence[str], butler: str | None = None) -> list[Row]:
+def which(
+    jobs: Sequence[str], butler: str | None = None, *, after: Sequence[Any] | None = None, limit: int | None = None
+) -> dict[str, Any]:
+    """The parameters of `histories`: of which butler, and which part, after a butler and the number of a job."""
+    last_butler, last_job = after or (None, None)
+    return {"jobs": list(jobs), "butler": butler, "after": last_butler, "after_job": last_job, "limit": limit}
+
+
+async def histories(session: Session, jobs: Sequence[str], butler: str | None = None, **part: Any) -> list[Row]:
     """What is recorded of each job: one row per butler and job, in the order of the jobs."""
-    return await session.all("job_runs.histories", jobs=list(jobs), butler=butler)
+    return await session.all("job_runs.histories", **which(jobs, butler, **part))
 
 
 async def close_lost(session: Session, butler: str, now: datetime) -> None:

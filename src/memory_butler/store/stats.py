@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory_butler.models import Reach
+from memory_butler.store import job_runs
 from memory_butler.store.database import Row, Session
 
 
@@ -17,7 +18,7 @@ async def overview(session: Session, reach: Reach, now: datetime, jobs: Sequence
         "backlog": await session.send("stats.backlog", butlers=butlers),
         "effectiveness": await session.send("stats.effectiveness", scopes=scopes),
         "log": await session.send("stats.log"),
-        "runs": await session.send("job_runs.histories", jobs=list(jobs), butler=None),
+        "runs": await session.send("job_runs.histories", **job_runs.which(jobs)),
     }
     return {name: await cursor.fetchall() for name, cursor in sent.items()}
 

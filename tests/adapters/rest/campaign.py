@@ -1,6 +1,7 @@
 """A campaign against the REST door: made-up calls of every operation, good and bad, checked against its own OpenAPI.
 
-Its short form is a test; `make test-rest` runs the long one on a store of its own.
+Every other good call is about something that was planted for it, so that every operation also gets somewhere. Its short
+form is a test; `make test-rest` runs the long one on a store of its own.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,13 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from tests.adapters.rest.planting import Planting
 from tests.service import on_loopback
 
 from memory_butler.adapters.opening import LateButler
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import open_butler
+from memory_butler.models import MemoryType
 from memory_butler.settings import load_settings
 from memory_butler.store.embedded import EmbeddedPostgres
 
@@ -40,23 +44,20 @@ CHECKS = [
 ]
 # A stream does not end, so it has no answer to check.
 LEFT_OUT = ("/activity/stream",)
-SEEDS: dict[str, dict[str, Any]] = {
-    "fact": {"subject": "Anna", "predicate": "favorite_color", "content": "Anna likes green."},
-    "rule": {"content": "Ask before deleting anything."},
-    "episode": {"content": "Chose PostgreSQL for the new service.", "butler": "main"},
-}
 SENSIBLE: dict[str, Any] = {
     "query": "which color does Anna like?",
     "topic": "colors",
     "trigger_prompt": "Paint Anna's room.",
     "butler": "main",
-    "type": "fact",
     "subject": "Ben",
     "predicate": "favorite_drink",
     "content": "Ben drinks coffee.",
     "requests": [{"trigger_prompt": "Paint Anna's room.", "butler": "main"}],
     "episodes": [{"content": "Painted a room.", "butler": "main"}],
 }
+# What may be left out, but not all of it.
+NEEDED = {"memory_forget_about": ["subject"]}
+SUCCESS = range(200, 300)
 Seen = Counter[tuple[str, int]]
 
 
@@ -77,25 +78,22 @@ def made_up(operation: Any, mode: GenerationMode, examples: int) -> Any:
     return over
 
 
-def campaign(address: str, examples: int) -> Seen:
-    """Call every operation; the first answer that breaks a promise is an error. Says how often each status was seen."""
+def campaign(address: str, examples: int, planting: Planting) -> Seen:
+    """Call every operation; the first answer that breaks a promise is an error, and so is an operation that never did
+    what it is for. Says how often each status was seen."""
     page = schemathesis.openapi.from_url(f"{address}/api/v1/openapi.json")
     page.config.update(base_url=f"{address}/api/v1")
     seen: Seen = Counter()
     with requests.Session() as session:
-        refs = {kind: _store(session, address, kind, seed) for kind, seed in SEEDS.items()}
         for found in page.get_all_operations():
             operation = found.ok()
             if operation.path in LEFT_OUT:
                 continue
             for mode, calls in ((GenerationMode.POSITIVE, examples), (GenerationMode.NEGATIVE, (examples + 1) // 2)):
-                _call_all(operation, mode, calls, seen, session=session, refs=refs)
+                _call_all(operation, mode, calls, seen, session=session, planting=planting)
+    idle = sorted({label for label, _ in seen} - {label for label, status in seen if status in SUCCESS})
+    assert not idle, f"Never did what they are for: {', '.join(idle)}"
     return seen
-
-
-def _store(session: requests.Session, address: str, kind: str, seed: dict[str, Any]) -> str:
-    reply = session.post(f"{address}/api/v1/store_{kind}", json=seed)
-    return str(reply.json()["ref"])
 
 
 def _call_all(
@@ -105,18 +103,20 @@ def _call_all(
     seen: Seen,
     *,
     session: requests.Session,
-    refs: dict[str, str],
+    planting: Planting,
 ) -> None:
     calls = count()
+    sense = Sense(planting, operation.definition.raw["operationId"])
 
     @made_up(operation, mode, examples)
     def call(case: Case) -> None:
         n = next(calls)
         if mode is GenerationMode.POSITIVE and n % 2 == 0:
-            _make_sense(case, refs, n // 2)
+            sense.make(case, n // 2)
         response = case.call(session=session)
         seen[operation.label, response.status_code] += 1
         case.validate_response(response, checks=CHECKS)
+        sense.note(case, response)
 
     try:
         call()
@@ -125,33 +125,60 @@ def _call_all(
         assert mode is GenerationMode.NEGATIVE
 
 
-def _make_sense(case: Case, refs: dict[str, str], n: int) -> None:
-    """Nobody makes up a reference that exists, or a question: without these, most operations would never get anywhere.
+@dataclass
+class Sense:
+    """Nobody makes up a reference that exists, a question or a cursor: without these, most operations would never get
+    anywhere. Of what may be left out, the first call leaves out all, and each later one keeps something else."""
 
-    Of what may be left out, the first call leaves out all, and each later one keeps something else as it was made up.
-    """
-    places: dict[str, Any] = case.path_parameters or {}
-    if "handle" in places:
-        places["handle"] = refs[places.get("type", "episode")]
-    if isinstance(case.body, dict):
-        schema = case.operation.body[0].optimized_schema
-        required = schema.get("required", [])
-        optional = sorted(set(case.body) - set(required))
-        sensible = {"rule_id": refs["rule"], "fact_id": refs["fact"], "id": refs["fact"], **SENSIBLE}
-        kept = {optional[n % len(optional)]: case.body[optional[n % len(optional)]]} if n and optional else {}
-        case.body = {name: sensible.get(name, case.body[name]) for name in required} | kept
+    planting: Planting
+    operation: str
+    cursors: dict[str, str] = field(default_factory=dict)
+
+    def make(self, case: Case, n: int) -> None:
+        given: dict[str, Any] = case.body if isinstance(case.body, dict) else {}
+        kind = {**given, **(case.path_parameters or {})}.get("type")
+        kind = kind if n and kind in list(MemoryType) else MemoryType.FACT
+        sensible = {**SENSIBLE, "type": str(kind), **self.planting.values(self.operation, kind)}
+        for name in case.path_parameters or {}:
+            case.path_parameters[name] = sensible[name]
+        if isinstance(case.body, dict):
+            schema = case.operation.body[0].optimized_schema
+            required = [*schema.get("required", []), *NEEDED.get(self.operation, [])]
+            names = [*required, *_one_of(sorted(set(given) - set(required)), n)]
+            case.body = {name: sensible[name] if name in sensible else given[name] for name in names}
+        if case.query:
+            case.query = self._query(case, n)
+
+    def _query(self, case: Case, n: int) -> dict[str, Any]:
+        goes_on = self.cursors.pop(case.formatted_path, None)
+        if goes_on:
+            return {"limit": 1, "cursor": goes_on}
+        kept = _one_of(sorted(set(case.query) - {"cursor"}), n)
+        return {"limit": 1, **{name: case.query[name] for name in kept}}
+
+    def note(self, case: Case, response: Any) -> None:
+        """Keep the cursor of a list that was not narrowed down, for a later call."""
+        if response.status_code in SUCCESS and case.query == {"limit": 1} and response.json().get("cursor"):
+            self.cursors[case.formatted_path] = response.json()["cursor"]
+
+
+def _one_of(names: list[str], n: int) -> list[str]:
+    return [names[n % len(names)]] if n and names else []
 
 
 async def long_form(examples: int) -> Seen:
+    """On a store where agents distil, because there all tools are offered."""
     with tempfile.TemporaryDirectory(prefix="mb-rest-") as folder:
         server = EmbeddedPostgres(Path(folder), options={"fsync": "off", "full_page_writes": "off"})
         server.ensure_running()
         try:
+            settings_ = load_settings(home=folder, consolidation={"distiller": "agent"})
             async with (
-                open_butler(load_settings(home=folder), embedder=FakeEmbedder()) as butler,
+                open_butler(settings_, embedder=FakeEmbedder()) as butler,
                 on_loopback(LateButler.already_open(butler)) as door,
             ):
-                return await asyncio.to_thread(campaign, door.url, examples)
+                planting = Planting(butler, asyncio.get_running_loop())
+                return await asyncio.to_thread(campaign, door.url, examples, planting)
         finally:
             server.stop()
 
@@ -160,6 +187,9 @@ def told(seen: Seen) -> Iterator[str]:
     for label in sorted({label for label, _ in seen}):
         statuses = {status: count for (name, status), count in sorted(seen.items()) if name == label}
         yield f"{label:45} " + "  ".join(f"{status}: {count}" for status, count in statuses.items())
+    labels = {label for label, _ in seen}
+    done = sum(count for (_, status), count in seen.items() if status in SUCCESS)
+    yield f"{seen.total():,} calls of {len(labels)} operations; {done:,} did what they are for, of each operation some."
 
 
 if __name__ == "__main__":

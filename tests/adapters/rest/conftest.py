@@ -63,6 +63,18 @@ def post(web: httpx.AsyncClient) -> Post:
     return call
 
 
+async def pages(web: httpx.AsyncClient, path: str, **more: Any) -> AsyncIterator[dict[str, Any]]:
+    """The answers of a list, page by page to its end."""
+    cursor: dict[str, str] = {}
+    while True:
+        reply = await web.get(path, params={**more, **cursor})
+        assert reply.status_code == 200, reply.text
+        yield reply.json()
+        if reply.json()["cursor"] is None:
+            return
+        cursor = {"cursor": reply.json()["cursor"]}
+
+
 def problem_of(reply: httpx.Response) -> tuple[int, str]:
     """The status and the class of an error, which has the form that all errors have."""
     body = reply.json()

@@ -11,13 +11,14 @@ from memory_butler.butler import Butler
 from memory_butler.models import ConsolidationStatus, MemoryType, NewToken, Role
 from memory_butler.operations import tokens
 from memory_butler.operations.consolidate import consolidate
+from memory_butler.operations.cursors import Cursors
 from memory_butler.operations.once import trail
 from memory_butler.operations.upkeep import shard_of
 from memory_butler.store import consolidation, events
 from memory_butler.store.consolidation import Verdict
 from memory_butler.store.events import Change
 
-from .conftest import BASE, Door, problem_of
+from .conftest import BASE, Door, pages, problem_of
 
 UNKNOWN = "0198f3c2-7a10-7c3e-8f4b-2d9f5a6b7c8d"
 
@@ -35,6 +36,45 @@ async def test_jobs_are_listed(web: httpx.AsyncClient, butler: Butler) -> None:
     assert {(job["job"], job["butler"], job["status"]) for job in jobs} == {
         (job, "main", "never") for job in ("consolidation", "sweep", "cleanup")
     }
+
+
+async def test_jobs_come_in_pages(web: httpx.AsyncClient, butler: Butler) -> None:
+    """Butler by butler, in the order of the timetable, each job once; or one butler's alone. A cursor is good for its
+    own list."""
+    for whose in ("main", "coder", "chef"):
+        await note(butler, "Chose tea.", whose)
+    timetable = ("consolidation", "sweep", "cleanup")
+    for most in (1, 2, 4, 9):
+        found = [job async for page in pages(web, "/jobs", limit=most) for job in page["items"]]
+        assert [(job["butler"], job["job"]) for job in found] == [
+            (whose, job) for whose in ("chef", "coder", "main") for job in timetable
+        ]
+    only = (await web.get("/jobs?butler=coder")).json()
+    assert ([(job["butler"], job["job"]) for job in only["items"]], only["cursor"]) == (
+        [("coder", job) for job in timetable],
+        None,
+    )
+    cursor = (await web.get("/jobs?limit=2")).json()["cursor"]
+    for other in (f"/jobs?butler=coder&cursor={cursor}", f"/runs?cursor={cursor}", "/jobs?limit=0", "/jobs?cursor=x"):
+        assert problem_of(await web.get(other)) == (422, "validation_error")
+    made_up = Cursors("jobs of None", butler.settings.tenant)
+    for place in (["coder", "gardening"], ["\0", "sweep"], ["coder"], [1, 2]):
+        reply = await web.get("/jobs", params={"cursor": made_up.write(place)})
+        assert problem_of(reply) == (422, "validation_error")
+
+
+async def test_a_list_that_takes_too_long_is_given_up(
+    door: Door, web: httpx.AsyncClient, owner: psycopg.Connection[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the deadline the caller hears `timeout` and may try again; when the store answers, so does the list."""
+    hurried = door.switch.settings.model_copy(update={"deadline_seconds": 0.5})
+    monkeypatch.setattr(door.switch, "settings", hurried)
+    with owner.transaction():
+        owner.execute("LOCK TABLE memory.job_runs IN ACCESS EXCLUSIVE MODE")
+        reply = await web.get("/jobs")
+    assert (problem_of(reply), reply.json()["retryable"]) == ((504, "timeout"), True)
+    monkeypatch.undo()
+    assert (await web.get("/jobs")).status_code == 200
 
 
 async def test_runs_are_listed_shown_and_undone(web: httpx.AsyncClient, butler: Butler) -> None:

@@ -1,6 +1,5 @@
 """Lists of memories for people: filters, order, pages, totals; history and links; and whose they are."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -11,10 +10,10 @@ from tests.conftest import MovingClock
 from memory_butler.butler import Butler
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, NewToken, Principal, Role
 from memory_butler.operations import browse, forget, judge, pin, remember, tokens
+from memory_butler.operations.cursors import Cursors
 
-from .conftest import BASE, Door, problem_of
+from .conftest import BASE, Door, pages, problem_of
 
-Found = dict[str, Any]
 WEEK = timedelta(days=7)
 
 
@@ -139,17 +138,6 @@ async def test_what_makes_no_sense_is_refused(web: httpx.AsyncClient) -> None:
     assert found == BAD
 
 
-async def pages(web: httpx.AsyncClient, path: str, **more: Any) -> AsyncIterator[Found]:
-    cursor: dict[str, str] = {}
-    while True:
-        reply = await web.get(path, params={**more, **cursor})
-        assert reply.status_code == 200, reply.text
-        yield reply.json()
-        if reply.json()["cursor"] is None:
-            return
-        cursor = {"cursor": reply.json()["cursor"]}
-
-
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("sort", ["created", "importance", "confidence", "last_referenced", "observed"])
 async def test_pages_hold_everything_once(
@@ -191,6 +179,18 @@ async def test_a_cursor_is_good_for_its_own_list_only(
     ):
         joint = "&" if "?" in path else "?"
         assert problem_of(await web.get(f"/memories/{path}{joint}cursor={cursor}")) == (422, "validation_error")
+
+
+async def test_a_cursor_that_somebody_made_up_is_refused(web: httpx.AsyncClient, butler: Butler) -> None:
+    """One can be made that passes for the list's own: what is in it is looked at all the same."""
+    seen = await remember.episode(butler, NewEpisode(content="Anna said so.", butler="main"))
+    cursors = Cursors(f"links of {seen.id}", butler.settings.tenant)
+    now, nobody = butler.clock().isoformat(), str(seen.id)
+    for place in ([now, "\0", nobody, nobody], [now, "likes", nobody, nobody], [now, "supports", nobody], [0, 1, 2, 3]):
+        reply = await web.get(f"/memories/episode/{seen.ref}/links", params={"cursor": cursors.write(place)})
+        assert problem_of(reply) == (422, "validation_error")
+    good = cursors.write([now, "supports", nobody, nobody])
+    assert (await web.get(f"/memories/episode/{seen.ref}/links", params={"cursor": good})).status_code == 200
 
 
 async def test_very_many_are_not_counted(

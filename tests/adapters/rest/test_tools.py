@@ -185,7 +185,7 @@ async def test_a_fault_inside_is_an_internal_error(
     async def broken(*given: Any, **more: Any) -> None:
         raise RuntimeError("a secret of the machine")
 
-    monkeypatch.setattr("memory_butler.operations.upkeep.standings", broken)
+    monkeypatch.setattr("memory_butler.operations.upkeep.listed", broken)
     reply = await web.get("/jobs")
     assert problem_of(reply) == (500, "internal_error")
     assert "secret" not in reply.text

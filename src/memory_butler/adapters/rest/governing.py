@@ -49,8 +49,8 @@ class Runs(Paged):
     state: State | None = Field(None, description="Only those in this state; `waiting` ones await a decision.")
 
 
-class Letters(Paged):
-    """Whose episodes."""
+class Whose(Paged):
+    """Which butler's."""
 
     butler: Text | None = Field(None, description="Only this butler's.")
 
@@ -116,13 +116,15 @@ def governing_routes(desk: Desk) -> APIRouter:
 
 
 def _jobs(router: APIRouter, desk: Desk) -> None:
-    @router.get("/jobs", **about(answered({"items": listed(JOB)})))
-    async def jobs(request: Request) -> Response:
+    @router.get("/jobs", **about(page_schema(JOB)))
+    async def jobs(request: Request, wanted: Annotated[Whose, Query()]) -> Response:
         """How the jobs of upkeep stand, butler by butler: last run, next run, and whether they keep up."""
 
         async def work(visit: Visit) -> Shape:
-            found = await upkeep.standings(visit.butler, visit.caller)
-            return {"items": [{**shapes.plain(asdict(one)), "note": one.note} for one in found]}
+            found = await upkeep.listed(
+                visit.butler, visit.caller, only_butler=wanted.butler, limit=wanted.limit, cursor=wanted.cursor
+            )
+            return page_shape(found, [{**shapes.plain(asdict(one)), "note": one.note} for one in found.items])
 
         return await desk.answer(request, "jobs", work)
 
@@ -206,7 +208,7 @@ def _deciding(router: APIRouter, desk: Desk) -> None:
 
 def _letters(router: APIRouter, desk: Desk) -> None:
     @router.get("/dead_letters", **about(page_schema(memory(Episode))))
-    async def given_up(request: Request, wanted: Annotated[Letters, Query()]) -> Response:
+    async def given_up(request: Request, wanted: Annotated[Whose, Query()]) -> Response:
         """Episodes that consolidation gave up, the oldest first, with why."""
 
         async def work(visit: Visit) -> Shape:

@@ -3,26 +3,32 @@
 SELECT {schema}.tenant_names() AS tenant;
 
 -- name: histories
--- What is recorded of each job and butler: the latest run, and how many runs up to it failed in a row.
-SELECT b.butler, j.job, b.created_at AS since, r.started_at, r.finished_at, r.outcome, r.report,
+-- What is recorded of each job and butler, all of them or a page: the latest run, and how many runs up to it failed in
+-- a row.
+SELECT b.butler, b.job, b.since, r.started_at, r.finished_at, r.outcome, r.report,
     CASE WHEN r.started_at IS NULL THEN 0 ELSE (
         SELECT count(*) FROM {schema}.job_runs f
-        WHERE f.tenant_id = %(tenant)s AND f.butler = b.butler AND f.job = j.job AND f.outcome = 'failed'
+        WHERE f.tenant_id = %(tenant)s AND f.butler = b.butler AND f.job = b.job AND f.outcome = 'failed'
             AND f.started_at > coalesce((
                 SELECT max(s.started_at) FROM {schema}.job_runs s
-                WHERE s.tenant_id = %(tenant)s AND s.butler = b.butler AND s.job = j.job AND s.outcome = 'succeeded'
+                WHERE s.tenant_id = %(tenant)s AND s.butler = b.butler AND s.job = b.job AND s.outcome = 'succeeded'
             ), '-infinity')
     ) END AS failures
-FROM {schema}.butlers b
-CROSS JOIN unnest(%(jobs)s::text[]) WITH ORDINALITY AS j (job, place)
+FROM (
+    SELECT k.butler, j.job, j.number, k.created_at AS since
+    FROM {schema}.butlers k CROSS JOIN unnest(%(jobs)s::text[]) WITH ORDINALITY AS j (job, number)
+    WHERE k.tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR k.butler = %(butler)s::text)
+        AND (%(after)s::text IS NULL OR (k.butler, j.number) > (%(after)s::text, %(after_job)s::bigint))
+    ORDER BY k.butler, j.number
+    LIMIT %(limit)s::bigint
+) b
 LEFT JOIN LATERAL (
     SELECT started_at, finished_at, outcome, report FROM {schema}.job_runs
-    WHERE tenant_id = %(tenant)s AND butler = b.butler AND job = j.job
+    WHERE tenant_id = %(tenant)s AND butler = b.butler AND job = b.job
     ORDER BY started_at DESC, id DESC
     LIMIT 1
 ) r ON true
-WHERE b.tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR b.butler = %(butler)s)
-ORDER BY b.butler, j.place;
+ORDER BY b.butler, b.number;
 
 -- name: close_lost
 -- End the run of a shard whose worker did not live to do so.

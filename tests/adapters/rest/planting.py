@@ -1,0 +1,164 @@
+"""What calls are about: planted in the store for each call anew, so that it is there and nobody has used it up."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from tests.operations.distillers import Scripted, of_each, with_distiller
+
+from memory_butler.butler import Butler
+from memory_butler.models import (
+    ConsolidationStatus,
+    MemoryType,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    NewToken,
+    Outcome,
+    RunReport,
+)
+from memory_butler.operations import agent_distils, browse, forget, judge, look, pin, remember, review, tokens
+from memory_butler.operations.consolidate import consolidate
+from memory_butler.operations.once import trail
+from memory_butler.operations.upkeep import shard_of
+from memory_butler.store import consolidation, events
+from memory_butler.store.consolidation import Verdict
+from memory_butler.store.events import Change
+
+Given = dict[str, Any]
+# A butler of its own: whatever the calls do with theirs, its episodes can be distilled.
+GARDENER = "gardener"
+PATIENCE_SECONDS = 60
+HARMS = 5
+
+
+@dataclass
+class Planting:
+    """Plants from any thread: the store is worked on by the loop that it was opened in."""
+
+    butler: Butler
+    loop: asyncio.AbstractEventLoop
+    _numbers: Any = field(default_factory=count)
+
+    def values(self, operation: str, kind: str) -> Given:
+        """What an operation can be called with, by the names of its parameters."""
+        planted = asyncio.run_coroutine_threadsafe(self._plant(operation, MemoryType(kind)), self.loop)
+        return planted.result(PATIENCE_SECONDS)
+
+    async def _plant(self, operation: str, kind: MemoryType) -> Given:
+        recipe = self._recipes().get(operation)
+        return await (recipe(kind) if recipe else self._memory(kind))
+
+    def _recipes(self) -> dict[str, Callable[[MemoryType], Awaitable[Given]]]:
+        return {
+            "memory_store_fact": self._source,
+            "memory_store_rule": self._source,
+            "memory_mark_helpful": self._rule,
+            "memory_mark_harmful": self._rule,
+            "memory_forget_about": self._subject,
+            "memory_restore": self._forgotten,
+            "memory_unpin": self._pinned,
+            "memory_reverse": self._warning,
+            "memory_undo": self._event,
+            "memory_consolidation_claim": self._backlog,
+            "memory_consolidation_submit": self._claimed,
+            "requeue": self._dead_letter,
+            "given_up": self._dead_letter,
+            "runs": self._applied,
+            "one_run": self._applied,
+            "undo_run": self._applied,
+            "approve": self._waiting,
+            "reject": self._waiting,
+            "revoke_token": self._token,
+            "list_tokens": self._token,
+        }
+
+    async def _memory(self, kind: MemoryType) -> Given:
+        n = next(self._numbers)
+        stored = {
+            MemoryType.FACT: lambda: remember.fact(
+                self.butler, NewFact(subject=f"Anna {n}", predicate="color", content=f"Green number {n}.")
+            ),
+            MemoryType.RULE: lambda: remember.rule(self.butler, NewRule(content=f"Ask before deleting number {n}.")),
+            MemoryType.EPISODE: lambda: self._episode(n),
+        }
+        ref = f"{kind}:{(await stored[kind]()).ref}"
+        return {"type": str(kind), "id": ref, f"{kind}_id": ref, "handle": ref, "subject": f"Anna {n}"}
+
+    async def _episode(self, n: int, butler: str = "main") -> Any:
+        return await remember.episode(self.butler, NewEpisode(content=f"Painted room {n}.", butler=butler))
+
+    async def _source(self, kind: MemoryType) -> Given:
+        return {"source_episode": (await self._memory(MemoryType.EPISODE))["id"]}
+
+    async def _rule(self, kind: MemoryType) -> Given:
+        return await self._memory(MemoryType.RULE)
+
+    async def _subject(self, kind: MemoryType) -> Given:
+        planted = await self._memory(MemoryType.FACT)
+        return {"subject": planted["subject"]}
+
+    async def _forgotten(self, kind: MemoryType) -> Given:
+        planted = await self._memory(kind)
+        await forget.forget(self.butler, kind, planted["id"])
+        return planted
+
+    async def _pinned(self, kind: MemoryType) -> Given:
+        planted = await self._memory(kind)
+        await pin.pin(self.butler, kind, planted["id"])
+        return planted
+
+    async def _warning(self, kind: MemoryType) -> Given:
+        planted = await self._memory(MemoryType.RULE)
+        for _ in range(HARMS):
+            await judge.mark(self.butler, planted["id"], Outcome.HARMFUL, reason="It was slow.")
+        return planted
+
+    async def _event(self, kind: MemoryType) -> Given:
+        planted = await self._forgotten(kind)
+        seen = await look.look(self.butler, kind, planted["id"], bump=False)
+        return {"id": str(seen.story[-1].event.id)}
+
+    async def _distilled(self, *, review: bool) -> RunReport:
+        for _ in range(2):
+            await self._episode(next(self._numbers), GARDENER)
+        distils = with_distiller(self.butler, Scripted(of_each()), review=review)
+        [report] = await consolidate(distils, shard_of(self.butler.settings.tenant, GARDENER))
+        return report
+
+    async def _applied(self, kind: MemoryType) -> Given:
+        return {"run": str((await self._distilled(review=False)).run)}
+
+    async def _waiting(self, kind: MemoryType) -> Given:
+        run = str((await self._distilled(review=True)).run)
+        seen = await review.show(self.butler, run)
+        return {"run": run, "items": [seen.lines[0].place]}
+
+    async def _dead_letter(self, kind: MemoryType) -> Given:
+        stored = await self._episode(next(self._numbers))
+        now = self.butler.clock()
+        async with self.butler.database.write(self.butler.settings.tenant, now) as session:
+            dead = Verdict(id=stored.id, status=ConsolidationStatus.DEAD_LETTER, attempts=5, error="It fell apart.")
+            await consolidation.set_status(session, [dead])
+            change = Change(MemoryType.EPISODE, stored.id, "dead_lettered")
+            await events.record(session, trail(self.butler, self.butler.local_caller(), now), [change])
+        return {"handle": stored.ref}
+
+    async def _token(self, kind: MemoryType) -> Given:
+        token, _ = await tokens.create(self.butler, NewToken(tenant=self.butler.settings.tenant, butler="main"))
+        return {"id": str(token.id)}
+
+    async def _backlog(self, kind: MemoryType) -> Given:
+        """Something that waits, and nobody at it."""
+        for run in (await browse.runs(self.butler, state="claimed")).items:
+            await agent_distils.submit(self.butler, str(run.id), {"version": 1})
+        await self._episode(next(self._numbers))
+        return {}
+
+    async def _claimed(self, kind: MemoryType) -> Given:
+        await self._backlog(kind)
+        handed = await agent_distils.claim(self.butler)
+        assert handed
+        return {"run": str(handed.claim.run), "proposal": of_each()(handed.batch)}
