@@ -12,8 +12,10 @@ from memory_butler.operations.consolidate import finish_batch, marks_of
 from memory_butler.operations.look_up import known_targets
 from memory_butler.operations.once import fingerprint, first_answer, keep_answer
 from memory_butler.operations.upkeep import shard_for
+from memory_butler.policy import reach
 from memory_butler.policy.admission import optional_label
 from memory_butler.policy.proposals import item_from
+from memory_butler.policy.roles import check_role
 from memory_butler.store import consolidation
 from memory_butler.store.consolidation import Run, Undone
 from memory_butler.store.database import Row, Session
@@ -63,6 +65,17 @@ async def show(butler: Butler, run: str, caller: Caller | None = None) -> Review
     caller = _admin(butler, caller)
     async with butler.database.read(caller.principal.tenant) as session:
         return await _load(butler, session, parse_run(run))
+
+
+async def deciding(butler: Butler, episodes: Collection[UUID], caller: Caller | None = None) -> dict[UUID, UUID]:
+    """Of some episodes those that are part of a proposal which awaits a decision, each with the run that proposed it.
+    Anybody may know this of what they may see; what is proposed is an administrator's to look at."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "list_memories")
+    if len(episodes) > MOST:
+        raise InvalidInput(f"These are more than {MOST} episodes.", recovery="Ask for fewer at a time.")
+    async with butler.database.read(caller.principal.tenant) as session:
+        return await consolidation.deciding(session, episodes, reach.eyes(caller.principal))
 
 
 async def decide(

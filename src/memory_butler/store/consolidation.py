@@ -254,6 +254,11 @@ async def backlog(session: Session, now: datetime) -> list[Row]:
     return await session.all("consolidation.backlog", now=now)
 
 
+async def deciding(session: Session, episodes: Collection[UUID], eyes: str | None) -> dict[UUID, UUID]:
+    found = await session.all("consolidation.deciding", episodes=list(episodes), eyes=eyes)
+    return {row["episode"]: row["run"] for row in found}
+
+
 async def under_way(session: Session) -> int:
     row = await session.one("consolidation.under_way")
     assert row

@@ -35,10 +35,12 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def dashboard(folder: Path, port: int, **environment: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def dashboard(
+    folder: Path, port: int, *more: str, **environment: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """`memory-butler dashboard` until Ctrl-C, started in an empty folder."""
     env = {**os.environ, **environment, "PYTHONPATH": str(SOURCE)}
-    command = (sys.executable, "-m", "memory_butler.adapters.entry", "dashboard", "--port", str(port))
+    command = (sys.executable, "-m", "memory_butler.adapters.entry", "dashboard", "--port", str(port), *more)
     running = await asyncio.create_subprocess_exec(*command, cwd=folder, env=env, stdout=subprocess.PIPE)
     assert running.stdout
     try:
@@ -73,6 +75,28 @@ async def test_an_open_page_outlives_a_restart(butler: Butler, tenant: str, tmp_
             await page.close()
     assert [said for said in errors.said if not NOBODY_THERE.search(said)] == []
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_browser_is_opened_at_the_address(butler: Butler, tenant: str, tmp_path: Path) -> None:
+    """The person's own one, once the address answers; and Ctrl-C ends the dashboard while the browser stays."""
+    pipe, browser, empty = tmp_path / "said", tmp_path / "browser", tmp_path / "empty"
+    os.mkfifo(pipe)
+    empty.mkdir()
+    browser.write_text(f'#!/bin/sh\necho "$$ $@" > {pipe}\nexec sleep 600 > /dev/null\n')
+    browser.chmod(0o755)
+    port = free_port()
+    here = {"MEMORY_BUTLER_HOME": str(butler.settings.home), "MEMORY_BUTLER_TENANT": tenant, "BROWSER": str(browser)}
+    number = ""
+    try:
+        async with dashboard(empty, port, "--open", **here):
+            number, address = (await asyncio.to_thread(pipe.read_text)).split()
+            assert address == f"http://127.0.0.1:{port}"
+            async with httpx.AsyncClient(timeout=60) as web:
+                assert "Memory Butler" in (await web.get(address)).text
+        assert Path(f"/proc/{number}").exists()
+    finally:
+        if number:
+            os.kill(int(number), signal.SIGTERM)
 
 
 async def test_a_port_in_use_is_said_to_be(tmp_path: Path) -> None:

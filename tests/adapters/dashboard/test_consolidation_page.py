@@ -15,7 +15,7 @@ from memory_butler.adapters.dashboard.front import build_dashboard
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.errors import Unprocessable
-from memory_butler.models import NewFact, Usage
+from memory_butler.models import Caller, NewFact, Principal, Role, Usage
 from memory_butler.operations import browse, consolidate, ledger, look, remember, review
 from memory_butler.operations.upkeep import shard_of
 
@@ -142,6 +142,37 @@ async def test_a_proposal_is_decided_on_item_by_item(open_page: Open, butler: Bu
     await said.get_by_role("button", name="Undo").click()
     await expect(page.locator(".q-notification", has_text="Taken back")).to_be_visible()
     assert (await ledger.ledger(asked)).waiting == 0
+
+
+async def test_an_episode_in_review_leads_to_its_proposal(
+    open_page: Open, log_in: LogIn, butler: Butler, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the list of episodes, also if it was proposed while somebody looks, and on its own page; whoever may not look
+    at proposals is told no more than that there is one, and of another butler's episodes not even that."""
+    monkeypatch.setattr("memory_butler.adapters.dashboard.pages.lists.REVIEW_SECONDS", 0.5)
+    asked = with_distiller(butler, Scripted(_moves), review=True)
+    [told] = await say(asked, f"I live in Porto. {HOSTILE}")
+    page = await open_page(asked, "/episodes")
+    await expect(page.locator(".mb-row-more .mb-chip", has_text="waiting")).to_be_visible()
+    report = await consolidate.run_once(asked, shard_of(tenant, "main"))
+    assert report
+    link = page.get_by_role("link", name="in review")
+    await expect(link).to_have_attribute("href", f"/consolidation?run={report.run}")
+    await expect(page.locator(".mb-row-more .mb-chip", has_text="waiting")).to_have_count(0)
+    await page.locator(".mb-row-words").click()
+    await page.locator("#glance").get_by_role("link", name="in review").click()
+    await expect(page.locator(".mb-distil-head")).to_contain_text("2 items await your decision")
+
+    page = await log_in("agent", "/episodes", butler="main")
+    await expect(page.locator(".mb-row-more .mb-chip", has_text="in review")).to_be_visible()
+    assert await page.get_by_role("link", name="in review").count() == 0
+    episode = (await look.look(asked, "episode", told, bump=False)).memory.id
+    own, other = (Caller(Principal(tenant, name, Role.AGENT)) for name in ("main", "chef"))
+    assert await review.deciding(asked, [episode], own) == {episode: report.run}
+    assert await review.deciding(asked, [episode], other) == {}
+
+    await review.decide(asked, str(report.run), rest="rejected")
+    await expect(page.locator(".mb-row-more .mb-chip", has_text="in review")).to_have_count(0)
 
 
 async def test_what_was_given_up_gets_another_chance(open_page: Open, page: Page, butler: Butler, tenant: str) -> None:

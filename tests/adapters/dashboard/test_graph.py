@@ -1,11 +1,12 @@
 """The graph: what stands around a chosen memory or subject, as a picture and in words, and walking through it."""
 
+import itertools
 import math
 from dataclasses import replace
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
+from tests.adapters.dashboard.conftest import DESKTOP, PHONE, LogIn, Visit
 from tests.service import Service
 
 from memory_butler.adapters.dashboard import surroundings
@@ -67,6 +68,31 @@ def test_the_chosen_one_is_in_the_middle_and_others_around_it(shown: Neighbourho
     series = surroundings.options(shown)["series"][0]
     corners = [node for node in series["data"] if node["id"].startswith("corner")]
     assert [sum(node[axis] for node in corners) for axis in ("x", "y")] == [0, 0]
+
+
+def around(facts: int) -> Neighbourhood:
+    """A subject with so many facts, every third with the episode that it was learned from."""
+    ana, found = spot("subject", "ana"), [spot("fact", f"f{number:02}") for number in range(facts)]
+    sources = {one.key: spot("episode", f"e{one.ref}") for one in found[::3]}
+    ties = [tie(one, ana, "about") for one in found]
+    ties += [tie(one, sources[one.key], "derived_from") for one in found if one.key in sources]
+    return Neighbourhood(spots=(ana, *found, *sources.values()), ties=tuple(ties))
+
+
+@pytest.mark.parametrize("facts", [0, 1, 2, 5, 21, 34])
+def test_in_a_narrow_picture_no_words_meet(facts: int) -> None:
+    """What has words stands in two columns, a line apart; all of it is within the picture, at places of its own."""
+    shown = around(facts)
+    [narrow, _] = surroundings.options(shown)["media"]
+    nodes = narrow["option"]["series"][0]["data"]
+    spots, corners = nodes[: len(shown.spots)], nodes[len(shown.spots) :]
+    assert [node["id"] for node in spots] == [str(number) for number in range(len(shown.spots))]
+    assert len({(node["x"], node["y"]) for node in spots}) == len(spots)
+    wide, high = corners[1]["x"], corners[1]["y"]
+    assert all(abs(node["x"]) < wide and abs(node["y"]) < high for node in spots)
+    for side in (-1, 1):
+        heights = sorted(node["y"] for node in spots[1:] if node["label"]["show"] and side * node["x"] > 0)
+        assert all(below - above >= 12 for above, below in itertools.pairwise(heights))
 
 
 def test_the_lists_say_what_the_picture_shows(shown: Neighbourhood) -> None:
@@ -137,7 +163,8 @@ async def household(butler: Butler) -> dict[str, Stored]:
 
 
 async def test_walking_by_clicks_and_by_words(visit: Visit, butler: Butler) -> None:
-    """From the list of subjects into the graph, from node to node, by the list beside it, and back again."""
+    """From the list of subjects into the graph, from node to node, by the list beside it, and back again; where it gets
+    narrow, the nodes stand elsewhere and lead to the same."""
     known = await household(butler)
     page = await visit("/graph")
     start = page.locator(".mb-entries-tiles li")
@@ -159,6 +186,13 @@ async def test_walking_by_clicks_and_by_words(visit: Visit, butler: Butler) -> N
     await expect(lists).to_contain_text("Write to Porto")
     await page.go_back()
     await expect(panel).to_contain_text(f"fact:{known['lives'].ref}")
+    await page.go_back()
+    await expect(panel.get_by_role("heading")).to_have_text("Ana")
+    await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    await page.wait_for_function(f"name => ({NODE})(name)[0] < innerWidth", arg="tea: green")
+    await click_node(page, "tea: green")
+    await expect(panel).to_contain_text(f"fact:{known['tea'].ref}")
+    await page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
     await page.go_back()
     await expect(panel.get_by_role("heading")).to_have_text("Ana")
     await page.go_back()

@@ -96,6 +96,48 @@ async def test_what_another_client_writes_is_seen(visit: Visit, butler: Butler) 
     await expect(page.locator("#scores input")).to_have_value("cheapest flight")
 
 
+async def test_the_keyboard_stays_where_it_is(visit: Visit, butler: Butler) -> None:
+    """When somebody else's change has the page drawn anew: on a button, on links, on the words, and in the middle of
+    what is typed. Whoever is on something that is gone is put nowhere else."""
+    source = await remember.episode(butler, NewEpisode(content="Ana likes green tea.", butler="main"))
+    new = NewFact(subject="Ana", predicate="tea", content="green tea", source_episode=source.ref)
+    fact = await remember.fact(butler, new)
+    page = await visit(f"/memory/fact/{fact.ref}")
+    used = 0
+
+    async def drawn_anew() -> None:
+        nonlocal used
+        used += 1
+        await page.evaluate("document.querySelector('.mb-hero').dataset.old = 'yes'")
+        await judge.confirm(butler, "fact", fact.ref)
+        await expect(page.locator(".mb-entries-line li")).to_have_count(1 + used)
+        await expect(page.locator(".mb-hero[data-old]")).to_have_count(0)
+
+    for name, place in (
+        ("Correct", page.locator('[data-act="correct"]')),
+        ("episode", page.locator("#sources a")),
+        ("Ana", page.locator("#glance a")),
+        ("the words", page.locator(".mb-hero-words")),
+    ):
+        await place.focus()
+        await drawn_anew()
+        await expect(place, name).to_be_focused()
+    await page.keyboard.press("Tab")
+    assert await page.evaluate("document.activeElement.dataset.act") == "confirm"
+
+    box = page.get_by_label("A question")
+    await box.fill("which tea")
+    await box.evaluate("one => one.setSelectionRange(5, 5)")
+    await drawn_anew()
+    await page.keyboard.type(" green")
+    await expect(box).to_have_value("which green tea")
+
+    await page.locator('[data-act="pin"]').focus()
+    await pin.pin(butler, "fact", fact.ref)
+    await expect(page.locator('[data-act="unpin"]')).to_be_visible()
+    assert await page.evaluate("document.activeElement === document.body")
+
+
 async def test_every_score_for_a_question(visit: Visit, butler: Butler) -> None:
     """Each part of the score with what it adds, or why it would not be found; the question is in the address. It
     is asked as the butler whose memory it is."""

@@ -207,19 +207,29 @@ def test_a_receipt_is_told_in_words() -> None:
         token_budget=100,
         used_tokens=30,
         tokenizer="wordpiece",
-        sections=(section,),
-        left_out=({"ref": "fact:aaaa", "reason": "quota"}, {"ref": "rule:bbbb", "reason": "budget"}),
+        sections=(section, replace(section, section="rules", quota_tokens=20)),
+        left_out=(
+            {"ref": "fact:aaaa", "reason": "quota"},
+            {"ref": "rule:bbbb", "reason": "budget"},
+            {"ref": "rule:cccc", "reason": "budget"},
+        ),
         hidden={"confidence": 1, "scope": 0},
         degraded=("searched by words only: no model",),
         request_id=None,
     )
     shape = receipt_shape(receipt, {"fact:aaaa": "tea"})
     assert (shape["share"], shape["sections"][0]["share"]) == (30.0, 25.0)
-    assert shape["sections"][0]["said"] == "25 tokens in 1 line; its share is 50"
-    assert [(one["ref"], one["words"]) for one in shape["left"]] == [("fact:aaaa", "tea"), ("rule:bbbb", "")]
-    assert "share of the budget" in shape["left"][0]["why"] and "no room left" in shape["left"][1]["why"]
+    assert [part["said"] for part in shape["sections"]] == [
+        "25 tokens in 1 line; its share is 50",
+        "25 tokens in 1 line; its share is 20, the rest is what other sections left",
+    ]
+    assert [(one["ref"], one["words"], one["why"]) for one in shape["left"]] == [
+        ("fact:aaaa", "tea", "its section had used its share of the budget"),
+        ("rule:bbbb", "", "there was no room left for it in the budget"),
+        ("rule:cccc", "", "it comes after rule:bbbb, which did not fit"),
+    ]
     assert shape["notes"] == [
-        "1 more memory would fit and is not held with enough confidence any more.",
+        "1 more memory would bear on this and is not held with enough confidence any more.",
         "Searched by words only: no model.",
     ]
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
-from tests.adapters.dashboard.conftest import LogIn, Visit
+from playwright.async_api import Page, expect
+from tests.adapters.dashboard.conftest import DESKTOP, PHONE, LogIn, Visit
 from tests.conftest import MovingClock
 from tests.service import Service
 
@@ -51,6 +51,28 @@ async def test_the_page_says_how_everything_stands(
         assert await room.evaluate("room => room.scrollWidth <= room.clientWidth"), "a table is wider than its card"
     await page.get_by_role("button", name="Check again").click()
     await expect(page.locator("text=Checked")).to_be_visible()
+
+
+async def test_on_a_phone_the_parts_are_folded(visit: Visit, butler: Butler, page: Page) -> None:
+    """All of it fits on little more than a screen; each part says beside its title how it stands, opens by the
+    keyboard, and stays open when it is brought up to date."""
+    await remember.fact(butler, NewFact(subject="Anna", predicate="color", content="green"))
+    await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    await visit("/system")
+    jobs, checks = (page.locator(".mb-fold", has=page.get_by_role("heading", name=name)) for name in ("Jobs", "Health"))
+    await expect(jobs.locator(".mb-fold-note")).to_have_text("3 to look at")
+    await expect(checks.locator(".mb-fold-note")).to_have_text("ok")
+    await expect(page.get_by_role("table")).to_have_count(0)
+    assert await page.evaluate("document.documentElement.scrollHeight < 1.2 * innerHeight")
+    await checks.locator("summary").press("Enter")
+    await expect(page.get_by_role("table", name="Checks")).to_be_visible()
+    await page.get_by_role("button", name="Check again").click()
+    await expect(page.locator("text=Checked")).to_be_visible()
+    await expect(page.get_by_role("table", name="Checks")).to_be_visible()
+    await checks.locator("summary").press("Enter")
+    await expect(page.get_by_role("table", name="Checks")).to_be_hidden()
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
 
 
 async def test_a_token_is_made_shown_once_and_revoked(log_in: LogIn, service: Service, tenant: str) -> None:
@@ -156,6 +178,16 @@ def test_the_verdict_counts_what_is_wrong(
     """In one line, the worst first."""
     found = standing.verdict(jobs, findings)
     assert (found.tone, found.words) == said
+
+
+def test_a_folded_part_says_whether_it_is_worth_opening() -> None:
+    """In two words, as loud as the worst in it."""
+    assert standing.jobs_note([]) == ("", "")
+    assert standing.jobs_note([job(), job()]) == ("on time", "good")
+    assert standing.jobs_note([job(), job(Standing.NEVER)]) == ("1 to look at", "warn")
+    assert standing.health_note([OK]) == ("ok", "good")
+    assert standing.health_note([OK, ODD]) == ("1 to look at", "warn")
+    assert standing.health_note([WRONG, ODD]) == ("2 to look at", "bad")
 
 
 @pytest.mark.parametrize(

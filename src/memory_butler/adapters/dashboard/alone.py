@@ -1,6 +1,6 @@
 """The dashboard in a process of its own, on the store that others serve or work on."""
 
-import asyncio
+import threading
 import webbrowser
 from collections.abc import Callable
 
@@ -32,8 +32,7 @@ async def serve_dashboard(settings: Settings, say: Callable[[str], None], *, ope
         data = "the database in MEMORY_BUTLER_DATABASE_URL" if settings.database_url else str(settings.home)
         say(f"Look into it at {address}\nIts data is in {data}\nCtrl-C stops it.\n")
         server = Server(under(app))
-        # By then it listens: a browser that is quick waits for a moment.
-        opening = asyncio.create_task(asyncio.to_thread(webbrowser.open, address)) if open_browser else None
+        if open_browser:
+            # By then it listens: a browser that is quick waits for a moment. Nobody waits for one that stays.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         await server.serve(sockets=[listener])
-        if opening is not None:
-            opening.cancel()

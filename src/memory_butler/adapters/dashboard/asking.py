@@ -9,7 +9,7 @@ from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.saying import about_of, counted, short_of, state_of
 from memory_butler.errors import InvalidInput
-from memory_butler.models import Answer, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt
+from memory_butler.models import Answer, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt, SectionReceipt
 from memory_butler.models.explanation import Explanation, Listing, Term
 from memory_butler.policy.wording import ordinal
 
@@ -31,7 +31,7 @@ LABELS = {"fit": "Fit", "importance": "Importance", "recency": "Recency", "confi
 WORDS = 200
 _LEFT_OUT = {
     "quota": "its section had used its share of the budget",
-    "budget": "there was no room left in the budget",
+    "budget": "there was no room left for it in the budget",
 }
 _HIDDEN = {
     "confidence": "not held with enough confidence any more",
@@ -180,29 +180,39 @@ def receipt_shape(receipt: Receipt, words: Mapping[str, str]) -> Row:
                 "quota": part.quota_tokens,
                 "lines": part.lines,
                 "share": _share(part.used_tokens, receipt.token_budget),
-                "said": f"{part.used_tokens:,} tokens in {counted(part.lines, 'line')}"
-                f"; its share is {part.quota_tokens:,}",
+                "said": _spent(part),
             }
             for part in receipt.sections
         ],
         "left": [
-            {
-                **also(line["ref"]),
-                "words": short_of(words.get(line["ref"], ""), WORDS),
-                "why": _LEFT_OUT.get(line["reason"], line["reason"]),
-            }
-            for line in receipt.left_out
+            {**also(line["ref"]), "words": short_of(words.get(line["ref"], ""), WORDS), "why": why}
+            for line, why in _left_out(receipt)
         ],
         "notes": list(_notes(receipt)),
     }
+
+
+def _spent(part: SectionReceipt) -> str:
+    said = f"{part.used_tokens:,} tokens in {counted(part.lines, 'line')}; its share is {part.quota_tokens:,}"
+    return f"{said}, the rest is what other sections left" if part.used_tokens > part.quota_tokens else said
+
+
+def _left_out(receipt: Receipt) -> Iterator[tuple[dict[str, str], str]]:
+    """Why each stayed out. In a section the first that does not fit keeps those below it waiting, short ones too."""
+    first: dict[str, str] = {}
+    for line in receipt.left_out:
+        kind = line["ref"].partition(":")[0]
+        before = first.setdefault(kind, line["ref"])
+        why = _LEFT_OUT.get(line["reason"], line["reason"])
+        yield line, why if before == line["ref"] else f"it comes after {before}, which did not fit"
 
 
 def _notes(receipt: Receipt) -> Iterator[str]:
     for reason, count in sorted(receipt.hidden.items()):
         if not count:
             continue
-        verb = "is" if count == 1 else "are"
-        yield f"{counted(count, 'more memory', 'more memories')} would fit and {verb} {_HIDDEN.get(reason, reason)}."
+        more, verb = counted(count, "more memory", "more memories"), "is" if count == 1 else "are"
+        yield f"{more} would bear on this and {verb} {_HIDDEN.get(reason, reason)}."
     for said in receipt.degraded:
         yield sentence(said)
 

@@ -15,6 +15,10 @@ class Focus(Element, component="parts/focus.js"):
         self.run_method("put", list(places))
 
 
+class Keep(Element, component="parts/keep.js"):
+    """One for a page, too: what was drawn anew for somebody else's change gets the keyboard back."""
+
+
 def buttons(within: str, action: str) -> list[str]:
     """The button of an action, or the one that has taken its place."""
     names = (action, _OPPOSITES.get(action, action))

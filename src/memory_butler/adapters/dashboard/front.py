@@ -38,6 +38,10 @@ CONTENT_POLICY = (
     "frame-ancestors 'none'; object-src 'none'"
 )
 FORM_BYTES = 16_384
+BEHIND_A_PROXY = (
+    "If this is the server's own page: have the proxy before it pass on the Host header, or set dashboard.public_url "
+    "to the address in your browser."
+)
 REFUSED = {"type": "websocket.close", "code": 1008}
 log = logging.getLogger(__name__)
 
@@ -112,7 +116,7 @@ class Front:
             )
             return problem_response(problem, request_id_from(scope), status=MISDIRECTED)
         if not all(self._is_own(origin, hosts[0]) for origin in origins):
-            problem = PermissionDenied("Web pages of other sites may not reach this server.")
+            problem = PermissionDenied("Web pages of other sites may not reach this server.", recovery=BEHIND_A_PROXY)
             return problem_response(problem, request_id_from(scope))
         return None
 

@@ -144,15 +144,17 @@ class DecayCard:
         self._place.set_visibility(line is not None)
 
 
-def draw_glance(found: Portrait) -> None:
+def draw_glance(found: Portrait, in_review: str | None) -> None:
     with tag("section", "mb-card", id="glance"):
         tag("h2", text="At a glance")
         with tag("dl", "mb-pairs"):
-            for line in portrait.glance(found):
+            for line in portrait.glance(found, in_review):
                 tag("dt", text=line.name)
                 with tag("dd", "mb-words"):
                     if line.at:
                         Moment(line.at)
+                    elif line.href:
+                        tag("a", text=line.words, href=line.href)
                     else:
                         tag("span", text=line.words, dir="auto")
             if isinstance(found.memory, Fact):

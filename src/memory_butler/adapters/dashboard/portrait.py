@@ -52,6 +52,7 @@ TERMS = {
     "recency": "how recently it was of use",
     "confidence": "how certain it is by now",
 }
+CONSOLIDATION = "Consolidation"
 WORDS_SHOWN = 600
 TINY = 0.0005
 
@@ -63,7 +64,7 @@ class Line:
     name: str
     words: str = ""
     at: datetime | None = None
-    kind: str = ""
+    href: str = ""
 
 
 def title_of(memory: Memory) -> str:
@@ -95,9 +96,13 @@ def chips(portrait: Portrait) -> list[tuple[str, str]]:
     return found
 
 
-def glance(portrait: Portrait) -> list[Line]:
-    """What is known of it beside what it says; what there is nothing to say about is left out."""
+def glance(portrait: Portrait, in_review: str | None = None) -> list[Line]:
+    """What is known of it beside what it says; what there is nothing to say about is left out. `in_review` is the
+    address of the proposal that an episode is part of, empty for whoever may not look at it."""
     lines = [*_common(portrait), *_special(portrait.memory)]
+    if in_review is not None:
+        reviewed = Line(CONSOLIDATION, "in review", href=in_review)
+        lines = [reviewed if line.name == CONSOLIDATION else line for line in lines]
     return [line for line in lines if line.words or line.at]
 
 
@@ -135,7 +140,7 @@ def _special(memory: Memory) -> Iterator[Line]:
     if isinstance(memory, Episode):
         yield Line("Session", text_of(memory.session_id or ""))
         yield Line("Observed", at=memory.observed_at)
-        yield Line("Consolidation", str(memory.consolidation_status).replace("_", " "))
+        yield Line(CONSOLIDATION, str(memory.consolidation_status).replace("_", " "))
         yield Line("What went wrong", text_of(memory.last_consolidation_error or ""))
         yield Line("Kept until", at=None if memory.pinned else memory.expires_at)
 

@@ -34,11 +34,12 @@ _MATURITY = {
     Maturity.ANTI_PATTERN: "bad",
 }
 _CONSOLIDATION = {
-    ConsolidationStatus.PENDING: ("waiting", "info", "Waits to be distilled, or for a decision on what was"),
+    ConsolidationStatus.PENDING: ("waiting", "info", "Waits to be distilled"),
     ConsolidationStatus.CONSOLIDATED: ("distilled", "good", "Facts and rules were distilled from it"),
     ConsolidationStatus.FAILED: ("given up", "bad", "It cannot be distilled"),
     ConsolidationStatus.DEAD_LETTER: ("given up", "bad", "It was tried too often"),
 }
+IN_REVIEW = ("in review", "warn", "What was distilled from it awaits a decision")
 # Beside its words, what a row of each type shows, and by what it can be sorted there.
 COLUMNS: dict[MemoryType, tuple[tuple[str, str, Sort | None], ...]] = {
     MemoryType.FACT: (
@@ -67,15 +68,19 @@ def columns_of(kind: MemoryType) -> list[Row]:
     return [{"name": name, "label": label, "sort": sort and str(sort)} for name, label, sort in COLUMNS[kind]]
 
 
-def row_of(listed: Listed, actions: Iterable[Action], *, is_changed: bool = False) -> Row:
-    """What the list shows of a memory."""
+def row_of(listed: Listed, actions: Iterable[Action], *, is_changed: bool = False, in_review: str | None = None) -> Row:
+    """What the list shows of a memory. `in_review` is the address of the proposal that an episode is part of, empty
+    for whoever may not look at it."""
     memory = listed.memory
     return {
         "id": str(memory.id),
         "ref": f"{memory.type}:{memory.ref}",
         "href": memory_path(memory.type, memory.ref),
         "words": short_of(memory.content, WORDS),
-        "chips": [{"text": text, "kind": kind, "title": title} for text, kind, title in _chips(memory)],
+        "chips": [
+            {"text": text, "kind": kind, "title": title, "href": (in_review or "") if text == IN_REVIEW[0] else ""}
+            for text, kind, title in _chips(memory, is_in_review=in_review is not None)
+        ],
         "tags": [{"value": tag, "text": text_of(tag)} for tag in memory.tags[:TAGS]],
         "more_tags": max(0, len(memory.tags) - TAGS),
         "stored": _iso(memory.created_at),
@@ -120,7 +125,7 @@ def _own(listed: Listed) -> Row:
     }
 
 
-def _chips(memory: Memory) -> Iterable[tuple[str, str, str]]:
+def _chips(memory: Memory, *, is_in_review: bool) -> Iterable[tuple[str, str, str]]:
     if memory.validity is not Validity.ACTIVE:
         yield state_of(memory.validity), str(memory.validity), "State"
     if memory.pinned:
@@ -131,7 +136,7 @@ def _chips(memory: Memory) -> Iterable[tuple[str, str, str]]:
         is_warning = memory.maturity is Maturity.ANTI_PATTERN
         yield "warning" if is_warning else str(memory.maturity), _MATURITY[Maturity(memory.maturity)], "Maturity"
     if isinstance(memory, Episode):
-        yield _CONSOLIDATION[ConsolidationStatus(memory.consolidation_status)]
+        yield IN_REVIEW if is_in_review else _CONSOLIDATION[ConsolidationStatus(memory.consolidation_status)]
 
 
 def _iso(at: datetime | None) -> str | None:

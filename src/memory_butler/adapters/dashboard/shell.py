@@ -11,6 +11,7 @@ from nicegui.element import Element
 from memory_butler.adapters.dashboard import places
 from memory_butler.adapters.dashboard.complaints import advice_of, message_of
 from memory_butler.adapters.dashboard.elements import tag, text_of
+from memory_butler.adapters.dashboard.focusing import Keep
 from memory_butler.adapters.dashboard.handling import log_in_again
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor, by_itself
 from memory_butler.adapters.mcp import program_version
@@ -141,6 +142,7 @@ def _frame(visitor: Visitor, title: str, request: Request) -> Iterator[None]:
         with tag("main", "mb-main", id="content", tabindex="-1"):
             tag("h1", "mb-title", text=title)
             yield
+    Keep()
 
 
 def _entry(place: places.Place, here: str) -> None:

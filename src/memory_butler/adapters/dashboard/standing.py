@@ -87,6 +87,21 @@ def verdict(jobs: Sequence[JobStanding], findings: Sequence[Finding] | None) -> 
     return Verdict("bad" if wrong else "warn", f"{', '.join(said)}.")
 
 
+def jobs_note(jobs: Sequence[JobStanding]) -> tuple[str, str]:
+    """How the jobs stand in two words, with their tone."""
+    late = sum(one.status is not Stands.OK for one in jobs)
+    if not jobs:
+        return "", ""
+    return (f"{late} to look at", "warn") if late else ("on time", "good")
+
+
+def health_note(findings: Sequence[Finding]) -> tuple[str, str]:
+    worst = [one.status for one in findings if one.status != "ok"]
+    if not worst:
+        return "ok", "good"
+    return f"{len(worst)} to look at", "bad" if "problem" in worst else "warn"
+
+
 def finding_lines(findings: Sequence[Finding]) -> list[Line]:
     worst = ("problem", "warning", "ok")
     ordered = sorted(findings, key=lambda one: worst.index(one.status))

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memory_butler.adapters.dashboard import charts
+from memory_butler.adapters.dashboard import charts, columns
 from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.entries import Group
@@ -16,6 +16,7 @@ from memory_butler.models.neighbourhood import Neighbourhood, Spot, SpotKind, Su
 from memory_butler.policy.wording import one_line, spoken
 
 PATH = "/graph"
+Nodes = list[dict[str, Any]]
 KINDS = (SpotKind.SUBJECT, SpotKind.FACT, SpotKind.RULE, SpotKind.EPISODE)
 COLOURS = {
     SpotKind.SUBJECT: charts.PLUM,
@@ -40,6 +41,10 @@ LABEL_CHARACTERS = 34
 FOUND = 6
 FURTHER = "Further away"
 RING = 170.0
+# In a picture narrower than this the words stand in two columns.
+NARROW_PIXELS = 520
+NARROW = {"left": 2, "right": 2, "top": 34, "bottom": 6, "label": {"width": 86, "fontSize": 10.5}}
+WIDE = {"left": "center", "right": None, "top": "center", "bottom": None, "label": {"width": 150, "fontSize": 11}}
 # What stands behind another needs less room than what stands beside it.
 CROWDED = 0.7
 ROOMY = 11
@@ -77,12 +82,21 @@ def options(shown: Neighbourhood) -> charts.Options:
     """The neighbourhood as a graph. Words are values in it, and numbers of ours name its nodes."""
     numbers = {spot.key: str(place) for place, spot in enumerate(shown.spots)}
     spots = {spot.key: spot for spot in shown.spots}
-    places = layout(shown)
     steps = distances(shown)
+    wide, narrow = layout(shown), columns.columns(shown.center.key, tree(shown))
+
+    def nodes(places: Mapping[str, tuple[float, float]], *, roomy: bool) -> list[dict[str, Any]]:
+        return [_node(spot, numbers[spot.key], places[spot.key], steps[spot.key], roomy=roomy) for spot in shown.spots]
+
+    rings: Nodes = [*nodes(wide, roomy=True), *_corners(list(wide.values()))]
+    beside: Nodes = [*nodes(narrow, roomy=False), *_pinned(columns.HALF_WIDTH, columns.HALF_HEIGHT)]
     return {
         "legend": charts.legend(data=[NAMES[kind] for kind in KINDS], top=4, left="center"),
         "tooltip": charts.tooltip(trigger="item", formatter="{b}"),
-        "media": [{"query": {"maxWidth": 520}, "option": {"series": [{"label": {"width": 84, "fontSize": 10}}]}}],
+        "media": [
+            {"query": {"maxWidth": NARROW_PIXELS}, "option": {"series": [{"data": beside, **NARROW}]}},
+            {"option": {"series": [{"data": rings, **WIDE}]}},
+        ],
         "series": [
             {
                 "type": "graph",
@@ -91,12 +105,9 @@ def options(shown: Neighbourhood) -> charts.Options:
                 "draggable": True,
                 "scaleLimit": {"min": 0.4, "max": 6},
                 "categories": [{"name": NAMES[kind], "itemStyle": {"color": COLOURS[kind]}} for kind in KINDS],
-                "data": [
-                    *(_node(spot, numbers[spot.key], places[spot.key], steps[spot.key]) for spot in shown.spots),
-                    *_corners(list(places.values())),
-                ],
+                "data": rings,
                 "links": [_edge(tie, numbers, words_of(tie, spots)[0]) for tie in shown.ties],
-                "label": {"show": True, "color": charts.QUIET, "fontSize": 11, "width": 150, "overflow": "truncate"},
+                "label": {"show": True, "color": charts.QUIET, "overflow": "truncate"},
                 "labelLayout": {"hideOverlap": True},
                 "edgeSymbol": ["none", "arrow"],
                 "edgeSymbolSize": 6,
@@ -107,7 +118,8 @@ def options(shown: Neighbourhood) -> charts.Options:
     }
 
 
-def _node(spot: Spot, number: str, place: tuple[float, float], step: int) -> dict[str, Any]:
+def _node(spot: Spot, number: str, place: tuple[float, float], step: int, *, roomy: bool) -> dict[str, Any]:
+    """Where it is narrow, what stands further away is a point without words: one walks there to read it."""
     size = 46 if step == 0 else 24 if spot.kind is SpotKind.SUBJECT else 18 if step == 1 else 12
     faded = spot.is_gone or spot.validity not in (None, "active", "fading")
     return {
@@ -116,11 +128,14 @@ def _node(spot: Spot, number: str, place: tuple[float, float], step: int) -> dic
         "category": KINDS.index(spot.kind),
         "x": round(place[0], 1),
         "y": round(place[1], 1),
-        "symbolSize": size,
+        "symbolSize": size if roomy else round(0.8 * size),
         "itemStyle": {"opacity": 0.4 if faded else 1.0},
         "label": {
             "position": "bottom" if step == 0 else "right" if place[0] >= 0 else "left",
             "fontWeight": "bold" if step == 0 else "normal",
+            "show": roomy or step < 2,
+            # In columns, the line to what comes behind it runs below its words.
+            **({} if roomy or step == 0 else {"verticalAlign": "bottom"}),
         },
     }
 
@@ -129,6 +144,10 @@ def _corners(places: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
     """Two points that nobody sees: the chosen one stands in the middle between them, with room for words around."""
     wide = max(RING, *(abs(x) for x, _ in places)) + 1.15 * RING
     high = max(RING, *(abs(y) for _, y in places)) + 0.25 * RING
+    return _pinned(wide, high)
+
+
+def _pinned(wide: float, high: float) -> list[dict[str, Any]]:
     unseen = {"symbolSize": 0, "silent": True, "label": {"show": False}, "tooltip": {"show": False}}
     return [
         {"id": f"corner {sign}", "name": "", "x": round(sign * wide, 1), "y": round(sign * high, 1), **unseen}
@@ -158,9 +177,8 @@ def distances(shown: Neighbourhood) -> dict[str, int]:
     return {spot.key: found.get(spot.key, 1) for spot in shown.spots}
 
 
-def layout(shown: Neighbourhood) -> dict[str, tuple[float, float]]:
-    """Where each spot stands: the chosen one in the middle, the others on rings around it, each in the sector of the
-    one that leads to it. The same neighbourhood always gives the same picture."""
+def tree(shown: Neighbourhood) -> dict[str, list[str]]:
+    """Which spots one comes to from each, on the shortest way from the middle; what hangs loose stands beside it."""
     beside, center = _beside(shown), shown.center.key
     children: dict[str, list[str]] = defaultdict(list)
     seen, line = {center}, [center]
@@ -171,8 +189,22 @@ def layout(shown: Neighbourhood) -> dict[str, tuple[float, float]]:
                 children[key].append(other)
                 line.append(other)
     children[center] += [spot.key for spot in shown.spots if spot.key not in seen]
+    return children
+
+
+def _from_outside(center: str, children: Mapping[str, list[str]]) -> list[str]:
+    line = [center]
+    for key in line:
+        line += children[key]
+    return line[::-1]
+
+
+def layout(shown: Neighbourhood) -> dict[str, tuple[float, float]]:
+    """Where each spot stands: the chosen one in the middle, the others on rings around it, each in the sector of the
+    one that leads to it. The same neighbourhood always gives the same picture."""
+    children, center = tree(shown), shown.center.key
     weights: dict[str, float] = {}
-    for key in reversed([*line, *children[center]]):
+    for key in _from_outside(center, children):
         weights[key] = max(1.0, CROWDED * sum(weights.get(child, 1.0) for child in children[key]))
     places = {center: (0.0, 0.0)}
     # The more stand on the first ring, the wider it is: so their words do not meet.

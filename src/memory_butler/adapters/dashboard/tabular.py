@@ -66,6 +66,19 @@ class Rows(Element, component="parts/rows.js"):
         self.on("act", handled(heard))
 
 
+class Fold(Element, component="parts/fold.js"):
+    """A card that can be folded; on a phone it is, until somebody opens it."""
+
+    def __init__(self, title: str, about: str = "") -> None:
+        super().__init__()
+        self.props["title"] = title
+        self.props["about"] = about
+
+    def say(self, note: str, tone: str = "") -> None:
+        """How it stands, beside its title."""
+        props_of(self, note=note, tone=tone)
+
+
 class Secret(Element, component="parts/secret.js"):
     """Words that a person may copy, as long as they are shown."""
 

@@ -13,7 +13,7 @@ from memory_butler.adapters.dashboard import standing
 from memory_butler.adapters.dashboard.address import move_to, on_travel
 from memory_butler.adapters.dashboard.elements import tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.tabular import Rows, Secret, TokenForm
+from memory_butler.adapters.dashboard.tabular import Fold, Rows, Secret, TokenForm
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import InvalidInput
 from memory_butler.models import NewToken, Role, Token
@@ -42,12 +42,10 @@ class TokenDesk:
     async def draw(self) -> None:
         if not self._visitor.may("tokens"):
             return
-        with tag("section", "mb-card mb-sys-tokens", id="tokens"):
-            tag("h2", text="Tokens")
-            about = f"By these, callers of {self._visitor.principal.tenant} say who they are."
-            if self._visitor.desk.is_open:
-                about += " On this machine nobody has to, as long as service.auth is off."
-            tag("p", "mb-muted mb-small mb-sys-about", text=about)
+        about = f"By these, callers of {self._visitor.principal.tenant} say who they are."
+        if self._visitor.desk.is_open:
+            about += " On this machine nobody has to, as long as service.auth is off."
+        with Fold("Tokens", about).classes("mb-sys-tokens"):
             self._form()
             self._rows = Rows(COLUMNS, label="Tokens", empty="There are no tokens yet.", act="Revoke")
             self._rows.on_act(self._ask_to_revoke)

@@ -271,6 +271,16 @@ FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND {waits}
 GROUP BY e.butler ORDER BY e.butler;
 
+-- name: deciding
+-- Of some episodes those on which somebody has yet to decide, each with the run whose proposal it is part of. With the
+-- eyes of one butler only its own.
+SELECT e.id AS episode, r.id AS run
+FROM {schema}.episodes e
+JOIN {schema}.consolidation_episodes h ON h.tenant_id = e.tenant_id AND h.episode_id = e.id
+JOIN {schema}.consolidation_runs r ON r.tenant_id = h.tenant_id AND r.id = h.run_id AND r.state = 'waiting'
+WHERE e.tenant_id = %(tenant)s AND e.id = ANY(%(episodes)s::uuid[]) AND e.validity = 'active'
+    AND e.consolidation_status = 'pending' AND (%(eyes)s::text IS NULL OR e.butler = %(eyes)s);
+
 -- name: under_way
 -- How many runs are being worked on.
 SELECT count(*) AS runs FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND state = 'claimed';

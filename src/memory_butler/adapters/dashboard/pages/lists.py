@@ -5,13 +5,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from fastapi import Request
 from nicegui import events
 
-from memory_butler.adapters.dashboard import acting, listing
+from memory_butler.adapters.dashboard import acting, distilling, listing
 from memory_butler.adapters.dashboard.acting import Done
-from memory_butler.adapters.dashboard.address import move_to, on_travel
+from memory_butler.adapters.dashboard.address import address, move_to, on_travel
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.doing import Doing
 from memory_butler.adapters.dashboard.elements import tag
@@ -19,17 +20,19 @@ from memory_butler.adapters.dashboard.focusing import Focus, buttons
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.listing import EVERYTHING, Wanted
 from memory_butler.adapters.dashboard.memories import Filters, Memories
-from memory_butler.adapters.dashboard.rows import columns_of, listed_of, row_of
-from memory_butler.adapters.dashboard.shell import follow, page
+from memory_butler.adapters.dashboard.rows import Row, columns_of, listed_of, row_of
+from memory_butler.adapters.dashboard.shell import every, follow, page
 from memory_butler.adapters.dashboard.teaching import teach
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Activity, MemoryType, Stored
 from memory_butler.models.listings import Listed, Page
-from memory_butler.operations import browse, look
+from memory_butler.operations import browse, look, review
 
 KNOWN = 500
+# That something was proposed is no event of any memory.
+REVIEW_SECONDS = 10.0
 
 
 class List:
@@ -44,6 +47,7 @@ class List:
         self._page: Page[Listed] = Page(items=(), cursor=None)
         # A browser may still show what was listed before.
         self._known: OrderedDict[str, Listed] = OrderedDict()
+        self._deciding: dict[UUID, UUID] = {}
         self._reading = asyncio.Lock()
         self._calmly = Calmly(partial(self._show, "live"))
         self._asked = 0
@@ -67,6 +71,8 @@ class List:
         self._memories.on("act", handled(self._act))
         on_travel(self._travelled)
         await self._show()
+        if self._kind is MemoryType.EPISODE:
+            every(self._visitor, REVIEW_SECONDS, self._look_at_reviews)
 
     async def _show(self, how: str = "asked") -> None:
         """Read what is asked for, and show it; of several wishes the last."""
@@ -76,6 +82,7 @@ class List:
         async with self._reading:
             try:
                 found = await self._read(self._wanted)
+                deciding = await self._read_deciding(found.items)
                 is_empty = not found.items and not await self._has_any()
             except LoginOver:
                 raise
@@ -84,7 +91,7 @@ class List:
                 return
         if mine != self._asked:
             return
-        self._page = found
+        self._page, self._deciding = found, deciding
         self._keep(found.items)
         self._draw(how)
         self._teaching.clear()
@@ -102,7 +109,7 @@ class List:
 
     def _draw(self, how: str) -> None:
         found, wanted = self._page, self._wanted
-        rows = [row_of(one, acting.offered(self._visitor, one.memory)) for one in found.items]
+        rows = [self._row(one) for one in found.items]
         self._memories.show(
             rows,
             how,
@@ -114,6 +121,24 @@ class List:
             steady=not listing.is_plain(wanted),
             empty="" if rows else "filtered" if listing.is_narrowed(self._kind, wanted) else "idle",
         )
+
+    def _row(self, listed: Listed, *, is_changed: bool = False) -> Row:
+        run = self._deciding.get(listed.memory.id)
+        in_review = address(distilling.PATH, {"run": str(run)}) if run and self._visitor.may("runs") else ""
+        offered = acting.offered(self._visitor, listed.memory)
+        return row_of(listed, offered, is_changed=is_changed, in_review=in_review if run else None)
+
+    async def _read_deciding(self, items: Sequence[Listed]) -> dict[UUID, UUID]:
+        if self._kind is not MemoryType.EPISODE or not items:
+            return {}
+        shown = [one.memory.id for one in items]
+        return await self._visitor.ask(
+            "list_memories", lambda visit: review.deciding(visit.butler, shown, visit.caller)
+        )
+
+    async def _look_at_reviews(self) -> None:
+        if await self._read_deciding(self._page.items) != self._deciding:
+            await self._calmly()
 
     async def _read(self, wanted: Wanted, limit: int = browse.USUAL) -> Page[Listed]:
         asked = listing.listing_of(self._kind, wanted, governs=self._visitor.principal.role.governs)
@@ -207,7 +232,7 @@ class List:
         )
         new = listed_of(found)
         self._keep([new])
-        self._memories.replace(old, row_of(new, acting.offered(self._visitor, new.memory), is_changed=True))
+        self._memories.replace(old, self._row(new, is_changed=True))
 
     async def _heard(self, items: tuple[Activity, ...]) -> None:
         heard = (item.event for item in items if item.event.entity_type == self._kind)

@@ -6,7 +6,7 @@ from fastapi import Request
 from nicegui import events, ui
 
 from memory_butler.adapters.answering import Visit
-from memory_butler.adapters.dashboard import acting, portrait
+from memory_butler.adapters.dashboard import acting, distilling, portrait
 from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.doing import Doing
@@ -27,9 +27,9 @@ from memory_butler.adapters.dashboard.shell import follow, page, trouble
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import Conflict, InvalidInput, NotFound
-from memory_butler.models import Activity, Memory, MemoryType, Portrait
+from memory_butler.models import Activity, Episode, Memory, MemoryType, Portrait
 from memory_butler.models.neighbourhood import Beside
-from memory_butler.operations import look, neighbourhood, undo
+from memory_butler.operations import look, neighbourhood, review, undo
 
 # An event may be one of very many that belong together, such as those of a sweep: then it is taken back alone.
 TOGETHER = 10
@@ -59,6 +59,7 @@ class View:
         self.kind, self.handle = kind, handle
         self._watched: set[UUID] = set()
         self._undoable: portrait.Undoable | None = None
+        self._in_review: str | None = None
         self._calmly = Calmly(self._redraw)
 
     async def open(self, query: str) -> None:
@@ -91,9 +92,20 @@ class View:
             "links", lambda visit: neighbourhood.beside(visit.butler, self.kind, self.handle, visit.caller)
         )
         self._undoable = await self._find_undoable(found) if self.visitor.may("memory_undo") else None
+        self._in_review = await self._find_review(found) if isinstance(found.memory, Episode) else None
         self._watched = {found.memory.id, *(fact.id for fact in found.chain)}
         self._watched |= {one.other.id for one in beside.joined if one.other.id}
         return found, beside
+
+    async def _find_review(self, found: Portrait) -> str | None:
+        """Where the proposal is decided on that an episode is part of; empty for whoever may not."""
+        wanted = found.memory.id
+        deciding = await self.visitor.ask(
+            "list_memories", lambda visit: review.deciding(visit.butler, [wanted], visit.caller)
+        )
+        if wanted not in deciding:
+            return None
+        return address(distilling.PATH, {"run": str(deciding[wanted])}) if self.visitor.may("runs") else ""
 
     async def _find_undoable(self, found: Portrait) -> portrait.Undoable | None:
         """The newest event, if the operation says that it can be taken back: with its group if that is small."""
@@ -148,7 +160,7 @@ class View:
             self._draw_story(found)
         self._decay.draw(found, self._now)
         with self._side:
-            draw_glance(found)
+            draw_glance(found, self._in_review)
 
     def _draw_head(self, found: Portrait) -> None:
         memory = found.memory

@@ -13,7 +13,7 @@ from memory_butler.adapters.dashboard.complaints import advice_of, message_of
 from memory_butler.adapters.dashboard.elements import Moment, chip, say, tag, text_of
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.shell import every, page
-from memory_butler.adapters.dashboard.tabular import Rows
+from memory_butler.adapters.dashboard.tabular import Fold, Rows
 from memory_butler.adapters.dashboard.token_desk import TokenDesk
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.adapters.doctor import Finding
@@ -73,23 +73,25 @@ class Board:
     async def draw(self) -> None:
         with tag("div", "mb-stack"):
             self._verdict = tag("p", "mb-note mb-sys-verdict", role="status")
-            with _card("Jobs", "What runs by itself, and when. A server and memory-butler work look after it."):
+            about = "What runs by itself, and when. A server and memory-butler work look after it."
+            with Fold("Jobs", about) as self._jobs_card:
                 self._job_rows = Rows(
                     JOBS, label="Jobs", empty="There is nothing to look after: no butler has stored anything yet."
                 )
             with tag("div", "mb-sys-two"):
-                with _card("Health", "What a check-up finds on this server.") as card:
-                    card.classes("mb-sys-health")
+                with Fold("Health", "What a check-up finds on this server.") as self._health_card:
+                    self._health_card.classes("mb-sys-health")
                     self._health = tag("div", "mb-sys-later")
                     with tag("div", "mb-line"):
                         ui.button("Check again", on_click=handled(self._check_again)).props("outline no-caps dense")
                         self._checked = tag("span", "mb-muted mb-small")
                 with tag("div", "mb-stack"):
-                    with _card("Versions"):
+                    with Fold("Versions") as versions_card:
+                        versions_card.say(program_version())
                         self._versions = tag("dl", "mb-sys-pairs")
-                    with _card("Search index", "How memories are found by meaning."):
+                    with Fold("Search index", "How memories are found by meaning.") as self._index_card:
                         self._index = tag("div", "mb-sys-later")
-            with _card("Database", "What it keeps, table by table; all tenants together."):
+            with Fold("Database", "What it keeps, table by table; all tenants together.") as self._database_card:
                 self._database = tag("div", "mb-sys-later")
         await self.refresh()
         await self._show_versions()
@@ -106,6 +108,9 @@ class Board:
 
     def _judge(self) -> None:
         found = standing.verdict(self._jobs, self._findings)
+        self._jobs_card.say(*standing.jobs_note(self._jobs))
+        if self._findings is not None:
+            self._health_card.say(*standing.health_note(self._findings))
         words = found.words if self._findings is not None or found.tone != "good" else "The jobs are on time."
         self._verdict.classes(replace=f"mb-note mb-sys-verdict mb-sys-{found.tone}")
         say(self._verdict, words)
@@ -150,6 +155,7 @@ class Board:
             return coverage, await machinery.posture(visit.butler, visit.caller)
 
         coverage, posture = await self._visitor.ask("machinery", asked)
+        self._index_card.say(f"{coverage.share:.0%}", "good" if coverage.share == 1 else "warn")
         self._index.clear()
         with self._index:
             tag("p", text=f"{coverage.model}, {coverage.dimensions} numbers a text.")
@@ -175,6 +181,7 @@ class Board:
 
     async def _show_database(self) -> None:
         found = await self._visitor.ask("machinery", lambda visit: machinery.sizes(visit.butler, visit.caller))
+        self._database_card.say(standing.size(found.ours_bytes))
         self._database.clear()
         with self._database:
             ours = f"{standing.size(found.ours_bytes)} of {standing.size(found.whole_bytes)} in the database is memory."
@@ -199,12 +206,3 @@ class Board:
     async def _check_again(self) -> None:
         await self._fill(self._health, self._show_health)
         self._judge()
-
-
-def _card(title: str, about: str = "") -> Element:
-    card = tag("section", "mb-card")
-    with card:
-        tag("h2", text=title)
-        if about:
-            tag("p", "mb-muted mb-small mb-sys-about", text=about)
-    return card

@@ -47,7 +47,7 @@ export default {
               <a :href="row.href" class="mb-row-words" dir="auto">{{ row.words }}</a>
               <div class="mb-row-more">
                 <span v-if="row.about" class="mb-row-about"><template v-for="(one, n) in row.about" :key="one.name"><span v-if="n" aria-hidden="true"> · </span><button type="button" class="mb-link" dir="auto" :title="'Only this ' + one.name" @click="ask('add', one.name, one.value)">{{ one.text }}</button></template></span>
-                <span v-for="chip in row.chips" :key="chip.text" :class="['mb-chip', chip.kind ? 'mb-chip-' + chip.kind : '']" :title="chip.title">{{ chip.text }}</span>
+                <template v-for="chip in row.chips" :key="chip.text"><a v-if="chip.href" :href="chip.href" :class="['mb-chip', 'mb-chip-' + chip.kind]" :title="chip.title">{{ chip.text }}</a><span v-else :class="['mb-chip', chip.kind ? 'mb-chip-' + chip.kind : '']" :title="chip.title">{{ chip.text }}</span></template>
                 <button type="button" class="mb-chip mb-chip-owner" dir="auto" :title="row.by ? 'Only this scope; learned by ' + row.by : 'Only this butler'" @click="ask('add', row.owner.name, row.owner.value)"><q-icon :name="row.owner.name === 'scope' ? 'visibility' : 'person'" aria-hidden="true"></q-icon>{{ row.owner.text }}</button>
                 <button v-for="tag in row.tags" :key="tag.value" type="button" class="mb-chip mb-chip-tag" dir="auto" title="Only with this tag" @click="ask('add', 'tag', tag.value)">#{{ tag.text }}</button>
                 <span v-if="row.more_tags" class="mb-muted mb-small">+{{ row.more_tags }}</span>
