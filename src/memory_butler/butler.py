@@ -34,6 +34,7 @@ class Butler:
     clock: Clock
     make_id: MakeId
     embedding_version: int
+    embedding_since: datetime
     reranker: Reranker | None = None
     distiller: Distiller | None = None
 
@@ -89,7 +90,8 @@ async def open_butler(
             tokens=open_token_counter(settings.briefing.tokenizer, weights.folder),
             clock=clock,
             make_id=make_id or id_maker(),
-            embedding_version=version,
+            embedding_version=version.id,
+            embedding_since=version.since,
             reranker=reranker,
             distiller=distiller,
         )

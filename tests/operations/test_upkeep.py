@@ -1,6 +1,7 @@
 """Upkeep's books: what is due, what ran, and how it stands."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -57,6 +58,21 @@ async def test_standings_page_by_page(butler: Butler, tenant: str, shard: Caller
     reader = Caller(Principal(tenant, "main", Role.READER))
     with pytest.raises(PermissionDenied):
         await upkeep.listed(butler, reader)
+
+
+async def test_a_new_embedding_model_does_not_wait_a_day_for_the_cleanup(
+    butler: Butler, tenant: str, shard: Caller, clock: MovingClock
+) -> None:
+    """In every tenant what another model indexed is indexed anew by the next cleanup, which is due at once; once."""
+    await run(butler, shard, "cleanup")
+    clock.move(hours=1)
+    upgraded = replace(butler, embedding_since=clock.now)
+    only = {"cleanup": DAY}
+    assert await upkeep.due(butler, tenant, only) == []
+    assert await upkeep.due(upgraded, tenant, only) == [("main", "cleanup")]
+    await run(upgraded, shard, "cleanup")
+    clock.move(hours=1)
+    assert await upkeep.due(upgraded, tenant, only) == []
 
 
 async def test_a_run_is_on_record_from_its_beginning(

@@ -22,7 +22,7 @@ from memory_butler.store.database import Row
 
 Cadences = Mapping[str, timedelta]
 SUCCEEDED, FAILED = "succeeded", "failed"
-CONSOLIDATION = "consolidation"
+CONSOLIDATION, CLEANUP = "consolidation", "cleanup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ async def due(butler: Butler, tenant: str, cadences: Cadences) -> list[tuple[str
     return [
         (row["butler"], row["job"])
         for row in rows
-        if schedule.is_due(_history(row), cadences[row["job"]], now, pressing=_presses(row["job"], row, pressed))
+        if schedule.is_due(_history(row), cadences[row["job"]], now, pressing=_presses(butler, row, pressed))
     ]
 
 
@@ -85,7 +85,10 @@ async def begin(butler: Butler, shard: Caller, job: str, every: timedelta) -> UU
         await job_runs.close_lost(session, name, now)
         found = await job_runs.histories(session, [job], name)
         pressed = await pressing(butler, session, now, name) if job == CONSOLIDATION else set()
-        if not found or not schedule.is_due(_history(found[0]), every, now, pressing=_presses(job, found[0], pressed)):
+        if not found:
+            return None
+        presses = _presses(butler, found[0], pressed)
+        if not schedule.is_due(_history(found[0]), every, now, pressing=presses):
             return None
         run = butler.make_id(now)
         await job_runs.start(session, run, name, job, now)
@@ -144,8 +147,12 @@ async def listed(
     return cut(stand(found, cadences, butler.clock()), most, cursors, lambda one: [one.butler, one.job])
 
 
-def _presses(job: str, row: Row, pressed: set[str]) -> bool:
-    return job == CONSOLIDATION and row["butler"] in pressed
+def _presses(butler: Butler, row: Row, pressed: set[str]) -> bool:
+    """What has waited too long to be distilled; and a cleanup since which the embedding model has changed, because what
+    another one indexed is not found by meaning."""
+    if row["job"] == CLEANUP:
+        return row["started_at"] is not None and row["started_at"] < butler.embedding_since <= butler.clock()
+    return row["job"] == CONSOLIDATION and row["butler"] in pressed
 
 
 def _history(row: Row) -> History:
