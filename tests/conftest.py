@@ -1,5 +1,7 @@
 """Fixtures: one embedded PostgreSQL per test process, a fresh tenant per test, a clock that the test moves."""
 
+import fcntl
+import gc
 import os
 import random
 import shutil
@@ -12,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import certifi
 import hypothesis
 import psycopg
 import pytest
@@ -38,17 +41,40 @@ hypothesis.settings.load_profile("tests")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+# Where the home is that others are copies of; the process that begins the tests tells those that run them.
+MODEL_HOME = "TESTS_MODEL_HOME"
 # Files that take long with few tests. They are begun first, so that in the end no core waits for one of them.
 LONG = [
-    *("test_vector_index_recall", "test_benchmarks", "test_jobs", "test_cli", "test_stdio", "test_processes"),
-    *("test_http", "test_demo", "test_embedded", "test_sweep_crash", "test_durability", "test_isolation", "test_wheel"),
-    *("test_examples", "test_contract", "test_state_machine", "test_consolidation_faults", "test_streaming"),
-    *("test_doctor", "test_reference", "test_database", "test_safety", "test_alone", "test_sessions", "test_system"),
+    *("test_vector_index_recall", "test_benchmarks", "test_jobs", "test_embedded", "test_cli", "test_stdio"),
+    *("test_processes", "test_safety", "test_http", "test_demo", "test_sweep_crash", "test_as_of", "test_examples"),
+    *("test_wheel", "test_alone", "test_load_benchmark", "test_embedded_backup", "test_durability", "test_isolation"),
+    *("test_contract", "test_state_machine", "test_memory", "test_acting", "test_lists", "test_sessions"),
+    *("test_consolidation_faults", "test_reference", "test_streaming", "test_doctor", "test_database", "test_system"),
+    *("test_consolidation_page", "test_lifecycle_story", "test_work", "test_migrations", "test_row_security"),
+    *("test_retrieval_benchmarks", "test_house_rules", "test_tools_judge", "test_roles", "test_time_travel"),
 ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        os.environ[MODEL_HOME] = tempfile.mkdtemp(prefix="mb-model-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        model = Path(os.environ.pop(MODEL_HOME))
+        shutil.rmtree(model)
+        (model.parent / f"{model.name}.lock").unlink(missing_ok=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+
+
+def pytest_collection_finish() -> None:
+    """What has been loaded by now stays until the end: it need not be gone through whenever memory is tidied."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass
@@ -64,6 +90,19 @@ class MovingClock:
         self.now += timedelta(**span)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nobody is trusted here for a certificate, and to read those of the whole world takes a client longer than a
+    call."""
+    end = "-----END CERTIFICATE-----\n"
+    first, _, _ = Path(certifi.where()).read_text(encoding="utf-8").partition(end)
+    file = tmp_path_factory.mktemp("authorities") / "one.pem"
+    file.write_text(first + end, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
 @pytest.fixture(scope="session")
 def home() -> Iterator[Path]:
     """The home folder of this test process; its server forgets nothing while it runs, and is quick for it."""
@@ -75,11 +114,7 @@ def home() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def new_home(home: Path) -> Iterator[Callable[[], Path]]:
-    """Make a home with a stopped store without a tenant, and with the model as it is run: a copy, which is there much
-    sooner than a first start."""
-    model = Path(tempfile.mkdtemp(prefix="mb-model-"))
+def _build(model: Path, home: Path) -> None:
     # Where the server's programs have to be copied, those that are there already do.
     if (home / "postgres").exists():
         subprocess.run(["cp", "-a", "--link", str(home / "postgres"), str(model)], check=True)
@@ -88,9 +123,21 @@ def new_home(home: Path) -> Iterator[Callable[[], Path]]:
     migrate.upgrade(server.dsn("memory_app", "memory"), server.dsn("memory_owner", "memory"), Names())
     server.stop()
     weights = resolve_weights(None, home / "models")
-    graph = cached_graph(home / "models", lambda: weights.read(MODEL_FILE))
+    precision = load_settings(home=home).embedding.precision
+    graph = cached_graph(home / "models", precision, lambda: weights.read(MODEL_FILE))
     (model / "models").mkdir(mode=0o700)
     (model / "models" / graph.name).hardlink_to(graph)
+
+
+@pytest.fixture(scope="session")
+def new_home(home: Path) -> Callable[[], Path]:
+    """Make a home with a stopped store without a tenant, and with the model as it is run: a copy, which is there much
+    sooner than a first start. Whichever test process is first to need one makes what all of them copy."""
+    model = Path(os.environ[MODEL_HOME])
+    with (model.parent / f"{model.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (model / "models").exists():
+            _build(model, home)
 
     def make() -> Path:
         folder = Path(tempfile.mkdtemp(prefix="mb-"))
@@ -99,14 +146,23 @@ def new_home(home: Path) -> Iterator[Callable[[], Path]]:
             subprocess.run(["cp", "-a", *linked, str(source), str(folder)], check=True)
         return folder
 
-    yield make
-    shutil.rmtree(model, ignore_errors=True)
+    return make
 
 
 @pytest.fixture
 def ready_store(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A benchmark's own store is a copy of an empty one: how it is made is not what is measured."""
     monkeypatch.setattr("benchmarks.machine.new_home", new_home)
+
+
+@pytest.fixture
+def quick_store(ready_store: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same, and it waits for no disk: for benchmarks whose figures nobody looks at here."""
+
+    def opened(home: Path, *, options: dict[str, str] | None = None) -> EmbeddedPostgres:
+        return EmbeddedPostgres(home, options={"fsync": "off", "full_page_writes": "off", **(options or {})})
+
+    monkeypatch.setattr("benchmarks.machine.EmbeddedPostgres", opened)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from memory_butler.store.embedded import EmbeddedPostgres
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-@pytest.mark.usefixtures("ready_store")
+@pytest.mark.usefixtures("quick_store")
 def test_a_replay_is_measured_on_a_log_of_the_length_asked_for(tmp_path: Path) -> None:
     """The log is written, the store rebuilt from it and found equal, and the file says in what time and memory."""
     path = tmp_path / "replay.json"
@@ -82,6 +82,7 @@ def test_speed_measures_everything_it_promises(monkeypatch: pytest.MonkeyPatch, 
     """A tiny store and a handful of calls give every figure, every goal and a first answer of a cold process."""
     tiny = speed.Plan(tenants=11, large=Size(120, 5, 5), pool=40, reads=5, writes=8, cold_starts=1)
     monkeypatch.setattr(speed, "QUICK", tiny)
+    monkeypatch.setattr(speed, "SMALL", Size(8, 2, 3))
     path = tmp_path / "speed.json"
 
     assert speed.main(["--quick", "--json", str(path)]) == 0
@@ -100,7 +101,7 @@ def test_speed_measures_everything_it_promises(monkeypatch: pytest.MonkeyPatch, 
     speed_report.show(written, Console(quiet=True))
 
 
-@pytest.mark.usefixtures("ready_store")
+@pytest.mark.usefixtures("quick_store")
 def test_the_sweep_is_measured_on_the_changes_that_were_planned(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -119,7 +120,7 @@ def test_the_sweep_is_measured_on_the_changes_that_were_planned(
     assert written["machine"]["cores"] >= 1
 
 
-@pytest.mark.usefixtures("ready_store")
+@pytest.mark.usefixtures("quick_store")
 def test_consolidation_is_measured_from_the_claim_to_the_commit(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,13 +37,23 @@ def test_the_first_memory_in_python(empty_home: Path) -> None:
     assert "(confirmed)" in again.stdout, again.stderr
 
 
-def test_the_readme_speaks_python_that_runs(empty_home: Path) -> None:
+def test_the_readme_speaks_python_that_runs(new_home: Callable[[], Path]) -> None:
     """The program in the README, as it is printed there, finds what it stored and briefs with it."""
     program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert program
-    environment = {**os.environ, "MEMORY_BUTLER_HOME": str(empty_home), "PYTHONPATH": str(ROOT / "src")}
-    ran = subprocess.run(
-        [sys.executable, "-c", program[1]], capture_output=True, text=True, env=environment, timeout=120, check=False
-    )
+    home = new_home()
+    environment = {**os.environ, "MEMORY_BUTLER_HOME": str(home), "PYTHONPATH": str(ROOT / "src")}
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", program[1]],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        EmbeddedPostgres(home).stop()
+        shutil.rmtree(home)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("peanuts, badly\n# What I remember\n## Facts\n- user · allergic to peanuts")

@@ -146,6 +146,7 @@ def test_goals_hold_for_what_was_measured_and_fail_for_what_was_not() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("quick_store")
 def test_the_load_is_measured_end_to_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A real server, few tenants and seconds: every part has figures, every goal a verdict, and the file has them."""
     tiny = load.Plan(

@@ -65,6 +65,18 @@ def cli(inside: Run, home: Path, tenant: str) -> Run:
 
 
 @pytest.fixture
+def own(inside: Run, cli_home: Path) -> Run:
+    """Inside this process too, on the home of its own."""
+
+    def run(
+        *arguments: str, code: int = 0, given: str | bytes = b"", **more: str
+    ) -> "subprocess.CompletedProcess[str]":
+        return inside(environment(cli_home, **more), *arguments, code=code, given=given)
+
+    return run
+
+
+@pytest.fixture
 def ask(cli: Run) -> Callable[..., Any]:
     """Run a command with --json and return what it printed."""
 
@@ -200,13 +212,13 @@ def test_a_key_makes_a_repeat_harmless(ask: Callable[..., Any]) -> None:
     assert (refused["error"], refused["retryable"]) == ("conflict", False)
 
 
-def test_a_dash_reads_stdin(process: Run) -> None:
+def test_a_dash_reads_stdin(process: Run, own: Run) -> None:
     """Long text can be piped in; what is not UTF-8 is refused."""
     process("remember", "episode", "-", given="Línea uno\nsecond line about marmalade")
-    said = process("search", "marmalade", "--type", "episode", "--limit", "1", "--json").stdout
+    said = own("search", "marmalade", "--type", "episode", "--limit", "1", "--json").stdout
     found = json.loads(said)["results"][0]
     assert found["content"] == "Línea uno\nsecond line about marmalade"
-    assert "second line about marmalade" in process("get", found["ref"]).stdout
+    assert "second line about marmalade" in own("get", found["ref"]).stdout
     assert "not UTF-8" in process("remember", "rule", "-", given=b"\xff\xfe\x00", code=1).stderr
 
 
@@ -248,17 +260,17 @@ def test_a_command_line_that_is_not_understood_exits_with_2(cli: Run, arguments:
     assert "Usage: memory-butler" in cli(*arguments, code=2).stderr
 
 
-def test_a_database_that_is_away_is_said_so(process: Run) -> None:
+def test_a_database_that_is_away_is_said_so(own: Run) -> None:
     """No hang, no traceback, no password: the class of the error and what to do."""
     url = "postgresql://nobody:s3cret@127.0.0.1:1/none"
-    said = process("stats", "--json", code=1, MEMORY_BUTLER_DATABASE_URL=url)
+    said = own("stats", "--json", code=1, MEMORY_BUTLER_DATABASE_URL=url)
     assert json.loads(said.stdout)["error"] == "target_unavailable"
     assert "s3cret" not in said.stdout + said.stderr
 
 
-def test_wrong_settings_are_named(process: Run) -> None:
+def test_wrong_settings_are_named(own: Run) -> None:
     """A setting that is not valid is an error that names it."""
-    assert "port" in process("stats", code=1, MEMORY_BUTLER_PORT="high").stderr
+    assert "port" in own("stats", code=1, MEMORY_BUTLER_PORT="high").stderr
 
 
 def test_a_home_that_cannot_be_used_is_said_so(process: Run, tmp_path: Path) -> None:
@@ -313,11 +325,11 @@ def test_a_reader_that_goes_away_is_no_fault(cli_home: Path) -> None:
     assert process.wait(60) in (0, 1) and said == b""
 
 
-def test_home_can_be_named_on_the_command_line(process: Run, cli_home: Path) -> None:
+def test_home_can_be_named_on_the_command_line(own: Run, cli_home: Path) -> None:
     """--home wins over the environment."""
     elsewhere = "/nonexistent/elsewhere"
-    process("--home", str(cli_home), "remember", "rule", "Dust the shelves", MEMORY_BUTLER_HOME=elsewhere)
-    said = process("--home", str(cli_home), "stats", "--json", MEMORY_BUTLER_HOME=elsewhere)
+    own("--home", str(cli_home), "remember", "rule", "Dust the shelves", MEMORY_BUTLER_HOME=elsewhere)
+    said = own("--home", str(cli_home), "stats", "--json", MEMORY_BUTLER_HOME=elsewhere)
     assert json.loads(said.stdout)["events"] > 0
 
 
@@ -330,12 +342,12 @@ def test_reindexing_keeps_everything_findable(cli: Run, ask: Callable[..., Any])
     assert ask("search", "hurdy-gurdy", "--mode", "keyword", "--limit", "1")["results"][0]["ref"] == before
 
 
-def test_stop_stops_the_embedded_database_and_only_that(process: Run, cli_home: Path) -> None:
+def test_stop_stops_the_embedded_database_and_only_that(process: Run, own: Run, cli_home: Path) -> None:
     """The first stop stops it, the second says that it was not running, the next command starts it again."""
-    process("stats")
+    own("stats")
     assert "has stopped" in process("stop").stdout
     assert not EmbeddedPostgres(cli_home).is_running()
-    assert "was not running" in process("stop").stdout
-    assert "does not stop" in process("stop", code=1, MEMORY_BUTLER_DATABASE_URL="postgresql://localhost/x").stderr
+    assert "was not running" in own("stop").stdout
+    assert "does not stop" in own("stop", code=1, MEMORY_BUTLER_DATABASE_URL="postgresql://localhost/x").stderr
     process("stats")
     assert EmbeddedPostgres(cli_home).is_running()

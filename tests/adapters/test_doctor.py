@@ -1,5 +1,6 @@
 """The check-up finds what is wrong, says what to do, and works when things are broken."""
 
+import asyncio
 import json
 import os
 import socket
@@ -12,14 +13,18 @@ from threading import Thread
 
 import psycopg
 import pytest
+from tests.service import on_loopback
 
 from memory_butler.adapters import doctor
 from memory_butler.adapters.doctor import Finding, Patient, examine
+from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.settings import load_settings
 from memory_butler.store import migrate
 from memory_butler.store.embedded import EmbeddedPostgres
 from memory_butler.store.queries import Names
+
+from .conftest import Run
 
 SOURCE = Path(__file__).parents[2] / "src"
 Findings = dict[str, list[Finding]]
@@ -193,22 +198,12 @@ def test_a_port_that_another_program_uses_is_a_problem(home: Path, stranger: Non
     assert finding.status == "problem" and "--port" in (finding.advice or "")
 
 
-def test_a_port_that_we_use_is_well(home: Path, quiet_port: int) -> None:
-    """A running `memory-butler serve` is recognised by its answer."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "memory_butler.adapters.cli", "--home", str(home), "serve", "--port", str(quiet_port)],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        text=True,
-    )
-    try:
-        assert process.stdout and any(str(quiet_port) in line for line in process.stdout)
-        finding = next(doctor._port(Patient(load_settings(home=home))))
-        assert (finding.status, finding.message) == ("ok", f"127.0.0.1:{quiet_port} is served by Memory Butler")
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
-    assert process.returncode == 0
+async def test_a_port_that_we_use_is_well(butler: Butler, home: Path) -> None:
+    """A running server is recognised by its answer."""
+    async with on_loopback(LateButler.already_open(butler)) as door:
+        patient = Patient(load_settings(home=home, port=door.port))
+        [finding] = await asyncio.to_thread(list, doctor._port(patient))
+    assert (finding.status, finding.message) == ("ok", f"127.0.0.1:{door.port} is served by Memory Butler")
 
 
 def test_a_check_that_breaks_does_not_stop_the_others(
@@ -226,19 +221,19 @@ def test_a_check_that_breaks_does_not_stop_the_others(
     assert only(found, "port").status == "ok"
 
 
-def test_the_command_says_it_line_by_line_and_by_exit_code(home: Path, shared_butler: Butler, tmp_path: Path) -> None:
+def test_the_command_says_it_line_by_line_and_by_exit_code(home: Path, shared_butler: Butler, inside: Run) -> None:
     """✓, ! and ✗ with advice for people, JSON for programs, exit code 1 if anything is wrong."""
     command = [sys.executable, "-m", "memory_butler.adapters.cli", "--home", str(home), "doctor"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     well = subprocess.run([*command, "--json"], capture_output=True, text=True, env=environment, check=False)
     assert well.returncode == 0 and json.loads(well.stdout)["ok"] is True, well.stdout
-    broken = {**environment, "MEMORY_BUTLER_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
-    ill = subprocess.run(command, capture_output=True, text=True, env=broken, check=False)
-    assert ill.returncode == 1 and ill.stderr == ""
+    own = {name: value for name, value in environment.items() if name.startswith("MEMORY_BUTLER_")}
+    broken = {**own, "MEMORY_BUTLER_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    ill = inside(broken, "--home", str(home), "doctor", code=1)
+    assert ill.stderr == ""
     lines = ill.stdout.splitlines()
     assert any(line.startswith("✓ python: 3") for line in lines)
     assert any(line.startswith("✗ database: ") for line in lines) and any(line.startswith("! role") for line in lines)
     assert any(line.lstrip().startswith("→ ") for line in lines)
-    unset = {**environment, "MEMORY_BUTLER_PORT": "none"}
-    invalid = subprocess.run([*command, "--json"], capture_output=True, text=True, env=unset, check=False)
-    assert invalid.returncode == 1 and json.loads(invalid.stdout)["checks"][-1]["check"] == "settings"
+    invalid = inside({**own, "MEMORY_BUTLER_PORT": "none"}, "--home", str(home), "doctor", "--json", code=1)
+    assert json.loads(invalid.stdout)["checks"][-1]["check"] == "settings"

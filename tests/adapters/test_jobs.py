@@ -83,9 +83,9 @@ def look(store: EmbeddedPostgres, statement: str, *params: object) -> list[dict[
 
 
 @asynccontextmanager
-async def agent(env: dict[str, str], *options: str) -> AsyncIterator[Call]:
+async def agent(env: dict[str, str]) -> AsyncIterator[Call]:
     """A client of a stdio server that it starts."""
-    transport = StdioTransport(CLI[0], [*CLI[1:], "mcp", *options], env=env, keep_alive=False)
+    transport = StdioTransport(CLI[0], [*CLI[1:], "mcp"], env=env, keep_alive=False)
     async with Client(transport) as client:
         yield caller_of(client)
 
@@ -153,24 +153,19 @@ async def test_three_servers_on_one_store_run_each_job_once(
     ]
 
 
-async def test_a_server_can_be_told_to_leave_upkeep_to_others(store: EmbeddedPostgres, env: dict[str, str]) -> None:
-    """It says that nothing ran; and no worker of its own is on the list of those that are there."""
-    async with agent(env, "--no-worker") as call:
-        await call("memory_store_rule", content="Say little.")
-        assert (await call("memory_stats")).body["jobs"]["sweep"]["status"] == "never"
-        assert look(store, "SELECT * FROM memory.procrastinate_workers") == []
-
-
-def test_the_server_over_http_can_be_told_so_too(quick: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("command", "door"), [("serve", "http.serve"), ("mcp", "mcp.run_stdio")])
+def test_a_server_can_be_told_to_leave_upkeep_to_others(
+    quick: Callable[..., str], monkeypatch: pytest.MonkeyPatch, command: str, door: str
+) -> None:
     """What the command hands to the server has a worker beside it, or none."""
     given: list[Settings] = []
 
     async def serve(settings: Settings) -> None:
         given.append(settings)
 
-    monkeypatch.setattr("memory_butler.adapters.http.serve", serve)
-    quick("serve")
-    quick("serve", "--no-worker")
+    monkeypatch.setattr(f"memory_butler.adapters.{door}", serve)
+    quick(command)
+    quick(command, "--no-worker")
     assert [companion_of(settings) is None for settings in given] == [False, True]
 
 

@@ -111,7 +111,7 @@ async def test_an_agent_does_not_see_the_past(butler: Butler, clock: Any, tenant
         assert not (await call(tool, **asked)).is_error
 
 
-async def test_the_command_line_asks_as_of_a_moment(real_butler: Butler, cli: Run) -> None:
+async def test_the_command_line_asks_as_of_a_moment(real_butler: Butler, cli: Run, quick: Run) -> None:
     """`search --as-of` and `context --as-of` see what was there; what is gone since is named on stderr."""
     butler = replace(real_butler, clock=system_clock)
     episode = await remember.episode(butler, NewEpisode(content="We talked about Anna's color", butler="main"))
@@ -122,8 +122,12 @@ async def test_the_command_line_asks_as_of_a_moment(real_butler: Butler, cli: Ru
         await session._connection.execute(
             "DELETE FROM memory.texts WHERE tenant_id = %s AND memory_id = %s", (session.tenant, episode.id)
         )
-    now = json.loads(cli("search", "color", "--type", "fact", "--mode", "keyword", "--json").stdout)
-    past = json.loads(cli("search", "color", "--mode", "keyword", "--as-of", then, "--json").stdout)
+
+    async def found(*arguments: str) -> dict[str, Any]:
+        search = ("search", "color", "--mode", "keyword", "--json", *arguments)
+        return json.loads((await asyncio.to_thread(quick, *search)).stdout)  # type: ignore[no-any-return]
+
+    now, past = await found("--type", "fact"), await found("--as-of", then)
     assert [entry["content"] for entry in now["results"]] == ["green"]
     assert [entry["content"] for entry in past["results"]] == ["blue"]
     assert past["degraded"] == ["1 episode of that time has been deleted since; scores by words may differ"]

@@ -99,7 +99,11 @@ def ids_of(count: int, source: np.random.Generator) -> npt.NDArray[np.void]:
 
 
 def add_passages(
-    connection: psycopg.Connection[Any], tenants: npt.NDArray[np.bytes_], ids: npt.NDArray[np.void], vectors: Vectors
+    connection: psycopg.Connection[Any],
+    tenants: npt.NDArray[np.bytes_],
+    ids: npt.NDArray[np.void],
+    vectors: Vectors,
+    into: str = "memory.passages",
 ) -> None:
     """One passage for each fact, of the first model version; the names of the tenants have the same length."""
     width = tenants.dtype.itemsize
@@ -109,7 +113,7 @@ def add_passages(
         ("f", ">i4"), ("dimensions", ">i2"), ("unused", ">i2"), ("vector", ">f4", (DIMENSIONS,)),
     ])  # fmt: skip
     columns = "tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding"
-    with connection.cursor().copy(f"COPY memory.passages ({columns}) FROM STDIN (FORMAT binary)") as copy:
+    with connection.cursor().copy(f"COPY {into} ({columns}) FROM STDIN (FORMAT binary)") as copy:
         copy.write(COPY_HEAD)
         for start in range(0, len(ids), BLOCK):
             part = slice(start, start + BLOCK)
@@ -121,6 +125,33 @@ def add_passages(
             rows["id"], rows["vector"] = ids[part], vectors[part]
             copy.write(rows.tobytes())
         copy.write(COPY_TAIL)
+
+
+def add_alike(
+    connection: psycopg.Connection[Any],
+    tenants: npt.NDArray[np.bytes_],
+    ids: npt.NDArray[np.void],
+    vectors: Vectors,
+    which: npt.NDArray[np.int64],
+) -> None:
+    """Many passages that share a few vectors, each by its number: only those travel, and nothing of it goes to the log.
+
+    That every row has its model version is seen to here, not asked of the database again for each.
+    """
+    numbers = np.zeros((len(vectors), 2), ">u8")
+    numbers[:, 1] = np.arange(len(vectors))
+    keys = numbers.view("V16").reshape(-1)
+    connection.execute("ALTER TABLE memory.passages SET UNLOGGED")
+    with connection.transaction():
+        connection.execute("SET LOCAL session_replication_role = replica")
+        connection.execute("CREATE TEMP TABLE shared (LIKE memory.passages INCLUDING INDEXES) ON COMMIT DROP")
+        add_passages(connection, np.repeat(np.array(["any"], "S3"), len(vectors)), keys, vectors, "shared")
+        connection.execute(
+            "INSERT INTO memory.passages SELECT one.tenant, 'fact', one.id, 0, 1, embedding"
+            " FROM unnest(%s::text[], %s::uuid[], %s::uuid[]) AS one (tenant, id, shared)"
+            " JOIN shared ON (tenant_id, memory_type, memory_id, ordinal) = ('any', 'fact', one.shared, 0)",
+            (tenants.astype(str).tolist(), *([bytes(one).hex() for one in each] for each in (ids, keys[which]))),
+        )
 
 
 def add_tenants(connection: psycopg.Connection[Any], sizes: dict[str, int]) -> None:

@@ -205,15 +205,20 @@ async def test_a_server_that_cannot_be_reached_is_unavailable(settings: Settings
 # --- a server that goes away ------------------------------------------------------------------------
 
 
-@pytest.fixture
-async def own_server(new_home: Callable[[], Path]) -> AsyncIterator[EmbeddedPostgres]:
-    """A server that a test may kill."""
+@pytest.fixture(scope="module")
+def victim(new_home: Callable[[], Path]) -> Iterator[EmbeddedPostgres]:
     home = new_home()
     server = EmbeddedPostgres(home, options={"fsync": "off"})
-    await asyncio.to_thread(server.ensure_running)
     yield server
-    await asyncio.to_thread(server.stop)
+    server.stop()
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+async def own_server(victim: EmbeddedPostgres) -> EmbeddedPostgres:
+    """A server that a test may kill; it runs when the test begins."""
+    await asyncio.to_thread(victim.ensure_running)
+    return victim
 
 
 def _kill(server: EmbeddedPostgres) -> int:
@@ -231,26 +236,33 @@ async def _add(database: Database) -> None:
         await session.send("database.register_butler", butler=uuid.uuid4().hex, now=NOW)
 
 
+def _added(server: EmbeddedPostgres) -> int:
+    with psycopg.connect(server.dsn("postgres", "memory")) as connection:
+        row = connection.execute("SELECT count(*) FROM memory.butlers").fetchone()
+    assert row
+    return int(row[0])
+
+
 async def test_a_killed_server_is_started_again(own_server: EmbeddedPostgres) -> None:
     """After SIGKILL the next calls, many at once, are answered without opening anything again; nothing is lost."""
+    before = _added(own_server)
     async with _database(load_settings(home=own_server.home), deadline_seconds=30, pool_size=4) as database:
         await asyncio.gather(*(_add(database) for _ in range(8)))
         for _ in range(2):
             victim = _kill(own_server)
             await asyncio.gather(*(_add(database) for _ in range(8)))
             assert own_server.pid not in (None, victim)
-        with psycopg.connect(own_server.dsn("postgres", "memory")) as connection:
-            assert connection.execute("SELECT count(*) FROM memory.butlers").fetchone() == (24,)
+        assert _added(own_server) == before + 24
 
 
 async def test_a_full_pool_recovers_within_one_call(own_server: EmbeddedPostgres) -> None:
     """Ten idle connections to a server that was stopped do not have to be found out one by one."""
+    before = _added(own_server)
     async with _database(load_settings(home=own_server.home)) as database:
         await asyncio.gather(*(_add(database) for _ in range(40)))
         await asyncio.to_thread(own_server.stop)
         await _add(database)
-        with psycopg.connect(own_server.dsn("postgres", "memory")) as connection:
-            assert connection.execute("SELECT count(*) FROM memory.butlers").fetchone() == (41,)
+        assert _added(own_server) == before + 41
 
 
 async def test_the_role_setting_is_for_other_databases(own_server: EmbeddedPostgres) -> None:

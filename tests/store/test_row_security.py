@@ -272,9 +272,14 @@ async def test_the_tenant_does_not_outlive_its_transaction(butler: Butler, two_t
 # --- plans ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def crowd(owner: Connection) -> str:
+@pytest.fixture(scope="module")
+def crowd(server: EmbeddedPostgres, shared_butler: Butler) -> str:
     """200 tenants of 100 facts each with words and vectors; returns one of them."""
+    with psycopg.connect(server.dsn("postgres", "memory"), autocommit=True) as owner:
+        return _crowded(owner)
+
+
+def _crowded(owner: Connection) -> str:
     batch = uuid.uuid4().hex[:8]
     version = owner.execute("SELECT min(id) FROM memory.embedding_versions").fetchone()
     owner.execute(

@@ -12,8 +12,8 @@ from tests.store.crowd import (  # fmt: skip
     NOW,
     Crowd,
     Vectors,
+    add_alike,
     add_facts,
-    add_passages,
     add_tenants,
     ids_of,
     open_store,
@@ -80,17 +80,17 @@ async def town(server: EmbeddedPostgres, settings: Settings, template: str) -> A
             # What the other tenants hold is much alike; the two that are asked have vectors of their own.
             drawn = crowd.draw(LARGE + SMALL + DIFFERENT)
             place = np.arange(ROWS)
-            vectors = drawn[np.where(place < LARGE, place, LARGE + place % (SMALL + DIFFERENT))]
+            which = np.where(place < LARGE, place, LARGE + place % (SMALL + DIFFERENT))
             ids = ids_of(ROWS, crowd.source)
             # The rows of a tenant came in over the years, in bursts, between those of the others.
             order = np.concatenate(crowd.source.permutation(np.arange(ROWS).reshape(-1, BURST)))
             with psycopg.connect(server.dsn("postgres", database), autocommit=True) as connection:
                 add_tenants(connection, sizes)
-                add_passages(connection, tenants[order], ids[order], vectors[order])
+                add_alike(connection, tenants[order], ids[order], drawn, which[order])
                 add_facts(connection, "large-00", ids[:LARGE], private=PRIVATE)
                 connection.execute("VACUUM memory.passages")
             own = [UUID(bytes=bytes(one)) for one in ids[:LARGE]]
-            yield Town(butler, database, own, vectors[:LARGE], crowd.draw(ASKED))
+            yield Town(butler, database, own, drawn[:LARGE], crowd.draw(ASKED))
 
 
 def row_count(server: EmbeddedPostgres, town: Town) -> int:
