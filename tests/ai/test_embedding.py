@@ -281,15 +281,51 @@ async def test_a_failing_model_fails_those_it_worked_for_and_goes_on() -> None:
     await thread.close()
 
 
+async def test_several_threads_work_side_by_side() -> None:
+    """Two queries that wait together are two threads' work, and neither waits for the other."""
+    model = SlowModel()
+    thread = BatchingThread(lambda: model, threads=2)
+    both = threading.Barrier(2)
+    model.may_run.set()
+    alone = model.run
+
+    def run(rows: Sequence[list[int]]) -> Vectors:
+        both.wait(10)
+        return alone(rows)
+
+    model.run = run  # type: ignore[method-assign]
+    found = await asyncio.gather(*(thread.vectors(["x" * length], urgent=True) for length in (3, 4)))
+    assert [one.item() for one in found] == [3, 4]
+    assert (await thread.vectors(["x" * 5, "x" * 5], urgent=False)).tolist() == [[5], [5]]
+    await thread.close()
+
+
+async def test_many_threads_answer_everybody_once() -> None:
+    """Whichever thread has the last row of a request, it is answered with its own rows in their order."""
+    model = SlowModel()
+    model.may_run.set()
+    thread = BatchingThread(lambda: model, threads=4)
+    wanted = [[1 + (first * 7 + place) % 12 for place in range(first % 9)] for first in range(300)]
+    asked = (
+        thread.vectors(["x" * length for length in lengths], urgent=bool(number % 3))
+        for number, lengths in enumerate(wanted)
+        if lengths or number % 3
+    )
+    found = [rows.ravel().tolist() for rows in await asyncio.gather(*asked)]
+    assert found == [lengths for number, lengths in enumerate(wanted) if lengths or number % 3]
+    await thread.close()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("urgent", [True, False])
 @pytest.mark.parametrize("where", ["tokenize", "run"])
 async def test_a_fault_nobody_expected_leaves_nobody_waiting(
-    monkeypatch: pytest.MonkeyPatch, where: str, urgent: bool
+    monkeypatch: pytest.MonkeyPatch, where: str, urgent: bool, threads: int
 ) -> None:
-    """The thread dies of it, those it worked for are told, and the next request starts another thread."""
+    """The threads end with it, those they worked for are told, and the next request starts others."""
     model = SlowModel()
     model.may_run.set()
-    thread = BatchingThread(lambda: model)
+    thread = BatchingThread(lambda: model, threads=threads)
 
     def fault(*_: object) -> NoReturn:
         raise MemoryError

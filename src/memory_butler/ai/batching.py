@@ -1,7 +1,8 @@
-"""One worker thread that owns a model and shares it between all callers.
+"""A few threads that own a model and share it between all callers.
 
-It takes what is waiting, puts texts of similar length together, and works in small slices, so that a query never waits
-behind a bulk load and no bulk load starves another.
+They take what is waiting, put texts of similar length together, and work in small slices, so that a query never waits
+behind a bulk load and no bulk load starves another. Each slice is one thread's own: two threads at two slices get more
+done than two at one, where each step of one waits for the other.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ CLOSE_TIMEOUT_SECONDS = 10.0
 
 
 class Model(Protocol):
-    """What the thread works with; used by that thread only.
+    """What the threads work with. Where there are several, it is run by several at once.
 
     What it takes (a text, a pair of texts) and what it makes of it (tokens) are its own affair.
     """
@@ -51,19 +52,29 @@ class _Request:
     future: "Future[Vectors]" = field(default_factory=Future)
     rows: dict[int, Vectors] = field(default_factory=dict)
     taken: int = 0
+    # Two threads may have the last two of its rows at the same moment.
+    answering: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def settled(self) -> bool:
         """Answered, failed, or given up by its caller."""
         return self.future.done()
 
+    def add(self, index: int, vector: Vectors) -> None:
+        """One more row; with the last of them the answer is there."""
+        self.rows[index] = vector
+        if len(self.rows) == len(self.texts):
+            self.answer(np.stack([self.rows[index] for index in range(len(self.texts))]))
+
     def answer(self, vectors: Vectors) -> None:
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_result(vectors)
+        with self.answering:
+            if not self.settled and self.future.set_running_or_notify_cancel():
+                self.future.set_result(vectors)
 
     def fail(self, error: MemoryButlerError) -> None:
-        if not self.settled and self.future.set_running_or_notify_cancel():
-            self.future.set_exception(error)
+        with self.answering:
+            if not self.settled and self.future.set_running_or_notify_cancel():
+                self.future.set_exception(error)
 
 
 @dataclass(eq=False)
@@ -74,15 +85,18 @@ class _Item:
 
 
 class BatchingThread:
-    """The queue and its thread. The thread starts with the first request and loads the model itself."""
+    """The queue and its threads. The first starts with the first request, loads the model and starts the others."""
 
-    def __init__(self, load: Callable[[], Model], name: str = "embedding model") -> None:
+    def __init__(self, load: Callable[[], Model], name: str = "embedding model", threads: int = 1) -> None:
         self._load = load
         self._name = name
+        self._threads = threads
         self._changed = threading.Condition()
         self._urgent: deque[_Request] = deque()
         self._bulk: deque[_Request] = deque()
+        self._urgent_slices: deque[list[_Item]] = deque()
         self._slices: deque[list[_Item]] = deque()
+        self._broken = False
         self._waiting_texts = 0
         self._unanswered: dict[int, _Request] = {}
         self._thread: threading.Thread | None = None
@@ -125,49 +139,75 @@ class BatchingThread:
                         queue.remove(request)
 
     def _live(self) -> None:
-        """The thread's whole life. Whatever ends it, nobody is left waiting, and the next request starts another."""
+        """The first thread's whole life. Whatever ends it or another, nobody is left waiting, and the next request
+        starts anew."""
         error: MemoryButlerError = InternalError(f"The thread of the {self._name} stopped unexpectedly.")
+        others: list[threading.Thread] = []
         try:
             model = self._load()
-            while self._step(model):
-                pass
-            error = self._is_closed()
+            for number in range(2, self._threads + 1):
+                name = f"memory-butler {self._name} {number}"
+                others.append(threading.Thread(target=self._work, args=(model,), name=name, daemon=True))
+                others[-1].start()
+            self._work(model)
+            error = self._is_closed() if self._closed else error
         except MemoryButlerError as failure:
             error = failure
         except OSError as failure:
             error = TargetUnavailable(f"The {self._name} could not be loaded: {failure}")
         finally:
+            for other in others:
+                other.join()
             with self._changed:
-                self._thread = None
+                self._thread, self._broken = None, False
                 left = list(self._unanswered.values())
-                for queue in (self._urgent, self._bulk, self._slices):
+                for queue in (self._urgent, self._bulk, self._urgent_slices, self._slices):
                     queue.clear()
             for request in left:
                 request.fail(error)
 
+    def _work(self, model: Model) -> None:
+        """One slice after the other. A fault that nobody expected ends the work of all threads."""
+        done = False
+        try:
+            while self._step(model):
+                pass
+            done = True
+        finally:
+            with self._changed:
+                self._broken = self._broken or not done
+                self._changed.notify_all()
+
     def _step(self, model: Model) -> bool:
-        """Everything urgent, or else one slice of the bulk; False once closed."""
+        """One slice, the urgent first; or the next texts put into slices. False once it is over."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._urgent or self._slices or self._bulk)
-            if self._closed:
+            self._changed.wait_for(self._has_something)
+            if self._closed or self._broken:
                 return False
-            urgent = list(self._urgent)
-            self._urgent.clear()
-            chosen = [(request, index) for request in urgent for index in range(len(request.texts))]
-            if not urgent and not self._slices:
-                chosen = self._window()
-        for request in urgent:
-            if not request.texts and not request.settled:
+            ready = self._urgent_slices if self._urgent_slices or self._urgent else self._slices
+            part = ready.popleft() if ready else []
+            chosen = [] if part else self._take_urgent() if self._urgent else self._window()
+        if part:
+            self._run(model, part)
+            return True
+        for request, _ in chosen:
+            if not request.texts:
                 request.answer(np.empty((0, model.dimensions), np.float32))
-        slices = _slices(_tokenized(model, chosen))
-        if urgent:
-            for part in slices:
-                self._run(model, part)
-        else:
-            self._slices.extend(slices)
-            if self._slices:
-                self._run(model, self._slices.popleft())
+        slices = _slices(list(_tokenized(model, [one for one in chosen if one[0].texts])), self._threads)
+        with self._changed:
+            ready.extend(slices)
+            self._changed.notify_all()
         return True
+
+    def _has_something(self) -> bool:
+        queues = (self._urgent_slices, self._urgent, self._slices, self._bulk)
+        return self._closed or self._broken or any(queues)
+
+    def _take_urgent(self) -> list[tuple[_Request, int]]:
+        """Everything that is urgent; a request without texts stands for itself, to be answered too."""
+        urgent = list(self._urgent)
+        self._urgent.clear()
+        return [(request, index) for request in urgent for index in range(len(request.texts) or 1)]
 
     def _window(self) -> list[tuple[_Request, int]]:
         """The next texts of the bulk, a share from each request in turn."""
@@ -194,10 +234,7 @@ class BatchingThread:
                 item.request.fail(InternalError(f"The {self._name} failed: {failure}"))
             return
         for item, vector in zip(part, vectors, strict=True):
-            request = item.request
-            request.rows[item.index] = vector
-            if len(request.rows) == len(request.texts) and not request.settled:
-                request.answer(np.stack([request.rows[index] for index in range(len(request.texts))]))
+            item.request.add(item.index, vector)
 
     def _is_closed(self) -> MemoryButlerError:
         return TargetUnavailable(f"The {self._name} is closed.")
@@ -213,11 +250,13 @@ def _tokenized(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator
             request.fail(InvalidInput(f"Text {index} is not valid Unicode text."))
 
 
-def _slices(items: Iterable[_Item]) -> list[list[_Item]]:
-    """Items of similar length together, each slice with at most SLICE_TOKENS tokens after padding, or one item."""
+def _slices(items: list[_Item], parts: int) -> list[list[_Item]]:
+    """Items of similar length together, each slice with at most SLICE_TOKENS tokens after padding, or one item; and, so
+    that nobody is idle while others wait, with at most one of so many parts of them all."""
     slices: list[list[_Item]] = []
+    share = -(-len(items) // parts)
     for item in sorted(items, key=lambda item: len(item.tokens)):
-        if slices and _belongs(item, slices[-1]):
+        if slices and len(slices[-1]) < share and _belongs(item, slices[-1]):
             slices[-1].append(item)
         else:
             slices.append([item])

@@ -55,7 +55,7 @@ class Embedder(Protocol):
 
 
 class OnnxEmbedder:
-    """all-MiniLM-L6-v2 on ONNX Runtime; loads in its own thread, at the first text or at `start`."""
+    """all-MiniLM-L6-v2 on ONNX Runtime; loads in a thread of its own, at the first text or at `start`."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class OnnxEmbedder:
         self._queries = QueryCache(cached_queries)
         bounded = threads or min(2, os.cpu_count() or 1)
         self._thread = BatchingThread(
-            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, bounded, precision)
+            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, precision), threads=bounded
         )
 
     @property
@@ -100,17 +100,19 @@ class OnnxEmbedder:
 
 
 class MiniLm:
-    """The tokenizer and the ONNX session, for one thread."""
+    """The tokenizer and the ONNX session; each thread that runs it computes by itself."""
 
     dimensions = DIMENSIONS
 
-    def __init__(self, weights: Weights, cache: Path, threads: int, precision: Precision) -> None:
+    def __init__(self, weights: Weights, cache: Path, precision: Precision) -> None:
         self.failures = runtime_failures()
         # The file asks for 128 tokens and fixed padding; the model was published with 256.
         self._tokenizer = Tokenizer.from_buffer(weights.read(TOKENIZER_FILE))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._session = open_session(lambda: cached_graph(cache, precision, lambda: weights.read(MODEL_FILE)), threads)
+        self._session = open_session(
+            lambda: cached_graph(cache, precision, lambda: weights.read(MODEL_FILE)), threads=1
+        )
 
     def tokenize(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text[:MAX_CHARACTERS]).ids)

@@ -111,5 +111,5 @@ class Embedding(Group):
     precision: Literal["int8", "float32"] = Field(
         "int8", description="Numbers the model computes with. After a change all memories are embedded again."
     )
-    threads: int = Field(2, ge=1, le=64, description="Threads used by one embedding run.")
+    threads: int = Field(2, ge=1, le=64, description="Texts embedded at the same time, each by one thread.")
     query_cache: int = Field(1024, ge=0, le=1_000_000, description="Query vectors kept in memory.")

@@ -60,6 +60,30 @@ BEGIN
     END LOOP;
 END $body$;
 
+-- Does an event still stand at a moment? What undid it up to then, and what undid that, take turns.
+CREATE FUNCTION {schema}.stood(tenant text, event uuid, moment timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE AS $body$
+BEGIN
+    RETURN NOT EXISTS (SELECT FROM {schema}.memory_events u WHERE u.tenant_id = tenant AND u.undoes = event
+        AND u.occurred_at <= moment AND {schema}.stood(tenant, u.id, moment));
+END $body$;
+
+-- Was another name of a subject given, by a moment, together with a fact in one of these scopes? A name that was withdrawn
+-- and given again counts by that giving alone. Nothing, if no giving of it is in the log. A function and not a part of
+-- the statements that ask: few questions meet such a name, and setting up what looks into the log would slow down all.
+CREATE FUNCTION {schema}.was_given(tenant text, name uuid, scopes text[], moment timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $body$
+BEGIN
+    RETURN (SELECT bool_or(g.payload #>> '{state,scope}' = ANY(scopes) AND n.occurred_at <= moment
+            AND {schema}.stood(tenant, n.id, moment)
+            AND NOT EXISTS (SELECT FROM {schema}.memory_events l
+                WHERE l.tenant_id = tenant AND l.entity_id = name AND l.seq > n.seq AND l.event_type = 'alias.restored'
+                    AND l.occurred_at <= moment AND {schema}.stood(tenant, l.id, moment)))
+        FROM {schema}.memory_events n
+        JOIN {schema}.memory_events g ON g.tenant_id = tenant AND g.group_id = n.group_id AND g.entity_type = 'fact'
+        WHERE n.tenant_id = tenant AND n.entity_id = name
+            AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named'));
+END $body$;
+
 CREATE OR REPLACE FUNCTION {schema}.require_revision(program_revision text) RETURNS void
 LANGUAGE plpgsql STABLE AS $body$
 BEGIN

@@ -5,37 +5,6 @@ VALUES (%(tenant)s, %(id)s, %(subject)s, %(alias)s, %(alias_label)s, 'active', %
 ON CONFLICT (tenant_id, alias, subject) DO UPDATE SET validity = 'active' WHERE a.validity <> 'active'
 RETURNING a.id;
 
--- part: givings
--- The facts that a name was given together with, up to the name.
-FROM {schema}.memory_events n
-    JOIN {schema}.memory_events g ON g.tenant_id = %(tenant)s AND g.group_id = n.group_id AND g.entity_type = 'fact'
-    WHERE n.tenant_id = %(tenant)s AND n.event_type IN ('alias.created', 'alias.restored', 'alias.named')
-        AND n.entity_id
-
--- part: later
--- The name was withdrawn after that and given again, which alone counts from then on.
-SELECT FROM {schema}.memory_events l
-    WHERE l.tenant_id = %(tenant)s AND l.entity_id = n.entity_id AND l.seq > n.seq AND l.event_type = 'alias.restored'
-
--- part: stands
--- Does that giving count? It was not undone, and the name was not given again since.
-NOT {schema}.is_undone(%(tenant)s, n.id) AND NOT EXISTS ({later} AND NOT {schema}.is_undone(%(tenant)s, l.id))
-
--- part: undoings
--- An event with what undid it up to a moment, and what undid that: they take turns, so it stands if they are odd.
-UNION ALL SELECT u.id FROM undoings w
-        JOIN {schema}.memory_events u ON u.tenant_id = %(tenant)s AND u.undoes = w.id AND u.occurred_at <= %(now)s
-    ) SELECT count(*) %% 2 = 1 FROM undoings
-
--- part: stood
--- The same at a moment, which may be in the past: what was given later was not known then.
-n.occurred_at <= %(now)s AND (WITH RECURSIVE undoings AS (SELECT n.id {undoings}) AND NOT EXISTS (
-    {later} AND l.occurred_at <= %(now)s AND (WITH RECURSIVE undoings AS (SELECT l.id {undoings}))
-
--- part: seen
--- Whether the caller may see such a fact.
-g.payload #>> '{state,scope}' = ANY(%(scopes)s)
-
 -- part: hidden
 -- A fact that the caller may not see, up to whom it is about.
 SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.scope <> ALL(%(scopes)s) AND f.subject
@@ -44,17 +13,17 @@ SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.scope <> ALL(%
 -- Was the name a given together with a fact that the caller may see? Where its giving is not in the log, because it
 -- came in without its history, nobody can tell: it is known to who may see all that is known of the subject.
 (%(scopes)s::text[] IS NULL
-    OR coalesce((SELECT bool_or({seen} AND {stands}) {givings} = a.id), NOT EXISTS ({hidden} = a.subject)))
+    OR coalesce({schema}.was_given(%(tenant)s, a.id, %(scopes)s, 'infinity'), NOT EXISTS ({hidden} = a.subject)))
 
 -- part: was_known
--- The same at a moment.
+-- The same at a moment, which may be in the past: what was given later was not known then.
 (%(scopes)s::text[] IS NULL
-    OR coalesce((SELECT bool_or({seen} AND {stood}) {givings} = a.id), NOT EXISTS ({hidden} = a.subject)))
+    OR coalesce({schema}.was_given(%(tenant)s, a.id, %(scopes)s, %(now)s), NOT EXISTS ({hidden} = a.subject)))
 
 -- part: was_known_too
 -- The same for the name b.
 (%(scopes)s::text[] IS NULL
-    OR coalesce((SELECT bool_or({seen} AND {stood}) {givings} = b.id), NOT EXISTS ({hidden} = b.subject)))
+    OR coalesce({schema}.was_given(%(tenant)s, b.id, %(scopes)s, %(now)s), NOT EXISTS ({hidden} = b.subject)))
 
 -- name: unknown_in
 -- The name of a subject, if who sees only these scopes does not know it.

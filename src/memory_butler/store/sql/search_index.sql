@@ -218,10 +218,20 @@ WITH asked AS MATERIALIZED (
     (SELECT 'episode' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM episodes_by_meaning ORDER BY score DESC, id) n
     {seen_episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+), facts_worded_ahead AS MATERIALIZED (
+    -- The same of the list by words.
+    SELECT id, score FROM by_words WHERE memory_type = 'fact' AND %(with_facts)s
+    ORDER BY score DESC, id LIMIT 4 * %(candidates)s
+), facts_worded AS MATERIALIZED (
+    SELECT n.id, n.score FROM facts_worded_ahead n {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), worded AS MATERIALIZED (
+    SELECT 'fact' AS memory_type, id, score FROM facts_worded
+    UNION ALL
     (SELECT 'fact' AS memory_type, n.id, n.score
-    FROM (SELECT id, score FROM by_words WHERE memory_type = 'fact' AND %(with_facts)s ORDER BY score DESC, id) n
-    {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    FROM (SELECT id, score FROM by_words
+        WHERE memory_type = 'fact' AND %(with_facts)s AND (SELECT count(*) < %(candidates)s FROM facts_worded)
+        ORDER BY score DESC, id OFFSET (SELECT count(*) FROM facts_worded_ahead)) n
+    {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_worded))
     UNION ALL
     (SELECT 'rule' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM by_words WHERE memory_type = 'rule' AND %(with_rules)s ORDER BY score DESC, id) n
