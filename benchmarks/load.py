@@ -1,8 +1,8 @@
 """A team's load on one server: `python -m benchmarks.load`.
 
-`memory-butler serve` in a process of its own on the embedded database, with 1,000 tenants of 100 facts each, called
-over HTTP with their tokens by a client in another process of the same machine. Calls start at their time whether or
-not the earlier ones have ended, and their latency counts from that time.
+`memory-butler serve` with one `memory-butler work` beside it, on the embedded database with 1,000 tenants of 100 facts
+each, called over HTTP with their tokens by a client in another process of the same machine. Calls start at their time
+whether or not the earlier ones have ended, and their latency counts from that time.
 
 First more and more of the load until the p95 of contexts passes a quarter of a second; then the steady load of contexts
 and episodes; then ten times what was sustained, to see that the rest is refused quickly, that memory stays bounded, and
@@ -205,8 +205,9 @@ class Bench:
             seen.append(self.server.resident_mb())
 
     def _cpu_seconds(self) -> dict[str, float]:
-        assert self.server.process and self.database.pid
-        pids = {"server": self.server.process.pid, "database": self.database.pid, "client": os.getpid()}
+        server, worker = self.server.process, self.server.worker
+        assert server and worker and self.database.pid
+        pids = {"server": server.pid, "worker": worker.pid, "database": self.database.pid, "client": os.getpid()}
         return {name: _cpu_seconds(pid, family=name == "database") for name, pid in pids.items()}
 
     async def back(self) -> float | None:
@@ -244,7 +245,7 @@ async def measure(plan: Plan, database: EmbeddedPostgres, console: Console) -> d
         tenants = [f"team-{number:04d}" for number in range(plan.tenants)]
         await load_store(butler, {tenant: Size(plan.facts, 2, 5) for tenant in tenants}, pool, SEED)
         tokens = await make_tokens(butler, tenants)
-    with served(database.home) as server:
+    with served(database.home, with_worker=True) as server:
         async with httpx.AsyncClient(timeout=MOST_SECONDS) as web:
             await server.ready(web)
         async with LeanHttp(server.port, connections=CONNECTIONS, seconds=MOST_SECONDS) as http:

@@ -58,7 +58,8 @@ def _goal(name: str, measured: float | None, at_most: float) -> dict[str, Any]:
 
 def show(result: Figures, console: Console) -> None:
     table = Table("load", "call", "p50 ms", "p95 ms", "p99 ms", "refused p95", "outcomes", title="Load")
-    used = Table("load", "server cores", "database", "client", "client late p95 ms", "server MB, most", title="Used")
+    parts = ("server", "worker", "database", "client")
+    used = Table("load", *(f"{part} cores" for part in parts), "client late p95 ms", "server MB, most", title="Used")
     named = [("steady", result["steady"])]
     named += [(f"{step['factor']:.2f} ×", step) for step in result["steps"]]
     named.append((f"{result['overload']['factor']:.2f} ×", result["overload"]))
@@ -67,7 +68,7 @@ def show(result: Figures, console: Console) -> None:
             row = part[kind]
             outcomes = ", ".join(f"{count:,} {what}" for what, count in sorted(row["outcomes"].items()))
             table.add_row(title, name, *map(_said, (*row["ms"].values(), row["refused_ms"]["p95"])), outcomes)
-        cores = [part["cores"][name] for name in ("server", "database", "client")]
+        cores = [part["cores"][name] for name in parts]
         used.add_row(title, *map(_said, (*cores, part["client_late_p95_ms"], part["resident_mb"]["most"])))
     aims = Table("goal", "measured", "at most", "", title="Goals")
     for goal in result["goals"]:

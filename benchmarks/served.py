@@ -29,16 +29,22 @@ class Served:
     port: int
     options: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
+    worker: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
+    def start(self, *, with_worker: bool = False) -> None:
+        """The server; and a worker in a process of its own, as a service has it, if that is asked for."""
+        self.process = self._run("serve", *(["--no-worker"] if with_worker else []))
+        self.worker = self._run("work") if with_worker else None
+
+    def _run(self, *arguments: str) -> subprocess.Popen[bytes]:
         settings = {"HOME": str(self.home), "PORT": str(self.port), "SERVICE__AUTH": "required", **self.options}
         env = os.environ | {f"MEMORY_BUTLER_{name}": value for name, value in settings.items()}
-        command = [sys.executable, "-m", "memory_butler.adapters.cli", "serve"]
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "memory_butler.adapters.cli", *arguments]
+        return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     async def ready(self, client: httpx.AsyncClient) -> None:
         """Wait until it says that it is."""
@@ -50,10 +56,11 @@ class Served:
                 await asyncio.sleep(0.1)
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        if self.process is not None:
-            self.process.send_signal(number)
-            self.process.wait()
-            self.process = None
+        for process in (self.worker, self.process):
+            if process is not None:
+                process.send_signal(number)
+                process.wait()
+        self.worker = self.process = None
 
     def resident_mb(self) -> float:
         assert self.process
@@ -67,9 +74,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(home: Path, **options: str) -> Iterator[Served]:
+def served(home: Path, *, with_worker: bool = False, **options: str) -> Iterator[Served]:
     server = Served(home, free_port(), options)
-    server.start()
+    server.start(with_worker=with_worker)
     try:
         yield server
     finally:
