@@ -11,7 +11,9 @@ from memory_butler.butler import Butler
 from memory_butler.errors import IntegrityViolation, PermissionDenied
 from memory_butler.models import Caller, NewEpisode, NewRule, Principal, Role
 from memory_butler.operations import remember, upkeep
+from memory_butler.operations.housekeeping import cleanup
 from memory_butler.operations.upkeep import FAILED, SUCCEEDED, shard_of
+from memory_butler.store import embedding_versions
 
 from ..conftest import START, MovingClock
 from .conftest import Rows
@@ -31,6 +33,14 @@ async def run(butler: Butler, shard: Caller, job: str, outcome: str = SUCCEEDED,
     begun = await upkeep.begin(butler, shard, job, CADENCES[job])
     assert begun is not None
     assert await upkeep.finish(butler, shard, begun, outcome, report)
+
+
+async def clean_up(butler: Butler, shard: Caller) -> dict[str, Any]:
+    begun = await upkeep.begin(butler, shard, "cleanup", DAY)
+    assert begun is not None
+    report = await cleanup(butler, shard)
+    assert await upkeep.finish(butler, shard, begun, SUCCEEDED, report)
+    return report
 
 
 async def test_a_shard_is_there_from_its_first_memory_on(butler: Butler, tenant: str, shard: Caller) -> None:
@@ -63,16 +73,38 @@ async def test_standings_page_by_page(butler: Butler, tenant: str, shard: Caller
 async def test_a_new_embedding_model_does_not_wait_a_day_for_the_cleanup(
     butler: Butler, tenant: str, shard: Caller, clock: MovingClock
 ) -> None:
-    """In every tenant what another model indexed is indexed anew by the next cleanup, which is due at once; once."""
-    await run(butler, shard, "cleanup")
+    """In every tenant what another model indexed is indexed anew by a cleanup that is due at once; also after going
+    back to an earlier model, and by one butler's cleanup for all of them."""
+    await remember.episode(butler, NewEpisode(content="Arrived.", butler="helper"))
+    helper, only = shard_of(tenant, "helper"), {"cleanup": DAY}
+    for one in (shard, helper):
+        await clean_up(butler, one)
+        clock.move(minutes=5)
+    other = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1002, butler.clock())
+    for version in (other, butler.embedding_version, other):
+        reopened = replace(butler, embedding_version=version, opened_at=clock.now)
+        assert await upkeep.due(reopened, tenant, only) == [("helper", "cleanup")]
+        clock.move(seconds=10)
+        assert (await clean_up(reopened, helper))["reindexed"] == 2
+        clock.move(hours=1)
+        assert await upkeep.due(reopened, tenant, only) == []
+
+
+async def test_two_models_in_use_do_not_take_turns_all_day(
+    butler: Butler, tenant: str, shard: Caller, clock: MovingClock
+) -> None:
+    """A cleanup that another process made since this one was opened is let be; so is one that is under way."""
+    await clean_up(butler, shard)
     clock.move(hours=1)
-    upgraded = replace(butler, embedding_since=clock.now)
-    only = {"cleanup": DAY}
-    assert await upkeep.due(butler, tenant, only) == []
-    assert await upkeep.due(upgraded, tenant, only) == [("main", "cleanup")]
-    await run(upgraded, shard, "cleanup")
+    other = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1003, butler.clock())
+    stays, comes = (
+        replace(butler, embedding_version=one, opened_at=clock.now) for one in (butler.embedding_version, other)
+    )
+    begun = await upkeep.begin(comes, shard, "cleanup", DAY)
+    assert begun and await upkeep.due(comes, tenant, {"cleanup": DAY}) == []
+    await upkeep.finish(comes, shard, begun, SUCCEEDED, await cleanup(comes, shard))
     clock.move(hours=1)
-    assert await upkeep.due(upgraded, tenant, only) == []
+    assert await upkeep.due(stays, tenant, {"cleanup": DAY}) == []
 
 
 async def test_a_run_is_on_record_from_its_beginning(

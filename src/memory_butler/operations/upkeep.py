@@ -23,6 +23,8 @@ from memory_butler.store.database import Row
 Cadences = Mapping[str, timedelta]
 SUCCEEDED, FAILED = "succeeded", "failed"
 CONSOLIDATION, CLEANUP = "consolidation", "cleanup"
+# What a cleanup notes: the embedding version under which it left the tenant's index.
+INDEXED_UNDER = "embedding_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +72,11 @@ async def due(butler: Butler, tenant: str, cadences: Cadences) -> list[tuple[str
     async with butler.database.aside(tenant) as session:
         rows = await job_runs.histories(session, list(cadences))
         pressed = await pressing(butler, session, now) if CONSOLIDATION in cadences else set()
+    behind = _behind(butler, _latest_cleanup(rows))
     return [
         (row["butler"], row["job"])
         for row in rows
-        if schedule.is_due(_history(row), cadences[row["job"]], now, pressing=_presses(butler, row, pressed))
+        if schedule.is_due(_history(row), cadences[row["job"]], now, pressing=_presses(row, pressed, behind))
     ]
 
 
@@ -87,7 +90,7 @@ async def begin(butler: Butler, shard: Caller, job: str, every: timedelta) -> UU
         pressed = await pressing(butler, session, now, name) if job == CONSOLIDATION else set()
         if not found:
             return None
-        presses = _presses(butler, found[0], pressed)
+        presses = _presses(found[0], pressed, _behind(butler, _latest_cleanup(found)))
         if not schedule.is_due(_history(found[0]), every, now, pressing=presses):
             return None
         run = butler.make_id(now)
@@ -147,12 +150,28 @@ async def listed(
     return cut(stand(found, cadences, butler.clock()), most, cursors, lambda one: [one.butler, one.job])
 
 
-def _presses(butler: Butler, row: Row, pressed: set[str]) -> bool:
-    """What has waited too long to be distilled; and a cleanup since which the embedding model has changed, because what
-    another one indexed is not found by meaning."""
-    if row["job"] == CLEANUP:
-        return row["started_at"] is not None and row["started_at"] < butler.embedding_since <= butler.clock()
-    return row["job"] == CONSOLIDATION and row["butler"] in pressed
+def _presses(row: Row, pressed: set[str], behind: str | None) -> bool:
+    """What has waited too long to be distilled; and a cleanup, where the tenant's index is behind."""
+    name: str = row["butler"]
+    return name == behind if row["job"] == CLEANUP else row["job"] == CONSOLIDATION and name in pressed
+
+
+def _latest_cleanup(rows: Iterable[Row]) -> Row | None:
+    """The one that says how a tenant's index stands: each cleanup brings all of it up to date. One that has failed says
+    nothing, and is tried again anyway."""
+    ran = [row for row in rows if row["job"] == CLEANUP and row["started_at"] and row["outcome"] != FAILED]
+    return max(ran, key=lambda row: (row["started_at"], row["butler"]), default=None)
+
+
+def _behind(butler: Butler, latest: Row | None) -> str | None:
+    """The butler whose cleanup should come early, because the tenant was last indexed under another embedding version
+    and is not found by meaning. The record says it, whichever models were in use in between; the passages themselves
+    are too many to be asked every minute. Nothing that ran since this process was opened counts: of two processes that
+    differ for good, each has its way once, and not every minute."""
+    if latest is None or latest["outcome"] is None or latest["started_at"] >= butler.opened_at:
+        return None
+    name: str = latest["butler"]
+    return name if latest["report"].get(INDEXED_UNDER) != butler.embedding_version else None
 
 
 def _history(row: Row) -> History:
