@@ -18,7 +18,7 @@ from memory_butler.policy.admission import slug, whole_number
 from memory_butler.policy.roles import check_role
 from memory_butler.policy.schedule import History, Standing
 from memory_butler.store import job_runs
-from memory_butler.store.database import Row
+from memory_butler.store.database import Row, Session
 
 Cadences = Mapping[str, timedelta]
 SUCCEEDED, FAILED = "succeeded", "failed"
@@ -47,6 +47,30 @@ class JobStanding:
         """What the last run has to say: why it failed, or why it did less than its name promises."""
         said = self.report.get("error") or self.report.get("note")
         return str(said) if said else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worst:
+    """The jobs that most need a look, the worst first; how many there are in all, and how many are not well."""
+
+    jobs: tuple[JobStanding, ...] = ()
+    total: int = 0
+    unwell: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateJob:
+    """A job that is late in one way: for how many butlers, and the first of them."""
+
+    job: str
+    status: Standing
+    first: str
+    butlers: int
+
+    @property
+    def butler(self) -> str:
+        """Whose it is: a name, or how many there are to be named."""
+        return self.first if self.butlers == 1 else f"{self.butlers:,} butlers"
 
 
 def shard_of(tenant: str, butler: str) -> Caller:
@@ -128,6 +152,38 @@ async def standings(butler: Butler, caller: Caller | None = None) -> tuple[JobSt
     async with butler.database.read(caller.principal.tenant) as session:
         rows = await job_runs.histories(session, list(cadences))
     return stand(rows, cadences, butler.clock())
+
+
+async def worst(butler: Butler, caller: Caller | None = None, *, limit: int = USUAL) -> Worst:
+    """Those that somebody should look at before the others, however many butlers there are."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "jobs")
+    most, cadences, now = whole_number(limit, "limit", 1, MOST), butler.settings.upkeep.cadences(), butler.clock()
+    async with butler.database.read(caller.principal.tenant) as session:
+        rows = await job_runs.worst(session, most, **_judged_by(cadences, now))
+    if not rows:
+        return Worst()
+    return Worst(jobs=stand(rows, cadences, now), total=rows[0]["total"], unwell=rows[0]["unwell"])
+
+
+async def late(session: Session, cadences: Cadences, now: datetime) -> tuple[LateJob, ...]:
+    """What is late or fails, job by job: a few lines, however many butlers there are."""
+    return tuple(
+        LateJob(job=row["job"], status=Standing(row["standing"]), first=row["first"], butlers=row["butlers"])
+        for row in await job_runs.late(session, **_judged_by(cadences, now))
+    )
+
+
+def _judged_by(cadences: Cadences, now: datetime) -> dict[str, Any]:
+    """What the store has to know to say how a job stands."""
+    return {
+        "jobs": list(cadences),
+        "every_seconds": [every.total_seconds() for every in cadences.values()],
+        "now": now,
+        "grace": schedule.GRACE,
+        "first_retry": schedule.FIRST_RETRY,
+        "worst_first": [str(one) for one in reversed(Standing)],
+    }
 
 
 async def listed(
