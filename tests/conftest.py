@@ -216,7 +216,8 @@ def tenant() -> str:
 
 def _own(butler: Butler, clock: MovingClock, tenant: str) -> Butler:
     own = butler.settings.model_copy(update={"tenant": tenant})
-    return replace(butler, settings=own, clock=clock, make_id=id_maker(random.Random(tenant)))
+    ids = id_maker(random.Random(tenant))
+    return replace(butler, settings=own, clock=clock, opened_at=clock.now, make_id=ids)
 
 
 @pytest.fixture

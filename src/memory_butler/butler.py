@@ -34,7 +34,7 @@ class Butler:
     clock: Clock
     make_id: MakeId
     embedding_version: int
-    embedding_since: datetime
+    opened_at: datetime
     reranker: Reranker | None = None
     distiller: Distiller | None = None
 
@@ -90,8 +90,8 @@ async def open_butler(
             tokens=open_token_counter(settings.briefing.tokenizer, weights.folder),
             clock=clock,
             make_id=make_id or id_maker(),
-            embedding_version=version.id,
-            embedding_since=version.since,
+            embedding_version=version,
+            opened_at=clock(),
             reranker=reranker,
             distiller=distiller,
         )

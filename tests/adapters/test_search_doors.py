@@ -197,7 +197,7 @@ async def test_after_an_upgrade_a_server_indexes_the_store_anew(
     """What the version before indexed is found by meaning again, without anybody asking for it."""
     caplog.set_level("INFO")
     await remember.fact(butler, NewFact(subject="Anna", predicate="pet", content="a dog called Rex"))
-    newer, _ = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1001, butler.clock())
+    newer = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1001, butler.clock())
     upgraded = replace(butler, embedding_version=newer)
     question = Question(query="a dog called Rex", mode="semantic")
     assert not (await recall.search(upgraded, question)).results

@@ -75,6 +75,7 @@ async def test_reports_say_what_was_done(butler: Butler, rows: Rows, clock: Movi
     assert reports["consolidation"] == {"runs": 1, "distilled": 1, "failed": 0}
     assert reports["sweep"]["changed"] == 1
     assert [shard["butler"] for shard in reports["sweep"]["butlers"]] == ["main"]
+    assert reports["cleanup"].pop("embedding_version") == butler.embedding_version
     assert set(reports["cleanup"].values()) == {0}
 
 

@@ -105,11 +105,18 @@ async def test_those_who_govern_hear_of_what_is_stuck_late_or_undecided(
     assert (found.given_up.count, found.given_up.oldest) == (1, stored)
     assert (found.proposals.count, found.proposals.oldest) == (1, stored)
     assert {(one.job, one.status) for one in found.jobs} == {(name, "never") for name in jobs_of(butler)}
+    assert {one.butler for one in found.jobs} == {"main"}
     nothing = await attention(butler, agent("main"))
     assert (nothing.given_up.count, nothing.proposals.count, nothing.jobs) == (0, 0, ())
     for name in jobs_of(butler):
         await upkeep.put_on_record(butler, upkeep.shard_of(tenant, "main"), name, clock(), {})
     assert (await attention(butler)).jobs == ()
+    for name in ("ada", "bob"):
+        await remember.episode(butler, NewEpisode(content="came by", butler=name))
+    clock.move(hours=1)
+    assert {(one.job, one.butler) for one in (await attention(butler)).jobs} == {
+        (name, "2 butlers") for name in jobs_of(butler)
+    }
 
 
 def jobs_of(butler: Butler) -> list[str]:

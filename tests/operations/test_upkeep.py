@@ -1,17 +1,25 @@
 """Upkeep's books: what is due, what ran, and how it stands."""
 
+import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from memory_butler.butler import Butler
 from memory_butler.errors import IntegrityViolation, PermissionDenied
 from memory_butler.models import Caller, NewEpisode, NewRule, Principal, Role
 from memory_butler.operations import remember, upkeep
+from memory_butler.operations.housekeeping import cleanup
 from memory_butler.operations.upkeep import FAILED, SUCCEEDED, shard_of
+from memory_butler.policy.schedule import Standing
+from memory_butler.store import embedding_versions
 
 from ..conftest import START, MovingClock
 from .conftest import Rows
@@ -31,6 +39,14 @@ async def run(butler: Butler, shard: Caller, job: str, outcome: str = SUCCEEDED,
     begun = await upkeep.begin(butler, shard, job, CADENCES[job])
     assert begun is not None
     assert await upkeep.finish(butler, shard, begun, outcome, report)
+
+
+async def clean_up(butler: Butler, shard: Caller) -> dict[str, Any]:
+    begun = await upkeep.begin(butler, shard, "cleanup", DAY)
+    assert begun is not None
+    report = await cleanup(butler, shard)
+    assert await upkeep.finish(butler, shard, begun, SUCCEEDED, report)
+    return report
 
 
 async def test_a_shard_is_there_from_its_first_memory_on(butler: Butler, tenant: str, shard: Caller) -> None:
@@ -60,19 +76,87 @@ async def test_standings_page_by_page(butler: Butler, tenant: str, shard: Caller
         await upkeep.listed(butler, reader)
 
 
+async def test_the_store_finds_those_that_need_a_look(
+    butler: Butler, tenant: str, owner: psycopg.Connection[Any], clock: MovingClock
+) -> None:
+    """Over all kinds of histories it judges each job as the policy does; and a part is the beginning of the whole."""
+    chance = random.Random(7)
+    for number in range(30):
+        name = f"b{number:02}"
+        await remember.episode(butler, NewEpisode(content="Arrived.", butler=name))
+        began = clock.now
+        for job in CADENCES:
+            at = began
+            for last in [False] * chance.randrange(4) + [True] * chance.randrange(2):
+                outcome = chance.choice([SUCCEEDED, FAILED, FAILED])
+                if last and job == "sweep" and chance.random() < 0.5:
+                    outcome = None
+                ended = at + timedelta(minutes=chance.randrange(9)) if outcome else None
+                report = {"cut_short": True} if outcome == FAILED and chance.random() < 0.4 else {}
+                owner.execute(
+                    "INSERT INTO memory.job_runs (tenant_id, id, job, butler, started_at, finished_at, outcome, report)"
+                    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+                    (tenant, uuid4(), job, name, at, ended, outcome, Jsonb(report)),
+                )
+                at += timedelta(minutes=chance.randrange(10, 300))
+    badness, seen = list(Standing), set()
+    for minutes in (0, 10, 14, 3, 100, 600, 700, 1500):
+        clock.move(minutes=minutes)
+        found = await upkeep.worst(butler, limit=90)
+        by_job = {job: number for number, job in enumerate(butler.settings.upkeep.cadences())}
+        whole = sorted(
+            await upkeep.standings(butler),
+            key=lambda one: (-badness.index(one.status), one.butler, by_job[one.job]),
+        )
+        assert list(found.jobs) == whole
+        assert (found.total, found.unwell) == (90, sum(one.status != "ok" for one in whole))
+        few = await upkeep.worst(butler, limit=7)
+        assert (few.jobs, few.total, few.unwell) == (found.jobs[:7], found.total, found.unwell)
+        late = [one for one in whole if one.status != "ok" and (one.status != "never" or one.overdue_seconds)]
+        async with butler.database.read(tenant) as session:
+            said = await upkeep.late(session, butler.settings.upkeep.cadences(), clock.now)
+        assert {(one.job, one.status): one.butlers for one in said} == Counter((one.job, one.status) for one in late)
+        for one in said:
+            assert one.first == min(x.butler for x in late if (x.job, x.status) == (one.job, one.status))
+        seen |= {one.status for one in whole}
+    assert seen == set(Standing)
+
+
 async def test_a_new_embedding_model_does_not_wait_a_day_for_the_cleanup(
     butler: Butler, tenant: str, shard: Caller, clock: MovingClock
 ) -> None:
-    """In every tenant what another model indexed is indexed anew by the next cleanup, which is due at once; once."""
-    await run(butler, shard, "cleanup")
+    """In every tenant what another model indexed is indexed anew by a cleanup that is due at once; also after going
+    back to an earlier model, and by one butler's cleanup for all of them."""
+    await remember.episode(butler, NewEpisode(content="Arrived.", butler="helper"))
+    helper, only = shard_of(tenant, "helper"), {"cleanup": DAY}
+    for one in (shard, helper):
+        await clean_up(butler, one)
+        clock.move(minutes=5)
+    other = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1002, butler.clock())
+    for version in (other, butler.embedding_version, other):
+        reopened = replace(butler, embedding_version=version, opened_at=clock.now)
+        assert await upkeep.due(reopened, tenant, only) == [("helper", "cleanup")]
+        clock.move(seconds=10)
+        assert (await clean_up(reopened, helper))["reindexed"] == 2
+        clock.move(hours=1)
+        assert await upkeep.due(reopened, tenant, only) == []
+
+
+async def test_two_models_in_use_do_not_take_turns_all_day(
+    butler: Butler, tenant: str, shard: Caller, clock: MovingClock
+) -> None:
+    """A cleanup that another process made since this one was opened is let be; so is one that is under way."""
+    await clean_up(butler, shard)
     clock.move(hours=1)
-    upgraded = replace(butler, embedding_since=clock.now)
-    only = {"cleanup": DAY}
-    assert await upkeep.due(butler, tenant, only) == []
-    assert await upkeep.due(upgraded, tenant, only) == [("main", "cleanup")]
-    await run(upgraded, shard, "cleanup")
+    other = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1003, butler.clock())
+    stays, comes = (
+        replace(butler, embedding_version=one, opened_at=clock.now) for one in (butler.embedding_version, other)
+    )
+    begun = await upkeep.begin(comes, shard, "cleanup", DAY)
+    assert begun and await upkeep.due(comes, tenant, {"cleanup": DAY}) == []
+    await upkeep.finish(comes, shard, begun, SUCCEEDED, await cleanup(comes, shard))
     clock.move(hours=1)
-    assert await upkeep.due(upgraded, tenant, only) == []
+    assert await upkeep.due(stays, tenant, {"cleanup": DAY}) == []
 
 
 async def test_a_run_is_on_record_from_its_beginning(
@@ -199,11 +283,13 @@ async def test_only_an_administrator_sees_every_butlers_jobs(
     butler: Butler, shard: Caller, agent: Callable[..., Caller]
 ) -> None:
     """They name the other butlers."""
-    with pytest.raises(PermissionDenied):
-        await upkeep.standings(butler, agent("health"))
+    for asked in (upkeep.standings, upkeep.worst):
+        with pytest.raises(PermissionDenied):
+            await asked(butler, agent("health"))
 
 
 async def test_other_tenants_are_not_seen(butler: Butler, shard: Caller) -> None:
     """Neither their butlers nor their runs."""
     assert await upkeep.standings(butler, shard_of("somebody-else", "main")) == ()
+    assert await upkeep.worst(butler, shard_of("somebody-else", "main")) == upkeep.Worst()
     assert await upkeep.begin(butler, shard_of("somebody-else", "main"), "sweep", DAY) is None

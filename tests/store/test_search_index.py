@@ -56,7 +56,7 @@ async def test_what_an_earlier_version_indexed_is_indexed_anew(
 ) -> None:
     """Only what is behind, and once; a store under a new version is found by meaning again."""
     await remember.fact(butler, NewFact(subject="Anna", predicate="pet", content="a dog called Rex"))
-    newer, _ = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1000, butler.clock())
+    newer = await embedding_versions.ensure(butler.database, tenant, butler.embedder.version, 1000, butler.clock())
     upgraded = replace(butler, embedding_version=newer)
     await remember.rule(upgraded, NewRule(content="Feed the dog twice a day"))
 

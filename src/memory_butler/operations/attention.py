@@ -6,12 +6,10 @@ from datetime import datetime, timedelta
 from memory_butler.butler import Butler
 from memory_butler.models import EVERY_SCOPE, Caller, Fact, Rule
 from memory_butler.operations import upkeep
-from memory_butler.operations.upkeep import JobStanding
+from memory_butler.operations.upkeep import LateJob
 from memory_butler.policy import reach
 from memory_butler.policy.confidence import FADING_BELOW, anchor, falls_below
-from memory_butler.policy.schedule import Standing
 from memory_butler.store import attention as store
-from memory_butler.store import job_runs
 from memory_butler.store.attention import Line, Pile
 
 IMPORTANT = 7
@@ -49,7 +47,7 @@ class Attention:
     line: Line
     given_up: Pile
     proposals: Pile
-    jobs: tuple[JobStanding, ...]
+    jobs: tuple[LateJob, ...]
 
 
 async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
@@ -59,9 +57,8 @@ async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
     reached = reach.readable(caller.principal, EVERY_SCOPE if governs else None, None)
     scopes = reached.scopes
     now = butler.clock()
-    cadences = butler.settings.upkeep.cadences()
     given_up = proposals = Pile(0, None)
-    jobs: tuple[JobStanding, ...] = ()
+    jobs: tuple[LateJob, ...] = ()
     async with butler.database.read(caller.principal.tenant) as session:
         facts, fading_total = await store.fading(
             session, scopes=scopes, importance=IMPORTANT, by=now + FADES_WITHIN, below=FADING_BELOW, limit=SHOWN
@@ -70,7 +67,7 @@ async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
         line = await store.line(session, reached.butlers)
         if governs:
             given_up, proposals = await store.given_up(session), await store.proposals(session)
-            jobs = upkeep.stand(await job_runs.histories(session, list(cadences)), cadences, now)
+            jobs = await upkeep.late(session, butler.settings.upkeep.cadences(), now)
     return Attention(
         fading=tuple(Fading(fact=fact, fades_at=_fades_at(fact)) for fact in facts),
         fading_total=fading_total,
@@ -80,15 +77,10 @@ async def attention(butler: Butler, caller: Caller | None = None) -> Attention:
         line=line,
         given_up=given_up,
         proposals=proposals,
-        jobs=tuple(job for job in jobs if _is_late(job)),
+        jobs=jobs,
     )
 
 
 def _fades_at(fact: Fact) -> datetime | None:
     since = anchor(fact.created_at, fact.last_confirmed_at)
     return falls_below(FADING_BELOW, fact.confidence, fact.decay_rate, since)
-
-
-def _is_late(job: JobStanding) -> bool:
-    """A butler that has only just come has had no job run for it yet: that is no reason to look."""
-    return job.status is not Standing.OK and (job.status is not Standing.NEVER or job.overdue_seconds is not None)

@@ -6,6 +6,7 @@ from typing import Any
 from memory_butler.butler import Butler
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
+from memory_butler.operations import upkeep
 from memory_butler.operations.index import catch_up
 from memory_butler.store import consolidation, job_runs, queue, scratch
 
@@ -36,6 +37,8 @@ async def cleanup(butler: Butler, shard: Caller) -> dict[str, Any]:
         "scratch_schemas": 0,
     }
     report["reindexed"] = await catch_up(butler, shard.principal.tenant)
+    # From now on all of the tenant is found by meaning with this one; the next model sees that it is another.
+    report[upkeep.INDEXED_UNDER] = butler.embedding_version
     try:
         report["scratch_schemas"] = int(await scratch.drop_left_over(butler.database))
     except MemoryButlerError as problem:

@@ -18,11 +18,13 @@ from memory_butler.policy.admission import slug, whole_number
 from memory_butler.policy.roles import check_role
 from memory_butler.policy.schedule import History, Standing
 from memory_butler.store import job_runs
-from memory_butler.store.database import Row
+from memory_butler.store.database import Row, Session
 
 Cadences = Mapping[str, timedelta]
 SUCCEEDED, FAILED = "succeeded", "failed"
 CONSOLIDATION, CLEANUP = "consolidation", "cleanup"
+# What a cleanup notes: the embedding version under which it left the tenant's index.
+INDEXED_UNDER = "embedding_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,30 @@ class JobStanding:
         """What the last run has to say: why it failed, or why it did less than its name promises."""
         said = self.report.get("error") or self.report.get("note")
         return str(said) if said else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worst:
+    """The jobs that most need a look, the worst first; how many there are in all, and how many are not well."""
+
+    jobs: tuple[JobStanding, ...] = ()
+    total: int = 0
+    unwell: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateJob:
+    """A job that is late in one way: for how many butlers, and the first of them."""
+
+    job: str
+    status: Standing
+    first: str
+    butlers: int
+
+    @property
+    def butler(self) -> str:
+        """Whose it is: a name, or how many there are to be named."""
+        return self.first if self.butlers == 1 else f"{self.butlers:,} butlers"
 
 
 def shard_of(tenant: str, butler: str) -> Caller:
@@ -70,10 +96,11 @@ async def due(butler: Butler, tenant: str, cadences: Cadences) -> list[tuple[str
     async with butler.database.aside(tenant) as session:
         rows = await job_runs.histories(session, list(cadences))
         pressed = await pressing(butler, session, now) if CONSOLIDATION in cadences else set()
+    behind = _behind(butler, _latest_cleanup(rows))
     return [
         (row["butler"], row["job"])
         for row in rows
-        if schedule.is_due(_history(row), cadences[row["job"]], now, pressing=_presses(butler, row, pressed))
+        if schedule.is_due(_history(row), cadences[row["job"]], now, pressing=_presses(row, pressed, behind))
     ]
 
 
@@ -87,7 +114,7 @@ async def begin(butler: Butler, shard: Caller, job: str, every: timedelta) -> UU
         pressed = await pressing(butler, session, now, name) if job == CONSOLIDATION else set()
         if not found:
             return None
-        presses = _presses(butler, found[0], pressed)
+        presses = _presses(found[0], pressed, _behind(butler, _latest_cleanup(found)))
         if not schedule.is_due(_history(found[0]), every, now, pressing=presses):
             return None
         run = butler.make_id(now)
@@ -127,6 +154,38 @@ async def standings(butler: Butler, caller: Caller | None = None) -> tuple[JobSt
     return stand(rows, cadences, butler.clock())
 
 
+async def worst(butler: Butler, caller: Caller | None = None, *, limit: int = USUAL) -> Worst:
+    """Those that somebody should look at before the others, however many butlers there are."""
+    caller = caller or butler.local_caller()
+    check_role(caller.principal, "jobs")
+    most, cadences, now = whole_number(limit, "limit", 1, MOST), butler.settings.upkeep.cadences(), butler.clock()
+    async with butler.database.read(caller.principal.tenant) as session:
+        rows = await job_runs.worst(session, most, **_judged_by(cadences, now))
+    if not rows:
+        return Worst()
+    return Worst(jobs=stand(rows, cadences, now), total=rows[0]["total"], unwell=rows[0]["unwell"])
+
+
+async def late(session: Session, cadences: Cadences, now: datetime) -> tuple[LateJob, ...]:
+    """What is late or fails, job by job: a few lines, however many butlers there are."""
+    return tuple(
+        LateJob(job=row["job"], status=Standing(row["standing"]), first=row["first"], butlers=row["butlers"])
+        for row in await job_runs.late(session, **_judged_by(cadences, now))
+    )
+
+
+def _judged_by(cadences: Cadences, now: datetime) -> dict[str, Any]:
+    """What the store has to know to say how a job stands."""
+    return {
+        "jobs": list(cadences),
+        "every_seconds": [every.total_seconds() for every in cadences.values()],
+        "now": now,
+        "grace": schedule.GRACE,
+        "first_retry": schedule.FIRST_RETRY,
+        "worst_first": [str(one) for one in reversed(Standing)],
+    }
+
+
 async def listed(
     butler: Butler,
     caller: Caller | None = None,
@@ -147,12 +206,28 @@ async def listed(
     return cut(stand(found, cadences, butler.clock()), most, cursors, lambda one: [one.butler, one.job])
 
 
-def _presses(butler: Butler, row: Row, pressed: set[str]) -> bool:
-    """What has waited too long to be distilled; and a cleanup since which the embedding model has changed, because what
-    another one indexed is not found by meaning."""
-    if row["job"] == CLEANUP:
-        return row["started_at"] is not None and row["started_at"] < butler.embedding_since <= butler.clock()
-    return row["job"] == CONSOLIDATION and row["butler"] in pressed
+def _presses(row: Row, pressed: set[str], behind: str | None) -> bool:
+    """What has waited too long to be distilled; and a cleanup, where the tenant's index is behind."""
+    name: str = row["butler"]
+    return name == behind if row["job"] == CLEANUP else row["job"] == CONSOLIDATION and name in pressed
+
+
+def _latest_cleanup(rows: Iterable[Row]) -> Row | None:
+    """The one that says how a tenant's index stands: each cleanup brings all of it up to date. One that has failed says
+    nothing, and is tried again anyway."""
+    ran = [row for row in rows if row["job"] == CLEANUP and row["started_at"] and row["outcome"] != FAILED]
+    return max(ran, key=lambda row: (row["started_at"], row["butler"]), default=None)
+
+
+def _behind(butler: Butler, latest: Row | None) -> str | None:
+    """The butler whose cleanup should come early, because the tenant was last indexed under another embedding version
+    and is not found by meaning. The record says it, whichever models were in use in between; the passages themselves
+    are too many to be asked every minute. Nothing that ran since this process was opened counts: of two processes that
+    differ for good, each has its way once, and not every minute."""
+    if latest is None or latest["outcome"] is None or latest["started_at"] >= butler.opened_at:
+        return None
+    name: str = latest["butler"]
+    return name if latest["report"].get(INDEXED_UNDER) != butler.embedding_version else None
 
 
 def _history(row: Row) -> History:

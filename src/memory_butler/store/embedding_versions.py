@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from memory_butler.store.database import Database, Row, Session
@@ -19,15 +19,8 @@ class Version(Protocol):
     def digest(self) -> str: ...
 
 
-class Known(NamedTuple):
-    """A version as the store knows it."""
-
-    id: int
-    since: datetime
-
-
-async def ensure(database: Database, tenant: str, version: Version, passage_policy: int, now: datetime) -> Known:
-    """What vectors of this model and this way of cutting passages are stored under."""
+async def ensure(database: Database, tenant: str, version: Version, passage_policy: int, now: datetime) -> int:
+    """The id under which vectors of this model and this way of cutting passages are stored."""
     named = {"name": version.name, "digest": version.digest, "passage_policy": passage_policy}
     async with database.read(tenant) as session:
         row = await session.one("database.find_embedding_version", **named)
@@ -36,7 +29,7 @@ async def ensure(database: Database, tenant: str, version: Version, passage_poli
             await session.send("database.add_embedding_version", dimensions=version.dimensions, now=now, **named)
             row = await session.one("database.find_embedding_version", **named)
     assert row
-    return Known(row["id"], row["created_at"])
+    return int(row["id"])
 
 
 async def outdated(session: Session, version: int, after: UUID, limit: int) -> list[Row]:

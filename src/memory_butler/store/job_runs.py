@@ -31,6 +31,16 @@ async def histories(session: Session, jobs: Sequence[str], butler: str | None = 
     return await session.all("job_runs.histories", **which(jobs, butler, **part))
 
 
+async def worst(session: Session, limit: int, **judged_by: Any) -> list[Row]:
+    """The same for those that most need a look, the worst first, each with how many there are and are not well."""
+    return await session.all("job_runs.worst", limit=limit, **judged_by)
+
+
+async def late(session: Session, **judged_by: Any) -> list[Row]:
+    """In which ways the jobs are late or fail, each with how many butlers it is so for and the first of them."""
+    return await session.all("job_runs.late", **judged_by)
+
+
 async def close_lost(session: Session, butler: str, now: datetime) -> None:
     """End what a shard's last worker left open. Only for whoever has the shard's turn."""
     await session.send("job_runs.close_lost", butler=butler, now=now, report=Jsonb(LOST))

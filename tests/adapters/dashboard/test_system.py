@@ -14,7 +14,7 @@ from memory_butler.adapters.dashboard import standing
 from memory_butler.adapters.dashboard.pages import system
 from memory_butler.adapters.doctor import Finding
 from memory_butler.butler import Butler
-from memory_butler.models import NewFact
+from memory_butler.models import NewEpisode, NewFact
 from memory_butler.operations import remember, tokens, upkeep
 from memory_butler.operations.machinery import Coverage, Indexed, Sizes, TableSize
 from memory_butler.policy.schedule import Standing
@@ -152,11 +152,44 @@ def test_how_a_job_stands_in_words(one: upkeep.JobStanding, said: tuple[str, str
     assert (line.cells[2]["text"], line.cells[2]["tone"]) == said
 
 
-def test_what_needs_a_look_comes_first() -> None:
-    """However many butlers there are: failing, overdue, never run, then the rest; and no more than fit."""
-    many = [job(butler=f"b{number}") for number in range(100)]
-    lines = standing.job_lines([*many, job(Standing.FAILING, failures=1, butler="z")], NOW)
-    assert len(lines) == standing.MOST_JOBS and lines[0].key == "z sweep"
+def stood(*jobs: upkeep.JobStanding, more: int = 0, unwell: int = 0) -> upkeep.Worst:
+    """These, and more of which some are not well."""
+    unwell += sum(one.status is not Standing.OK for one in jobs)
+    return upkeep.Worst(jobs=jobs, total=len(jobs) + more, unwell=unwell)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (stood(), ""),
+        (stood(job(), job(Standing.NEVER)), ""),
+        (stood(job(Standing.FAILING), more=1200), "And 1,200 more, on time."),
+        (stood(job(Standing.FAILING), more=9, unwell=1), "And 9 more, 1 of them needs a look."),
+        (stood(job(Standing.FAILING), more=9, unwell=9), "And 9 more, 9 of them need a look."),
+    ],
+)
+def test_jobs_that_do_not_fit_are_counted(found: upkeep.Worst, said: str) -> None:
+    """With how they stand, and where all of them are listed."""
+    words = standing.more_jobs(found)
+    assert words.startswith(said) and bool(said) == ("memory-butler jobs" in words)
+
+
+async def test_of_many_jobs_the_worst_are_shown_and_the_rest_is_counted(
+    visit: Visit, butler: Butler, clock: MovingClock, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails is at the top, though its butler comes last."""
+    monkeypatch.setattr(standing, "MOST_JOBS", 4)
+    for name in ("ada", "bob", "zoe"):
+        await remember.episode(butler, NewEpisode(content="Arrived.", butler=name))
+    zoe = upkeep.shard_of(tenant, "zoe")
+    begun = await upkeep.begin(butler, zoe, "sweep", timedelta(days=1))
+    assert begun and await upkeep.finish(butler, zoe, begun, upkeep.FAILED, {"error": "No room."})
+    page = await visit("/system")
+    rows = page.get_by_role("table", name="Jobs").locator("tbody tr")
+    await expect(rows).to_have_count(4)
+    await expect(rows.first).to_contain_text("zoe")
+    await expect(page.locator("text=And 5 more, 5 of them need a look.")).to_be_visible()
+    await expect(page.locator(".mb-sys-verdict")).to_contain_text("9 jobs need a look")
 
 
 OK, ODD, WRONG = Finding("disk", "ok", "x"), Finding("role", "warning", "x"), Finding("clock", "problem", "x")
@@ -165,15 +198,15 @@ OK, ODD, WRONG = Finding("disk", "ok", "x"), Finding("role", "warning", "x"), Fi
 @pytest.mark.parametrize(
     ("jobs", "findings", "said"),
     [
-        ([job()], [OK], ("good", "All is well.")),
-        ([job()], None, ("good", "All is well.")),
-        ([job()], [OK, ODD], ("warn", "1 warning.")),
-        ([job(Standing.OVERDUE), job(Standing.NEVER)], [OK], ("warn", "2 jobs need a look.")),
-        ([job(Standing.OVERDUE)], [WRONG, ODD], ("bad", "1 check has failed, 1 job needs a look, 1 warning.")),
+        (stood(job()), [OK], ("good", "All is well.")),
+        (stood(job()), None, ("good", "All is well.")),
+        (stood(job()), [OK, ODD], ("warn", "1 warning.")),
+        (stood(job(Standing.OVERDUE), job(Standing.NEVER)), [OK], ("warn", "2 jobs need a look.")),
+        (stood(job(Standing.OVERDUE)), [WRONG, ODD], ("bad", "1 check has failed, 1 job needs a look, 1 warning.")),
     ],
 )
 def test_the_verdict_counts_what_is_wrong(
-    jobs: list[upkeep.JobStanding], findings: list[Finding] | None, said: tuple[str, str]
+    jobs: upkeep.Worst, findings: list[Finding] | None, said: tuple[str, str]
 ) -> None:
     """In one line, the worst first."""
     found = standing.verdict(jobs, findings)
@@ -182,9 +215,9 @@ def test_the_verdict_counts_what_is_wrong(
 
 def test_a_folded_part_says_whether_it_is_worth_opening() -> None:
     """In two words, as loud as the worst in it."""
-    assert standing.jobs_note([]) == ("", "")
-    assert standing.jobs_note([job(), job()]) == ("on time", "good")
-    assert standing.jobs_note([job(), job(Standing.NEVER)]) == ("1 to look at", "warn")
+    assert standing.jobs_note(stood()) == ("", "")
+    assert standing.jobs_note(stood(job(), job())) == ("on time", "good")
+    assert standing.jobs_note(stood(job(), job(Standing.NEVER))) == ("1 to look at", "warn")
     assert standing.health_note([OK]) == ("ok", "good")
     assert standing.health_note([OK, ODD]) == ("1 to look at", "warn")
     assert standing.health_note([WRONG, ODD]) == ("2 to look at", "bad")

@@ -9,12 +9,11 @@ from memory_butler.adapters.dashboard.tabular import Line, mark, moment, words
 from memory_butler.adapters.doctor import Finding
 from memory_butler.models import Token
 from memory_butler.operations.machinery import Coverage, Sizes
-from memory_butler.operations.upkeep import JobStanding
+from memory_butler.operations.upkeep import JobStanding, Worst
 from memory_butler.operations.vector_index import Standing, Status
 from memory_butler.policy.schedule import Standing as Stands
 
 MOST_JOBS = 60
-_WORSE_FIRST = {Stands.FAILING: 0, Stands.OVERDUE: 1, Stands.NEVER: 2, Stands.OK: 3}
 TONES = {"ok": "good", "warning": "warn", "problem": "bad"}
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
@@ -44,8 +43,6 @@ def span(seconds: float) -> str:
 
 
 def job_lines(found: Iterable[JobStanding], now: datetime) -> list[Line]:
-    """What needs a look comes first."""
-    ordered = sorted(found, key=lambda one: (_WORSE_FIRST[one.status], one.butler, one.job))
     return [
         Line(
             f"{one.butler} {one.job}",
@@ -59,8 +56,18 @@ def job_lines(found: Iterable[JobStanding], now: datetime) -> list[Line]:
                 words(one.note or "", quiet=one.outcome != "failed"),
             ),
         )
-        for one in ordered[:MOST_JOBS]
+        for one in found
     ]
+
+
+def more_jobs(found: Worst) -> str:
+    """What is not in the list, and where to see it; nothing if all are."""
+    left = found.total - len(found.jobs)
+    if not left:
+        return ""
+    unwell = found.unwell - sum(one.status is not Stands.OK for one in found.jobs)
+    how = f"{unwell:,} of them {'needs' if unwell == 1 else 'need'} a look" if unwell > 0 else "on time"
+    return f"And {left:,} more, {how}. memory-butler jobs and GET /api/v1/jobs list all of them."
 
 
 def _stands(one: JobStanding) -> dict[str, object]:
@@ -72,14 +79,13 @@ def _stands(one: JobStanding) -> dict[str, object]:
     return mark(late, "bad") if late else mark("ok", "good")
 
 
-def verdict(jobs: Sequence[JobStanding], findings: Sequence[Finding] | None) -> Verdict:
+def verdict(jobs: Worst, findings: Sequence[Finding] | None) -> Verdict:
     """Over the jobs and the checks; those that have not been made yet are not counted."""
-    late = [one for one in jobs if one.status is not Stands.OK]
     wrong = [one for one in findings or () if one.status == "problem"]
     odd = [one for one in findings or () if one.status == "warning"]
     said = [
         *([counted(len(wrong), "check has failed", "checks have failed")] if wrong else []),
-        *([counted(len(late), "job needs a look", "jobs need a look")] if late else []),
+        *([counted(jobs.unwell, "job needs a look", "jobs need a look")] if jobs.unwell else []),
         *([counted(len(odd), "warning", "warnings")] if odd else []),
     ]
     if not said:
@@ -87,12 +93,11 @@ def verdict(jobs: Sequence[JobStanding], findings: Sequence[Finding] | None) -> 
     return Verdict("bad" if wrong else "warn", f"{', '.join(said)}.")
 
 
-def jobs_note(jobs: Sequence[JobStanding]) -> tuple[str, str]:
+def jobs_note(jobs: Worst) -> tuple[str, str]:
     """How the jobs stand in two words, with their tone."""
-    late = sum(one.status is not Stands.OK for one in jobs)
-    if not jobs:
+    if not jobs.total:
         return "", ""
-    return (f"{late} to look at", "warn") if late else ("on time", "good")
+    return (f"{jobs.unwell:,} to look at", "warn") if jobs.unwell else ("on time", "good")
 
 
 def health_note(findings: Sequence[Finding]) -> tuple[str, str]:

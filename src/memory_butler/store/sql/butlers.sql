@@ -1,19 +1,23 @@
 -- name: standings
--- Each butler of a tenant: what it remembers, what waits for it, and when it last learned something.
+-- Each butler of a tenant, or one: what it remembers, what waits for it, and when it last learned something. Each part
+-- is narrowed down by itself, because what is grouped is not narrowed down from outside.
 WITH told AS (
     SELECT source_butler AS butler, count(*) FILTER (WHERE validity IN ('active', 'fading')) AS facts,
         count(*) FILTER (WHERE validity = 'fading') AS fading, max(created_at) AS last_at
-    FROM {schema}.facts WHERE tenant_id = %(tenant)s GROUP BY 1
+    FROM {schema}.facts WHERE tenant_id = %(tenant)s AND (%(only)s::text IS NULL OR source_butler = %(only)s)
+    GROUP BY 1
 ), learned AS (
     SELECT source_butler AS butler, count(*) FILTER (WHERE validity IN ('active', 'fading')) AS rules,
         count(*) FILTER (WHERE validity IN ('active', 'fading') AND maturity = 'anti_pattern') AS warnings,
         max(created_at) AS last_at
-    FROM {schema}.rules WHERE tenant_id = %(tenant)s GROUP BY 1
+    FROM {schema}.rules WHERE tenant_id = %(tenant)s AND (%(only)s::text IS NULL OR source_butler = %(only)s)
+    GROUP BY 1
 ), heard AS (
     SELECT butler, count(*) AS episodes,
         count(*) FILTER (WHERE {consolidation.waits}) AS waiting, count(*) FILTER (WHERE {consolidation.proposed}) AS deciding,
         count(*) FILTER (WHERE {consolidation.given_up}) AS stuck, max(created_at) AS last_at
-    FROM {schema}.episodes e WHERE tenant_id = %(tenant)s GROUP BY 1
+    FROM {schema}.episodes e WHERE tenant_id = %(tenant)s AND (%(only)s::text IS NULL OR butler = %(only)s)
+    GROUP BY 1
 )
 SELECT b.butler, b.created_at AS known_since, coalesce(facts, 0) AS facts, coalesce(fading, 0) AS fading,
     coalesce(rules, 0) AS rules, coalesce(warnings, 0) AS warnings, coalesce(episodes, 0) AS episodes,

@@ -36,8 +36,8 @@ VALUES (%(tenant)s, %(butler)s, %(now)s)
 ON CONFLICT DO NOTHING;
 
 -- name: find_embedding_version
--- A model version, if it is known.
-SELECT id, created_at FROM {schema}.embedding_versions
+-- The id of a model version, if it is known.
+SELECT id FROM {schema}.embedding_versions
 WHERE name = %(name)s AND digest = %(digest)s AND passage_policy = %(passage_policy)s;
 
 -- name: add_embedding_version

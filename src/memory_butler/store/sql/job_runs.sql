@@ -2,18 +2,78 @@
 -- Whose stores there are to look after.
 SELECT {schema}.tenant_names() AS tenant;
 
+-- part: latest
+-- The latest run of a job of a butler (b).
+LEFT JOIN LATERAL (
+    SELECT started_at, finished_at, outcome, report FROM {schema}.job_runs
+    WHERE tenant_id = %(tenant)s AND butler = b.butler AND job = b.job
+    ORDER BY started_at DESC, id DESC
+    LIMIT 1
+) r ON true
+
+-- part: failures
+-- How many runs of it, up to the latest (r), failed in a row.
+CASE WHEN r.started_at IS NULL OR r.outcome = 'succeeded' THEN 0 ELSE (
+    SELECT count(*) FROM {schema}.job_runs f
+    WHERE f.tenant_id = %(tenant)s AND f.butler = b.butler AND f.job = b.job AND f.outcome = 'failed'
+        AND f.started_at > coalesce((
+            SELECT max(s.started_at) FROM {schema}.job_runs s
+            WHERE s.tenant_id = %(tenant)s AND s.butler = b.butler AND s.job = b.job AND s.outcome = 'succeeded'
+        ), '-infinity')
+) END
+
+-- part: judged
+-- How each job of each butler stands, mirrored from policy/schedule.py; a test holds the two equal.
+recorded AS MATERIALIZED (
+    SELECT b.*, r.started_at, r.finished_at, r.outcome, r.report, {failures} AS failures
+    FROM (
+        SELECT k.butler, j.job, j.number, make_interval(secs => j.seconds) AS every, k.created_at AS since
+        FROM {schema}.butlers k
+            CROSS JOIN unnest(%(jobs)s::text[], %(every_seconds)s::float8[]) WITH ORDINALITY AS j (job, seconds, number)
+        WHERE k.tenant_id = %(tenant)s
+    ) b
+    {latest}
+), timed AS (
+    SELECT x.*, y.is_failing, %(now)s::timestamptz - CASE
+        WHEN x.started_at IS NULL THEN x.since
+        WHEN x.outcome IS DISTINCT FROM 'failed' THEN x.started_at + x.every
+        WHEN y.is_failing THEN coalesce(x.finished_at, x.started_at)
+            + least(x.every, %(first_retry)s::interval * power(2, least(x.failures - 1, 20)))
+        ELSE coalesce(x.finished_at, x.started_at)
+    END > %(grace)s::interval AS is_late
+    FROM recorded x CROSS JOIN LATERAL (
+        SELECT x.failures > CASE WHEN x.report -> 'cut_short' = 'true' THEN 1 ELSE 0 END AS is_failing
+    ) y
+), judged AS (
+    SELECT t.*, CASE WHEN t.started_at IS NULL THEN 'never' WHEN t.is_failing THEN 'failing' WHEN t.is_late THEN 'overdue'
+        ELSE 'ok' END AS standing
+    FROM timed t
+)
+
+-- name: worst
+-- The jobs that most need a look, as they are recorded; every row says how many there are in all, and how many of them
+-- are not well.
+WITH {judged}
+SELECT butler, job, since, started_at, finished_at, outcome, report, failures, (SELECT count(*) FROM judged) AS total,
+    (SELECT count(*) FROM judged WHERE standing <> 'ok') AS unwell
+FROM judged
+ORDER BY array_position(%(worst_first)s::text[], standing), butler, number
+LIMIT %(limit)s;
+
+-- name: late
+-- Which jobs are late or fail, in which way, for how many butlers and for which first. A butler that has only just come
+-- has had no job run for it yet: that is no reason to look.
+WITH {judged}
+SELECT job, standing, count(*) AS butlers, min(butler) AS first
+FROM judged
+WHERE standing IN ('failing', 'overdue') OR (standing = 'never' AND is_late)
+GROUP BY job, number, standing
+ORDER BY number, array_position(%(worst_first)s::text[], standing);
+
 -- name: histories
 -- What is recorded of each job and butler, all of them or a page: the latest run, and how many runs up to it failed in
 -- a row.
-SELECT b.butler, b.job, b.since, r.started_at, r.finished_at, r.outcome, r.report,
-    CASE WHEN r.started_at IS NULL THEN 0 ELSE (
-        SELECT count(*) FROM {schema}.job_runs f
-        WHERE f.tenant_id = %(tenant)s AND f.butler = b.butler AND f.job = b.job AND f.outcome = 'failed'
-            AND f.started_at > coalesce((
-                SELECT max(s.started_at) FROM {schema}.job_runs s
-                WHERE s.tenant_id = %(tenant)s AND s.butler = b.butler AND s.job = b.job AND s.outcome = 'succeeded'
-            ), '-infinity')
-    ) END AS failures
+SELECT b.butler, b.job, b.since, r.started_at, r.finished_at, r.outcome, r.report, {failures} AS failures
 FROM (
     SELECT k.butler, j.job, j.number, k.created_at AS since
     FROM {schema}.butlers k CROSS JOIN unnest(%(jobs)s::text[]) WITH ORDINALITY AS j (job, number)
@@ -22,12 +82,7 @@ FROM (
     ORDER BY k.butler, j.number
     LIMIT %(limit)s::bigint
 ) b
-LEFT JOIN LATERAL (
-    SELECT started_at, finished_at, outcome, report FROM {schema}.job_runs
-    WHERE tenant_id = %(tenant)s AND butler = b.butler AND job = b.job
-    ORDER BY started_at DESC, id DESC
-    LIMIT 1
-) r ON true
+{latest}
 ORDER BY b.butler, b.number;
 
 -- name: close_lost

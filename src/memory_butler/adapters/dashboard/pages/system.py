@@ -67,7 +67,7 @@ class Board:
 
     def __init__(self, visitor: Visitor) -> None:
         self._visitor = visitor
-        self._jobs: tuple[upkeep.JobStanding, ...] = ()
+        self._jobs = upkeep.Worst()
         self._findings: list[Finding] | None = None
 
     async def draw(self) -> None:
@@ -78,6 +78,7 @@ class Board:
                 self._job_rows = Rows(
                     JOBS, label="Jobs", empty="There is nothing to look after: no butler has stored anything yet."
                 )
+                self._more_jobs = tag("p", "mb-muted mb-small")
             with tag("div", "mb-sys-two"):
                 with Fold("Health", "What a check-up finds on this server.") as self._health_card:
                     self._health_card.classes("mb-sys-health")
@@ -100,8 +101,10 @@ class Board:
         """What changes by itself."""
 
         async def asked(visit: Visit) -> None:
-            self._jobs = await upkeep.standings(visit.butler, visit.caller)
-            self._job_rows.show(standing.job_lines(self._jobs, visit.butler.clock()))
+            self._jobs = await upkeep.worst(visit.butler, visit.caller, limit=standing.MOST_JOBS)
+            self._job_rows.show(standing.job_lines(self._jobs.jobs, visit.butler.clock()))
+            say(self._more_jobs, standing.more_jobs(self._jobs))
+            self._more_jobs.set_visibility(self._jobs.total > len(self._jobs.jobs))
 
         await self._visitor.ask("jobs", asked)
         self._judge()
