@@ -9,6 +9,7 @@ import pytest
 from tests.service import Service, called, serving, with_service
 
 from memory_butler.adapters import identity
+from memory_butler.adapters.enquiries import MOST_ASKING
 from memory_butler.adapters.http import build_app
 from memory_butler.adapters.identity import Identities, shown_principal
 from memory_butler.adapters.opening import LateButler
@@ -138,7 +139,7 @@ async def test_the_servers_memory_of_tokens_holds_no_token(service: Service, ten
 async def test_invented_tokens_do_not_take_all_of_the_database(service: Service) -> None:
     """Of a flood of them a bounded number waits to be looked up; the rest is refused at once."""
     known = Identities(LateButler.already_open(service.butler))
-    flood = [known.principal_of(f"mbt_{uuid.uuid4().hex}") for _ in range(identity.MOST_ASKING + 50)]
+    flood = [known.principal_of(f"mbt_{uuid.uuid4().hex}") for _ in range(MOST_ASKING + 50)]
     ends = await asyncio.gather(*flood, return_exceptions=True)
     assert sum(isinstance(end, OverloadRejected) for end in ends) == 50
     assert all(isinstance(end, OverloadRejected | PermissionDenied) for end in ends)
@@ -170,7 +171,7 @@ async def test_calls_that_show_one_token_at_once_ask_once(
     assert [end.tenant for end in ends[1:] if isinstance(end, Principal)] == [tenant] * 4
     assert asked == 1
     await known.principal_of(token)
-    assert asked == 2 and not known._asked
+    assert asked == 2 and known._enquiries.is_idle
 
 
 async def test_health_is_open_and_says_nothing_of_anybody(service: Service, tenant: str) -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,7 @@ async def test_a_good_token_says_who_its_bearer_is(recogniser: JwtIdentity, algo
     """Tenant, butler, role and name are the claims', whichever of the usual signatures it bears."""
     found = await recogniser(signed(algorithm))
     assert found == Principal("acme", "chef", Role.AGENT, name="anna@example.org")
+    assert found.expires_at == datetime.fromtimestamp(NOW + 600, UTC)
 
 
 @pytest.mark.parametrize("bearer", ["mbt_abc", "a.b.c", "", "eyJ.eyJ.x", f"{base64.b64encode(b'[]').decode()}.e30.x"])

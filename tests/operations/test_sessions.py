@@ -1,6 +1,7 @@
 """Sessions: a login holds until it is over, and nobody finds its key in the store."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -8,6 +9,7 @@ import pytest
 from tests.conftest import MovingClock
 
 from memory_butler.butler import Butler
+from memory_butler.errors import PermissionDenied
 from memory_butler.models import NewToken, Principal, Role
 from memory_butler.operations import sessions, tokens
 
@@ -72,6 +74,21 @@ async def test_a_login_is_worth_what_its_token_is(butler: Butler, clock: MovingC
     assert await sessions.recognise(butler, key) is None
     clock.move(minutes=61)
     assert short.expires_at and await sessions.recognise(butler, other) is None
+
+
+async def test_a_login_ends_with_what_was_shown(butler: Butler, clock: MovingClock, anna: Principal) -> None:
+    """Where it says by itself until when it holds; what holds for longer does not make a login longer."""
+    ours = _with(butler, session_hours=2, idle_minutes=1000)
+    short, long = (replace(anna, expires_at=clock.now + timedelta(minutes=minutes)) for minutes in (30, 500))
+    brief, usual = await sessions.begin(ours, short), await sessions.begin(ours, long)
+    clock.move(minutes=29)
+    assert await sessions.recognise(ours, brief) and await sessions.recognise(ours, usual)
+    clock.move(minutes=1)
+    assert await sessions.recognise(ours, brief) is None and await sessions.recognise(ours, usual)
+    with pytest.raises(PermissionDenied, match="has expired"):
+        await sessions.begin(ours, short)
+    clock.move(minutes=90)
+    assert await sessions.recognise(ours, usual) is None
 
 
 async def test_the_key_is_nowhere_in_the_store(butler: Butler, owner: Connection, anna: Principal) -> None:

@@ -1,10 +1,15 @@
 """The statements of a transaction are sent together; only answers are waited for."""
 
 import asyncio
+import inspect
+import re
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg import AsyncConnection, AsyncPipeline, generators
 
 from memory_butler.butler import Butler
 from memory_butler.store.connection import Connection
@@ -78,3 +83,25 @@ async def test_the_first_error_is_the_one_that_is_told(butler: Butler) -> None:
                 await (await connection.execute("SELECT 1 / 1")).fetchone()
         answer = await (await connection.execute("SELECT 1")).fetchone()
     assert answer is not None and tuple(answer) == (1,)
+
+
+async def test_the_driver_has_the_names_that_are_not_public(butler: Butler) -> None:
+    """Nobody promised to keep them: a driver that calls them otherwise would go around our pipeline in silence."""
+    assert inspect.isgeneratorfunction(AsyncPipeline._communicate_gen) and inspect.isgeneratorfunction(generators.send)
+    asked = inspect.signature(AsyncPipeline._fetch_gen).parameters
+    assert [(name, one.kind) for name, one in asked.items()][1:] == [("flush", inspect.Parameter.KEYWORD_ONLY)]
+    async with await AsyncConnection.connect(butler.database.dsn(), autocommit=True) as connection:
+        assert connection._pipeline is None and connection._check_connection_ok() is None
+        assert isinstance(connection.lock, asyncio.Lock)
+        async with connection.pipeline() as pipeline:
+            assert not pipeline.command_queue and pipeline.pgconn is connection.pgconn
+            assert connection._pipeline is pipeline and callable(pipeline.pgconn.pipeline_sync)
+
+
+def test_only_drivers_that_were_tried_are_installed() -> None:
+    """The range that is asked for ends before the next minor version, and the one that is tested is in it."""
+    wanted = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    found = re.search(r'"psycopg\[binary,pool\]>=3\.(\d+),<3\.(\d+)"', wanted)
+    assert found, "the driver's range is open"
+    least, beyond = (int(part) for part in found.groups())
+    assert beyond == least + 1 and version("psycopg").startswith(f"3.{least}.")

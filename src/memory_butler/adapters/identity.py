@@ -4,7 +4,6 @@ The principal travels with the request. Where no authentication is required, eve
 store this is; then only this machine is served.
 """
 
-import asyncio
 import hashlib
 import time
 from collections import OrderedDict
@@ -17,10 +16,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memory_butler.adapters.enquiries import Enquiries
 from memory_butler.adapters.opening import LateButler
 from memory_butler.adapters.problems import UNAUTHENTICATED, problem_response, request_id_from
-from memory_butler.butler import Butler
-from memory_butler.errors import InvalidInput, MemoryButlerError, OverloadRejected, PermissionDenied
+from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied
 from memory_butler.models import Principal
 from memory_butler.operations import tokens
 from memory_butler.policy.admission import slug
@@ -29,8 +28,6 @@ from memory_butler.settings import Settings
 
 TENANT_HEADER = "memory-butler-tenant"
 REMEMBERED = 10_000
-# Whoever shows invented tokens must not be able to take all of the database's attention.
-ASKED_AT_ONCE, MOST_ASKING = 4, 200
 LONGEST_TOKEN = 8192
 OPEN_PATHS = frozenset({"/health/live", "/health/ready"})
 CHALLENGE = 'Bearer realm="memory-butler"'
@@ -70,9 +67,7 @@ class Identities:
         self._late = late
         self._others = others
         self._known: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
-        self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
-        self._in_line = 0
-        self._asked: dict[bytes, asyncio.Task[Principal]] = {}
+        self._enquiries: Enquiries[Principal] = Enquiries()
 
     @classmethod
     def from_settings(cls, late: LateButler) -> "Identities":
@@ -94,23 +89,13 @@ class Identities:
         until, known = self._known.get(digest, (0.0, None))
         if known is not None and time.monotonic() < until:
             return known
-        asking = self._asked.get(digest)
-        if asking is None:
-            # Of many calls that show the same token at once, one asks.
-            asking = self._asked[digest] = asyncio.create_task(self._found(digest, bearer))
-            asking.add_done_callback(partial(self._answered, digest))
-        # Whoever gives up waiting does not take the answer from the others.
-        return await asyncio.shield(asking)
-
-    def _answered(self, digest: bytes, asking: "asyncio.Task[Principal]") -> None:
-        del self._asked[digest]
-        if not asking.cancelled():
-            asking.exception()  # all who waited may have given up, and that is no fault
+        return await self._enquiries.shared(digest, partial(self._found, digest, bearer))
 
     async def _found(self, digest: bytes, bearer: str) -> Principal:
         butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
         try:
-            asked_at, principal = await self._ask(butler, bearer)
+            async with self._enquiries.turn():
+                asked_at, principal = time.monotonic(), await tokens.admit(butler, bearer)
         except PermissionDenied:
             self._known.pop(digest, None)
             raise
@@ -119,16 +104,6 @@ class Identities:
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return principal
-
-    async def _ask(self, butler: Butler, bearer: str) -> tuple[float, Principal]:
-        if self._in_line >= MOST_ASKING:
-            raise OverloadRejected()
-        self._in_line += 1
-        try:
-            async with self._asking:
-                return time.monotonic(), await tokens.admit(butler, bearer)
-        finally:
-            self._in_line -= 1
 
 
 def recognisers(settings: Settings) -> tuple[Recogniser, ...]:

@@ -10,6 +10,8 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,6 +31,7 @@ FETCH_SECONDS = 3.0
 # However many unknown keys are named: whoever shows bad tokens must not be able to make us knock at somebody's door.
 REFETCH_SECONDS = 10.0
 KEY_SET_BYTES = 1_000_000
+LAST_SECOND = datetime.max.replace(microsecond=0, tzinfo=UTC).timestamp()
 
 log = logging.getLogger(__name__)
 
@@ -145,9 +148,9 @@ class JwtIdentity:
         self._signatures = JWSRegistry(algorithms=settings.algorithms, strict_check_header=False)
 
     async def __call__(self, bearer: str) -> Principal | None:
-        """Whose token this is; None if it is no JWT at all."""
+        """Whose token this is, and until when; None if it is no JWT at all."""
         claims = await self.claims(bearer)
-        return None if claims is None else self.principal(claims)
+        return None if claims is None else replace(self.principal(claims), expires_at=_moment(claims["exp"]))
 
     async def claims(self, bearer: str) -> dict[str, Any] | None:
         """What a token says that the provider signed for us and that holds now; None if it is no JWT at all."""
@@ -236,6 +239,11 @@ def _claim(claims: Mapping[str, Any], name: str) -> Any:
     for part in name.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
     return found
+
+
+def _moment(seconds: float) -> datetime:
+    """A claim's time; one that no calendar has is as late as any."""
+    return datetime.fromtimestamp(min(LAST_SECOND, seconds), UTC)
 
 
 def _exactly(given: object, claim: str) -> str:

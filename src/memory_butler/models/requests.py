@@ -30,6 +30,8 @@ class Principal:
     token_id: UUID | None = None
     # Where an operator comes from who works in another tenant.
     home: str | None = None
+    # Until when what they showed is worth anything, if that stands in it. Another one makes nobody another caller.
+    expires_at: datetime | None = field(default=None, compare=False)
 
     @property
     def actor(self) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from memory_butler.butler import Butler
-from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavailable
+from memory_butler.errors import DeadlinePassed, OverloadRejected, PermissionDenied, TargetUnavailable
 from memory_butler.models import Login, Principal
 from memory_butler.store import sessions
 
@@ -19,8 +19,16 @@ def noted_every(butler: Butler) -> timedelta:
 
 
 async def begin(butler: Butler, principal: Principal) -> str:
-    """Log somebody in; the key is for their browser, and nobody can read it again."""
+    """Log somebody in; the key is for their browser, and nobody can read it again.
+
+    What they showed may end before a login usually does. Nobody can be asked about it later, so the login ends with it.
+    """
     now, key = butler.clock(), secrets.token_urlsafe(32)
+    usual = now + timedelta(hours=butler.settings.dashboard.session_hours)
+    expires_at = min(principal.expires_at or usual, usual)
+    if expires_at <= now:
+        # Where clocks differ, callers are let in for a moment longer; a login would be over before it began.
+        raise PermissionDenied("The token has expired.", recovery="Log in with a new one.")
     login = Login(
         tenant=principal.tenant,
         hash=_digest(key),
@@ -29,7 +37,7 @@ async def begin(butler: Butler, principal: Principal) -> str:
         name=principal.name,
         token_id=principal.token_id,
         created_at=now,
-        expires_at=now + timedelta(hours=butler.settings.dashboard.session_hours),
+        expires_at=expires_at,
         seen_at=now,
     )
     async with butler.database.aside(principal.tenant) as session:

@@ -1,6 +1,7 @@
 """Logging in through an identity provider, and what a login is worth."""
 
 import re
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -129,6 +130,27 @@ async def test_two_windows_may_log_in_at_once(web: httpx.AsyncClient) -> None:
         reply = await web.get(address)
         assert (reply.status_code, reply.headers["location"]) == (303, back)
         assert COOKIE in reply.cookies
+
+
+async def test_a_pasted_token_is_a_login_until_it_ends(web: httpx.AsyncClient, provider: Provider, owner: Any) -> None:
+    """Nobody can be asked later whether it still holds; a login through the provider holds for its usual hours."""
+    ends_at = int(time.time()) + 240
+    for exp in (ends_at, 10**18):
+        assert (await web.post("/login", data={"token": provider.access_token(exp=exp)})).status_code == 303
+    assert (await web.get(await sent_back(web))).status_code == 303
+    found = owner.execute(
+        "SELECT extract(epoch FROM expires_at)::float8, extract(epoch FROM expires_at - created_at)::float8"
+        " FROM memory.sessions WHERE tenant_id = %s ORDER BY created_at",
+        (provider.claims["tenant"],),
+    ).fetchall()
+    assert found[0][0] == ends_at
+    assert [held for _, held in found[1:]] == [12 * 3600] * 2
+
+
+async def test_a_token_that_is_just_over_is_no_login(web: httpx.AsyncClient, provider: Provider) -> None:
+    """Also while calls with it are still let in, for clocks that differ."""
+    reply = await web.post("/login", data={"token": provider.access_token(exp=int(time.time()) - 1)})
+    assert (reply.status_code, said(reply)) == (403, "The token has expired. Log in with a new one.")
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -1,5 +1,6 @@
 """What a login is worth to an open page, to others, and in other tenants."""
 
+import json
 import logging
 import re
 import uuid
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 from playwright.async_api import Page, expect
 from tests.adapters.dashboard.conftest import LogIn
+from tests.conftest import MovingClock
 from tests.service import Service, on_loopback, with_service
 
 from memory_butler.adapters.dashboard import acting
@@ -80,14 +82,22 @@ async def test_news_after_the_login_are_not_shown(log_in: LogIn, service: Servic
     """The next push leads to the login instead, with nothing of what was written meanwhile; and back from there."""
     ours, token = service.butler, await service.token(tenant, "admin", label="Robin")
     await remember.fact(ours, NewFact(subject="Anna", predicate="color", content="green as grass"))
-    page = await log_in("admin", "/facts", token=token)
-    await expect(page.locator("text=green as grass")).to_be_visible()
+    page = await log_in("admin", "/system", token=token)
     shown: list[str] = []
     page.on("websocket", lambda line: line.on("framereceived", lambda frame: shown.append(str(frame))))
+    await page.goto(service.url + "/facts")
+    await expect(page.locator("text=green as grass")).to_be_visible()
+    await remember.fact(ours, NewFact(subject="Anna", predicate="cup", content="a word about cups"))
+    await expect(page.locator("text=a word about cups")).to_be_visible()
+    assert any("a word about cups" in frame for frame in shown)
+    # A page that was just drawn would wait before it is drawn again; a new one does not.
+    await page.reload()
+    await page.wait_for_function("window.did_handshake")
+    shown.clear()
     await sessions.end(ours, await key_of(page))
     await remember.fact(ours, NewFact(subject="Anna", predicate="tea", content="a secret about tea"))
     await page.wait_for_url(re.compile("/login"))
-    assert not any("secret" in frame for frame in shown)
+    assert shown and not any("secret" in frame for frame in shown)
     await log_in_again(page, token)
     await expect(page.locator("text=a secret about tea")).to_be_visible()
 
@@ -117,6 +127,48 @@ async def test_the_line_of_a_page_is_for_whoever_opened_it(log_in: LogIn, servic
             reply = await web.get(line, headers={"cookie": f"{COOKIE}={await key_of(page)}"})
             assert reply.status_code == status
         assert (await web.get(line)).status_code == 403
+
+
+async def test_a_line_is_for_a_page_that_is_there(service: Service, tenant: str) -> None:
+    """One for no page is refused; one for a page of an earlier server is refused in words that have it load again,
+    whether or not it names its page at once."""
+    line = "/_nicegui_ws/socket.io/?EIO=4&transport=polling"
+    async with httpx.AsyncClient(base_url=service.url) as web:
+        await web.post("/login", data={"token": await service.token(tenant, "admin")})
+        for nothing in ("", "&client_id=", f"&client_id=&client_id={uuid.uuid4()}"):
+            assert (await web.get(line + nothing)).status_code == 403
+        for handshake in ("true", "false"):
+            gone = f"{line}&client_id={uuid.uuid4()}&implicit_handshake={handshake}&tab_id=x&document_id=y"
+            opened = json.loads((await web.get(gone)).text[1:])
+            gone += f"&sid={opened['sid']}"
+            await web.post(gone, content="40")
+            assert (await web.get(gone)).text == '44{"message":"Implicit handshake failed"}'
+
+
+async def test_an_open_page_keeps_nobody_logged_in(
+    butler: Butler, tenant: str, clock: MovingClock, pages_stay_loaded: None
+) -> None:
+    """Its line asks again and again where it cannot stay open; only a person who looks at a page is there."""
+    ours = replace(with_service(butler, token_cache_seconds=0), clock=clock)
+    quarter = ours.settings.dashboard.idle_minutes / 4
+    async with (
+        on_loopback(LateButler.already_open(ours), build=build_dashboard) as door,
+        httpx.AsyncClient(base_url=door.url) as web,
+    ):
+        await web.post("/login", data={"token": await Service(door.url, ours).token(tenant, "admin")})
+        for _ in range(5):
+            clock.move(minutes=quarter)
+            drawn = await web.get("/system")
+            assert drawn.status_code == 200
+        named = re.search(r"client_id\W+([0-9a-f-]{36})", drawn.text)
+        assert named
+        line = f"/_nicegui_ws/socket.io/?EIO=4&transport=polling&client_id={named[1]}"
+        seen = []
+        for _ in range(4):
+            clock.move(minutes=quarter)
+            seen.append((await web.get(line)).status_code)
+        assert seen == [200, 200, 200, 403]
+        assert (await web.get("/system")).headers["location"] == "/login?next=%2Fsystem&expired=1"
 
 
 async def test_an_operator_goes_to_another_tenant_and_home(

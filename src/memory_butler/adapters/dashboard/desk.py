@@ -4,18 +4,18 @@ import getpass
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from memory_butler.adapters.answering import within
 from memory_butler.adapters.dashboard.errands import Errands
 from memory_butler.adapters.dashboard.live import Live
 from memory_butler.adapters.dashboard.sources import Sources
+from memory_butler.adapters.enquiries import Enquiries
 from memory_butler.adapters.identity import Identities
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
-from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Login, Principal, Role
 from memory_butler.operations import sessions
 
@@ -34,7 +34,8 @@ class _Known:
 
 
 class Desk:
-    """Logins are remembered for a moment, by their key, so that not every click asks for them."""
+    """Logins are remembered for a moment, by their key, so that not every click asks for them. Keys that nobody has had
+    a login for are looked up like tokens: a few at a time, and each once for all who show it."""
 
     def __init__(self, late: LateButler) -> None:
         self.late = late
@@ -45,6 +46,7 @@ class Desk:
         self.errands = Errands()
         self.sources = Sources(late.settings)
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._enquiries: Enquiries[Login | None] = Enquiries()
         self._person = _person()
 
     async def butler(self) -> Butler:
@@ -62,11 +64,15 @@ class Desk:
         """
         if not key or len(key) > LONGEST_KEY:
             return None
-        asked_at, known = time.monotonic(), self._known.get(key)
-        if known is not None and asked_at < (min(known.until, known.noted_until) if is_there else known.until):
+        now, known = time.monotonic(), self._known.get(key)
+        if known is not None and now < (min(known.until, known.noted_until) if is_there else known.until):
             return known.login
+        return await self._enquiries.shared((key, is_there), partial(self._found, key, is_there))
+
+    async def _found(self, key: str, is_there: bool) -> Login | None:
+        asked_at = time.monotonic()
         login, seconds, noted = await self.asking(lambda butler: self._looked_up(butler, key, is_there))
-        self._known.pop(key, None)
+        known = self._known.pop(key, None)
         if login is not None:
             noted_until = asked_at + noted if is_there else known.noted_until if known else asked_at
             self._known[key] = _Known(login, asked_at + seconds, noted_until)
@@ -76,7 +82,8 @@ class Desk:
 
     async def _looked_up(self, butler: Butler, key: str, is_there: bool) -> tuple[Login | None, float, float]:
         """A login, for how many seconds it need not be looked up again, and its person not be noted."""
-        login, noted = await sessions.recognise(butler, key, is_there=is_there), sessions.noted_every(butler)
+        async with self._enquiries.turn():
+            login, noted = await sessions.recognise(butler, key, is_there=is_there), sessions.noted_every(butler)
         left = login.expires_at - butler.clock() if login else noted
         most = self.settings.service.token_cache_seconds
         return login, min(most, noted.total_seconds(), left.total_seconds()), noted.total_seconds()
@@ -90,10 +97,10 @@ class Desk:
         return await self.asking(lambda butler: sessions.begin(butler, principal))
 
     async def leave(self, key: str | None) -> None:
+        """Log somebody out. Raises if that cannot be done now: the login goes on, and they have to know."""
         if key and len(key) <= LONGEST_KEY:
+            await self.asking(lambda butler: sessions.end(butler, key))
             self._known.pop(key, None)
-            with suppress(MemoryButlerError):
-                await self.asking(lambda butler: sessions.end(butler, key))
 
     async def asking(self, work: Callable[[Butler], Awaitable[Answer]]) -> Answer:
         async def asked() -> Answer:

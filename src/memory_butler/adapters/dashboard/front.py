@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, MutableMapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import URL, Headers, MutableHeaders
@@ -129,24 +129,30 @@ class Front:
         path = scope["path"]
         if path in places.PLAIN or path.startswith(places.STATIC):
             return await self._plain(scope, receive, send)
-        cookies = Request({**scope, "type": "http"}).cookies
-        visitor = await self._visitor(cookies.get(COOKIE), cookies.get(TENANT_COOKIE))
-        if visitor is None and not places.is_for_everybody(path):
-            if path.startswith(places.LINE):
+        if places.is_for_everybody(path):
+            # Who it is would make no difference, and to find out costs a look into the store.
+            return await (await self._loaded())(scope, receive, send)
+        cookies, is_line = Request({**scope, "type": "http"}).cookies, path.startswith(places.LINE)
+        visitor = await self._visitor(cookies.get(COOKIE), cookies.get(TENANT_COOKIE), is_there=not is_line)
+        if visitor is None:
+            if is_line:
                 raise PermissionDenied("Nobody is logged in.")
             elsewhere = RedirectResponse(login_address(URL(scope=scope), expired=COOKIE in cookies), 303)
             return await elsewhere(scope, receive, send)
         pages = await self._loaded()
-        if path.startswith(places.LINE) and not _opened_by(scope, visitor):
-            raise PermissionDenied("This page was opened by somebody else.")
+        if is_line:
+            scope = _line_of(scope, visitor)
         scope["state"] = {**scope.get("state", {}), "visitor": visitor}
         return await pages(scope, receive, send)
 
-    async def _visitor(self, key: str | None, tenant: str | None) -> Visitor | None:
-        """Who is asking, in the tenant they chose; nobody if nobody is logged in."""
+    async def _visitor(self, key: str | None, tenant: str | None, *, is_there: bool) -> Visitor | None:
+        """Who is asking, in the tenant they chose; nobody if nobody is logged in.
+
+        The line of an open page asks again and again where it cannot stay open: that is nobody who is there.
+        """
         if self._desk.is_open:
             return Visitor(self._desk, self._desk.local())
-        login = await self._desk.login_of(key)
+        login = await self._desk.login_of(key, is_there=is_there)
         if login is None:
             return None
         return Visitor(self._desk, _in_tenant(principal_of(login), tenant), key)
@@ -210,13 +216,19 @@ def _in_tenant(principal: Principal, tenant: str | None) -> Principal:
         return principal
 
 
-def _opened_by(scope: Scope, visitor: Visitor | None) -> bool:
-    """Whether a line belongs to whoever opened the page it is for."""
+def _line_of(scope: Scope, visitor: Visitor) -> Scope:
+    """A line as NiceGUI gets it. It is for a page, and for whoever opened that."""
     from nicegui import Client  # noqa: PLC0415 (loaded by now)
 
-    asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("client_id", [""])[0]
-    client = Client.instances.get(asked)
-    if client is None or client.request is None or visitor is None:
-        return visitor is not None
+    query = dict(reversed(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)))
+    if not query.get("client_id"):
+        raise PermissionDenied("The line is for no page.")
+    client = Client.instances.get(query["client_id"])
+    if client is None:
+        # The page of a server that was here before. Asked to name its page at once, the line is refused by NiceGUI
+        # with the words at which the page loads itself again; a status would have it try for ever.
+        return {**scope, "query_string": urlencode({**query, "implicit_handshake": "true"}).encode()}
     opener = getattr(client.request.state, "visitor", None)
-    return isinstance(opener, Visitor) and opener.desk is visitor.desk and opener.key == visitor.key
+    if not isinstance(opener, Visitor) or opener.desk is not visitor.desk or opener.key != visitor.key:
+        raise PermissionDenied("This page was opened by somebody else.")
+    return scope

@@ -116,7 +116,12 @@ class Door:
         return answer
 
     async def leave(self, request: Request) -> Response:
-        await self._desk.leave(request.cookies.get(COOKIE))
+        try:
+            await self._desk.leave(request.cookies.get(COOKIE))
+        except MemoryButlerError as problem:
+            # The cookie stays: without it nobody could end the login, and it would hold for hours.
+            page = _STILL_IN.format(title="Log out", words=escape(words_of(problem)))
+            return HTMLResponse(page, STATUS[problem.error_class], headers=NEVER_KEPT)
         answer = RedirectResponse(places.LOGIN, 303, headers=NEVER_KEPT)
         for name in (COOKIE, TENANT_COOKIE):
             answer.delete_cookie(name, path="/")
@@ -276,6 +281,16 @@ _ELSEWHERE = (
     _HEAD
     + """<p class="mb-note mb-note-warn" role="alert">{words}</p>
 <p><a href="{back}">Back to where you were</a></p>
+"""
+    + _FOOT
+)
+_STILL_IN = (
+    _HEAD
+    + """<p class="mb-note mb-note-warn" role="alert">You are still logged in. {words}</p>
+<form method="post" action="/logout">
+<button type="submit" autofocus>Log out</button>
+</form>
+<p><a href="/">To the overview</a></p>
 """
     + _FOOT
 )

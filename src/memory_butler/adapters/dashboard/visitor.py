@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -64,7 +64,9 @@ class Visitor:
 
         With a butler it is done for that one; who does it stays the person.
         """
-        with watching.watched(operation, request_id) as call:
+        # Upkeep gives way to people; that a page is drawn again for what upkeep wrote must not hold it up.
+        counted = nullcontext() if asks_by_itself() else self.desk.late.calls.one()
+        with counted, watching.watched(operation, request_id) as call:
             call.principal = self.principal
             try:
                 asked = self._asked(operation, work, request_id, butler)
