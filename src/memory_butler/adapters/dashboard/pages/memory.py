@@ -26,7 +26,7 @@ from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
-from memory_butler.errors import Conflict, InvalidInput, NotFound
+from memory_butler.errors import NotFound
 from memory_butler.models import Activity, Episode, Memory, MemoryType, Portrait
 from memory_butler.models.neighbourhood import Beside
 from memory_butler.operations import look, neighbourhood, review, undo
@@ -114,21 +114,14 @@ class View:
             return None
         for wanted in filter(None, (line.event.group_id, line.event.id)):
             changes = await self._would_undo(wanted)
-            if 0 < changes <= TOGETHER:
+            if changes:
                 return portrait.Undoable(line.event.id, wanted, changes)
         return None
 
     async def _would_undo(self, wanted: UUID) -> int:
-        """How many changes an undo would take back; none if it would be refused, which is an answer and no failure."""
-
-        async def tried(visit: Visit) -> int:
-            try:
-                report = await undo.undo(visit.butler, wanted, visit.caller, dry_run=True)
-            except (Conflict, InvalidInput, NotFound):
-                return 0
-            return 0 if report.skipped else report.undone
-
-        return await self.visitor.ask("memory_undo", tried)
+        return await self.visitor.ask(
+            "memory_undo", lambda visit: undo.would_undo(visit.butler, wanted, visit.caller, most=TOGETHER)
+        )
 
     async def _news(self, items: tuple[Activity, ...]) -> None:
         heard = (item.event for item in items if item.event.entity_id in self._watched)
