@@ -10,6 +10,7 @@ from nicegui import events, ui
 from memory_butler.adapters.dashboard import acting, glance, telling
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.charts import chart, redraw
+from memory_butler.adapters.dashboard.clicking import Clicks
 from memory_butler.adapters.dashboard.elements import props_of, say, tag
 from memory_butler.adapters.dashboard.glance_parts import AttentionList, Bars, Figures, Story
 from memory_butler.adapters.dashboard.handling import handled
@@ -52,6 +53,7 @@ class Overview:
         self._is_empty: bool | None = None
         self._confirmable: dict[str, str] = {}
 
+        self._clicks = Clicks()
     async def open(self) -> None:
         await follow(self._visitor, Calmly(self._redraw))
         await self._redraw()
@@ -148,8 +150,11 @@ class Overview:
         if ref is None:
             ui.notify("That has been seen to already.", position="bottom")
             return
-        self._bar.offer(await acting.act(self._visitor, "confirm", "fact", ref, request_id=self._bar.new_id()))
-        await self._redraw()
+        with self._clicks.once("confirm", ref) as is_first:
+            if is_first:
+                done = await acting.act(self._visitor, "confirm", "fact", ref, request_id=self._bar.new_id())
+                self._bar.offer(done)
+                await self._redraw()
 
 
 def _teach(visitor: Visitor) -> None:

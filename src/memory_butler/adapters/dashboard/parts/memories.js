@@ -58,7 +58,7 @@ export default {
               <span v-else-if="column.name === 'record'" class="mb-number mb-record"><span title="Helped"><q-icon name="thumb_up" aria-hidden="true"></q-icon>{{ row.helped }}</span><span title="Harmed" :class="{ 'mb-harm': row.harmed }"><q-icon name="thumb_down" aria-hidden="true"></q-icon>{{ row.harmed }}</span></span>
               <time v-else-if="row[column.name]" :datetime="row[column.name]" :title="exactly(row[column.name])" class="mb-time">{{ ago(row[column.name]) }}</time>
               <span v-else class="mb-muted">never</span></td>
-            <td v-if="acting" class="mb-c-acts"><div><button v-for="name in row.actions" :key="name" type="button" class="mb-act" :data-act="name" :aria-label="actions[name].label + ': ' + row.words.slice(0, 60)" :title="actions[name].label" @click="$emit('act', name, row.id)"><q-icon :name="actions[name].icon" aria-hidden="true"></q-icon></button></div></td>
+            <td v-if="acting" class="mb-c-acts"><div><button v-for="name in row.actions" :key="name" type="button" class="mb-act" :data-act="name" :aria-label="actions[name].label + ': ' + row.words.slice(0, 60)" :title="actions[name].label" @click="$event.detail > 1 || $emit('act', name, row.id)"><q-icon :name="actions[name].icon" aria-hidden="true"></q-icon></button></div></td>
           </tr>
         </tbody>
       </table>
