@@ -21,6 +21,7 @@ from memory_butler.models import (
     Validity,
 )
 from memory_butler.models.listings import Listed, Sort
+from memory_butler.policy.confidence import FADING_BELOW
 from memory_butler.policy.wording import spoken
 
 Row = dict[str, Any]
@@ -110,6 +111,7 @@ def _own(listed: Listed) -> Row:
     common = {
         "owner": {"name": "scope", "value": memory.scope, "text": text_of(memory.scope)},
         "by": text_of(memory.source_butler),
+        "is_low": listed.effective_confidence < FADING_BELOW,
         "confidence": round(listed.effective_confidence * 100),
     }
     if isinstance(memory, Rule):

@@ -24,6 +24,7 @@ from memory_butler.models.history import Timeline, TimelineFilter
 from memory_butler.operations import attention, days, report, timeline
 from memory_butler.operations.attention import Attention
 from memory_butler.operations.undo import KINDS
+from memory_butler.policy.confidence import FADING_BELOW
 
 RECENT = 6
 _CONFIDENCE = "Facts in use by how certain they are by now, in ten steps"
@@ -52,8 +53,8 @@ class Overview:
         self._room = tag("div", "mb-stack")
         self._is_empty: bool | None = None
         self._confirmable: dict[str, str] = {}
-
         self._clicks = Clicks()
+
     async def open(self) -> None:
         await follow(self._visitor, Calmly(self._redraw))
         await self._redraw()
@@ -112,7 +113,8 @@ class Overview:
             with tag("section", "mb-card"):
                 tag("h2", text="How certain facts are")
                 self._confidence = chart({}, height=200, label=_CONFIDENCE)
-                tag("p", "mb-muted mb-small", text="Confidence as it is by now. What is below 0.2 is fading.")
+                said = f"Confidence as it is by now. What is below {FADING_BELOW:g} is fading."
+                tag("p", "mb-muted mb-small", text=said)
             with tag("section", "mb-card"):
                 tag("h2", text="Tiers")
                 self._tiers = Bars([])
