@@ -157,10 +157,11 @@ def test_an_address_says_what_is_told(query: dict[str, Any], expected: TimelineF
     assert tale.filter_of(tale.read(query)) == expected
 
 
-def test_a_day_that_is_none_is_refused() -> None:
-    """An address may say anything."""
+@pytest.mark.parametrize("day", ["yesterday", "9999-12-31", "10000-01-01", "0000-01-01"])
+def test_a_day_that_is_none_is_refused(day: str) -> None:
+    """An address may say anything, also the last day there is, which has no end."""
     with pytest.raises(InvalidInput, match="not a day"):
-        tale.filter_of({"day": "yesterday"})
+        tale.filter_of({"day": day})
 
 
 def test_a_day_is_compared_with_now() -> None:
