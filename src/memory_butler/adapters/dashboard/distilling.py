@@ -11,13 +11,13 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.asking import also, sentence
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import about_of, counted
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.models import Episode, RunReport, UndoReport
 from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
 from memory_butler.operations.ledger import CameTo, Day, Ledger
 from memory_butler.operations.review import DECIDABLE, Reviewed
-from memory_butler.policy.wording import spoken
+from memory_butler.policy.wording import about_of, spoken
 from memory_butler.store.consolidation import Run
 
 Row = dict[str, Any]
