@@ -9,12 +9,12 @@ import pytest
 from psycopg import sql
 
 from memory_butler.butler import Butler
-from memory_butler.errors import Conflict
-from memory_butler.models import NewFact, Stored, UndoReport
+from memory_butler.errors import Conflict, PermissionDenied
+from memory_butler.models import Caller, NewFact, Principal, Role, Stored, UndoReport
 from memory_butler.operations import forget_about, judge, remember, restore, sweep
 from memory_butler.operations import undo as undoing
 from memory_butler.operations.replay import replay
-from memory_butler.operations.undo import undo
+from memory_butler.operations.undo import undo, would_undo
 from memory_butler.policy import undo as policy
 
 from .sweeping import SMALL_TIERS, Life, Row, contents, copy_of, eventful, with_lifecycle
@@ -242,3 +242,28 @@ async def test_of_many_lines_the_first_are_shown_and_all_are_counted(
         await restore.restore(life.butler, "fact", fact.ref)
     report: UndoReport = await undo(life.butler, str(done.group_id), skip_changed=True)
     assert (report.undone, len(report.taken_back), report.skipped, len(report.left_alone)) == (3, 2, 3, 2)
+
+
+async def test_what_an_undo_would_take_back_is_asked_without_looking_through_many(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group up to a number is looked through; of a larger one not a single event is read. What would be refused, as
+    a whole or in part, is nothing that can be taken back."""
+    tea, city, _ = await about(life, "tea", "city", "dog")
+    gone = await forget_about.forget_about(life.butler, subject="Anna", dry_run=False)
+    group = gone.group_id
+    assert group
+    event = life.history(tea)[-1]["id"]
+    assert [await would_undo(life.butler, one, most=3) for one in (group, event)] == [3, 1]
+
+    async def unwanted(*given: Any) -> list[Any]:
+        raise AssertionError("a group that is too large is not looked through")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(undoing.store, "examine", unwanted)
+        assert await would_undo(life.butler, group, most=2) == 0
+    assert await would_undo(life.butler, uuid.uuid4(), most=3) == 0
+    await restore.restore(life.butler, "fact", city.ref)
+    assert await would_undo(life.butler, group, most=3) == 0
+    with pytest.raises(PermissionDenied):
+        await would_undo(life.butler, group, Caller(Principal(life.tenant, "main", Role.AGENT)), most=3)

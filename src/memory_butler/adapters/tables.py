@@ -27,7 +27,7 @@ from memory_butler.models import (
 )
 from memory_butler.policy.maturity import warning
 from memory_butler.policy.tiers import tier_of
-from memory_butler.policy.wording import ordinal, spoken
+from memory_butler.policy.wording import about_of, ordinal, spoken
 
 BAR_CELLS = 5
 NEIGHBOUR_CHARACTERS = 160
@@ -89,7 +89,7 @@ def what_it_says(hit: Hit) -> Text:
         return Text(safe(warning(hit.content, hit.harmful_reasons or [])), style="yellow")
     if hit.subject_label is None:
         return Text(safe(hit.content))
-    name = f"{spoken(hit.subject_label)} · {spoken(hit.predicate_label or '')}: "
+    name = f"{about_of(hit.subject_label, hit.predicate_label)}: "
     return Text.assemble((safe(name), "bold"), safe(hit.content))
 
 

@@ -11,7 +11,7 @@ from memory_butler.adapters.tables import date_of, safe
 from memory_butler.models import Episode, RunReport
 from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
-from memory_butler.operations.review import Reviewed
+from memory_butler.operations.review import CHANGES, Reviewed
 from memory_butler.policy.wording import spoken
 from memory_butler.store.consolidation import Run, Undone
 
@@ -32,7 +32,6 @@ _WORDS = (
     ("rejected", "rejected"),
     ("refused", "refused"),
 )
-_CHANGES = ("created", "superseded", "confirmed")
 Told = tuple[RunReport, Sequence[DiffLine]]
 
 
@@ -71,7 +70,7 @@ def run_told(report: RunReport, lines: Sequence[DiffLine], *, undo: str = "memor
         parts.append(Text("This was a dry run: nothing was changed."))
     elif report.state == "waiting":
         parts.append(command(f"It waits for your decision:\n  memory-butler consolidate review {report.run}"))
-    elif any(line.outcome in _CHANGES for line in lines):
+    elif any(line.outcome in CHANGES for line in lines):
         parts.append(command(f"To take it back: {undo} {report.run}"))
     return Group(*parts)
 
@@ -177,7 +176,7 @@ def reviewed(seen: Reviewed, lines: Sequence[DiffLine], *, undo: str = "memory-b
         )
     if seen.undone:
         parts.append(Text(_undone(seen.undone), style="yellow"))
-    elif run.state == "applied" and any(line.outcome in _CHANGES for line in lines):
+    elif seen.can_undo:
         parts.append(command(f"To take it back: {undo} {run.id}"))
     return Group(*parts)
 

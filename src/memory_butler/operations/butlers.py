@@ -8,6 +8,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import DeadlinePassed, MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.models.listings import ButlerStanding
+from memory_butler.operations.machinery import looks_after_all
 from memory_butler.policy import reach
 from memory_butler.policy.roles import check_role
 from memory_butler.store import butlers
@@ -31,6 +32,13 @@ async def standings(butler: Butler, caller: Caller | None = None) -> Standings:
     check_role(caller.principal, "memory_stats")
     async with butler.database.read(caller.principal.tenant) as session:
         return tuple(await butlers.standings(session, reach.eyes(caller.principal)))
+
+
+def may_see_other_stores(butler: Butler, caller: Caller) -> bool:
+    """Whether somebody may see the butlers of stores elsewhere, which are nobody's tenant here: whoever looks after
+    all of this one may, at home. An operator who works in another tenant sees that tenant and nothing beside it, so
+    that what stands there is not taken for its own."""
+    return looks_after_all(butler, caller) and caller.principal.home is None
 
 
 async def everywhere(

@@ -95,11 +95,14 @@ async def recount(
 
 
 def parse_day(given: str) -> date:
-    """A day as it is written in an address."""
+    """A day as it is written in an address. The last there is has no day after it, which every look back needs."""
     try:
-        return date.fromisoformat(given)
+        day = date.fromisoformat(given)
+        if day == date.max:
+            raise ValueError("no day comes after it")
     except ValueError as problem:
         raise InvalidInput(f"{given[:40]!r} is not a day.", recovery="Write it like 2026-03-31.") from problem
+    return day
 
 
 async def _follow(butler: Butler, caller: Caller) -> bool:

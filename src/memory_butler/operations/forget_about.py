@@ -12,7 +12,7 @@ from memory_butler.operations.change import admit_reason
 from memory_butler.operations.once import fingerprint, first_answer, keep_answer, trail
 from memory_butler.policy import identifiers, reach
 from memory_butler.policy.admission import NAME_CHARACTERS, clean_text, normal_name, optional_label
-from memory_butler.policy.wording import one_line, spoken
+from memory_butler.policy.wording import about_of, one_line, spoken
 from memory_butler.store import aliases, events, forgetting
 from memory_butler.store.database import Row, Session
 from memory_butler.store.events import Change, Trail
@@ -209,7 +209,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 def _touched(row: Row, why: Sequence[str]) -> Touched:
     said = row["content"]
     if row["subject_label"] is not None:
-        said = f"{spoken(row['subject_label'])} · {spoken(row['predicate_label'])}: {said}"
+        said = f"{about_of(row['subject_label'], row['predicate_label'])}: {said}"
     return Touched(
         type=MemoryType(row["type"]),
         id=row["id"],

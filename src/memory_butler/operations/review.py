@@ -21,6 +21,9 @@ from memory_butler.store.consolidation import Run, Undone
 from memory_butler.store.database import Row, Session
 
 MOST = 200
+# What an item came to that changed a memory, and what one may still be decided on as.
+CHANGES = ("created", "superseded", "confirmed")
+DECIDABLE = ("proposed", "approved", "rejected")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,22 @@ class Reviewed:
     @property
     def undecided(self) -> tuple[Line, ...]:
         return tuple(line for line in self.lines if line.outcome == "proposed")
+
+    def settled_by(self, places: Collection[int]) -> bool:
+        """Whether nothing is open any more when the items at these places are decided."""
+        return all(line.place in places for line in self.undecided)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something of it that stands and could be taken back."""
+        is_gone = self.undone is not None and self.undone.undone >= self.undone.changes
+        return self.run.state == "applied" and any(line.outcome in CHANGES for line in self.lines) and not is_gone
+
+    @property
+    def can_distil_again(self) -> bool:
+        """Whether something of it was rejected whose episodes are still there."""
+        decided = self.run.state in ("rejected", "applied")
+        return decided and bool(self.episodes) and any(line.outcome == "rejected" for line in self.lines)
 
 
 def parse_run(given: object) -> UUID:
@@ -101,7 +120,7 @@ async def decide(
         rows = await consolidation.items(session, wanted)
     decisions = _decisions(seen, approve or (), reject or (), rest)
     approved = [_placed(row) for row in rows if decisions.get(row["place"], row["state"]) == "approved"]
-    is_last = not any(decisions.get(line.place, line.outcome) == "proposed" for line in seen.lines)
+    is_last = seen.settled_by(decisions)
     shard = shard_for(caller, seen.run.butler)
     work = None
     if is_last:
@@ -139,7 +158,7 @@ def _decisions(seen: Reviewed, approve: Collection[int], reject: Collection[int]
             if seen.run.state == "applied"
             else None,
         )
-    open_places = {line.place for line in seen.lines if line.outcome in ("proposed", "approved", "rejected")}
+    open_places = {line.place for line in seen.lines if line.outcome in DECIDABLE}
     unknown = sorted({*approve, *reject} - open_places)
     both = sorted(set(approve) & set(reject))
     if unknown or both:

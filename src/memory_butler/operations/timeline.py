@@ -15,7 +15,7 @@ from memory_butler.policy import reach
 from memory_butler.policy.activity import butler_of, sum_up
 from memory_butler.policy.admission import LABEL_CHARACTERS, clean_text, moment, slug, whole_number
 from memory_butler.policy.references import is_reference
-from memory_butler.policy.wording import spoken
+from memory_butler.policy.wording import about_of
 from memory_butler.store import timeline as log
 from memory_butler.store.activity import View
 from memory_butler.store.database import Session
@@ -128,7 +128,7 @@ def _about(line: Line) -> str | None:
     """What a memory says; of a fact also what it is about, as words."""
     if line.subject is None or line.about is None:
         return line.about
-    return f"{spoken(line.subject)} · {spoken(line.predicate or '')}: {line.about}"
+    return f"{about_of(line.subject, line.predicate)}: {line.about}"
 
 
 def _can_be_undone(told: Told) -> bool:

@@ -78,12 +78,7 @@ async def undo(
     All or nothing, unless `skip_changed` is given: then what cannot be undone is left alone and named. A group that is
     larger than a batch is undone newest first, a batch at a time; interrupted, the same call goes on where it stopped.
     """
-    caller = caller or butler.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may undo changes.",
-            recovery="Ask the person whose store this is: `memory-butler undo` on their command line does it.",
-        )
+    caller = _admin(butler, caller)
     wanted = _identifier(identifier)
     key = None if dry_run else optional_label(idempotency_key, "idempotency_key")
     digest = fingerprint("undo", {"id": str(wanted), "skip_changed": skip_changed})
@@ -106,6 +101,40 @@ async def undo(
     if not dry_run or task.named.event_id:
         _refuse(task, plan)
     return _report(task, plan, None, dry_run=True) if dry_run else await _carry_out(task)
+
+
+async def would_undo(butler: Butler, identifier: str | UUID, caller: Caller | None = None, *, most: int) -> int:
+    """How many changes an undo would take back as things stand: none if it would be refused or leave some alone, or if
+    more than `most` events belong together. Those are counted and not looked through, so a group of any size is quick
+    to ask about."""
+    caller = _admin(butler, caller)
+    wanted = _identifier(identifier)
+    async with butler.database.read(caller.principal.tenant) as session:
+        named = await store.find(session, wanted)
+    if named is None or named.events > most or (named.event_id and named.entity_type not in KINDS):
+        return 0
+    task = Task(
+        butler=butler,
+        caller=caller,
+        named=named,
+        identifier=wanted,
+        skip_changed=False,
+        progress=lambda doing, done, total: None,
+        key=None,
+        digest=b"",
+    )
+    plan = await _plan(task)
+    return 0 if plan.skipped else plan.undone
+
+
+def _admin(butler: Butler, caller: Caller | None) -> Caller:
+    caller = caller or butler.local_caller()
+    if not caller.principal.role.governs:
+        raise PermissionDenied(
+            "Only an administrator may undo changes.",
+            recovery="Ask the person whose store this is: `memory-butler undo` on their command line does it.",
+        )
+    return caller
 
 
 def _identifier(given: str | UUID) -> UUID:

@@ -30,7 +30,7 @@ from memory_butler.policy.diversity import diversified
 from memory_butler.policy.filters import Bounds, apart, checks_of
 from memory_butler.policy.moments import TimeHint
 from memory_butler.policy.ranking import RankingRules, fuse
-from memory_butler.policy.wording import ordinal, spoken
+from memory_butler.policy.wording import about_of, ordinal, spoken
 
 DIGITS = 6
 _WORD = re.compile(r"[\w'’-]*\w")
@@ -152,7 +152,7 @@ def _end_of(case: Case, entry: Ranked | None, checks: Sequence[Check], lists: tu
     if variety.repeats:
         return _End(Fate.REPEATED, f"it says the same as {variety.repeats}, which ranks higher")
     if variety.waited:
-        cluster = f"{spoken(entry.hit.subject_label or '')} · {spoken(entry.hit.predicate_label or '')}"
+        cluster = about_of(entry.hit.subject_label, entry.hit.predicate_label)
         why = f"other facts on '{cluster}' took the share of an answer of {case.limit} that one property may take"
         return _End(Fate.SHARE, why, place)
     return _End(Fate.LIMIT, f"it is {ordinal(place)}, and {case.limit} at most are returned", place)

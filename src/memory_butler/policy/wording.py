@@ -37,6 +37,11 @@ def spoken(name: str) -> str:
     return " ".join(name.replace("_", " ").replace(":", " ").split())
 
 
+def about_of(subject: str | None, predicate: str | None) -> str:
+    """What a fact is about, as words: Ada · favorite color."""
+    return f"{spoken(subject or '')} · {spoken(predicate or '')}"
+
+
 def fact_text(subject: str, predicate: str, content: str) -> str:
     """What is embedded and indexed for a fact: all three parts together."""
     return f"{spoken(subject)} {spoken(predicate)}: {content}"
@@ -85,7 +90,7 @@ def briefing_line(hit: Hit, effective_confidence: float) -> str:
     reference = f"[{hit.type}:{hit.ref}]"
     if hit.type is MemoryType.FACT:
         when = f" (on {day(hit.valid_at)})" if hit.valid_at else ""
-        said = one_line(f"{spoken(hit.subject_label or '')} · {spoken(hit.predicate_label or '')}: {hit.content}")
+        said = one_line(f"{about_of(hit.subject_label, hit.predicate_label)}: {hit.content}")
         return f"- {said}{when} {reference} confidence {effective_confidence:.2f}"
     if hit.type is MemoryType.EPISODE:
         return f"- {day(hit.observed_at or hit.created_at)}: {one_line(hit.content)} {reference}"

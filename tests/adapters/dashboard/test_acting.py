@@ -2,12 +2,20 @@
 
 import getpass
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from playwright.async_api import Page, expect
 from tests.adapters.dashboard.conftest import LogIn, Visit
 from tests.conftest import MovingClock
 
+from memory_butler.adapters.dashboard import acting
+from memory_butler.adapters.dashboard.desk import Desk
+from memory_butler.adapters.dashboard.visitor import Visitor
+from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
+from memory_butler.errors import TargetUnavailable
 from memory_butler.models import Caller, Fact, NewEpisode, NewFact, NewRule, Portrait, Rule, Validity
 from memory_butler.operations import browse, forget, look, remember
 
@@ -190,3 +198,57 @@ async def test_an_agent_changes_without_undo_and_is_told_what_went_wrong(log_in:
     await page.get_by_role("button", name="Correct", exact=True).click()
     await page.locator(".q-notification.bg-negative").wait_for()
     await _chips(page, "Jasmine", "forgotten", "pinned")
+
+
+async def _helped(butler: Butler, ref: str) -> int:
+    rule = (await _tell(butler, "rule", ref)).memory
+    assert isinstance(rule, Rule)
+    return rule.success_count
+
+
+@pytest.mark.parametrize(
+    ("path", "record", "words"),
+    [("/rules", ".mb-record", "thumb_up{}"), ("/memory/rule/{ref}", "#glance", "helped {},")],
+)
+async def test_a_double_click_does_it_once(visit: Visit, butler: Butler, path: str, record: str, words: str) -> None:
+    """Whether the first is under way when the second comes, or is over already; two that are meant are two."""
+    stored = await remember.rule(butler, NewRule(content="Book the first train."))
+    page = await visit(path.format(ref=stored.ref))
+    shown = page.locator(record)
+    button = page.locator("[data-act=helpful]")
+    await button.dblclick()
+    await expect(shown).to_contain_text(words.format(1))
+    await page.click("[data-act=pin]")
+    await page.locator("[data-act=unpin]").wait_for()
+    assert await _helped(butler, stored.ref) == 1
+
+    await button.hover()
+    await page.mouse.down(click_count=1)
+    await page.mouse.up(click_count=1)
+    await expect(shown).to_contain_text(words.format(2))
+    await page.mouse.down(click_count=2)
+    await page.mouse.up(click_count=2)
+    await page.click("[data-act=unpin]")
+    await page.locator("[data-act=pin]").wait_for()
+    assert await _helped(butler, stored.ref) == 2
+
+
+async def test_what_is_done_is_done_even_if_its_undo_cannot_be_found(
+    butler: Butler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A click that failed would be made again: a read that fails after the write only leaves the offer out."""
+    stored = await remember.rule(butler, NewRule(content="Book the first train."))
+    desk = Desk(LateButler.already_open(butler))
+    visitor = Visitor(desk, desk.local())
+    assert (await acting.act(visitor, "helpful", "rule", stored.ref)).undo_id
+    reads = iter([False, True])
+
+    async def failing(*given: Any, **more: Any) -> Portrait:
+        if next(reads):
+            raise TargetUnavailable()
+        return await look.look(*given, **more)
+
+    monkeypatch.setattr(acting, "look", SimpleNamespace(look=failing))
+    done = await acting.act(visitor, "helpful", "rule", stored.ref)
+    assert (done.words, done.undo_id) == (f"Marked as helpful: rule:{stored.ref}", None)
+    assert await _helped(butler, stored.ref) == 2

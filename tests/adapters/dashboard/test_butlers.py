@@ -79,3 +79,22 @@ async def test_other_stores_are_not_for_everybody(log_in: LogIn, tenant: str) ->
     """An administrator of a tenant sees the tenant's own butlers."""
     page = await log_in("admin", "/butlers")
     await expect(page.get_by_text("No butler has been here yet")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("auth", "principal", "may"),
+    [
+        ("off", Principal("t", "main", Role.ADMIN), True),
+        ("off", Principal("t", "main", Role.AGENT), False),
+        ("tokens", Principal("t", "main", Role.ADMIN), False),
+        ("tokens", Principal("t", "main", Role.OPERATOR), True),
+        ("tokens", Principal("t", "main", Role.OPERATOR, home="elsewhere"), False),
+    ],
+)
+def test_who_looks_after_all_sees_other_stores_at_home(
+    butler: Butler, auth: str, principal: Principal, may: bool
+) -> None:
+    """The person at the machine, and an operator who does not work in somebody else's tenant."""
+    service = butler.settings.service.model_copy(update={"auth": auth})
+    set_so = replace(butler, settings=butler.settings.model_copy(update={"service": service}))
+    assert butlers.may_see_other_stores(set_so, Caller(principal)) is may

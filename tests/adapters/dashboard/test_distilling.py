@@ -15,11 +15,12 @@ from memory_butler.adapters.dashboard.distilling import View, view_from
 from memory_butler.adapters.dashboard.errands import Errand, Errands
 from memory_butler.butler import Butler
 from memory_butler.errors import Conflict, DistillerUnavailable
-from memory_butler.models import LeftAlone, RunReport, TakenBack, UndoReport
+from memory_butler.models import ItemKind, LeftAlone, Line, RunReport, TakenBack, UndoReport
 from memory_butler.operations import consolidate, review
 from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
 from memory_butler.operations.ledger import CameTo, Day, Ledger
+from memory_butler.operations.review import Reviewed
 from memory_butler.operations.upkeep import shard_of
 from memory_butler.store.consolidation import Run
 
@@ -264,7 +265,15 @@ def test_open_ends_lead_to_where_they_are(number: int, words: list[str]) -> None
 def test_what_a_rejection_means_is_said_before(outcomes: list[str], place: int, is_last: bool, stored: str) -> None:
     """Whether all is decided with it, and what is stored then; an approval that is taken back does not count."""
     lines = [DiffLine(place=at, kind="fact", outcome=outcome, content="a") for at, outcome in enumerate(outcomes)]
-    assert distilling.is_last(lines, place) == is_last
+    seen = Reviewed(
+        run=replace(RUN, state="waiting"),
+        episodes=(),
+        lines=tuple(
+            Line(place=at, kind=ItemKind.FACT, outcome=outcome, shown={}) for at, outcome in enumerate(outcomes)
+        ),
+        undone=None,
+    )
+    assert seen.settled_by([place]) == is_last
     assert distilling.rejected_means(lines, place)[0].startswith(stored)
 
 
@@ -285,5 +294,5 @@ async def test_a_run_without_items_and_of_each_episode(butler: Butler, tenant: s
         report = await consolidate.run_once(told, shard_of(tenant, "main"))
         assert report
         seen.append(await review.show(told, str(report.run)))
-    assert [distilling.can_undo(one) for one in seen] == [False, True]
+    assert [one.can_undo for one in seen] == [False, True]
     assert [one["ref"] for one in distilling.episode_links(seen[1])] == [f"episode:{seen[1].episodes[0]}"]

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory_butler.adapters.dashboard import listing
 from memory_butler.adapters.dashboard.rows import COLUMNS, columns_of
@@ -33,6 +35,7 @@ USUAL = Listing(type=FACT, scope=EVERY_SCOPE, validity=("active", "fading"))
         ({"subject": "Ada", "predicate": "tea"}, replace(USUAL, subject="Ada", predicate="tea")),
         ({"permanence": "stable", "tier": "long"}, replace(USUAL, permanence=("stable",), tier=Tier.LONG)),
         ({"tag": r"red,a\,b"}, replace(USUAL, tags=("red", "a,b"))),
+        ({"tag": r"c:\temp,a\\,b\\"}, replace(USUAL, tags=(r"c:\temp", "a\\", "b\\"))),
         ({"importance_min": "3", "importance_max": "7"}, replace(USUAL, importance_min=3, importance_max=7)),
         ({"from": "2026-03-01T00:00:00.000Z"}, replace(USUAL, time_from=datetime(2026, 3, 1, tzinfo=UTC))),
         ({"to": "2026-03-01T01:00:00 01:00"}, replace(USUAL, time_to=datetime(2026, 3, 1, tzinfo=UTC))),
@@ -87,6 +90,12 @@ def test_filters_come_and_go() -> None:
         ("Tag", "a,b", ""),
         ("Until", "2026-03-01T00:00:00Z", "moment"),
     ]
+
+
+@given(st.lists(st.text(alphabet="ab\\\\, \n", min_size=1).map(str.strip).filter(bool)))
+def test_values_stand_together_and_come_apart_again(parts: list[str]) -> None:
+    """Whatever is in them: a comma, a backslash, or one after the other at the end."""
+    assert listing.values(listing.together(parts)) == parts
 
 
 def test_a_click_on_a_head_sorts_and_turns_round() -> None:

@@ -1,14 +1,17 @@
 """Facts, rules and episodes in a real browser: found, sorted, gone through, and brought up to date."""
 
 import re
+from datetime import timedelta
 
 from playwright.async_api import Page, expect
 from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
 from tests.conftest import MovingClock
 
 from memory_butler.butler import Butler
-from memory_butler.models import NewEpisode, NewFact, NewRule
-from memory_butler.operations import forget, remember
+from memory_butler.models import Fact, MemoryType, NewEpisode, NewFact, NewRule
+from memory_butler.models.listings import Listing
+from memory_butler.operations import browse, forget, remember
+from memory_butler.policy.confidence import FADING_BELOW, falls_below
 
 HOSTILE = [
     '<img src=x onerror="window.hacked=1">',
@@ -186,3 +189,18 @@ async def test_an_empty_list_teaches(visit: Visit, butler: Butler) -> None:
     await expect(page.locator(".mb-empty h2")).to_have_text("No rules in use")
     await page.click(".mb-empty button")
     await _says(page, "Ask first.")
+
+
+async def test_a_fact_is_shown_as_low_from_where_it_fades(visit: Visit, butler: Butler, clock: MovingClock) -> None:
+    """What is coloured is what fades, to the day, not what is rounded to the same percentage."""
+    await _fact(butler, "tea", "Jasmine")
+    [listed] = (await browse.memories(butler, Listing(type=MemoryType.FACT))).items
+    standing = listed.memory
+    assert isinstance(standing, Fact)
+    fades_at = falls_below(FADING_BELOW, standing.confidence, standing.decay_rate, standing.created_at)
+    assert fades_at
+    for day, is_low in ((-1, 0), (1, 1)):
+        clock.now = fades_at + timedelta(days=day)
+        page = await visit("/facts")
+        await expect(page.locator(".mb-c-confidence .mb-number")).to_have_text("20%")
+        await expect(page.locator(".mb-low")).to_have_count(is_low)

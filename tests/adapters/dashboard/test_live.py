@@ -12,6 +12,7 @@ from memory_butler.adapters.dashboard.live import Live, Told
 from memory_butler.adapters.dashboard.visitor import asks_by_itself
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
+from memory_butler.errors import TargetUnavailable
 from memory_butler.models import Activity, NewFact
 from memory_butler.operations import activity, remember
 from memory_butler.policy.activity import cursor_at
@@ -109,3 +110,23 @@ async def test_what_takes_long_is_drawn_less_often(
     await calmly()
     await calmly()
     assert [seconds for seconds, _ in timers] == [8]
+
+
+async def test_what_came_while_drawing_failed_is_drawn_soon(
+    timers: list[tuple[float, Callable[[], Awaitable[None]]]],
+) -> None:
+    """A page that could not be drawn is drawn again for what came meanwhile, and does not wait for the next news."""
+    drawn: list[bool] = []
+
+    async def draw() -> None:
+        drawn.append(asks_by_itself())
+        if len(drawn) == 1:
+            await calmly()
+            raise TargetUnavailable()
+
+    calmly = Calmly(draw)
+    with pytest.raises(TargetUnavailable):
+        await calmly()
+    [(_, again)] = timers
+    await again()
+    assert drawn == [False, True]

@@ -7,9 +7,11 @@ from playwright.async_api import expect
 from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
 from tests.service import Service
 
+from memory_butler.adapters.dashboard.pages.memory import TOGETHER
 from memory_butler.butler import Butler
-from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
-from memory_butler.operations import correct, forget, judge, look, pin, remember, sweep
+from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
+from memory_butler.models.listings import Listing
+from memory_butler.operations import browse, correct, forget, forget_about, judge, look, pin, remember, sweep
 
 HOSTILE = (
     "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script> {{ 1 + 1 }} \u202egnp.exe 🦊 " + "w" * 300
@@ -232,3 +234,21 @@ async def test_who_may_only_look_is_offered_nothing_to_change(log_in: LogIn, ser
     await page.get_by_role("button", name="Unpin").click()
     await expect(page.locator(".mb-outlook")).to_contain_text("If nothing happens it fades")
     assert await page.locator(".mb-entry-actions button").count() == 0
+
+
+async def test_one_of_very_many_changes_is_taken_back_alone(visit: Visit, butler: Butler) -> None:
+    """What belongs together is taken back together if it is little; of much only what is seen here."""
+    for number in range(TOGETHER + 1):
+        await remember.fact(butler, NewFact(subject="Ana", predicate=f"p{number}", content=f"her {number}"))
+    fact = await remember.fact(butler, NewFact(subject="Bob", predicate="tea", content="green"))
+    await forget_about.forget_about(butler, subject="Bob", dry_run=False)
+    page = await visit(f"/memory/fact/{fact.ref}")
+    undo = page.locator(".mb-entries-line").get_by_role("button", name="Undo")
+    await expect(undo).to_have_attribute("title", "Takes this back")
+    await forget_about.forget_about(butler, subject="Ana", dry_run=False)
+    [listed, *_] = (await browse.memories(butler, Listing(type=MemoryType.FACT, subject="Ana"))).items
+    await visit(f"/memory/fact/{listed.memory.ref}")
+    await undo.click()
+    await expect(page.locator(".mb-struck")).to_have_count(1)
+    in_use = Listing(type=MemoryType.FACT, subject="Ana", validity=("active",))
+    assert [one.memory.id for one in (await browse.memories(butler, in_use)).items] == [listed.memory.id]

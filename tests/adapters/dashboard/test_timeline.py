@@ -17,7 +17,7 @@ from memory_butler.errors import InvalidInput
 from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Principal, Role
 from memory_butler.models.days import DayStanding
 from memory_butler.models.history import TimelineFilter
-from memory_butler.operations import forget, remember
+from memory_butler.operations import forget, remember, timeline
 
 HOSTILE = "<script>window.hacked=1</script>{{ 7*7 }}\u202e" + "x" * 300
 
@@ -100,6 +100,23 @@ async def test_news_wait_until_they_are_wanted_and_the_past_can_be_paged(visit: 
     await expect(news).to_be_hidden()
 
 
+async def test_whoever_takes_back_keeps_their_place(visit: Visit, butler: Butler) -> None:
+    """What was paged to stays on the page, also where it is more than one read brings."""
+    for number in range(timeline.MOST + timeline.USUAL):
+        await remember.episode(butler, NewEpisode(content=f"day {number}", butler="main"))
+    page = await visit("/timeline")
+    entries = page.locator(".mb-story li")
+    for shown in range(timeline.USUAL, timeline.MOST + timeline.USUAL, timeline.USUAL):
+        await expect(entries).to_have_count(shown)
+        await page.get_by_role("button", name="Earlier", exact=True).click()
+    held = timeline.MOST + timeline.USUAL
+    await expect(entries).to_have_count(held)
+    await entries.nth(held - 1).get_by_role("button", name="Undo").click()
+    await expect(entries.nth(0)).to_contain_text("Undone by")
+    await expect(entries).to_have_count(held)
+    await expect(entries.nth(held - 1)).to_contain_text("day 1")
+
+
 async def test_a_day_of_the_past_is_shown_and_searched(visit: Visit, butler: Butler, clock: MovingClock) -> None:
     """The slider goes to a day, which is in the address: what was in use then, what has changed since, what a search
     would have found, and the story up to it."""
@@ -157,10 +174,11 @@ def test_an_address_says_what_is_told(query: dict[str, Any], expected: TimelineF
     assert tale.filter_of(tale.read(query)) == expected
 
 
-def test_a_day_that_is_none_is_refused() -> None:
-    """An address may say anything."""
+@pytest.mark.parametrize("day", ["yesterday", "9999-12-31", "10000-01-01", "0000-01-01"])
+def test_a_day_that_is_none_is_refused(day: str) -> None:
+    """An address may say anything, also the last day there is, which has no end."""
     with pytest.raises(InvalidInput, match="not a day"):
-        tale.filter_of({"day": "yesterday"})
+        tale.filter_of({"day": day})
 
 
 def test_a_day_is_compared_with_now() -> None:

@@ -1,12 +1,13 @@
 """What a person can do to a memory from a page, and taking it back: the same everywhere it is offered."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
-from memory_butler.errors import InvalidInput
+from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import (
     Episode,
     Fact,
@@ -20,6 +21,8 @@ from memory_butler.models import (
     Validity,
 )
 from memory_butler.operations import correct, forget, judge, look, pin, restore, undo
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,7 @@ async def act(
         request_id=request_id,
         butler=whose,
     )
-    undo_id = await _undo_id(visitor, stored, request_id) if visitor.may("memory_undo") else None
+    undo_id = await undo_id_of(visitor, stored.type, str(stored.id), request_id)
     words = "Nothing was changed" if stored.outcome == "unchanged" else action.done
     return Done(f"{words}: {stored.type}:{stored.ref}", stored, undo_id, name)
 
@@ -162,9 +165,19 @@ async def take_back(visitor: Visitor, undo_id: UUID, *, request_id: str | None =
     )
 
 
-async def _undo_id(visitor: Visitor, stored: Stored, request_id: str) -> UUID | None:
-    """The group of the events that a click made, or its one event: what the click asked for names it."""
-    found = await _seen(visitor, stored.type, str(stored.id))
+async def undo_id_of(visitor: Visitor, kind: str, handle: str, request_id: str) -> UUID | None:
+    """The group of the events that a click made, or its one event: what happened to a memory that it changed names it.
+
+    What was asked for is done by now. If this cannot be found out there is no undo to offer, and no more: to say that
+    the click failed would have the person do it again.
+    """
+    if not visitor.may("memory_undo"):
+        return None
+    try:
+        found = await _seen(visitor, kind, handle)
+    except MemoryButlerError as problem:
+        log.info("what takes a click back could not be found: %s", problem.message)
+        return None
     mine = [event for event in found.events if event.request_id == request_id]
     return (mine[-1].group_id or mine[-1].id) if mine else None
 

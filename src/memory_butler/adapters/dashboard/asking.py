@@ -7,11 +7,11 @@ from typing import Any
 
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import about_of, counted, short_of, state_of
+from memory_butler.adapters.dashboard.saying import counted, short_of, state_of
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Answer, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt, SectionReceipt
 from memory_butler.models.explanation import Explanation, Listing, Term
-from memory_butler.policy.wording import ordinal
+from memory_butler.policy.wording import about_of, ordinal
 
 Row = dict[str, Any]
 PATH = "/playground"
@@ -172,7 +172,6 @@ def receipt_shape(receipt: Receipt, words: Mapping[str, str]) -> Row:
         "used": receipt.used_tokens,
         "budget": receipt.token_budget,
         "share": _share(receipt.used_tokens, receipt.token_budget),
-        "tokenizer": receipt.tokenizer,
         "sections": [
             {
                 "name": part.section,

@@ -60,5 +60,6 @@ class Calmly:
             ended, self._is_drawing = time.monotonic(), False
             pause = max(self._seconds, REST * (ended - began))
             self._drawn_until = ended + pause
-        if self._is_behind:
-            self._wait(pause)
+            if self._is_behind:
+                # Also when drawing failed: what came meanwhile is not to wait for the next news.
+                self._wait(pause)

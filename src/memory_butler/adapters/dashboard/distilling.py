@@ -11,13 +11,13 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.asking import also, sentence
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import about_of, counted
+from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.models import Episode, RunReport, UndoReport
 from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
 from memory_butler.operations.ledger import CameTo, Day, Ledger
-from memory_butler.operations.review import Reviewed
-from memory_butler.policy.wording import spoken
+from memory_butler.operations.review import DECIDABLE, Reviewed
+from memory_butler.policy.wording import about_of, spoken
 from memory_butler.store.consolidation import Run
 
 Row = dict[str, Any]
@@ -41,8 +41,6 @@ OUTCOMES = {
     "rejected": ("rejected", "bad"),
     "refused": ("refused", "bad"),
 }
-DECIDABLE = ("proposed", "approved", "rejected")
-CHANGES = ("created", "superseded", "confirmed")
 _GROUPS = (
     ("To decide on", ("proposed", "approved")),
     ("New", ("created",)),
@@ -58,6 +56,7 @@ _DISTILLERS = {
     "off": "Consolidation is switched off: episodes wait until somebody distils them.",
 }
 SHOWN = 8
+AGAIN = "What was rejected is not stored. Distil again has its episodes wait once more, to be distilled afresh."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,27 +231,6 @@ def decided_words(lines: Sequence[DiffLine]) -> str:
     if not decided:
         return f"{counted(open_items, 'item awaits', 'items await')} your decision. Nothing is stored before that."
     return f"{decided:,} decided, {open_items:,} to go. When all are decided, what was approved is stored."
-
-
-def can_undo(seen: Reviewed) -> bool:
-    """Whether there is something of a run that stands and could be taken back."""
-    changed = any(line.outcome in CHANGES for line in seen.lines)
-    is_gone = seen.undone is not None and seen.undone.undone >= seen.undone.changes
-    return seen.run.state == "applied" and changed and not is_gone
-
-
-AGAIN = "What was rejected is not stored. Distil again has its episodes wait once more, to be distilled afresh."
-
-
-def can_distil_again(seen: Reviewed) -> bool:
-    """Whether something of a run was rejected whose episodes are still there."""
-    decided = seen.run.state in ("rejected", "applied")
-    return decided and bool(seen.episodes) and any(line.outcome == "rejected" for line in seen.lines)
-
-
-def is_last(lines: Sequence[DiffLine], place: int) -> bool:
-    """Whether nothing is open but this item: with it, all is decided."""
-    return not any(line.outcome == "proposed" and line.place != place for line in lines)
 
 
 def rejected_means(lines: Sequence[DiffLine], place: int | None = None) -> list[str]:

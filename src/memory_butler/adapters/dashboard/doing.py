@@ -12,7 +12,7 @@ from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Fact, Memory
 from memory_butler.policy.admission import FACT_CHARACTERS, REASON_CHARACTERS
-from memory_butler.policy.wording import spoken
+from memory_butler.policy.wording import about_of
 
 QUOTED = 400
 NAMED = 80
@@ -104,7 +104,7 @@ class Doing:
         with tag("div", "mb-card mb-dialog"):
             tag("h2", "mb-words", text=title, dir="auto")
             if isinstance(memory, Fact):
-                about = text_of(f"{spoken(memory.subject_label)} · {spoken(memory.predicate_label)}")
+                about = text_of(about_of(memory.subject_label, memory.predicate_label))
                 tag("p", "mb-muted mb-words", text=about, dir="auto")
             box: ui.textarea | None = None
             if action.asks == "words":

@@ -56,6 +56,14 @@ def chip(text: str, kind: str = "", title: str = "") -> Element:
     return element
 
 
+class Part(Element):
+    """A component of ours that is drawn from values alone."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__()
+        props_of(self, **values)
+
+
 def props_of(element: Element, **values: Any) -> Element:
     """Give values to a component of ours and draw it again."""
     for name, value in values.items():

@@ -9,12 +9,13 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.charts import Options
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import about_of, counted, short_of, state_of
+from memory_butler.adapters.dashboard.saying import counted, short_of, state_of
 from memory_butler.models import LIVE, Fact
 from memory_butler.models.days import Day, Growth
 from memory_butler.operations.attention import IMPORTANT, Attention
 from memory_butler.policy.confidence import FADING_BELOW
 from memory_butler.policy.schedule import Standing
+from memory_butler.policy.wording import about_of
 from memory_butler.store.attention import Line
 
 Drawn = dict[str, Any]

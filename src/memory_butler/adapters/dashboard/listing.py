@@ -25,7 +25,8 @@ Drawn = dict[str, Any]
 EVERYTHING = "all"
 IN_USE = (str(Validity.ACTIVE), str(Validity.FADING))
 LONGEST = 2000
-_BETWEEN = re.compile(r"(?<!\\),")
+_VALUE = re.compile(r"(?:\\[\\,]|[^,])+")
+_MARKED = re.compile(r"\\([\\,])")
 _PHRASE = re.compile(r'"([^"]*)"?')
 
 _STATES = {
@@ -203,12 +204,13 @@ def is_narrowed(kind: MemoryType, wanted: Wanted) -> bool:
 
 
 def values(text: str) -> list[str]:
-    """Values with commas between them; a comma inside one has a backslash before it."""
-    return [part.replace("\\,", ",").strip() for part in _BETWEEN.split(text) if part.strip()]
+    """Values with commas between them; a comma or a backslash inside one has a backslash before it. Before anything
+    else a backslash is just that, as somebody may write it by hand."""
+    return [_MARKED.sub(r"\1", part).strip() for part in _VALUE.findall(text) if part.strip()]
 
 
 def together(parts: Sequence[str]) -> str:
-    return ",".join(part.replace(",", "\\,") for part in parts)
+    return ",".join(part.replace("\\", "\\\\").replace(",", "\\,") for part in parts)
 
 
 def _validity(text: str) -> tuple[str, ...]:

@@ -61,10 +61,10 @@ class OneRun:
         place, how = given.get("place"), given.get("how")
         if not isinstance(place, int) or how not in ("approve", "reject") or self._shown is None:
             return
-        lines = self._shown[1]
+        seen, lines = self._shown
         if how == "approve":
             await self._decide(approve=[place])
-        elif not distilling.is_last(lines, place) or await self._is_sure(
+        elif not seen.settled_by([place]) or await self._is_sure(
             "Reject the last item?", distilling.rejected_means(lines, place), button="Reject"
         ):
             await self._decide(reject=[place])
@@ -177,8 +177,8 @@ class OneRun:
                     reject = tag("button", "mb-quiet mb-quiet-bad", text="Reject all", type="button")
                     reject.on("click", handled(self._on_reject_all))
             return
-        again = distilling.can_distil_again(seen) and self._visitor.may("requeue")
-        back = distilling.can_undo(seen) and self._visitor.may("memory_undo")
+        again = seen.can_distil_again and self._visitor.may("requeue")
+        back = seen.can_undo and self._visitor.may("memory_undo")
         if not (again or back):
             return
         if again:

@@ -26,7 +26,7 @@ from memory_butler.models import (
 )
 from memory_butler.models.explanation import Explanation, Term
 from memory_butler.models.neighbourhood import Beside, Joined, Spot
-from memory_butler.policy.wording import spoken
+from memory_butler.policy.wording import about_of
 
 OUT, IN = "out", "in"
 RELATIONS: dict[tuple[Relation, str], str] = {
@@ -70,7 +70,7 @@ class Line:
 def title_of(memory: Memory) -> str:
     """What it is about, in few words."""
     if isinstance(memory, Fact):
-        return text_of(f"{spoken(memory.subject_label)} · {spoken(memory.predicate_label)}")
+        return text_of(about_of(memory.subject_label, memory.predicate_label))
     if isinstance(memory, Episode):
         return text_of(f"Said to {memory.butler}")
     return "How to act"
@@ -181,7 +181,7 @@ def _linked(joined: Joined) -> dict[str, Any]:
 def spot_entry(spot: Spot) -> dict[str, Any]:
     """A memory in a list of others."""
     ref, words = spot.ref or str(spot.id), spot.content or ""
-    about = f"{spoken(spot.subject_label)} · {spoken(spot.predicate_label or '')}" if spot.subject_label else ""
+    about = about_of(spot.subject_label, spot.predicate_label) if spot.subject_label else ""
     return {
         "key": spot.key,
         "kind": str(spot.kind),

@@ -21,6 +21,7 @@ from memory_butler.models import (
     Validity,
 )
 from memory_butler.models.listings import Listed, Sort
+from memory_butler.policy.confidence import FADING_BELOW
 from memory_butler.policy.wording import spoken
 
 Row = dict[str, Any]
@@ -85,7 +86,6 @@ def row_of(listed: Listed, actions: Iterable[Action], *, is_changed: bool = Fals
         "more_tags": max(0, len(memory.tags) - TAGS),
         "stored": _iso(memory.created_at),
         "used": _iso(memory.last_referenced_at),
-        "uses": memory.reference_count,
         "actions": [action.name for action in actions],
         "is_out": memory.validity not in (Validity.ACTIVE, Validity.FADING),
         "is_changed": is_changed,
@@ -111,6 +111,7 @@ def _own(listed: Listed) -> Row:
         "owner": {"name": "scope", "value": memory.scope, "text": text_of(memory.scope)},
         "by": text_of(memory.source_butler),
         "confidence": round(listed.effective_confidence * 100),
+        "is_low": listed.effective_confidence < FADING_BELOW,
     }
     if isinstance(memory, Rule):
         return {**common, "helped": memory.success_count, "harmed": memory.harmful_count}

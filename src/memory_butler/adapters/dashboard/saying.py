@@ -2,7 +2,6 @@
 
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.models import Validity
-from memory_butler.policy.wording import spoken
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -13,11 +12,6 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 def short_of(words: str, most: int) -> str:
     """The beginning of what is too long to be shown."""
     return text_of(words if len(words) <= most else f"{words[:most].rstrip()} …")
-
-
-def about_of(subject: str, predicate: str | None) -> str:
-    """What a fact is about, as words."""
-    return f"{spoken(subject)} · {spoken(predicate or '')}"
 
 
 def state_of(validity: str | None) -> str:

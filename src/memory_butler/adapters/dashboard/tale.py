@@ -9,13 +9,14 @@ from typing import Any
 
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import about_of, state_of
+from memory_butler.adapters.dashboard.saying import state_of
 from memory_butler.models import LIVE, MemoryType
 from memory_butler.models.days import DayStanding, FoundThen
 from memory_butler.models.history import TimelineFilter
 from memory_butler.operations.days import GONE, parse_day
 from memory_butler.operations.undo import KINDS
 from memory_butler.policy.activity import done_to, said_alike
+from memory_butler.policy.wording import about_of
 
 Drawn = dict[str, Any]
 Wanted = dict[str, str]

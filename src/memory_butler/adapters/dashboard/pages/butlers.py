@@ -15,7 +15,7 @@ from memory_butler.adapters.dashboard.shell import follow, page
 from memory_butler.adapters.dashboard.teaching import command
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.butler import Butler
-from memory_butler.models import Caller, Role
+from memory_butler.models import Caller
 from memory_butler.models.listings import ButlerStanding
 from memory_butler.operations import butlers
 from memory_butler.operations.butlers import Heard
@@ -45,8 +45,7 @@ async def _heard(visitor: Visitor, visit: Visit) -> tuple[Heard, ...]:
         return visit.butler
 
     asked: dict[str, tuple[Callable[[], Awaitable[Butler]], Caller]] = {OWN: (own, visit.caller)}
-    # Other stores are nobody's tenant here: whoever looks after this machine or this service may see them.
-    if visitor.desk.is_open or (visitor.principal.role is Role.OPERATOR and visitor.principal.home is None):
+    if butlers.may_see_other_stores(visit.butler, visit.caller):
         sources = visitor.desk.sources
         for name in sources.names:
             asked[name] = (partial(sources.butler, name, visit.butler), sources.caller(name))

@@ -14,6 +14,7 @@ from memory_butler.adapters.dashboard import acting, distilling, listing
 from memory_butler.adapters.dashboard.acting import Done
 from memory_butler.adapters.dashboard.address import address, move_to, on_travel
 from memory_butler.adapters.dashboard.calm import Calmly
+from memory_butler.adapters.dashboard.clicking import Clicks
 from memory_butler.adapters.dashboard.doing import Doing
 from memory_butler.adapters.dashboard.elements import tag
 from memory_butler.adapters.dashboard.focusing import Focus, buttons
@@ -26,7 +27,7 @@ from memory_butler.adapters.dashboard.teaching import teach
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.errors import InvalidInput, MemoryButlerError
-from memory_butler.models import Activity, MemoryType, Stored
+from memory_butler.models import Activity, Memory, MemoryType, Stored
 from memory_butler.models.listings import Listed, Page
 from memory_butler.operations import browse, look, review
 
@@ -50,6 +51,7 @@ class List:
         self._deciding: dict[UUID, UUID] = {}
         self._reading = asyncio.Lock()
         self._calmly = Calmly(partial(self._show, "live"))
+        self._clicks = Clicks()
         self._asked = 0
 
     async def build(self) -> None:
@@ -199,8 +201,13 @@ class List:
         chosen = self._known.get(row)
         if chosen is None:
             raise InvalidInput("That memory is not on this page any more.")
+        with self._clicks.once(name, row) as is_first:
+            if is_first:
+                await self._do(name, row, chosen.memory)
+
+    async def _do(self, name: str, row: str, memory: Memory) -> None:
         try:
-            done = await self._doing.do(name, chosen.memory)
+            done = await self._doing.do(name, memory)
         except LoginOver:
             raise
         except MemoryButlerError:

@@ -9,6 +9,7 @@ from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import acting, distilling, portrait
 from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.calm import Calmly
+from memory_butler.adapters.dashboard.clicking import Clicks, is_second_of_two
 from memory_butler.adapters.dashboard.doing import Doing
 from memory_butler.adapters.dashboard.elements import chip, tag, text_of
 from memory_butler.adapters.dashboard.entries import Entries
@@ -26,7 +27,7 @@ from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
-from memory_butler.errors import Conflict, InvalidInput, NotFound
+from memory_butler.errors import NotFound
 from memory_butler.models import Activity, Episode, Memory, MemoryType, Portrait
 from memory_butler.models.neighbourhood import Beside
 from memory_butler.operations import look, neighbourhood, review, undo
@@ -60,6 +61,7 @@ class View:
         self._watched: set[UUID] = set()
         self._undoable: portrait.Undoable | None = None
         self._in_review: str | None = None
+        self._clicks = Clicks()
         self._calmly = Calmly(self._redraw)
 
     async def open(self, query: str) -> None:
@@ -114,21 +116,14 @@ class View:
             return None
         for wanted in filter(None, (line.event.group_id, line.event.id)):
             changes = await self._would_undo(wanted)
-            if 0 < changes <= TOGETHER:
+            if changes:
                 return portrait.Undoable(line.event.id, wanted, changes)
         return None
 
     async def _would_undo(self, wanted: UUID) -> int:
-        """How many changes an undo would take back; none if it would be refused, which is an answer and no failure."""
-
-        async def tried(visit: Visit) -> int:
-            try:
-                report = await undo.undo(visit.butler, wanted, visit.caller, dry_run=True)
-            except (Conflict, InvalidInput, NotFound):
-                return 0
-            return 0 if report.skipped else report.undone
-
-        return await self.visitor.ask("memory_undo", tried)
+        return await self.visitor.ask(
+            "memory_undo", lambda visit: undo.would_undo(visit.butler, wanted, visit.caller, most=TOGETHER)
+        )
 
     async def _news(self, items: tuple[Activity, ...]) -> None:
         heard = (item.event for item in items if item.event.entity_id in self._watched)
@@ -192,16 +187,17 @@ class View:
                 button = ui.button(action.label, icon=action.icon, color=None)
                 button.props("outline no-caps dense padding='4px 12px'")
                 button.props["data-act"] = action.name
-                button.on_click(handled(self._started(action.name, memory)))
+                button.on("click", handled(self._started(action.name, memory)), ["detail"])
             with tag("a", "mb-quiet-link", href=address("/graph", {"center": f"{memory.type}:{memory.ref}"})):
                 ui.icon("hub").props('aria-hidden="true"')
                 tag("span", text="See it in the graph")
 
     def _started(self, name: str, memory: Memory) -> Handler:
-        async def start(_: object = None) -> None:
-            if await self._doing.do(name, memory):
-                await self._redraw()
-                self._focus(name)
+        async def start(event: events.GenericEventArguments) -> None:
+            with self._clicks.once(name, memory.id) as is_first:
+                if is_first and not is_second_of_two(event) and await self._doing.do(name, memory):
+                    await self._redraw()
+                    self._focus(name)
 
         return start
 
@@ -218,11 +214,15 @@ class View:
             or event.args[1:] != [str(self._undoable.event_id)]
         ):
             return
-        report = await acting.take_back(self.visitor, self._undoable.undo_id, request_id=self._bar.new_id())
-        words = "Taken back" if report.undone else "That was taken back already."
-        ui.notify(words, type="positive", position="bottom")
-        await self._redraw()
-        self._focus("")
+        undo_id = self._undoable.undo_id
+        with self._clicks.once("undo", undo_id) as is_first:
+            if not is_first:
+                return
+            report = await acting.take_back(self.visitor, undo_id, request_id=self._bar.new_id())
+            words = "Taken back" if report.undone else "That was taken back already."
+            ui.notify(words, type="positive", position="bottom")
+            await self._redraw()
+            self._focus("")
 
     def _focus(self, action: str) -> None:
         """Back to what can be done, which is drawn anew with the rest."""

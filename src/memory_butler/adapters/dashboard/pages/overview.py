@@ -10,6 +10,7 @@ from nicegui import events, ui
 from memory_butler.adapters.dashboard import acting, glance, telling
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.charts import chart, redraw
+from memory_butler.adapters.dashboard.clicking import Clicks
 from memory_butler.adapters.dashboard.elements import props_of, say, tag
 from memory_butler.adapters.dashboard.glance_parts import AttentionList, Bars, Figures, Story
 from memory_butler.adapters.dashboard.handling import handled
@@ -23,6 +24,7 @@ from memory_butler.models.history import Timeline, TimelineFilter
 from memory_butler.operations import attention, days, report, timeline
 from memory_butler.operations.attention import Attention
 from memory_butler.operations.undo import KINDS
+from memory_butler.policy.confidence import FADING_BELOW
 
 RECENT = 6
 _CONFIDENCE = "Facts in use by how certain they are by now, in ten steps"
@@ -51,6 +53,7 @@ class Overview:
         self._room = tag("div", "mb-stack")
         self._is_empty: bool | None = None
         self._confirmable: dict[str, str] = {}
+        self._clicks = Clicks()
 
     async def open(self) -> None:
         await follow(self._visitor, Calmly(self._redraw))
@@ -110,7 +113,8 @@ class Overview:
             with tag("section", "mb-card"):
                 tag("h2", text="How certain facts are")
                 self._confidence = chart({}, height=200, label=_CONFIDENCE)
-                tag("p", "mb-muted mb-small", text="Confidence as it is by now. What is below 0.2 is fading.")
+                said = f"Confidence as it is by now. What is below {FADING_BELOW:g} is fading."
+                tag("p", "mb-muted mb-small", text=said)
             with tag("section", "mb-card"):
                 tag("h2", text="Tiers")
                 self._tiers = Bars([])
@@ -148,8 +152,11 @@ class Overview:
         if ref is None:
             ui.notify("That has been seen to already.", position="bottom")
             return
-        self._bar.offer(await acting.act(self._visitor, "confirm", "fact", ref, request_id=self._bar.new_id()))
-        await self._redraw()
+        with self._clicks.once("confirm", ref) as is_first:
+            if is_first:
+                done = await acting.act(self._visitor, "confirm", "fact", ref, request_id=self._bar.new_id())
+                self._bar.offer(done)
+                await self._redraw()
 
 
 def _teach(visitor: Visitor) -> None:

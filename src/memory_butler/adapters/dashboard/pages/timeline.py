@@ -159,16 +159,28 @@ class TimelinePage:
             with self._trouble:
                 trouble(problem)
 
-    async def _tell(self, limit: int = timeline.USUAL) -> None:
+    async def _tell(self, count: int = timeline.USUAL) -> None:
         mine = self._asked
-        found = await self._read(None, limit)
+        entries, cursor = await self._read_newest(count)
         if mine == self._asked:
-            self._entries, self._cursor = list(found.entries), found.cursor
+            self._entries, self._cursor = entries, cursor
             self._show()
 
     async def _again(self) -> None:
-        """The same again, as it stands by now."""
-        await self._tell(min(max(len(self._entries), timeline.USUAL), timeline.MOST))
+        """The same again, as it stands by now, and as much of it: nobody loses their place by taking something back."""
+        await self._tell(max(len(self._entries), timeline.USUAL))
+
+    async def _read_newest(self, count: int) -> tuple[list[Entry], str | None]:
+        """So many of the newest entries, in no more reads than a person needs to page to the end of what is held."""
+        entries: list[Entry] = []
+        cursor: str | None = None
+        for _ in range(MOST // timeline.USUAL):
+            found = await self._read(cursor, min(count - len(entries), timeline.MOST))
+            entries += found.entries
+            cursor = found.cursor
+            if cursor is None or len(entries) >= count:
+                break
+        return entries, cursor
 
     async def _read(self, cursor: str | None, limit: int = timeline.USUAL) -> Timeline:
         chosen = tale.filter_of(self._wanted)

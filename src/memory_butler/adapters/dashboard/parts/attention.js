@@ -13,7 +13,7 @@ export default {
         <a :href="item.href" class="mb-words" dir="auto">{{ item.title }}</a>
         <p class="mb-muted mb-small">{{ item.detail }}<template v-if="item.at">&nbsp;<time :datetime="item.at" :title="exactly(item.at)">{{ said(item.at) }}</time></template></p>
       </div>
-      <button v-if="item.action" type="button" class="mb-plain" :aria-label="item.action + ': ' + item.title" @click="$emit('act', item.key)">{{ item.action }}</button>
+      <button v-if="item.action" type="button" class="mb-plain" :aria-label="item.action + ': ' + item.title" @click="$event.detail > 1 || $emit('act', item.key)">{{ item.action }}</button>
       <a v-else class="mb-attention-go" :href="item.href">{{ item.go }}</a>
     </li>
   </ul>`,

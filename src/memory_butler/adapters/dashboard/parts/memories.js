@@ -53,12 +53,12 @@ export default {
                 <span v-if="row.more_tags" class="mb-muted mb-small">+{{ row.more_tags }}</span>
               </div></td>
             <td v-for="column in columns" :key="column.name" :class="['mb-c-' + column.name, column.sort && column.sort === sort ? 'mb-sorted' : '']">
-              <template v-if="column.name === 'confidence'"><span class="mb-sure" role="img" :aria-label="row.confidence + ' percent'"><span :style="{ width: row.confidence + '%' }" :class="{ 'mb-low': row.confidence < 20 }"></span></span><span class="mb-number mb-small" aria-hidden="true">{{ row.confidence }}%</span></template>
+              <template v-if="column.name === 'confidence'"><span class="mb-sure" role="img" :aria-label="row.confidence + ' percent'"><span :style="{ width: row.confidence + '%' }" :class="{ 'mb-low': row.is_low }"></span></span><span class="mb-number mb-small" aria-hidden="true">{{ row.confidence }}%</span></template>
               <span v-else-if="column.name === 'importance'" class="mb-number">{{ row.importance }}</span>
               <span v-else-if="column.name === 'record'" class="mb-number mb-record"><span title="Helped"><q-icon name="thumb_up" aria-hidden="true"></q-icon>{{ row.helped }}</span><span title="Harmed" :class="{ 'mb-harm': row.harmed }"><q-icon name="thumb_down" aria-hidden="true"></q-icon>{{ row.harmed }}</span></span>
               <time v-else-if="row[column.name]" :datetime="row[column.name]" :title="exactly(row[column.name])" class="mb-time">{{ ago(row[column.name]) }}</time>
               <span v-else class="mb-muted">never</span></td>
-            <td v-if="acting" class="mb-c-acts"><div><button v-for="name in row.actions" :key="name" type="button" class="mb-act" :data-act="name" :aria-label="actions[name].label + ': ' + row.words.slice(0, 60)" :title="actions[name].label" @click="$emit('act', name, row.id)"><q-icon :name="actions[name].icon" aria-hidden="true"></q-icon></button></div></td>
+            <td v-if="acting" class="mb-c-acts"><div><button v-for="name in row.actions" :key="name" type="button" class="mb-act" :data-act="name" :aria-label="actions[name].label + ': ' + row.words.slice(0, 60)" :title="actions[name].label" @click="$event.detail > 1 || $emit('act', name, row.id)"><q-icon :name="actions[name].icon" aria-hidden="true"></q-icon></button></div></td>
           </tr>
         </tbody>
       </table>
