@@ -34,5 +34,6 @@ def test_who_asks_for_one_butler_does_not_wait_for_the_others_to_be_counted(
     only = f"${names.index('only') + 1}"
     lines = [line for (line,) in owner.execute(b"EXPLAIN (GENERIC_PLAN) " + query).fetchall()]
     for table, whose in (("facts", "source_butler"), ("rules", "source_butler"), ("episodes", "butler")):
-        (place,) = [number for number, line in enumerate(lines) if f" on {table}" in line]
-        assert any(f"({whose} = {only})" in line for line in lines[place : place + 5]), "\n".join(lines)
+        # Whatever way the plan takes to the table, which depends on what other tests have put there.
+        (place,) = [number for number, line in enumerate(lines) if f" on {table} " in line]
+        assert any(f"({whose} = {only})" in line for line in lines[place : place + 6]), "\n".join(lines)
