@@ -40,6 +40,10 @@ class Served:
         self.process = self._run("serve", *(["--no-worker"] if with_worker else []))
         self.worker = self._run("work") if with_worker else None
 
+    def catch_up(self) -> None:
+        """Have everything done that is due: in a store that was loaded a moment ago every job of every tenant is."""
+        self._run("work", "--once").wait()
+
     def _run(self, *arguments: str) -> subprocess.Popen[bytes]:
         settings = {"HOME": str(self.home), "PORT": str(self.port), "SERVICE__AUTH": "required", **self.options}
         env = os.environ | {f"MEMORY_BUTLER_{name}": value for name, value in settings.items()}
@@ -76,6 +80,8 @@ def free_port() -> int:
 @contextmanager
 def served(home: Path, *, with_worker: bool = False, **options: str) -> Iterator[Served]:
     server = Served(home, free_port(), options)
+    if with_worker:
+        server.catch_up()
     server.start(with_worker=with_worker)
     try:
         yield server

@@ -4,8 +4,8 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +69,25 @@ def caller_of(tenant: str) -> Caller:
     return Caller(Principal(tenant, BUTLER))
 
 
-async def read_latencies(bench: Bench, label: str, tenants: Sequence[str], clients: int) -> None:
-    """Context, search and their floor, taken in turns so that all three meet the same weather."""
-    butler, count = bench.butler, bench.plan.reads
+async def read_latencies(bench: Bench, clients: int, **places: tuple[Butler, Sequence[str]]) -> None:
+    """Context, search and their floor at each place, taken in turns so that all of them meet the same weather."""
+    count, rounds = bench.plan.reads, 5
+    calls = {
+        f"{name}, {place.replace('_', ' ')}, {clients} client{'s' * (clients > 1)}": call
+        for place, (butler, tenants) in places.items()
+        for name, call in (await _calls(butler, tenants)).items()
+    }
+    for call in calls.values():
+        await timed(call, bench.ask(10), clients)
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            found[name] += await timed(call, bench.ask(count // rounds), clients)
+    bench.latencies |= {name: Latency.of(seconds) for name, seconds in found.items()}
+
+
+async def _calls(butler: Butler, tenants: Sequence[str]) -> dict[str, Callable[[int, str], Awaitable[None]]]:
+    """What is measured of one store, its tenants in turns."""
 
     async def context(number: int, text: str) -> None:
         request = BriefRequest(trigger_prompt=text, butler=BUTLER)
@@ -85,16 +101,7 @@ async def read_latencies(bench: Bench, label: str, tenants: Sequence[str], clien
     async def floor(number: int, text: str) -> None:
         await floor_read(butler, tenants[number % len(tenants)], text, rows)
 
-    measured = {"context": context, "search": search, "floor": floor}
-    for call in measured.values():
-        await timed(call, bench.ask(10), clients)
-    found: dict[str, list[float]] = {name: [] for name in measured}
-    rounds = 5
-    for _ in range(rounds):
-        for name, call in measured.items():
-            found[name] += await timed(call, bench.ask(count // rounds), clients)
-    for name, seconds in found.items():
-        bench.latencies[f"{name}, {label}, {clients} client{'s' * (clients > 1)}"] = Latency.of(seconds)
+    return {"context": context, "search": search, "floor": floor}
 
 
 async def _rows_fetched(butler: Butler, tenant: str) -> int:
@@ -138,8 +145,8 @@ async def write_rates(bench: Bench) -> None:
             bench.rates[label] = await rate(call, batch, clients)
 
 
-async def run(butler: Butler, plan: Plan, console: Console) -> Bench:
-    """Everything that one open process can measure."""
+async def run(butler: Butler, alone: Butler, plan: Plan, console: Console) -> Bench:
+    """Everything that one open process can measure. `alone` is another store, in which the first tenants are all."""
     bench = Bench(butler, plan, questions(plan.reads * 24 + 500, SEED))
     texts = sentences(plan.pool, SEED)
     await butler.embedder.start()
@@ -148,12 +155,9 @@ async def run(butler: Butler, plan: Plan, console: Console) -> Bench:
     bench.rates["sentences embedded in bulk"] = Rate(len(texts), time.perf_counter() - started)
 
     console.print(f"Loading {FIRST_TENANTS} tenants …")
-    await load_store(butler, dict.fromkeys(small_tenants(), SMALL), pool, SEED)
-    for _ in range(
-        2
-    ):  # the first time only warms up: caches, plans and processor would otherwise favour what comes later
-        await read_latencies(bench, "small tenant alone", small_tenants(), 1)
-
+    small = small_tenants()
+    for store in (alone, butler):
+        await load_store(store, dict.fromkeys(small, SMALL), pool, SEED)
     rest = {f"small-{number:04d}": SMALL for number in range(FIRST_TENANTS, plan.tenants)}
     console.print(f"Loading {len(rest)} more and a large one …")
     started = time.perf_counter()
@@ -161,10 +165,13 @@ async def run(butler: Butler, plan: Plan, console: Console) -> Bench:
     bench.other["load_seconds"] = round(time.perf_counter() - started, 1)
     bench.other["facts"] = plan.tenants * SMALL.facts + plan.large.facts
 
-    for clients in (1, CLIENTS):
-        console.print(f"Reading with {clients} client(s) …")
-        await read_latencies(bench, "small tenant", small_tenants(), clients)
-        await read_latencies(bench, "large tenant", [LARGE_TENANT], clients)
+    console.print("Reading with 1 client …")
+    for _ in range(2):  # the first time only warms up: caches and plans would otherwise favour what comes later
+        await read_latencies(bench, 1, small_tenant_alone=(alone, small), small_tenant=(butler, small))
+    await read_latencies(bench, 1, large_tenant=(butler, [LARGE_TENANT]))
+    console.print(f"Reading with {CLIENTS} clients …")
+    await read_latencies(bench, CLIENTS, small_tenant=(butler, small))
+    await read_latencies(bench, CLIENTS, large_tenant=(butler, [LARGE_TENANT]))
     await cached_latencies(bench)
     console.print("Writing …")
     await write_rates(bench)
@@ -172,12 +179,13 @@ async def run(butler: Butler, plan: Plan, console: Console) -> Bench:
 
 
 def measure(plan: Plan, console: Console) -> dict[str, Any]:
-    with machine.scratch_store() as server:
+    with machine.scratch_store() as other, machine.scratch_store() as server:
         settings = load_settings(home=server.home)
 
         async def inside() -> Bench:
-            async with open_butler(settings) as butler:
-                bench = await run(butler, plan, console)
+            async with open_butler(settings) as butler, open_butler(load_settings(home=other.home)) as alone:
+                # One model for both: two would have to share the processor's cache.
+                bench = await run(butler, replace(alone, embedder=butler.embedder), plan, console)
                 bench.other["resident_mb_of_this_process"] = cold.resident_mb()
                 bench.other["resident_mb_of_the_database"] = cold.server_mb(server)
                 return bench
