@@ -96,6 +96,9 @@ async def test_what_waits_is_distilled_at_a_click_and_taken_back(open_page: Open
     await expect(page.locator("[aria-label=Refused] .mb-no")).not_to_be_empty()
     assert await page.evaluate("window.hacked") is None
 
+    await page.locator(".mb-distil-from a").first.click()
+    await expect(page.locator(".mb-entries-line").last).not_to_contain_text("(run ")
+    await page.get_by_role("link", name="See the run").click()
     await page.get_by_role("button", name="Undo this run").click()
     dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("Take back 3 changes?")
@@ -119,15 +122,18 @@ async def test_a_proposal_is_decided_on_item_by_item(open_page: Open, butler: Bu
     head = page.locator(".mb-distil-head")
     await expect(head).to_contain_text("2 items await your decision")
     places = {line.shown["content"]: line.place for line in report.lines if line.outcome == "proposed"}
-    await page.get_by_label(f"Approve item {places['Porto']}").click()
+    await page.get_by_role("button", name="Approve: Porto").click()
     await expect(head).to_contain_text("1 decided, 1 to go")
+    await expect(page.locator(".q-notification", has_text="Approved: Porto")).to_be_visible()
+    await expect(page.locator(f'[data-place="{places["Porto"]}"]')).to_be_focused()
     assert (await review.show(asked, str(report.run))).run.state == "waiting"
-    await page.get_by_label(f"Reject item {places[HOSTILE]}").click()
+    await page.get_by_role("button", name=f"Reject: {HOSTILE[:60]}").click()
     dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("1 item that was approved is stored, the others are not.")
     assert (await review.show(asked, str(report.run))).run.state == "waiting"
     await dialog.get_by_role("button", name="Reject").click()
-    await expect(page.locator(".q-notification")).to_contain_text("what was approved is stored")
+    await expect(page.locator(".q-notification", has_text="what was approved is stored")).to_be_visible()
+    await expect(page.locator(f'[data-place="{places[HOSTILE]}"]')).to_be_focused()
     await expect(page.locator("[aria-label=New]")).to_contain_text("Porto")
     await expect(page.locator("[aria-label=Rejected]")).to_contain_text("7 * 7")
     await expect(page.get_by_role("button", name="Approve")).to_have_count(0)
@@ -142,6 +148,26 @@ async def test_a_proposal_is_decided_on_item_by_item(open_page: Open, butler: Bu
     await said.get_by_role("button", name="Undo").click()
     await expect(page.locator(".q-notification", has_text="Taken back")).to_be_visible()
     assert (await ledger.ledger(asked)).waiting == 0
+
+
+async def test_a_key_that_is_pressed_twice_rejects_one_item(open_page: Open, butler: Butler, tenant: str) -> None:
+    """The keyboard goes on at the next item, not on what decides on it; it is said what was rejected."""
+    asked = with_distiller(butler, Scripted(_moves), review=True)
+    await say(asked, f"I live in Porto. {HOSTILE}")
+    report = await consolidate.run_once(asked, shard_of(tenant, "main"))
+    assert report
+    [first, second] = sorted(line.place for line in report.lines if line.outcome == "proposed")
+    page = await open_page(asked, f"/consolidation?run={report.run}")
+    await page.locator(f'[data-place="{first}"]').get_by_role("button", name="Reject").press("Enter")
+    await expect(page.locator("[aria-label=Rejected] li")).to_have_count(1)
+    await expect(page.locator(".q-notification", has_text="Rejected: ")).to_be_visible()
+    await expect(page.locator(f'[data-place="{second}"]')).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    next_one = page.locator(f'[data-place="{second}"] :focus')
+    await expect(next_one).to_have_count(1)
+    assert (await review.show(asked, str(report.run))).run.state == "waiting"
+    await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 async def test_an_episode_in_review_leads_to_its_proposal(

@@ -277,6 +277,20 @@ def test_what_a_rejection_means_is_said_before(outcomes: list[str], place: int, 
     assert distilling.rejected_means(lines, place)[0].startswith(stored)
 
 
+def test_after_a_decision_one_goes_on_at_an_item() -> None:
+    """What was approved stays where it is; what was rejected leaves its place to the next, and the last is its own."""
+    outcomes = ["proposed", "refused", "approved", "rejected"]
+    lines = [DiffLine(place=at, kind="fact", outcome=one, content=f"item {at}") for at, one in enumerate(outcomes)]
+
+    def after(place: int, how: str) -> str:
+        return distilling.places_after(lines, place, how)[0].removeprefix(".mb-changes ")
+
+    assert after(0, "approve") == '[data-place="0"]'
+    assert after(0, "reject") == '[data-place="2"]'
+    assert after(2, "reject") == '[data-place="2"]'
+    assert distilling.decision_words(lines, 2, "reject") == "Rejected: item 2"
+
+
 def test_what_waits_again_and_what_does_not_is_said() -> None:
     """How many, that nothing is lost, and why the others stay."""
     done = Requeued(again=("a", "b"), left=(("c", "episode:c waits already."), ("d", "episode:d waits already.")))

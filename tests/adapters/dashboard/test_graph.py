@@ -95,6 +95,23 @@ def test_in_a_narrow_picture_no_words_meet(facts: int) -> None:
         assert all(below - above >= 12 for above, below in itertools.pairwise(heights))
 
 
+@pytest.mark.parametrize("facts", [1, 5, 8, 21, 34])
+def test_words_end_before_the_edge_of_the_picture(facts: int) -> None:
+    """However many there are and however long they are, in a picture of the usual width."""
+    plain = around(facts)
+    shown = replace(plain, spots=tuple(replace(one, content="long words " * 9) for one in plain.spots))
+    *spots, _, corner = surroundings.options(shown)["series"][0]["data"]
+    half = surroundings.PICTURE_PIXELS / 2
+    scale = surroundings.FILLED * half / corner["x"]
+    ends = [abs(spot["x"]) * scale + surroundings.SPOT_PIXELS + surroundings.WORDS_PIXELS for spot in spots[1:]]
+    assert max(ends) <= half + 1
+
+
+def test_nothing_fades_under_the_mouse(shown: Neighbourhood) -> None:
+    """A picture that is drawn anew under it would stay faded."""
+    assert surroundings.options(shown)["series"][0]["emphasis"]["focus"] == "none"
+
+
 def test_the_lists_say_what_the_picture_shows(shown: Neighbourhood) -> None:
     """Every spot but the chosen one is in them once, under how it belongs to it, and leads on unless it is gone."""
     groups = {group["title"]: [entry["key"] for entry in group["entries"]] for group in surroundings.lists(shown)}

@@ -12,7 +12,7 @@ from tests.adapters.dashboard.conftest import LogIn, Visit
 from tests.conftest import START, MovingClock
 from tests.service import Service
 
-from memory_butler.adapters.dashboard import glance, telling
+from memory_butler.adapters.dashboard import charts, glance, rows, telling
 from memory_butler.butler import Butler
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
 from memory_butler.models.days import Day, Growth
@@ -73,8 +73,9 @@ async def test_a_store_at_a_glance(visit: Visit, butler: Butler, clock: MovingCl
     await expect(page.locator(".mb-story-compact")).to_contain_text("Marked harmful by main: “woke them”")
 
     await fading.get_by_role("button", name="Confirm").click()
-    await expect(page.locator(".q-notification").last).to_contain_text(f"Confirmed: fact:{ref}")
+    await expect(page.locator(".q-notification").last).to_contain_text(f"Confirmed: fact:{ref} “<img src=x")
     await expect(fading).to_have_count(0)
+    assert await page.evaluate("window.hacked") is None
     await page.locator(".q-notification").get_by_role("button", name="Undo").click()
     await expect(fading).to_have_count(1)
 
@@ -133,6 +134,7 @@ async def test_figures_lead_to_their_lists(butler: Butler) -> None:
     assert glance.backlog(found, seen.line, seen.at) == ("1", "The oldest has waited less than an hour.")
     many = Line(waiting=0, oldest=None, deciding=4, given_up=1)
     parts = glance.figures(found, many, governs=True)[2]["parts"]
+    assert parts[0]["kind"] == rows.IN_REVIEW[1], "a state has the colour that it has in the list of episodes"
     assert [(one["label"], one["href"]) for one in parts] == [
         ("await your decision", "/consolidation?state=waiting"),
         ("given up", "/consolidation#given-up"),
@@ -188,6 +190,12 @@ async def test_growth_stands_up_and_decay_hangs_down(butler: Butler, clock: Movi
     start = clock().date()
     old = Growth(days=tuple(Day(day=start + timedelta(days=n), happened={}, in_use={"fact": 1}) for n in range(90)))
     assert len(glance.growth_chart(old)["series"][0]["data"]) == 90
+
+
+def test_each_line_of_growth_has_a_colour_of_its_own() -> None:
+    """What is in use among them."""
+    colours = [charts.GREEN, *(colour for *_, colour in (*glance._UP, *glance._DOWN))]
+    assert len(set(colours)) == len(colours)
 
 
 async def test_each_step_of_confidence_has_its_bar(butler: Butler, clock: MovingClock) -> None:

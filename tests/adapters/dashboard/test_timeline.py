@@ -65,6 +65,9 @@ async def test_the_story_is_read_narrowed_down_and_taken_back(visit: Visit, butl
     await expect(dialog).to_contain_text(f"fact:{ref}: the supersession")
     await dialog.get_by_role("button", name="Undo").click()
     await expect(entries.nth(0)).to_contain_text("2 facts changed back")
+    struck = page.locator(".mb-undone .mb-story-all")
+    await expect(struck).to_have_text("Ada <b>Lovelace</b>: 1 fact stored, 1 fact superseded")
+    await expect(struck).to_have_css("text-decoration-line", "line-through")
 
     await page.get_by_label("What happened").select_option(label="Forgotten")
     await expect(entries).to_have_count(1)

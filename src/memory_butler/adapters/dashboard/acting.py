@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from memory_butler.adapters.answering import Visit
+from memory_butler.adapters.dashboard.saying import short_of
 from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import (
@@ -23,6 +24,7 @@ from memory_butler.models import (
 from memory_butler.operations import correct, forget, judge, look, pin, restore, undo
 
 log = logging.getLogger(__name__)
+NAMED = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,11 @@ async def act(
     undo_id = await undo_id_of(visitor, stored.type, str(stored.id), request_id)
     words = "Nothing was changed" if stored.outcome == "unchanged" else action.done
     return Done(f"{words}: {stored.type}:{stored.ref}", stored, undo_id, name)
+
+
+def with_words(done: Done, content: str) -> Done:
+    """What was done, with the words of the memory: people do not know it by its reference."""
+    return replace(done, words=f"{done.words} “{short_of(content, NAMED)}”")
 
 
 async def in_its_place(visitor: Visitor, memory: Memory) -> Fact | Rule | None:

@@ -11,7 +11,7 @@ from memory_butler.adapters.dashboard.address import address
 from memory_butler.adapters.dashboard.asking import also, sentence
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import counted
+from memory_butler.adapters.dashboard.saying import counted, short_of
 from memory_butler.models import Episode, RunReport, UndoReport
 from memory_butler.operations.dead_letters import Requeued
 from memory_butler.operations.diff import DiffLine
@@ -56,6 +56,7 @@ _DISTILLERS = {
     "off": "Consolidation is switched off: episodes wait until somebody distils them.",
 }
 SHOWN = 8
+NAMED = 80
 AGAIN = "What was rejected is not stored. Distil again has its episodes wait once more, to be distilled afresh."
 
 
@@ -231,6 +232,21 @@ def decided_words(lines: Sequence[DiffLine]) -> str:
     if not decided:
         return f"{counted(open_items, 'item awaits', 'items await')} your decision. Nothing is stored before that."
     return f"{decided:,} decided, {open_items:,} to go. When all are decided, what was approved is stored."
+
+
+def decision_words(lines: Sequence[DiffLine], place: int, how: str) -> str:
+    """What was decided about an item."""
+    words = next((line.content for line in lines if line.place == place), None)
+    said = "Approved" if how == "approve" else "Rejected"
+    return f"{said}: {short_of(words, NAMED)}" if words else said
+
+
+def places_after(lines: Sequence[DiffLine], place: int, how: str) -> list[str]:
+    """Where the keyboard goes on after a decision: on an item, never on a button of the next one, which a second press
+    of the same key would decide on. What was rejected leaves its place to the one after it."""
+    later = [line.place for line in lines if line.outcome in ("proposed", "approved") and line.place > place]
+    found = [*later[:1], place] if how == "reject" else [place]
+    return [f'.mb-changes [data-place="{one}"]' for one in found]
 
 
 def rejected_means(lines: Sequence[DiffLine], place: int | None = None) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
-from memory_butler.adapters.dashboard.acting import ACTIONS, Action, Done, Given, act, in_its_place
+from memory_butler.adapters.dashboard.acting import ACTIONS, NAMED, Action, Done, Given, act, in_its_place, with_words
 from memory_butler.adapters.dashboard.elements import tag, text_of
 from memory_butler.adapters.dashboard.saying import short_of
 from memory_butler.adapters.dashboard.undoing import UndoBar
@@ -15,7 +15,6 @@ from memory_butler.policy.admission import FACT_CHARACTERS, REASON_CHARACTERS
 from memory_butler.policy.wording import about_of
 
 QUOTED = 400
-NAMED = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class Doing:
         if given is None:
             return None
         done = await act(self._visitor, name, memory.type, str(memory.id), given, request_id=self._bar.new_id())
-        self._bar.offer(done)
+        self._bar.offer(with_words(done, given.words or memory.content))
         return done
 
     async def _filled_in(self, action: Action, memory: Memory, taken: Fact | None) -> Given | None:
@@ -134,7 +133,7 @@ class Doing:
             if box:
                 box.on("keydown.ctrl.enter", submit)
             with tag("div", "mb-dialog-foot"):
-                ui.button("Cancel", on_click=lambda: self._dialog.submit(None)).props("flat no-caps color=grey")
+                ui.button("Cancel", on_click=lambda: self._dialog.submit(None), color=None).props("outline no-caps")
                 do = ui.button(action.label, icon=action.icon, on_click=submit).props("unelevated no-caps")
                 do.props["color"] = "primary" if box or taken else "negative"
                 do.set_enabled(is_ready())

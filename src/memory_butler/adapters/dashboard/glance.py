@@ -35,7 +35,7 @@ _TIERS = {
 _LATE = {Standing.NEVER: "has never run", Standing.OVERDUE: "is overdue", Standing.FAILING: "keeps failing"}
 # What adds to memory is drawn upwards, what takes from it downwards.
 _UP = (("Stored", ("created", "imported"), charts.BLUE), ("Confirmed", ("confirmed",), charts.TEAL),
-       ("Brought back", ("restored",), charts.GREEN))  # fmt: skip
+       ("Brought back", ("restored",), charts.OLIVE))  # fmt: skip
 _DOWN = (("Superseded", ("superseded",), charts.PLUM), ("Faded", ("faded",), charts.BRASS),
          ("Expired", ("expired", "deleted"), charts.GREY), ("Forgotten", ("retracted",), charts.RED))  # fmt: skip
 
@@ -94,8 +94,8 @@ def _states(path: str, states: Mapping[str, int]) -> list[Drawn]:
 def _on_their_way(report: Report, line: Line, *, governs: bool) -> list[Drawn]:
     distilled = report["episodes_by_consolidation"].get("consolidated", 0)
     parts = [
-        _part("waiting", line.waiting, _CONSOLIDATION, "fading"),
-        _part("await your decision" if governs else "await a decision", line.deciding, _PROPOSALS, "info"),
+        _part("waiting", line.waiting, _CONSOLIDATION, "info"),
+        _part("await your decision" if governs else "await a decision", line.deciding, _PROPOSALS, "warn"),
         _part("distilled", distilled, "", "active"),
         _part("given up", line.given_up, _GIVEN_UP, "bad"),
     ]
@@ -254,7 +254,7 @@ def _stuck(found: Attention) -> Iterable[Drawn]:
         }
     if proposals.count:
         title = f"{proposals.count:,} proposal{'s' * (proposals.count > 1)} wait{'s' * (proposals.count == 1)} for you"
-        yield _item("proposals", "rate_review", "info", title, _PROPOSALS) | {
+        yield _item("proposals", "rate_review", "warn", title, _PROPOSALS) | {
             "detail": "What was distilled is stored once you approve it; the oldest is of",
             "at": proposals.oldest.isoformat() if proposals.oldest else None,
             "go": "Review",

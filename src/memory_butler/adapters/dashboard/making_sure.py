@@ -35,7 +35,7 @@ class MakingSure:
                 tag("p", "mb-note mb-note-warn mb-small", text="This was changed since and stays as it is:")
                 _listed(stays)
             with tag("div", "mb-dialog-foot"):
-                ui.button("Cancel", on_click=lambda: self._dialog.submit(False)).props("flat no-caps color=grey")
+                ui.button("Cancel", on_click=lambda: self._dialog.submit(False), color=None).props("outline no-caps")
                 sure = ui.button(button, on_click=lambda: self._dialog.submit(True))
                 sure.props("unelevated no-caps color=negative autofocus")
 

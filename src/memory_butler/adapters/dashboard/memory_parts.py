@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from nicegui import ui
 
-from memory_butler.adapters.dashboard import asking, charts, decay, portrait
+from memory_butler.adapters.dashboard import asking, charts, decay, portrait, telling
 from memory_butler.adapters.dashboard.address import address, move_to, on_travel
 from memory_butler.adapters.dashboard.elements import Moment, say, tag, text_of
-from memory_butler.adapters.dashboard.entries import Entries
+from memory_butler.adapters.dashboard.entries import Entries, Group
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.places import PLACES, memory_path
 from memory_butler.adapters.dashboard.visitor import Visitor
@@ -102,6 +103,17 @@ def draw_chain(found: Portrait) -> None:
     with tag("section", "mb-card", id="chain"):
         tag("h2", text="How it changed")
         Entries(portrait.chain(found), form="line")
+
+
+def with_runs(groups: Sequence[Group]) -> list[Group]:
+    """What happened, with a way to each run in place of its id."""
+    return [{**group, "entries": [_with_run(entry) for entry in group["entries"]]} for group in groups]
+
+
+def _with_run(entry: dict[str, Any]) -> dict[str, Any]:
+    told = [(mark, *telling.without_run(words)) for mark, words in entry["segments"]]
+    ways = [href for _, _, href in told if href]
+    return {**entry, "segments": [[mark, words] for mark, words, _ in told], "run": ways[0] if ways else ""}
 
 
 class DecayCard:

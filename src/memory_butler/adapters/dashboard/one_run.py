@@ -8,6 +8,7 @@ from memory_butler.adapters.dashboard.acting import Done
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.distilling_parts import Changes
 from memory_butler.adapters.dashboard.elements import Moment, chip, props_of, say, tag, text_of
+from memory_butler.adapters.dashboard.focusing import Focus
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.making_sure import MakingSure
 from memory_butler.adapters.dashboard.requeueing import tell_requeued
@@ -43,6 +44,7 @@ class OneRun:
         self._changes.on("decide", handled(self._on_decide))
         self._bar = UndoBar(self._visitor, self._refresh)
         self._is_sure = MakingSure()
+        self._keyboard = Focus()
         self._show(found)
 
     # --- reading ---
@@ -62,12 +64,16 @@ class OneRun:
         if not isinstance(place, int) or how not in ("approve", "reject") or self._shown is None:
             return
         seen, lines = self._shown
+        said = distilling.decision_words(lines, place, how)
         if how == "approve":
-            await self._decide(approve=[place])
+            await self._decide(approve=[place], said=said)
         elif not seen.settled_by([place]) or await self._is_sure(
             "Reject the last item?", distilling.rejected_means(lines, place), button="Reject"
         ):
-            await self._decide(reject=[place])
+            await self._decide(reject=[place], said=said)
+        else:
+            return
+        self._keyboard.put(distilling.places_after(lines, place, how))
 
     async def _on_approve_all(self) -> None:
         await self._decide(rest="approved")
@@ -79,7 +85,12 @@ class OneRun:
             await self._decide(rest="rejected")
 
     async def _decide(
-        self, *, approve: list[int] | None = None, reject: list[int] | None = None, rest: str | None = None
+        self,
+        *,
+        approve: list[int] | None = None,
+        reject: list[int] | None = None,
+        rest: str | None = None,
+        said: str = "",
     ) -> None:
         seen = await self._visitor.ask(
             "review",
@@ -92,6 +103,8 @@ class OneRun:
             self._bar.offer(Done("Decided: what was approved is stored", None, seen.run.id))
         elif seen.run.state == "rejected":
             self._bar.offer(Done("Decided: everything was rejected. Its episodes can be distilled again", None, None))
+        elif said:
+            ui.notify(said, type="positive", position="bottom")
         await self._refresh()
 
     async def _on_again(self) -> None:

@@ -43,11 +43,15 @@ FURTHER = "Further away"
 RING = 170.0
 # In a picture narrower than this the words stand in two columns.
 NARROW_PIXELS = 520
+WORDS_PIXELS = 132
 NARROW = {"left": 2, "right": 2, "top": 34, "bottom": 6, "label": {"width": 86, "fontSize": 10.5}}
-WIDE = {"left": "center", "right": None, "top": "center", "bottom": None, "label": {"width": 150, "fontSize": 11}}
+WORDS = {"width": WORDS_PIXELS, "fontSize": 11}
+WIDE = {"left": "center", "right": None, "top": "center", "bottom": None, "label": WORDS}
 # What stands behind another needs less room than what stands beside it.
 CROWDED = 0.7
 ROOMY = 11
+# Of a picture of the usual width, ECharts fills four fifths; beside each spot its words have to end before the edge.
+PICTURE_PIXELS, FILLED, SPOT_PIXELS, LETTER_PIXELS = 590, 0.8, 16, 5.8
 
 
 def wanted_center(query: Mapping[str, str]) -> str | None:
@@ -88,7 +92,8 @@ def options(shown: Neighbourhood) -> charts.Options:
     def nodes(places: Mapping[str, tuple[float, float]], *, roomy: bool) -> list[dict[str, Any]]:
         return [_node(spot, numbers[spot.key], places[spot.key], steps[spot.key], roomy=roomy) for spot in shown.spots]
 
-    rings: Nodes = [*nodes(wide, roomy=True), *_corners(list(wide.values()))]
+    around = nodes(wide, roomy=True)
+    rings: Nodes = [*around, *_corners(around)]
     beside: Nodes = [*nodes(narrow, roomy=False), *_pinned(columns.HALF_WIDTH, columns.HALF_HEIGHT)]
     return {
         "legend": charts.legend(data=[NAMES[kind] for kind in KINDS], top=4, left="center"),
@@ -111,7 +116,8 @@ def options(shown: Neighbourhood) -> charts.Options:
                 "labelLayout": {"hideOverlap": True},
                 "edgeSymbol": ["none", "arrow"],
                 "edgeSymbolSize": 6,
-                "emphasis": {"focus": "adjacency", "scale": 1.1},
+                # Nothing fades under the mouse: it stays after a click, and so would what faded in the next picture.
+                "emphasis": {"focus": "none", "scale": 1.1},
                 "lineStyle": {"color": charts.QUIET, "opacity": 0.4, "width": 1.1, "curveness": 0.06},
             }
         ],
@@ -140,11 +146,18 @@ def _node(spot: Spot, number: str, place: tuple[float, float], step: int, *, roo
     }
 
 
-def _corners(places: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+def _corners(nodes: Nodes) -> Nodes:
     """Two points that nobody sees: the chosen one stands in the middle between them, with room for words around."""
-    wide = max(RING, *(abs(x) for x, _ in places)) + 1.15 * RING
-    high = max(RING, *(abs(y) for _, y in places)) + 0.25 * RING
-    return _pinned(wide, high)
+    wide = max(RING, *(abs(node["x"]) for node in nodes)) + 1.15 * RING
+    high = max(RING, *(abs(node["y"]) for node in nodes)) + 0.25 * RING
+    return _pinned(max(wide, *(_reach(node) for node in nodes)), high)
+
+
+def _reach(node: Mapping[str, Any]) -> float:
+    """How far from the middle the picture has to reach for the words of a spot to end within it."""
+    words = min(WORDS_PIXELS, LETTER_PIXELS * len(node["name"]))
+    half = PICTURE_PIXELS / 2
+    return float(abs(node["x"]) * FILLED * half / (half - SPOT_PIXELS - words))
 
 
 def _pinned(wide: float, high: float) -> list[dict[str, Any]]:

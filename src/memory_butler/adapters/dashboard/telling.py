@@ -57,9 +57,16 @@ def _entry(entry: Entry, *, with_undo: bool) -> Drawn:
     }
 
 
+def without_run(words: str) -> tuple[str, str]:
+    """What was told without the id of a run, and where that run can be opened: then it need not be read."""
+    found = _RUN.search(words)
+    return _RUN.sub("", words), address("/consolidation", {"run": found[1]}) if found else ""
+
+
 def _line(line: Told) -> Drawn:
     event, ref = line.activity.event, line.activity.ref
     kind, _, short = (ref or "").partition(":")
+    words, run = without_run(line.activity.words)
     # Of an episode that was deleted only the name is left.
     has_page = kind in tuple(MemoryType) and line.about is not None
     return {
@@ -67,9 +74,8 @@ def _line(line: Told) -> Drawn:
         "ref": ref or "",
         "kind": kind,
         "href": memory_path(kind, short) if has_page else "",
-        # Where the run can be opened, its id need not be read.
-        "words": text_of(_RUN.sub("", line.activity.words)),
-        "run": address("/consolidation", {"run": run[1]}) if (run := _RUN.search(line.activity.words)) else "",
+        "words": text_of(words),
+        "run": run,
         "about": text_of(line.about or ""),
         "undone": line.undone,
     }

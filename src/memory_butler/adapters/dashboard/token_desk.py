@@ -114,7 +114,7 @@ class TokenDesk:
             seconds = self._visitor.desk.settings.service.token_cache_seconds
             tag("p", text=f"Whoever uses it is refused within {seconds:g} seconds. It cannot be taken back.")
             with tag("div", "mb-dialog-foot"):
-                ui.button("Cancel", on_click=dialog.delete).props("flat no-caps color=grey")
+                ui.button("Cancel", on_click=dialog.delete, color=None).props("outline no-caps")
                 ui.button("Revoke", on_click=handled(revoke)).props("unelevated no-caps color=negative")
         dialog.open()
 

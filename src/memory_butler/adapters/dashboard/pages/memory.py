@@ -22,6 +22,7 @@ from memory_butler.adapters.dashboard.memory_parts import (
     draw_glance,
     draw_sources,
     way_back,
+    with_runs,
 )
 from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
@@ -204,7 +205,7 @@ class View:
     def _draw_story(self, found: Portrait) -> None:
         with tag("section", "mb-card"):
             tag("h2", text="What happened to it")
-            listed = Entries(portrait.story(found.story, self._undoable), form="line")
+            listed = Entries(with_runs(portrait.story(found.story, self._undoable)), form="line")
             listed.on("act", handled(self._take_back))
 
     async def _take_back(self, event: events.GenericEventArguments) -> None:

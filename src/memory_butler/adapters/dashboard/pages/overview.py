@@ -19,6 +19,7 @@ from memory_butler.adapters.dashboard.teaching import command
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.adapters.http import connection_lines
+from memory_butler.models import Fact
 from memory_butler.models.days import Growth
 from memory_butler.models.history import Timeline, TimelineFilter
 from memory_butler.operations import attention, days, report, timeline
@@ -52,7 +53,7 @@ class Overview:
         self._bar = UndoBar(visitor, self._redraw)
         self._room = tag("div", "mb-stack")
         self._is_empty: bool | None = None
-        self._confirmable: dict[str, str] = {}
+        self._confirmable: dict[str, Fact] = {}
         self._clicks = Clicks()
 
     async def open(self) -> None:
@@ -130,7 +131,7 @@ class Overview:
     def _show(self, seen: Seen) -> None:
         may_confirm = self._visitor.may("memory_confirm")
         items = glance.attention_list(seen.attention, may_confirm=may_confirm)
-        self._confirmable = {str(one.fact.id): one.fact.ref for one in seen.attention.fading} if may_confirm else {}
+        self._confirmable = {str(one.fact.id): one.fact for one in seen.attention.fading} if may_confirm else {}
         governs = self._visitor.principal.role.governs
         props_of(self._figures, cards=glance.figures(seen.report, seen.attention.line, governs=governs))
         props_of(self._attention, items=items)
@@ -148,14 +149,14 @@ class Overview:
         say(self._waited, waited)
 
     async def _confirm(self, event: events.GenericEventArguments) -> None:
-        ref = self._confirmable.get(str(event.args))
-        if ref is None:
+        fact = self._confirmable.get(str(event.args))
+        if fact is None:
             ui.notify("That has been seen to already.", position="bottom")
             return
-        with self._clicks.once("confirm", ref) as is_first:
+        with self._clicks.once("confirm", fact.ref) as is_first:
             if is_first:
-                done = await acting.act(self._visitor, "confirm", "fact", ref, request_id=self._bar.new_id())
-                self._bar.offer(done)
+                done = await acting.act(self._visitor, "confirm", "fact", fact.ref, request_id=self._bar.new_id())
+                self._bar.offer(acting.with_words(done, fact.content))
                 await self._redraw()
 
 

@@ -6,7 +6,7 @@ export default {
   <div class="mb-changes">
     <section v-for="group in groups" :key="group.title" :aria-label="group.title">
       <h3>{{ group.title }} <span class="mb-muted mb-number">{{ group.rows.length }}</span></h3>
-      <ol><li v-for="row in group.rows" :key="row.place" :class="'mb-change-' + (row.kind || 'plain')">
+      <ol><li v-for="row in group.rows" :key="row.place" :data-place="row.place" tabindex="-1" :class="'mb-change-' + (row.kind || 'plain')">
         <div class="mb-change-head">
           <span :class="['mb-chip', row.kind && 'mb-chip-' + row.kind]">{{ row.label }}</span>
           <span class="mb-small mb-muted">{{ row.type }}</span>
@@ -19,8 +19,8 @@ export default {
         <div v-if="row.evidence.length || row.decides" class="mb-change-foot">
           <span v-if="row.evidence.length" class="mb-small mb-muted">from <a v-for="one in row.evidence" :key="one.ref" :href="one.href" class="mb-chip mb-chip-episode">{{ one.ref }}</a></span>
           <span v-if="row.decides" class="mb-line mb-decide">
-            <button v-if="row.decision !== 'approved'" type="button" class="mb-quiet" :disabled="busy" :aria-label="'Approve item ' + row.place" @click="$emit('decide', { place: row.place, how: 'approve' })">Approve</button>
-            <button v-if="row.decision !== 'rejected'" type="button" class="mb-quiet mb-quiet-bad" :disabled="busy" :aria-label="'Reject item ' + row.place" @click="$emit('decide', { place: row.place, how: 'reject' })">Reject</button></span>
+            <button v-if="row.decision !== 'approved'" type="button" class="mb-quiet" :disabled="busy" :aria-label="'Approve: ' + row.words.slice(0, 60)" @click="$emit('decide', { place: row.place, how: 'approve' })">Approve</button>
+            <button v-if="row.decision !== 'rejected'" type="button" class="mb-quiet mb-quiet-bad" :disabled="busy" :aria-label="'Reject: ' + row.words.slice(0, 60)" @click="$emit('decide', { place: row.place, how: 'reject' })">Reject</button></span>
         </div>
       </li></ol>
     </section>

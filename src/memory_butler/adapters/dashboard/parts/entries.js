@@ -25,7 +25,7 @@ export default {
               <template v-if="entry.by"> · {{ entry.by }}</template>
             </span>
           </div>
-          <p v-if="entry.segments && entry.segments.length" class="mb-words mb-entry-words" dir="auto"><template v-for="(piece, place) in entry.segments" :key="place"><component v-if="mark(piece[0])" :is="mark(piece[0])">{{ piece[1] }}</component><template v-else>{{ piece[1] }}</template></template></p>
+          <p v-if="entry.segments && entry.segments.length" class="mb-words mb-entry-words" dir="auto"><template v-for="(piece, place) in entry.segments" :key="place"><component v-if="mark(piece[0])" :is="mark(piece[0])">{{ piece[1] }}</component><template v-else>{{ piece[1] }}</template></template><a v-if="entry.run" class="mb-small mb-story-run" :href="entry.run">See the run</a></p>
           <p v-if="entry.note" class="mb-muted mb-small mb-words">{{ entry.note }}</p>
           <div v-if="entry.actions && entry.actions.length" class="mb-entry-actions">
             <button v-for="action in entry.actions" :key="action.name" type="button" class="mb-plain mb-small" :title="action.title" @click="$emit('act', [action.name, entry.key])">{{ action.label }}</button>

@@ -68,9 +68,9 @@ export default {
     <div v-else-if="empty === 'filtered'" class="mb-card mb-empty"><h2>No {{ noun }} fit</h2><p>Nothing matches what you are looking for.</p>
       <p><button type="button" class="mb-plain" @click="ask('clear')">Clear filters</button></p></div>
     <nav v-if="has_back || has_more" class="mb-pager" :aria-label="'Pages of ' + noun">
-      <button type="button" class="mb-tool" :disabled="!has_back" @click="turn('back')"><q-icon name="arrow_back" aria-hidden="true"></q-icon>Back</button>
+      <button type="button" class="mb-tool" :disabled="!has_back" @click="turn('back')"><q-icon name="arrow_back" aria-hidden="true"></q-icon>Previous</button>
       <span class="mb-muted mb-number mb-small">{{ spot }}</span>
-      <button type="button" class="mb-tool" :disabled="!has_more" @click="turn('on')">On<q-icon name="arrow_forward" aria-hidden="true"></q-icon></button>
+      <button type="button" class="mb-tool" :disabled="!has_more" @click="turn('on')">Next<q-icon name="arrow_forward" aria-hidden="true"></q-icon></button>
     </nav>
   </div>`,
   computed: {

@@ -23,7 +23,7 @@ export default {
           <time class="mb-story-time mb-muted mb-small mb-number" :datetime="entry.at" :title="exactly(entry.at)">{{ clock(entry.at) }}</time>
           <span class="mb-story-dot" :class="'mb-tone-' + entry.tone" aria-hidden="true"></span>
           <div class="mb-story-body">
-            <p v-if="entry.sum" class="mb-story-sum"><span dir="auto">{{ entry.actor }}</span>: {{ entry.sum }}<span v-if="entry.undone" class="mb-chip">undone</span></p>
+            <p v-if="entry.sum" class="mb-story-sum"><span class="mb-story-all"><span dir="auto">{{ entry.actor }}</span>: {{ entry.sum }}</span><span v-if="entry.undone" class="mb-chip">undone</span></p>
             <template v-if="!compact || !entry.sum"><div v-for="line in entry.lines" :key="line.key" class="mb-story-line" :class="{ 'mb-undone': line.undone }">
               <p class="mb-story-said"><a v-if="line.href" :href="line.href" class="mb-chip" :class="'mb-chip-' + line.kind">{{ line.ref }}</a><span v-else-if="line.ref" class="mb-chip">{{ line.ref }}</span>{{ line.ref ? " " : "" }}<span dir="auto">{{ line.words }}</span><a v-if="line.run" class="mb-small mb-story-run" :href="line.run">See the run</a><span v-if="line.undone && !entry.undone" class="mb-chip">undone</span><span v-else-if="line.undone && !entry.sum" class="mb-chip">undone</span></p>
               <p v-if="line.about" class="mb-story-about mb-words" dir="auto">{{ line.about }}</p>
