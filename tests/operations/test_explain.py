@@ -93,7 +93,7 @@ async def _old(butler: Butler) -> Stored:
 FILTERS: dict[str, tuple[Callable[[Butler], Any], dict[str, Any], str]] = {
     "type": (serve_tea, {"types": ("fact", "rule")}, "it is of the type episode, and only fact and rule are asked for"),
     "tier": (serve_tea, {"tier": "long"}, "it is in the tier eden, and only long is asked for"),
-    "validity": (_retracted, {}, "it was retracted"),
+    "validity": (_retracted, {}, "it was forgotten"),
     "validity ": (_superseded, {}, "it was superseded by a newer fact"),
     "scope": (_old, {"scope": "finance"}, "it is in the scope 'global', and only 'finance' is read"),
     "butler": (

@@ -150,7 +150,7 @@ STORIES: list[tuple[Event, Around, str]] = [
     (
         event("episode.consolidated", run="0198f3c2"),
         Around(),
-        "Distilled: what is worth keeping of it is in facts and rules (run 0198f3c2).",
+        "Distilled: anything worth keeping of it is in facts and rules (run 0198f3c2).",
     ),
     (event("episode.set_back", state=TROUBLE), Around(), "Not distilled: The answer was blank; it is tried again."),
     (

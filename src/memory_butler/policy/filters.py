@@ -16,7 +16,7 @@ from memory_butler.policy.tiers import tier_of
 
 _STATES = {
     Validity.SUPERSEDED: "it was superseded by a newer fact",
-    Validity.RETRACTED: "it was retracted",
+    Validity.RETRACTED: "it was forgotten",
     Validity.EXPIRED: "it has expired",
 }
 

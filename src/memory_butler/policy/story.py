@@ -210,7 +210,7 @@ def _undone(event: Event, around: Around) -> str:
 
 def _consolidated(event: Event, around: Around) -> str:
     run = event.payload.get("run")
-    return "Distilled: what is worth keeping of it is in facts and rules" + (f" (run {run})" if run else "")
+    return "Distilled: anything worth keeping of it is in facts and rules" + (f" (run {run})" if run else "")
 
 
 def _set_back(event: Event, around: Around) -> str:

@@ -57,6 +57,15 @@ def _moves(batch: Any) -> object:
 # --- in a browser ---------------------------------------------------------------------------------
 
 
+async def test_how_to_begin_is_shown_until_something_waits(open_page: Open, butler: Butler) -> None:
+    """Where there was nothing to distil yet, the page says how that changes."""
+    page = await open_page(butler, "/consolidation")
+    await expect(page.locator(".mb-teach pre")).to_contain_text("remember episode")
+    await expect(page.locator("[aria-label=Waiting]")).to_contain_text("Nothing waits.")
+    await say(butler, "I drink green tea.")
+    await expect(page.locator(".mb-teach")).to_be_hidden()
+
+
 async def test_what_waits_is_distilled_at_a_click_and_taken_back(open_page: Open, butler: Butler, tenant: str) -> None:
     """In the background, with a message; the page hears of it and of others; the diff stands beside what was there; to
     undo a run it is said first what would be undone, and the undoing can be undone."""

@@ -264,7 +264,7 @@ async def test_looking_for_something_and_what_another_client_writes(visit: Visit
 async def test_an_empty_store_says_how_to_begin_and_hostile_words_are_words(visit: Visit, butler: Butler) -> None:
     """Nothing yet: how to store the first fact. Then markup in names and contents is drawn as text, also on a phone."""
     page = await visit("/graph")
-    await expect(page.locator(".mb-empty")).to_contain_text("remember fact Ana")
+    await expect(page.locator(".mb-empty")).to_contain_text("remember fact Ada")
     fact = await remember.fact(butler, NewFact(subject=HOSTILE, predicate=":onclick", content=HOSTILE + "w" * 300))
     await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     page = await visit(f"/graph?center=fact:{fact.ref}")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_butler.adapters.dashboard import listing
+from memory_butler.adapters.dashboard.complaints import advice_of
 from memory_butler.adapters.dashboard.rows import COLUMNS, columns_of
 from memory_butler.adapters.dashboard.teaching import first_steps
 from memory_butler.errors import InvalidInput
@@ -62,6 +63,17 @@ def test_an_address_that_means_nothing_is_refused(address: dict[str, str], said:
     """What cannot be read is named rather than ignored, in the words that the filters have."""
     with pytest.raises(InvalidInput, match=said):
         listing.listing_of(FACT, listing.read(FACT, address), governs=True)
+
+
+def test_a_filter_that_a_list_does_not_have_is_named() -> None:
+    """Also one that another list has; what is empty, and what the page itself puts into its address, is none."""
+    address = {"q": "tea", "cursor": "x", "sort": "created", "empty": " ", "maturity": "proven", "memory": "k3f7"}
+    assert listing.unknown(RULE, address) == ("memory",)
+    assert listing.unknown(FACT, address) == ("maturity", "memory")
+    listing.refuse(FACT, ())
+    with pytest.raises(InvalidInput, match="There is no filter “maturity” or “memory” here") as refused:
+        listing.refuse(FACT, listing.unknown(FACT, address))
+    assert advice_of(refused.value).startswith("Choose one of: q, validity, subject")
 
 
 def test_whose_memories_are_listed() -> None:

@@ -85,6 +85,17 @@ async def test_facts_are_found_sorted_and_kept_in_the_address(visit: Visit, butl
     await expect(page.locator(".mb-row-words")).to_have_count(3)
 
 
+async def test_a_filter_that_there_is_not_lists_nothing(visit: Visit, butler: Butler, clock: MovingClock) -> None:
+    """It is named where the rows would be, until the filters are cleared."""
+    await _fact(butler, "tea", "Jasmine, no sugar", importance=9, tags=("drink",))
+    page = await visit("/facts?colour=red")
+    await expect(page.locator(".mb-trouble")).to_contain_text("There is no filter “colour” here.")
+    assert await page.locator(".mb-row-words").count() == 0
+    await page.click(".mb-trouble button")
+    await _says(page, "Jasmine, no sugar")
+    assert page.url.endswith("/facts")
+
+
 async def test_a_long_list_is_gone_through_page_by_page(visit: Visit, butler: Butler, clock: MovingClock) -> None:
     """On and back with numbers; the address of a page can be reloaded; days are those of the viewer."""
     for number in range(52):

@@ -47,6 +47,9 @@ async def test_a_fact_shows_all_that_is_known_of_it(visit: Visit, butler: Butler
     await expect(chain).to_have_count(2)
     assert await chain.nth(1).locator("del").all_inner_texts() == ["a window"]
     assert await chain.nth(1).locator("ins").all_inner_texts() == ["an aisle"]
+    # Whose memory it is; who wrote it down is told by its history.
+    await expect(chain.nth(1)).to_contain_text("learned by main")
+    await expect(page.locator("#glance")).to_contain_text("Learned by")
     await expect(page.locator("#decay canvas")).to_be_visible()
     await expect(page.locator("#decay")).to_contain_text("100%")
     await expect(page.locator("#glance")).to_contain_text("Anita")

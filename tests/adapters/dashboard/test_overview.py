@@ -91,7 +91,7 @@ def jobs(butler: Butler) -> list[str]:
 async def test_whoever_has_nothing_is_told_how_to_begin(visit: Visit, butler: Butler) -> None:
     """The commands that store, connect and fill a demo; with the first memory the page becomes what it is for."""
     page = await visit("/")
-    for words in (" remember fact user", "claude mcp add", " demo --keep"):
+    for words in (" remember fact Ada", "claude mcp add", " demo --keep"):
         await expect(page.locator(".mb-empty")).to_contain_text(words)
     await remember.fact(butler, NewFact(subject="Anna", predicate="tea", content="green"))
     await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("1 in use")

@@ -213,7 +213,7 @@ def test_a_receipt_is_told_in_words() -> None:
             {"ref": "rule:bbbb", "reason": "budget"},
             {"ref": "rule:cccc", "reason": "budget"},
         ),
-        hidden={"confidence": 1, "scope": 0},
+        hidden={"confidence": 1, "scope": 10, "other": 0},
         degraded=("searched by words only: no model",),
         request_id=None,
     )
@@ -229,7 +229,10 @@ def test_a_receipt_is_told_in_words() -> None:
         ("rule:cccc", "", "it comes after rule:bbbb, which did not fit"),
     ]
     assert shape["notes"] == [
-        "1 more memory would bear on this and is not held with enough confidence any more.",
+        "1 of the memories nearest in meaning is not held with enough confidence any more; whether it bears on this "
+        "was not looked at.",
+        "10 of the memories nearest in meaning are in the scope of another butler; whether they bear on this was not "
+        "looked at.",
         "Searched by words only: no model.",
     ]
 

@@ -1,11 +1,13 @@
 """What a login is worth to an open page, to others, and in other tenants."""
 
+import asyncio
 import json
 import logging
 import re
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,7 +19,7 @@ from tests.adapters.dashboard.conftest import LogIn
 from tests.conftest import MovingClock
 from tests.service import Service, on_loopback, with_service
 
-from memory_butler.adapters.dashboard import acting
+from memory_butler.adapters.dashboard import acting, shell
 from memory_butler.adapters.dashboard.desk import Desk
 from memory_butler.adapters.dashboard.front import build_dashboard
 from memory_butler.adapters.dashboard.login import COOKIE
@@ -58,6 +60,7 @@ async def test_a_click_after_the_login_leads_to_it_and_back(
 ) -> None:
     """Also if the login was ended in another window, and if its token was revoked."""
     monkeypatch.setattr(system, "REFRESH_SECONDS", 600)
+    monkeypatch.setattr(shell, "LOGIN_SECONDS", 600)
     token = await service.token(tenant, "admin", label="Robin")
     page = await log_in("admin", "/system?tokens=", token=token)
     # What the page asks by itself after it is drawn has been answered: the next to ask is the click.
@@ -113,6 +116,36 @@ async def test_a_page_that_looks_by_itself_ends_with_its_login(
     await sessions.end(service.butler, await key_of(page))
     await expect(page.locator("[role=alert]")).to_have_text("Your login has ended. Log in again.")
     assert len(left) == 1 and "/login?expired=1" in left[0]
+
+
+async def test_a_page_that_nobody_touches_ends_with_its_login(
+    log_in: LogIn, service: Service, tenant: str, owner: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing happens either: it asks for its login by itself, which keeps nobody logged in, and leaves once."""
+    monkeypatch.setattr(shell, "LOGIN_SECONDS", 0.05)
+    asked = asyncio.Queue[None]()
+    require = Visitor.require_login
+
+    async def required(visitor: Visitor) -> None:
+        await require(visitor)
+        asked.put_nowait(None)
+
+    page = await log_in("admin", "/facts")
+    await page.wait_for_function("window.did_handshake")
+    monkeypatch.setattr(Visitor, "require_login", required)
+    left: list[str] = []
+    page.on("request", lambda request: left.append(request.url) if request.is_navigation_request() else None)
+    half = timedelta(minutes=service.butler.settings.dashboard.idle_minutes / 2)
+    away = ("UPDATE memory.sessions SET created_at = created_at - %(by)s, seen_at = seen_at - %(by)s"
+            " WHERE tenant_id = %(of)s")  # fmt: skip
+    owner.execute(away, {"by": half, "of": tenant})
+    # The second of them was asked after that.
+    for _ in range(2):
+        await asked.get()
+    assert left == []
+    owner.execute(away, {"by": half, "of": tenant})
+    await expect(page.locator("[role=alert]")).to_have_text("Your login has ended. Log in again.")
+    assert len(left) == 1 and "/login?expired=1&next=%2Ffacts" in left[0]
 
 
 async def test_the_line_of_a_page_is_for_whoever_opened_it(log_in: LogIn, service: Service) -> None:

@@ -233,6 +233,14 @@ def test_sizes_in_words(count: float, said: str) -> None:
     assert standing.size(count) == said
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.0, "< 0.1 s"), (0.04, "< 0.1 s"), (0.06, "0.1 s"), (9.9, "9.9 s"), (12.3, "12 s")]
+)
+def test_spans_in_words(seconds: float, said: str) -> None:
+    """What was quick took some time nevertheless."""
+    assert standing.span(seconds) == said
+
+
 def coverage(current: int, old: int = 0, bare: int = 0) -> Coverage:
     parts = (("new", current, True), ("old", old, False), (None, bare, False))
     return Coverage(

@@ -143,6 +143,17 @@ async def test_a_day_of_the_past_is_shown_and_searched(visit: Visit, butler: But
     assert page.url.endswith("/timeline")
 
 
+async def test_a_filter_that_there_is_not_lists_nothing(visit: Visit, butler: Butler, clock: MovingClock) -> None:
+    """It is named where the story would be; a choice among those there are leads on."""
+    await live(butler, clock)
+    page = await visit("/timeline?memory=k3f7")
+    await expect(page.get_by_role("alert")).to_contain_text("There is no filter “memory” here.")
+    assert await page.locator(".mb-story li").count() == 0
+    await page.get_by_label("To what").select_option("rule")
+    await expect(page.locator(".mb-story li")).to_have_count(2)
+    assert page.url.endswith("/timeline?of=rule")
+
+
 async def test_a_reader_reads_and_no_more(log_in: LogIn, service: Service, clock: MovingClock) -> None:
     """The story without undo and without the past, and a kind word where there is nothing."""
     clock.now = datetime.now(UTC)

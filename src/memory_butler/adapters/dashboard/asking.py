@@ -210,8 +210,10 @@ def _notes(receipt: Receipt) -> Iterator[str]:
     for reason, count in sorted(receipt.hidden.items()):
         if not count:
             continue
-        more, verb = counted(count, "more memory", "more memories"), "is" if count == 1 else "are"
-        yield f"{more} would bear on this and {verb} {_HIDDEN.get(reason, reason)}."
+        # They are the nearest there are, however far away: how relevant they are nobody has looked at.
+        they, bear = ("is", "it bears") if count == 1 else ("are", "they bear")
+        why = _HIDDEN.get(reason, reason)
+        yield f"{count:,} of the memories nearest in meaning {they} {why}; whether {bear} on this was not looked at."
     for said in receipt.degraded:
         yield sentence(said)
 

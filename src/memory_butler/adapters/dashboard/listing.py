@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from memory_butler.adapters.dashboard.address import refuse_unknown, unknown_in
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.errors import InvalidInput
 from memory_butler.models import EVERY_SCOPE, Maturity, MemoryType, Permanence, Tier, Validity
@@ -88,6 +89,16 @@ def read(kind: MemoryType, query: Mapping[str, Any]) -> Wanted:
     names = (*_FILTERS[kind], *_ORDER)
     said = {name: str(query[name]).strip()[:LONGEST] for name in names if query.get(name) is not None}
     return {name: value for name, value in said.items() if value}
+
+
+def unknown(kind: MemoryType, query: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an address asks for that this list does not know."""
+    return unknown_in(query, (*_FILTERS[kind], *_ORDER))
+
+
+def refuse(kind: MemoryType, names: Sequence[str]) -> None:
+    """Say that there are no such filters, and which there are."""
+    refuse_unknown(names, _FILTERS[kind])
 
 
 def changed(kind: MemoryType, wanted: Wanted, changes: Mapping[str, Any]) -> Wanted:

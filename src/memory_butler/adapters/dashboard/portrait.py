@@ -117,7 +117,7 @@ def _common(portrait: Portrait) -> Iterator[Line]:
         yield Line(
             "Scope", "global: every butler sees it" if everybody else text_of(f"{memory.scope}: that butler alone")
         )
-        yield Line("Stored by", text_of(memory.source_butler))
+        yield Line("Learned by", text_of(memory.source_butler))
     if not isinstance(memory, Rule):
         yield Line("Importance", f"{memory.importance} of 10")
     yield Line("Also called", text_of(", ".join(portrait.aliases)))
@@ -213,7 +213,7 @@ def chain(portrait: Portrait) -> list[Group]:
                 "segments": [[kind, text_of(text)] for kind, text in words],
                 "chips": [[state_of(fact.validity), str(fact.validity)]],
                 "at": fact.created_at.isoformat(),
-                "by": text_of(fact.source_butler),
+                "by": text_of(f"learned by {fact.source_butler}"),
             }
         )
         before = fact

@@ -23,6 +23,8 @@ Build = Callable[[Visitor, Request], Awaitable[None]]
 Redraw = Callable[[tuple[Activity, ...]], Awaitable[None]]
 # Longer than any operation may take, so that it is the operation that says why it took too long.
 LONGEST_BUILD_SECONDS = 60.0
+# So often an open page asks whether its login still holds: what it shows is not for whoever comes by after that.
+LOGIN_SECONDS = 30.0
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +109,16 @@ def every(visitor: Visitor, seconds: float, redraw: Callable[[], Awaitable[None]
     timer = ui.timer(seconds, again, immediate=False)
 
 
+def _end_with_login(visitor: Visitor) -> None:
+    """Have the page leave for the login when that has ended, also if nobody clicks and nothing is written."""
+
+    async def nothing_else() -> None:
+        """To have asked for the login is all."""
+
+    if not visitor.desk.is_open:
+        every(visitor, LOGIN_SECONDS, nothing_else)
+
+
 def trouble(problem: MemoryButlerError) -> None:
     """Why there is nothing to see here, and what to do."""
     with tag("section", "mb-card mb-trouble", role="alert"):
@@ -143,6 +155,7 @@ def _frame(visitor: Visitor, title: str, request: Request) -> Iterator[None]:
             tag("h1", "mb-title", text=title)
             yield
     Keep()
+    _end_with_login(visitor)
 
 
 def _entry(place: places.Place, here: str) -> None:

@@ -39,6 +39,8 @@ def span(seconds: float) -> str:
     for length, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
+    if seconds < 0.05:
+        return "< 0.1 s"
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 

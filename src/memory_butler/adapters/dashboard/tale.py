@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
+from memory_butler.adapters.dashboard.address import unknown_in
 from memory_butler.adapters.dashboard.elements import text_of
 from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.saying import state_of
@@ -54,6 +55,11 @@ def kinds(*, governs: bool) -> list[Drawn]:
 
 def read(query: Mapping[str, Any]) -> Wanted:
     return {name: str(query[name])[:LONGEST].strip() for name in NAMES if str(query.get(name) or "").strip()}
+
+
+def unknown(query: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an address asks for that the timeline does not know."""
+    return unknown_in(query, NAMES)
 
 
 def filter_of(wanted: Wanted) -> TimelineFilter:

@@ -19,11 +19,12 @@ from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.one_run import OneRun
 from memory_butler.adapters.dashboard.requeueing import tell_requeued
 from memory_butler.adapters.dashboard.shell import every, follow, page
+from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
 from memory_butler.butler import Butler
 from memory_butler.errors import MemoryButlerError
-from memory_butler.models import Caller, Episode, RunReport
+from memory_butler.models import Caller, Episode, MemoryType, RunReport
 from memory_butler.models.listings import Page
 from memory_butler.operations import backlog, browse, dead_letters, distil_now, ledger
 from memory_butler.operations.ledger import CameTo, Ledger
@@ -64,6 +65,11 @@ class Board:
         await follow(self._visitor, Calmly(self._refresh))
         found = await self._read()
         with tag("div", "mb-stack"):
+            self._teaching = tag("section", "mb-card mb-empty mb-teach")
+            with self._teaching:
+                tag("h2", text="There was nothing to distil yet")
+                tag("p", text="Here episodes become facts and rules. Store one, or let an agent do it:")
+                tag("pre", text=command(self._visitor.desk.settings, *EXAMPLES[MemoryType.EPISODE]))
             self._top = tag("div", "mb-grid mb-distil-top")
             # What wants to be put right comes first; where nothing does, it is out of the way.
             parts = (self._lay_out_letters, self._lay_out_runs)
@@ -190,6 +196,9 @@ class Board:
         ledger_now, (runs, came), letters = found
         view = self._view
         self._draw_top(ledger_now)
+        is_narrowed = bool(view.butler or view.state or view.runs)
+        open_ends = ledger_now.waiting or ledger_now.claimed or ledger_now.proposals or ledger_now.dead_letters
+        self._teaching.set_visibility(not (runs.items or is_narrowed or open_ends))
         outcomes = {run.id: one for run, one in zip(runs.items, came, strict=True)}
         props_of(
             self._runs,
@@ -234,7 +243,7 @@ class Board:
                     tag("span", text="The oldest came ")
                     Moment(found.oldest, form="ago")
                 else:
-                    tag("span", text="Everything is distilled.")
+                    tag("span", text="Nothing waits.")
             if running:
                 _progress(running)
             elif self._visitor.may("consolidate") and found.works_by_itself and found.waiting:

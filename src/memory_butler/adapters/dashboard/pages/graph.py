@@ -15,10 +15,10 @@ from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.places import memory_path
 from memory_butler.adapters.dashboard.saying import state_of
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
-from memory_butler.adapters.dashboard.teaching import command
+from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound
-from memory_butler.models import Activity
+from memory_butler.models import Activity, MemoryType
 from memory_butler.models.neighbourhood import Neighbourhood, SpotKind
 from memory_butler.operations import neighbourhood, recall
 
@@ -271,5 +271,4 @@ def _draw_empty(visitor: Visitor) -> None:
     with tag("div", "mb-empty"):
         tag("h2", text="There is nothing to draw yet")
         tag("p", text="The graph begins with the first fact. Store one, or let an agent do it:")
-        example = ("remember", "fact", "Ana", "favorite tea", "green, no sugar")
-        tag("pre", text=command(visitor.desk.settings, *example))
+        tag("pre", text=command(visitor.desk.settings, *EXAMPLES[MemoryType.FACT]))

@@ -45,6 +45,7 @@ class List:
         self._request = request
         self._path = f"/{kind}s"
         self._wanted: Wanted = listing.read(kind, request.query_params)
+        self._unknown = listing.unknown(kind, request.query_params)
         self._page: Page[Listed] = Page(items=(), cursor=None)
         # A browser may still show what was listed before.
         self._known: OrderedDict[str, Listed] = OrderedDict()
@@ -83,6 +84,7 @@ class List:
         self._filters.show(self._wanted, listing.chips_of(self._kind, self._wanted))
         async with self._reading:
             try:
+                listing.refuse(self._kind, self._unknown)
                 found = await self._read(self._wanted)
                 deciding = await self._read_deciding(found.items)
                 is_empty = not found.items and not await self._has_any()
@@ -154,17 +156,17 @@ class List:
 
     async def _go(self, wanted: Wanted) -> None:
         """Show something else, and have the address say so."""
-        if wanted == self._wanted:
+        if wanted == self._wanted and not self._unknown:
             self._memories.settle()
             return
         is_typing = "q" in self._wanted and "q" in wanted and {**self._wanted, "q": ""} == {**wanted, "q": ""}
-        self._wanted = wanted
+        self._wanted, self._unknown = wanted, ()
         move_to(self._path, wanted, instead=is_typing)
         self._memories.wait()
         await self._show()
 
     async def _travelled(self, query: dict[str, str]) -> None:
-        self._wanted = listing.read(self._kind, query)
+        self._wanted, self._unknown = listing.read(self._kind, query), listing.unknown(self._kind, query)
         self._memories.wait()
         await self._show()
 

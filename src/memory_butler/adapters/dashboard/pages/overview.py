@@ -15,11 +15,11 @@ from memory_butler.adapters.dashboard.elements import props_of, say, tag
 from memory_butler.adapters.dashboard.glance_parts import AttentionList, Bars, Figures, Story
 from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.shell import follow, page
-from memory_butler.adapters.dashboard.teaching import command
+from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import Visitor
 from memory_butler.adapters.http import connection_lines
-from memory_butler.models import Fact
+from memory_butler.models import Fact, MemoryType
 from memory_butler.models.days import Growth
 from memory_butler.models.history import Timeline, TimelineFilter
 from memory_butler.operations import attention, days, report, timeline
@@ -166,8 +166,7 @@ def _teach(visitor: Visitor) -> None:
         tag("h2", text="Nothing is remembered yet")
         tag("p", text="Memories appear here as soon as somebody stores one. This page follows along by itself.")
         tag("h3", text="Store the first one")
-        example = ("remember", "fact", "user", "favourite_tea", "Sencha, without sugar")
-        tag("pre", text=command(visitor.desk.settings, *example))
+        tag("pre", text=command(visitor.desk.settings, *EXAMPLES[MemoryType.FACT]))
         tag("h3", text="Connect an agent")
         tag("p", text="Claude Code, with one of these:")
         tag("pre", text="\n".join(connection_lines(visitor.desk.settings)))

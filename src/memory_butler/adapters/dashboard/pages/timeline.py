@@ -1,5 +1,6 @@
 """What happened, as a story; and how memory stood on any day of it."""
 
+from collections.abc import Mapping
 from datetime import UTC, date
 
 from fastapi import Request
@@ -8,7 +9,7 @@ from nicegui import events, ui
 from memory_butler.adapters.answering import Visit
 from memory_butler.adapters.dashboard import tale, telling
 from memory_butler.adapters.dashboard.acting import Done
-from memory_butler.adapters.dashboard.address import move_to, on_travel
+from memory_butler.adapters.dashboard.address import move_to, on_travel, refuse_unknown
 from memory_butler.adapters.dashboard.calm import Calmly
 from memory_butler.adapters.dashboard.distilling import undo_lines
 from memory_butler.adapters.dashboard.elements import props_of, say, tag
@@ -17,11 +18,11 @@ from memory_butler.adapters.dashboard.handling import handled
 from memory_butler.adapters.dashboard.making_sure import MakingSure
 from memory_butler.adapters.dashboard.saying import counted
 from memory_butler.adapters.dashboard.shell import follow, page, trouble
-from memory_butler.adapters.dashboard.teaching import command
+from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
 from memory_butler.adapters.dashboard.undoing import UndoBar
 from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
 from memory_butler.errors import MemoryButlerError
-from memory_butler.models import UndoReport
+from memory_butler.models import MemoryType, UndoReport
 from memory_butler.models.days import DayStanding
 from memory_butler.models.history import Entry, Timeline
 from memory_butler.operations import days, timeline, undo
@@ -33,13 +34,14 @@ MOST = 600
 
 @page(PATH, "Timeline")
 async def shown(visitor: Visitor, request: Request) -> None:
-    await TimelinePage(visitor, tale.read(request.query_params)).open()
+    await TimelinePage(visitor, request.query_params).open()
 
 
 class TimelinePage:
-    def __init__(self, visitor: Visitor, wanted: tale.Wanted) -> None:
+    def __init__(self, visitor: Visitor, query: Mapping[str, str]) -> None:
         self._visitor = visitor
-        self._wanted = wanted
+        self._wanted = tale.read(query)
+        self._unknown = tale.unknown(query)
         self._governs = visitor.principal.role.governs
         self._bar = UndoBar(visitor, self._again)
         self._is_sure = MakingSure()
@@ -84,12 +86,12 @@ class TimelinePage:
         await self._go(tale.read({**self._wanted, "q": event.args}))
 
     async def _on_travel(self, query: dict[str, str]) -> None:
-        self._wanted = tale.read(query)
+        self._wanted, self._unknown = tale.read(query), tale.unknown(query)
         await self._draw()
 
     async def _go(self, wanted: tale.Wanted) -> None:
-        if wanted != self._wanted:
-            self._wanted = wanted
+        if wanted != self._wanted or self._unknown:
+            self._wanted, self._unknown = wanted, ()
             move_to(PATH, {name: wanted.get(name) for name in tale.NAMES})
             await self._draw()
 
@@ -183,6 +185,7 @@ class TimelinePage:
         return entries, cursor
 
     async def _read(self, cursor: str | None, limit: int = timeline.USUAL) -> Timeline:
+        refuse_unknown(self._unknown, tale.NAMES)
         chosen = tale.filter_of(self._wanted)
         return await self._visitor.ask(
             "memory_activity_stream",
@@ -217,8 +220,7 @@ class TimelinePage:
                 tag("p", text="Nothing that happened fits what is chosen above.")
             else:
                 tag("p", text="Everything that is stored, confirmed, corrected, forgotten or fades is told here.")
-                example = ("remember", "fact", "user", "favourite_tea", "Sencha, without sugar")
-                tag("pre", text=command(self._visitor.desk.settings, *example))
+                tag("pre", text=command(self._visitor.desk.settings, *EXAMPLES[MemoryType.FACT]))
 
     def _shown_filters(self) -> dict[str, str]:
         return {name: self._wanted.get(name, "") for name in tale.FILTERS}
