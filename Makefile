@@ -67,11 +67,11 @@ lint: setup
 	$(BIN)/lint-imports
 
 # The types take half a minute of one core: they are checked beside the first tests. Tests wait a lot, for processes,
-# pages and disks, so there are four at a time also where there are two cores.
+# pages and disks, so there are three at a time also where there are two cores; four take longer.
 test: setup browser
 	$(BIN)/ruff check src tests benchmarks examples
 	@$(MAKE) --no-print-directory lint > $(VENV)/lint.log 2>&1 & lint=$$!; \
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder; tests=$$?; \
 	wait $$lint || { cat $(VENV)/lint.log; echo "make lint failed"; exit 1; }; \
 	tail -n 3 $(VENV)/lint.log; exit $$tests
 
