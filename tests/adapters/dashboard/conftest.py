@@ -1,20 +1,25 @@
-"""A real browser that looks at a real server: one browser for all tests, a server and a page for each.
+"""A real browser that looks at a real server: one browser for all tests, a server for each, at addresses and in pages
+that they share.
 
 What a page writes to the browser's console as an error fails its test.
 """
 
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from urllib.parse import urljoin, urlsplit
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Page, async_playwright, expect
 from tests.service import Door, Service, on_loopback, with_service
 
 from memory_butler.adapters.dashboard.front import build_dashboard
+from memory_butler.adapters.http import listening
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
+from memory_butler.settings import load_settings
 
 # Long enough for a busy machine; every wait ends as soon as what is waited for is there.
 PATIENCE_MS = 20_000
@@ -54,13 +59,6 @@ async def shown(browser: Browser, **options: object) -> AsyncIterator[BrowserCon
         await context.close()
 
 
-@pytest.fixture(scope="session")
-async def shared_window(chromium: Browser) -> AsyncIterator[BrowserContext]:
-    """A window that keeps its cache from test to test."""
-    async with shown(chromium) as window:
-        yield window
-
-
 @dataclass
 class Errors:
     """What a page complained about in the console."""
@@ -69,28 +67,96 @@ class Errors:
 
     def watch(self, page: Page) -> None:
         page.on("console", self._hear)
-        page.on("pageerror", lambda problem: self.said.append(str(problem)))
+        page.on("pageerror", self._fail)
+
+    def leave(self, page: Page) -> None:
+        page.remove_listener("console", self._hear)
+        page.remove_listener("pageerror", self._fail)
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.said.append(f"{message.text} ({message.location.get('url')})")
 
+    def _fail(self, problem: Error) -> None:
+        self.said.append(str(problem))
+
+
+@dataclass
+class Tabs:
+    """Pages, each in a window of its own, that one test after the other looks at: to open one takes four times as long
+    as to go elsewhere in it."""
+
+    browser: Browser
+    stack: AsyncExitStack
+    idle: list[Page] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def one(self, errors: Errors) -> AsyncIterator[Page]:
+        page = self.idle.pop() if self.idle else await self._opened()
+        errors.watch(page)
+        yield page
+        errors.leave(page)
+        await self._tidy(page)
+        self.idle.append(page)
+
+    async def _opened(self) -> Page:
+        return await (await self.stack.enter_async_context(shown(self.browser))).new_page()
+
+    async def _tidy(self, page: Page) -> None:
+        """Nothing is left of the test before but what the browser keeps of our files."""
+        for other in page.context.pages:
+            if other is not page:
+                await other.close()
+        if urlsplit(page.url).hostname:
+            # A file of the same server, so that the process that shows it stays.
+            await page.goto(urljoin(page.url, "/dashboard/icon.svg"))
+            await page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        await page.context.clear_cookies()
+        await page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+        await page.mouse.move(0, 0)
+
+
+@pytest.fixture(scope="session")
+async def tabs(chromium: Browser) -> AsyncIterator[Tabs]:
+    async with AsyncExitStack() as stack:
+        yield Tabs(chromium, stack)
+
+
+Serve = Callable[[Butler], AbstractAsyncContextManager[Door]]
+
+
+@pytest.fixture(scope="session")
+def serve(pages_stay_loaded: None) -> Iterator[Serve]:
+    """Run the dashboard of a butler, at an address where another test's was: a browser has compiled its scripts."""
+    idle: list[socket.socket] = []
+
+    @asynccontextmanager
+    async def served(butler: Butler) -> AsyncIterator[Door]:
+        listener = idle.pop() if idle else listening(load_settings(host="127.0.0.1", port=0))
+        try:
+            async with on_loopback(LateButler.already_open(butler), listener.dup(), build_dashboard) as door:
+                yield door
+        finally:
+            idle.append(listener)
+
+    yield served
+    for listener in idle:
+        listener.close()
+
 
 @pytest.fixture
-async def dashboard(butler: Butler, pages_stay_loaded: None) -> AsyncIterator[Door]:
+async def dashboard(butler: Butler, serve: Serve) -> AsyncIterator[Door]:
     """The dashboard of the test's own store in the local shape: whoever looks is the person at this machine."""
-    async with on_loopback(LateButler.already_open(butler), build=build_dashboard) as door:
+    async with serve(butler) as door:
         yield door
 
 
 @pytest.fixture
-async def page(shared_window: BrowserContext) -> AsyncIterator[Page]:
+async def page(dashboard: Door, tabs: Tabs) -> AsyncIterator[Page]:
     """A page of the browser; an error in its console fails the test."""
     errors = Errors()
-    opened = await shared_window.new_page()
-    errors.watch(opened)
-    yield opened
-    await opened.close()
+    async with tabs.one(errors) as opened:
+        yield opened
     assert errors.said == []
 
 
@@ -113,23 +179,21 @@ LogIn = Callable[..., Awaitable[Page]]
 
 
 @pytest.fixture
-async def service(butler: Butler, pages_stay_loaded: None) -> AsyncIterator[Service]:
+async def service(butler: Butler, serve: Serve) -> AsyncIterator[Service]:
     """The dashboard as a service: whoever looks has to log in. Tenants other than the test's own are there, too."""
     ours = with_service(butler)
-    async with on_loopback(LateButler.already_open(ours), build=build_dashboard) as door:
+    async with serve(ours) as door:
         yield Service(door.url, ours)
 
 
 @pytest.fixture
-async def log_in(service: Service, chromium: Browser, tenant: str) -> AsyncIterator[LogIn]:
+async def log_in(service: Service, tabs: Tabs, tenant: str) -> AsyncIterator[LogIn]:
     """Log in with a token of a role, in a window of its own, and open a page."""
     errors = Errors()
     async with AsyncExitStack() as stack:
 
         async def opened(role: str, path: str = "/", *, token: str | None = None, butler: str = "chef") -> Page:
-            window = await stack.enter_async_context(shown(chromium))
-            page = await window.new_page()
-            errors.watch(page)
+            page = await stack.enter_async_context(tabs.one(errors))
             await page.goto(service.url + path)
             await page.fill("#token", token or await service.token(tenant, role, butler, label=f"{role} Robin"))
             await page.click("button[type=submit]")

@@ -6,11 +6,9 @@ from dataclasses import replace
 import pytest
 from playwright.async_api import Page, expect
 from pydantic import SecretStr
-from tests.adapters.dashboard.conftest import LogIn, Visit
-from tests.service import Door, on_loopback
+from tests.adapters.dashboard.conftest import LogIn, Serve, Visit
+from tests.service import Door
 
-from memory_butler.adapters.dashboard.front import build_dashboard
-from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.models import Caller, NewEpisode, NewFact, Principal, Role
 from memory_butler.operations import butlers, remember
@@ -51,7 +49,7 @@ async def test_the_page_counts_them_and_hears_of_another_one(visit: Visit, butle
 
 
 @pytest.fixture
-async def several(butler: Butler, server: EmbeddedPostgres, pages_stay_loaded: None) -> AsyncIterator[Door]:
+async def several(butler: Butler, server: EmbeddedPostgres, serve: Serve) -> AsyncIterator[Door]:
     """The dashboard with two stores more: one that answers, and one at a port where nothing is."""
     sources = {
         "kitchen": Source(database_url=SecretStr(butler.database.dsn()), tenant=f"{butler.settings.tenant}-k"),
@@ -59,7 +57,7 @@ async def several(butler: Butler, server: EmbeddedPostgres, pages_stay_loaded: N
     }
     own = butler.settings.dashboard.model_copy(update={"sources": sources})
     ours = replace(butler, settings=butler.settings.model_copy(update={"dashboard": own, "deadline_seconds": 4}))
-    async with on_loopback(LateButler.already_open(ours), build=build_dashboard) as door:
+    async with serve(ours) as door:
         yield door
 
 

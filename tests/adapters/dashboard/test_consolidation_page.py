@@ -1,18 +1,15 @@
 """Consolidation: what waits is distilled at a click, proposals are decided on, runs are taken back, and what was given
 up gets another chance."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.adapters.dashboard.conftest import PHONE, LogIn
+from tests.adapters.dashboard.conftest import DESKTOP, PHONE, Errors, LogIn, Serve, Tabs
 from tests.operations.distillers import Scripted, say, with_distiller
-from tests.service import on_loopback
 
-from memory_butler.adapters.dashboard.front import build_dashboard
-from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.errors import Unprocessable
 from memory_butler.models import Caller, NewFact, Principal, Role, Usage
@@ -20,22 +17,25 @@ from memory_butler.operations import browse, consolidate, ledger, look, remember
 from memory_butler.operations.upkeep import shard_of
 
 HOSTILE = '<img src=x onerror="window.hacked=1"> {{ 7 * 7 }} tea'
-Open = Callable[[Butler, str], Any]
+Open = Callable[..., Awaitable[Page]]
 
 
 @pytest.fixture
-async def open_page(page: Page, pages_stay_loaded: None) -> AsyncIterator[Open]:
+async def open_page(serve: Serve, tabs: Tabs) -> AsyncIterator[Open]:
     """Open a page of the dashboard of a butler that was set up for the test."""
+    errors = Errors()
     async with AsyncExitStack() as stack:
 
-        async def opened(butler: Butler, path: str) -> Page:
-            late = LateButler.already_open(butler)
-            door = await stack.enter_async_context(on_loopback(late, build=build_dashboard))
+        async def opened(butler: Butler, path: str, size: dict[str, int] = DESKTOP) -> Page:
+            door = await stack.enter_async_context(serve(butler))
+            page = await stack.enter_async_context(tabs.one(errors))
+            await page.set_viewport_size(size)  # type: ignore[arg-type]
             await page.goto(door.url + path)
             await page.wait_for_selector("h1.mb-title")
             return page
 
         yield opened
+    assert errors.said == []
 
 
 def _cited(batch: Any, **item: str) -> dict[str, Any]:
@@ -210,15 +210,14 @@ async def test_an_episode_in_review_leads_to_its_proposal(
     await expect(page.locator(".mb-row-more .mb-chip", has_text="in review")).to_have_count(0)
 
 
-async def test_what_was_given_up_gets_another_chance(open_page: Open, page: Page, butler: Butler, tenant: str) -> None:
+async def test_what_was_given_up_gets_another_chance(open_page: Open, butler: Butler, tenant: str) -> None:
     """An address leads right there. With the reason, the tries and the words; one at a time or all that are shown, and
     that can be undone. Nothing runs over on a phone."""
     bad = with_distiller(butler, Scripted(lambda batch: Unprocessable("It cannot be read: <b>tea</b>.")), batch=1)
     refs = await say(bad, HOSTILE, "unreadable " + "x" * 300, "also unreadable")
     for _ in refs:
         await consolidate.run_once(bad, shard_of(tenant, "main"))
-    await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    await open_page(bad, "/consolidation#given-up")
+    page = await open_page(bad, "/consolidation#given-up", PHONE)
     await expect(page.get_by_role("heading", name="Given up")).to_be_in_viewport()
     letters = page.locator(".mb-letters > li")
     await expect(letters).to_have_count(3)

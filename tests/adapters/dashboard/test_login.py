@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 from joserfc.jwk import ECKey
-from playwright.async_api import Browser, expect
+from playwright.async_api import expect
 from pydantic import SecretStr
-from tests.adapters.dashboard.conftest import Errors, shown
+from tests.adapters.dashboard.conftest import Errors, Serve, Tabs
 from tests.adapters.dashboard.provider import AUDIENCE, CLIENT, CLIENT_SECRET, Provider, one_each, running_provider
 from tests.service import Service, on_loopback, with_service
 
@@ -57,9 +57,9 @@ def through(butler: Butler, provider: Provider, **dashboard: Any) -> Butler:
 
 
 @pytest.fixture
-async def service(butler: Butler, provider: Provider, pages_stay_loaded: None) -> AsyncIterator[Service]:
+async def service(butler: Butler, provider: Provider, serve: Serve) -> AsyncIterator[Service]:
     ours = through(butler, provider)
-    async with on_loopback(LateButler.already_open(ours), build=build_dashboard) as door:
+    async with serve(ours) as door:
         yield Service(door.url, ours)
 
 
@@ -89,20 +89,18 @@ def said(reply: httpx.Response) -> str:
 
 
 async def test_a_person_logs_in_through_the_provider(
-    service: Service, provider: Provider, chromium: Browser, tenant: str
+    service: Service, provider: Provider, tabs: Tabs, tenant: str
 ) -> None:
     """One button leads to the provider and back to the page that was wanted, as the person the provider names."""
     errors = Errors()
-    async with shown(chromium) as window:
-        page = await window.new_page()
-        errors.watch(page)
+    async with tabs.one(errors) as page:
         await page.goto(service.url + "/?from=mail")
         await page.click("text=Log in with Acme & Co")
         await page.wait_for_selector("h1.mb-title")
         assert page.url == service.url + "/?from=mail"
         await expect(page.locator(".mb-who-name")).to_have_text("Anna <Lisbon>")
         await expect(page.locator(".mb-who .mb-muted")).to_have_text(f"admin of {tenant}")
-        kept = {cookie["name"]: cookie for cookie in await window.cookies()}
+        kept = {cookie["name"]: cookie for cookie in await page.context.cookies()}
         # What tied the answer to its question is gone.
         assert set(kept) == {COOKIE}
         assert (kept[COOKIE]["httpOnly"], kept[COOKIE]["sameSite"]) == (True, "Lax")

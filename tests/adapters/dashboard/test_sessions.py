@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 from playwright.async_api import Page, expect
-from tests.adapters.dashboard.conftest import LogIn
+from tests.adapters.dashboard.conftest import LogIn, Serve
 from tests.conftest import MovingClock
 from tests.service import Service, on_loopback, with_service
 
@@ -35,10 +35,10 @@ Connection = psycopg.Connection[Any]
 
 
 @pytest.fixture
-async def service(butler: Butler, pages_stay_loaded: None) -> AsyncIterator[Service]:
+async def service(butler: Butler, serve: Serve) -> AsyncIterator[Service]:
     """A service that looks at every login anew."""
     ours = with_service(butler, token_cache_seconds=0)
-    async with on_loopback(LateButler.already_open(ours), build=build_dashboard) as door:
+    async with serve(ours) as door:
         yield Service(door.url, ours)
 
 
