@@ -58,9 +58,9 @@ LONG = [
 
 
 def _scratch() -> Path:
-    """Where everything is put that tests write. Databases are thousands of small files that soon go again: a disk took
-    half of all processor time for them. So it is memory, if that has room, programs may be run there, and nobody chose
-    another place."""
+    """Where everything is put that tests write. Databases are thousands of small files that soon go again: on a disk
+    they were seen to take up to half of a test file's processor time. So it is memory, if that has room, programs may
+    be run there, and nobody chose another place."""
     memory = Path("/dev/shm")
     is_fit = False
     if "TMPDIR" not in os.environ and memory.is_dir() and os.access(memory, os.W_OK):

@@ -83,8 +83,8 @@ class Errors:
 
 @dataclass
 class Tabs:
-    """Pages, each in a window of its own, that one test after the other looks at: to open one takes four times as long
-    as to go elsewhere in it."""
+    """Pages, each in a window of its own, that one test after the other looks at: to open one takes two to four times
+    the processor time of going elsewhere in it."""
 
     browser: Browser
     stack: AsyncExitStack
