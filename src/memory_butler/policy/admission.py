@@ -86,7 +86,10 @@ def optional_label(value: object, name: str) -> str | None:
 
 def normal_name(label: str) -> str:
     """One form for 'Favorite Color', 'favorite-color' and 'favorite_color'."""
-    folded = unicodedata.normalize("NFC", label.casefold())
+    folded = label.casefold()
+    if folded.isascii() and folded.isalnum():
+        return folded
+    folded = unicodedata.normalize("NFC", folded)
     return _GAPS.sub("_", folded).strip("_") or folded
 
 

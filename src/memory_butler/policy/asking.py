@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memory_butler.policy.intent import Kind, kind_of
 from memory_butler.policy.moments import TimeHint, read_moments, without_time_words
-from memory_butler.policy.names import COMMON, guess_names, possible_names, without_names
+from memory_butler.policy.names import COMMON, guess_names, guess_strangers, possible_names, without_names
 
 MANY = 1_000_000
 HEAD_CHARACTERS = 2_000
@@ -18,7 +18,6 @@ _WORD = re.compile(r"[\w'’]+")
 HAPPENINGS = frozenset(
     ["happen", "happened", "happens", "happening", "new", "news", "going", "occurred", "anything", "everything"]
 )
-_BEGINNING = re.compile(r"(?:^|[.!?…:\n])[\s\"'“‘(«]*[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +30,7 @@ class Asking:
     kind: Kind
     possible: tuple[str, ...]
     guessed: tuple[str, ...]
-    # Those of the guessed that do not begin a sentence: "Install it" names nobody, whom one could have heard of or not.
+    # Those of the guessed that do not begin a sentence.
     strangers: tuple[str, ...]
     moments: TimeHint | None
     is_own: bool = False
@@ -54,15 +53,11 @@ def read_question(prompt: str, now: datetime) -> Asking:
         kind=kind_of(text),
         possible=tuple(possible_names(text)),
         guessed=tuple(guess_names(text)),
-        strangers=tuple(guess_names(_BEGINNING.sub(_small, text))),
+        strangers=tuple(guess_strangers(text)),
         moments=moments,
         is_own=bool(_OWN.search(text)),
         is_open=_is_open(text, moments),
     )
-
-
-def _small(beginning: re.Match[str]) -> str:
-    return beginning.group()[:-1] + beginning.group()[-1].lower()
 
 
 def _is_open(text: str, moments: TimeHint | None) -> bool:

@@ -7,7 +7,7 @@ names, and a question is embedded without the names that the store knows.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
@@ -119,21 +119,13 @@ class _Word(NamedTuple):
     folded: str
     begins_sentence: bool
     before: str
-
-    @property
-    def is_capital(self) -> bool:
-        return _is_capital(self.text)
+    is_capital: bool
+    is_telling: bool
+    """Written with a capital that neither the beginning of a sentence nor English itself asks for."""
 
     @property
     def is_common(self) -> bool:
         return self.folded in COMMON
-
-    @property
-    def is_telling(self) -> bool:
-        """Written with a capital that neither the beginning of a sentence nor English itself asks for."""
-        if not self.is_capital or len(self.folded) == 1 or self.folded in _NO_NAMES:
-            return False
-        return not (self.begins_sentence and self.is_common)
 
 
 class _Span(NamedTuple):
@@ -151,11 +143,24 @@ class _Span(NamedTuple):
 
     @property
     def unlikeliness(self) -> int:
-        if all(word.is_telling for word in self.words):
+        # In loops and not in expressions: there are dozens of spans in every question.
+        for word in self.words:
+            if not word.is_telling:
+                break
+        else:
             return 0
-        if not all(word.text.isascii() or not UNSPACED.search(word.text) for word in self.words):
+        if any(not text.isascii() and UNSPACED.search(text) for text in self.written):
             return 1
         return 3 if self.words[0].is_common or self.words[-1].is_common else 2
+
+
+class _Likeliest(NamedTuple):
+    """The keys of a question that may be names, the likeliest first; those that look it, wherever they stand; and those
+    of them that do so within a sentence."""
+
+    keys: tuple[str, ...]
+    telling: frozenset[str]
+    strange: frozenset[str]
 
 
 def name_key(name: str) -> str:
@@ -242,7 +247,7 @@ def _bounded(keys: Iterable[str]) -> list[str]:
 
 def possible_names(query: str) -> list[str]:
     """Keys of one to three words of a question that may be names, the likeliest first; never more than MAX_POSSIBLE."""
-    return list(_likeliest(query)[0])
+    return list(_likeliest(query).keys)
 
 
 def guess_names(query: str) -> list[str]:
@@ -250,10 +255,12 @@ def guess_names(query: str) -> list[str]:
 
     Nothing is to be learned from a question all in capitals.
     """
-    if not any(char.islower() for char in query):
-        return []
-    possible, telling = _likeliest(query)
-    return [key for key in possible if key in telling]
+    return [key for key in _likeliest(query).keys if key in _likeliest(query).telling]
+
+
+def guess_strangers(query: str) -> list[str]:
+    """Those of them that do not begin a sentence: "Install it" names nobody, whom one could have heard of or not."""
+    return [key for key in _likeliest(query).keys if key in _likeliest(query).strange]
 
 
 def without_names(query: str, known_keys: Collection[str]) -> str:
@@ -288,7 +295,8 @@ def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:
     return not has_capitals and span.words[0].before not in DETERMINERS
 
 
-def _words_of(text: str) -> list[_Word]:
+@lru_cache(maxsize=16)
+def _words_of(text: str) -> tuple[_Word, ...]:
     found: list[_Word] = []
     end, before = 0, ""
     for match in _WORD.finditer(text):
@@ -296,9 +304,15 @@ def _words_of(text: str) -> list[_Word]:
         bare = _POSSESSIVE.sub("", word) if word[-1] in "sS" else word
         begins = not found or text[end:start].rstrip(_OPENING)[-1:] in _ENDINGS
         end = match.end()
-        found.append(_Word(start, end, word, bare, name_key(bare).replace("’", "'"), begins, before))
+        found.append(_word(start, word, bare, begins, before))
         before = word.casefold()
-    return found
+    return tuple(found)
+
+
+def _word(start: int, text: str, bare: str, begins: bool, before: str) -> _Word:
+    folded, is_capital = name_key(bare).replace("’", "'"), _is_capital(text)
+    is_telling = is_capital and len(folded) > 1 and folded not in _NO_NAMES and not (begins and folded in COMMON)
+    return _Word(start, start + len(text), text, bare, folded, begins, before, is_capital, is_telling)
 
 
 @lru_cache(maxsize=8)
@@ -322,20 +336,24 @@ def _spans(query: str) -> tuple[_Span, ...]:
 
 
 @lru_cache(maxsize=8)
-def _likeliest(query: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The keys of a question that may be names, the likeliest first, and all that look like names."""
-    spans = [(span.unlikeliness, span.start, -span.end, span.keys) for span in _spans(query)]
+def _likeliest(query: str) -> _Likeliest:
+    spans = [(span.unlikeliness, span.start, -span.end, span.keys, span.words) for span in _spans(query)]
     spans.sort(key=itemgetter(0, 1, 2))
     found: dict[str, None] = {}
-    for *_, keys in spans:
+    for *_, keys, _ in spans:
         found |= dict.fromkeys(keys)
         if len(found) >= MAX_POSSIBLE:
             break
-    telling = frozenset(key for unlikeliness, _, _, keys in spans if unlikeliness == 0 for key in keys)
-    return tuple(found)[:MAX_POSSIBLE], telling
+    has_case = any(char.islower() for char in query)
+    telling = [(keys, words) for unlikeliness, _, _, keys, words in spans if unlikeliness == 0 and has_case]
+    return _Likeliest(
+        tuple(found)[:MAX_POSSIBLE],
+        frozenset(key for keys, _ in telling for key in keys),
+        frozenset(key for keys, words in telling if not any(word.begins_sentence for word in words) for key in keys),
+    )
 
 
-def _span(query: str, words: list[_Word]) -> _Span:
+def _span(query: str, words: Sequence[_Word]) -> _Span:
     start, last, end = words[0].start, words[-1], words[-1].end
     written = [query[start : last.start + len(last.bare)]]
     if last.bare != last.text:
@@ -349,7 +367,7 @@ def _span(query: str, words: list[_Word]) -> _Span:
     return _Span(start, dangling.end() if dangling else end, tuple(words), tuple(written))
 
 
-def _is_odd_capital(words: list[_Word]) -> bool:
+def _is_odd_capital(words: Sequence[_Word]) -> bool:
     """Will, written so in the middle of a sentence, is somebody; "I", "IT" and a role never are."""
     [word, *more] = words
     if more or len(word.bare) == 1 or word.folded in ROLES:
@@ -364,7 +382,7 @@ def _inside(word: _Word) -> list[_Span]:
     for length in UNSPACED_NAME:
         for start in range(len(word.text) - length + (length < len(word.text))):
             place, text = word.start + start, word.text[start : start + length]
-            part = word._replace(start=place, end=place + length, text=text, bare=text, folded=name_key(text))
+            part = _word(place, text, text, word.begins_sentence, word.before)
             found.append(_Span(place, place + length, (part,), (text,)))
     return found
 
