@@ -3,6 +3,8 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
@@ -15,7 +17,7 @@ from memory_butler.adapters.identity import Identities, shown_principal
 from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler
 from memory_butler.errors import OverloadRejected, PermissionDenied
-from memory_butler.models import Principal
+from memory_butler.models import NewToken, Principal
 from memory_butler.operations import tokens
 
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -136,6 +138,19 @@ async def test_the_servers_memory_of_tokens_holds_no_token(service: Service, ten
         await forgetful.principal_of(token)
 
 
+async def test_a_token_is_not_remembered_beyond_its_time(service: Service, tenant: str) -> None:
+    """Between calls it is remembered for a while; one that expires before that is over is refused from then on."""
+    ours = replace(with_service(service.butler, token_cache_seconds=300), clock=lambda: datetime.now(UTC))
+    ends = ours.clock() + timedelta(seconds=0.5)
+    wanted = NewToken(tenant=tenant, butler="main", expires_at=ends)
+    _, token = await tokens.create(ours, wanted, ours.local_operator())
+    known = Identities(LateButler.already_open(ours))
+    assert (await known.principal_of(token)).tenant == tenant
+    await asyncio.sleep((ends - ours.clock()).total_seconds())
+    with pytest.raises(PermissionDenied):
+        await known.principal_of(token)
+
+
 async def test_invented_tokens_do_not_take_all_of_the_database(service: Service) -> None:
     """Of a flood of them a bounded number waits to be looked up; the rest is refused at once."""
     known = Identities(LateButler.already_open(service.butler))
@@ -154,7 +169,7 @@ async def test_calls_that_show_one_token_at_once_ask_once(
     token, asked, go = await service.token(tenant), 0, asyncio.Event()
     admit = tokens.admit
 
-    async def slow(butler: Butler, secret: str) -> Principal:
+    async def slow(butler: Butler, secret: str) -> tuple[Principal, datetime | None]:
         nonlocal asked
         asked += 1
         await go.wait()

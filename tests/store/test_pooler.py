@@ -78,7 +78,7 @@ async def _work(butler: Butler) -> None:
         briefing = await brief.brief(butler, BriefRequest(trigger_prompt="Anna's color", butler="main"))
         assert f"green {number}" in briefing.text
         _, secret = await tokens.create(butler, NewToken(tenant=tenant, butler="main"))
-        assert (await tokens.admit(butler, secret)).tenant == tenant
+        assert (await tokens.admit(butler, secret))[0].tenant == tenant
     assert (await report.report(butler))["memories"]["facts"] == {"active": 1, "superseded": 6}
 
 

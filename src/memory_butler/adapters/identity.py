@@ -95,11 +95,14 @@ class Identities:
         butler = await self._late.get(self._late.settings.deadline_seconds * 0.8)
         try:
             async with self._enquiries.turn():
-                asked_at, principal = time.monotonic(), await tokens.admit(butler, bearer)
+                asked_at, (principal, expires_at) = time.monotonic(), await tokens.admit(butler, bearer)
         except PermissionDenied:
             self._known.pop(digest, None)
             raise
-        self._known[digest] = (asked_at + self._late.settings.service.token_cache_seconds, principal)
+        seconds = self._late.settings.service.token_cache_seconds
+        if expires_at is not None:
+            seconds = min(seconds, (expires_at - butler.clock()).total_seconds())
+        self._known[digest] = (asked_at + seconds, principal)
         self._known.move_to_end(digest)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)

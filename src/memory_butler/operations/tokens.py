@@ -26,7 +26,7 @@ from memory_butler.policy.roles import check_role, visiting
 from memory_butler.store import listings, tokens
 
 PREFIX = "mbt_"
-USE_NOTED_EVERY = timedelta(minutes=1)
+USE_NOTED_EVERY = timedelta(minutes=5)
 
 
 async def create(butler: Butler, wanted: NewToken, caller: Caller | None = None) -> tuple[Token, str]:
@@ -103,16 +103,16 @@ def _principal(token: Token) -> Principal:
     return Principal(token.tenant, token.butler, token.role, name=token.label, token_id=token.id)
 
 
-async def admit(butler: Butler, secret: str) -> Principal:
-    """Whose token this is, and note that it was used, to the minute."""
+async def admit(butler: Butler, secret: str) -> tuple[Principal, datetime | None]:
+    """Whose token this is and until when; and note that it was used, to five minutes."""
     now = butler.clock()
     token = await _shown(butler, secret, now)
     if token.last_used_at is None or now - token.last_used_at > USE_NOTED_EVERY:
         # Whether it is noted decides nothing: a caller is not turned away because of it.
         with suppress(TargetUnavailable, DeadlinePassed, OverloadRejected):
             async with butler.database.aside(token.tenant, relaxed=True) as session:
-                await tokens.used(session, token.id, now)
-    return _principal(token)
+                await tokens.used(session, token.id, now, USE_NOTED_EVERY)
+    return _principal(token), token.expires_at
 
 
 def unknown() -> PermissionDenied:

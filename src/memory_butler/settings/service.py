@@ -93,7 +93,7 @@ class Service(Group):
         2, ge=0.1, le=60, description="How often activity streams look for themselves where they cannot hear of news."
     )
     token_cache_seconds: float = Field(
-        15, ge=0, le=300, description="How long a token is remembered; a revoked one may work for so long."
+        60, ge=0, le=300, description="How long a token is remembered; a revoked one may work for so long."
     )
     jwt: JwtSettings = JwtSettings()
     limits: Limits = Limits()

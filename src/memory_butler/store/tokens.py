@@ -1,6 +1,6 @@
 """Tokens: who shows one, what became of it. Only its hash is ever here."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from memory_butler.models import Role, Token
@@ -33,8 +33,9 @@ async def shown(session: Session, digest: bytes) -> Token | None:
     return as_token(row) if row else None
 
 
-async def used(session: Session, token_id: UUID, now: datetime) -> None:
-    await session.send("tokens.used", id=token_id, now=now)
+async def used(session: Session, token_id: UUID, now: datetime, every: timedelta) -> None:
+    """Note that a token was used, unless that was noted a moment ago."""
+    await session.send("tokens.used", id=token_id, now=now, noted_before=now - every)
 
 
 def as_token(row: Row) -> Token:

@@ -22,7 +22,7 @@ SELECT set_config('memory_butler.token_hash', %(hash)s, true);
 SELECT {columns} FROM {schema}.tokens WHERE hash = %(hash)s;
 
 -- name: used
--- Note that a token was used, to the minute.
+-- Note that a token was used, unless that was noted a moment ago.
 UPDATE {schema}.tokens SET last_used_at = %(now)s
 WHERE tenant_id = %(tenant)s AND id = %(id)s
-    AND (last_used_at IS NULL OR last_used_at < %(now)s::timestamptz - interval '1 minute');
+    AND (last_used_at IS NULL OR last_used_at < %(noted_before)s);
