@@ -6,10 +6,12 @@ done than two at one, where each step of one waits for the other.
 """
 
 import asyncio
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -168,6 +170,7 @@ class BatchingThread:
 
     def _work(self, model: Model) -> None:
         """One slice after the other. A fault that nobody expected ends the work of all threads."""
+        _stand_back()
         done = False
         try:
             while self._step(model):
@@ -238,6 +241,13 @@ class BatchingThread:
 
     def _is_closed(self) -> MemoryButlerError:
         return TargetUnavailable(f"The {self._name} is closed.")
+
+
+def _stand_back() -> None:
+    """Have this thread wait for a free core instead of interrupting whoever has given it something to do, where the
+    system can do that. That is the thread that serves everybody, in the middle of what it has to do for them."""
+    with suppress(AttributeError, OSError):
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _tokenized(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator[_Item]:

@@ -121,8 +121,7 @@ async def _guess(butler: Butler, tenant: str, probe: Probe, asking: Asking, ques
     """The names in a question, as far as is known. One that looks new is looked up first: every eighth of them is none,
     and to ask the whole question again takes ten times as long."""
     if question.as_of is None and _guesses.is_new(tenant, asking):
-        async with butler.database.read(tenant) as session:
-            known = await aliases.asked(session, asking.possible, probe.reach, probe.now)
+        known = await aliases.asked(butler.database, tenant, asking.possible, probe.reach, probe.now)
         names = _names(asking, (one.asked for one in known if one.is_name), (one.asked for one in known))
         _guesses.learn(tenant, asking, names)
     return _guesses.names(tenant, asking)

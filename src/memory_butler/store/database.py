@@ -6,7 +6,7 @@ import os
 import select
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
@@ -35,6 +35,7 @@ from memory_butler.store.postgres_account import is_postmaster
 from memory_butler.store.queries import Names, load_queries, numbered
 
 Row = dict[str, Any]
+Frame = Callable[[AsyncConnection[Any]], AbstractAsyncContextManager[None]]
 
 StoreUpgraded = migrate.StoreUpgraded
 
@@ -213,7 +214,7 @@ class Database:
     @asynccontextmanager
     async def read(self, tenant: str) -> AsyncIterator[Session]:
         """A transaction that cannot write."""
-        async with self._transaction(tenant, "database.bind_read") as session:
+        async with self._transaction(tenant, "database.bind_read", within=_read) as session:
             yield session
 
     @asynccontextmanager
@@ -261,14 +262,21 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(
-        self, tenant: str, bind: str, *, wanted: int = 1, longest_seconds: float | None = None, **more: Any
+        self,
+        tenant: str,
+        bind: str,
+        *,
+        wanted: int = 1,
+        longest_seconds: float | None = None,
+        within: Frame | None = None,
+        **more: Any,
     ) -> AsyncIterator[Session]:
         deadline = longest_seconds or self._settings.deadline_seconds
         with translated():
             async with (
                 self._connection(wanted) as connection,
                 _given_up_after(deadline + GRACE_SECONDS, connection),
-                _committed(connection),
+                (within or _committed)(connection),
             ):
                 session = Session(connection, load_queries(self.names), tenant)
                 await self._bind(session, bind, deadline, **more)
@@ -349,6 +357,18 @@ class Database:
             assert self._pool
             await self._pool.drain()
             raise psycopg.OperationalError("the server closed the connection")
+
+
+@asynccontextmanager
+async def _read(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """A transaction that ends with its last statement: to the server, what comes before one Sync is one transaction.
+    BEGIN and COMMIT would be half of the statements of a read, and nothing is lost if it does not end well."""
+    try:
+        async with connection.pipeline():
+            yield
+    finally:
+        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
+            await connection.rollback()
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from memory_butler.models import Role, Token
-from memory_butler.store.database import Row, Session
+from memory_butler.store.database import Database, Row, Session
 
 
 async def add(session: Session, token: Token, digest: bytes) -> None:
@@ -26,10 +26,12 @@ async def revoke(session: Session, token_id: UUID, now: datetime) -> Token | Non
     return as_token(row) if row else None
 
 
-async def shown(session: Session, digest: bytes) -> Token | None:
+async def shown(database: Database, digest: bytes) -> Token | None:
     """The token that has this hash, whichever tenant's it is. Only whoever has the token knows the hash."""
-    await session.send("tokens.show", hash=digest.hex())
-    row = await session.one("tokens.shown", hash=digest)
+    async with database.read("") as session:
+        await session.send("tokens.show", hash=digest.hex())
+        cursor = await session.send("tokens.shown", hash=digest)
+    row = await cursor.fetchone()
     return as_token(row) if row else None
 
 
