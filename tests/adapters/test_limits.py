@@ -159,11 +159,11 @@ async def test_calls_are_counted_while_they_are_worked_on_or_wait_and_streams_ar
     assert shop.calls.in_hand == 0
 
 
-@pytest.mark.parametrize(("cores", "places"), [(None, 16), (1, 16), (2, 16), (4, 32), (16, 128)])
+@pytest.mark.parametrize(("cores", "places"), [(None, 8), (1, 8), (2, 8), (4, 16), (16, 64)])
 def test_places_follow_the_cores_unless_they_are_set(
     monkeypatch: pytest.MonkeyPatch, cores: int | None, places: int
 ) -> None:
-    """Eight for each core, and sixteen on the smallest machine or where nobody knows."""
+    """Four for each core, and eight on the smallest machine or where nobody knows."""
     monkeypatch.setattr(limits_module.os, "cpu_count", lambda: cores)
     assert usual_concurrency() == places
     assert _places(Limits()) == places

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 Offer = tuple[Callable[..., Awaitable[Shape]], ToolAnnotations]
 _given_up: set[asyncio.Task[Any]] = set()
+# Set by doors that have no use for an answer's text beside its structure.
+without_text: ContextVar[bool] = ContextVar("without_text", default=False)
 
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 SETTLES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -155,6 +158,11 @@ class MemoryTool(FunctionTool):
                 call.outcome = watching.OK
                 return answer
             return self._refused(call, InternalError())
+
+    def convert_result(self, raw_value: Any) -> ToolResult:
+        if without_text.get() and isinstance(raw_value, dict):
+            return ToolResult(content=[], structured_content=raw_value)
+        return super().convert_result(raw_value)
 
     def _refused(self, call: watching.Call, problem: MemoryButlerError) -> ToolResult:
         call.outcome = problem.error_class

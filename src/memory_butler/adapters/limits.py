@@ -34,7 +34,7 @@ WINDOW_SECONDS = 10
 REMEMBERED = 10_000
 # Of the time a call has, at most this share is spent waiting for its turn.
 PATIENCE = 0.5
-PLACES_A_CORE, LEAST_PLACES = 8, 16
+PLACES_A_CORE, LEAST_PLACES = 4, 8
 OVERLOADED = -32000
 
 

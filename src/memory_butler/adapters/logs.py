@@ -119,6 +119,10 @@ class _PrivateFile(RotatingFileHandler):
 
         return open(self.baseFilename, "a", encoding="utf-8", opener=private)
 
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 (the name is logging's)
+        """The library's own way formats every line twice, and asks for the file by its name."""
+        return self.stream is not None and os.fstat(self.stream.fileno()).st_size >= self.maxBytes
+
     def handleError(self, record: logging.LogRecord) -> Any:  # noqa: N802 (the name is logging's)
         kind = sys.exc_info()[0]
         if kind is None or not issubclass(kind, OSError):

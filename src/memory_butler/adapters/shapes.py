@@ -194,7 +194,17 @@ def explanation(told: Explanation) -> Shape:
 
 
 def briefing(built: Briefing) -> Shape:
-    return {"context": built.text, "receipt": plain(asdict(built.receipt))}
+    receipt = built.receipt
+    said = _fields(receipt) | {
+        "sections": [_fields(section) for section in receipt.sections],
+        "left_out": list(receipt.left_out),
+        "degraded": list(receipt.degraded),
+    }
+    return {"context": built.text, "receipt": said}
+
+
+def _fields(value: Any) -> Shape:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def activities(found: Activities) -> Shape:

@@ -67,7 +67,7 @@ class Limits(Group):
         None,
         ge=1,
         le=10_000,
-        description="Most calls that are worked on at the same time; unless set, 8 for each core and at least 16.",
+        description="Most calls that are worked on at the same time; unless set, 4 for each core and at least 8.",
     )
     waiting: int = Field(32, ge=0, le=100_000, description="Most calls that wait for their turn.")
     calls_a_second: float = Field(

@@ -52,7 +52,7 @@ def build_rest(late: LateButler, tools: Sequence[MemoryTool]) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     app.secured = late.settings.service.auth == "required"
-    app.add_middleware(Envelope, deadline_seconds=late.settings.deadline_seconds)
+    app.add_middleware(Envelope)
     app.add_exception_handler(MemoryButlerError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, no_route)

@@ -8,7 +8,6 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memory_butler.adapters.answering import within
 from memory_butler.adapters.arguments import request_id_of
 from memory_butler.adapters.problems import REQUEST_ID_HEADER, header_text, problem_response, request_id_from
 from memory_butler.errors import InternalError, InvalidInput
@@ -27,15 +26,14 @@ class WrongContentType(InvalidInput):
 class Envelope:
     """Gives every request an id, its caller's or a new one, and every answer the same id."""
 
-    def __init__(self, app: ASGIApp, deadline_seconds: float = 5) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._deadline = deadline_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         state = scope.setdefault("state", {})
-        state["request_id"], state["deadline_seconds"] = request_id_from(scope), self._deadline
+        state["request_id"] = request_id_from(scope)
         started = False
 
         async def send_with_id(message: Message) -> None:
@@ -64,7 +62,7 @@ class Envelope:
 
 async def body_of(request: Request) -> dict[str, Any]:
     """The body, a JSON object; nothing at all is an empty one. Its own request id, if it has one, is the request's."""
-    raw = await within(request.state.deadline_seconds, request.body())
+    raw = await request.body()
     if not raw:
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().casefold()

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastmcp.utilities.json_schema import dereference_refs
 from starlette.responses import Response
 
-from memory_butler.adapters.answering import MemoryTool
+from memory_butler.adapters.answering import MemoryTool, without_text
 from memory_butler.adapters.identity import calling
 from memory_butler.adapters.problems import json_bytes, problem_from
 from memory_butler.adapters.rest.answers import answer_schema
@@ -41,10 +41,11 @@ def tool_routes(tools: Sequence[MemoryTool]) -> APIRouter:
 def _route(tool: MemoryTool) -> Callable[[Request], Awaitable[Response]]:
     async def call(request: Request) -> Response:
         arguments = _with_request_id(await body_of(request), request.state.request_id)
-        shown = calling.set(principal_of(request))
+        shown, plain = calling.set(principal_of(request)), without_text.set(True)
         try:
             result = await tool.run(arguments)
         finally:
+            without_text.reset(plain)
             calling.reset(shown)
         request_id = request.state.request_id
         content: dict[str, Any] = result.structured_content or {}
