@@ -53,7 +53,7 @@ async def test_a_revoked_token_is_worthless(terminal: Run, butler: Butler) -> No
     made = json.loads((await terminal(butler)("token", "create", "--json")).output)
     await tokens.recognise(butler, made["token"])
     ran = await terminal(butler)("token", "revoke", made["id"])
-    assert ran.exit_code == 0 and "within 15 seconds" in " ".join(ran.output.split())
+    assert ran.exit_code == 0 and "within 60 seconds" in " ".join(ran.output.split())
     listed = (await terminal(butler)("token", "list")).output
     assert "revoked 2026-03-01" in " ".join(listed.split()) and f"{made['id']} " in listed
     with pytest.raises(PermissionDenied):

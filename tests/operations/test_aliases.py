@@ -1,7 +1,7 @@
 """Other names of a subject: given with a fact, kept in the log, taken back and forgotten like everything else."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,13 +40,10 @@ def log(rows: Rows) -> list[dict[str, Any]]:
     return sorted(rows("memory_events"), key=lambda event: event["seq"])
 
 
-async def names_in(butler: Butler, keys: Sequence[str], reach: Reach) -> list[aliases.KnownName]:
-    return await aliases.asked(butler.database, butler.settings.tenant, keys, reach, butler.clock())
-
-
 async def known(butler: Butler, question: str) -> dict[str, list[str]]:
     """The names of a question that the tenant knows, and what to look for."""
-    found = await names_in(butler, possible_names(question), Reach(None, None))
+    async with butler.database.read(butler.settings.tenant) as session:
+        found = await aliases.asked(session, possible_names(question), Reach(None, None), butler.clock())
     return {
         asked: sorted(f"{name.lexeme}{'!' * name.is_name}" for name in found if name.asked == asked)
         for asked in {name.asked for name in found}
@@ -261,8 +258,9 @@ async def test_what_was_forgotten_or_is_hidden_makes_no_name_known(butler: Butle
     assert "zeb" in await known(butler, "Zeb?")
     await forget.forget(butler, "fact", gone.ref)
     assert await known(butler, "Zebulon? Zeb?") == {}
-    seen = await names_in(butler, ["wilma"], Reach(("global",), ("main",)))
-    of_hr = await names_in(butler, ["wilma"], Reach(("global", "hr"), None))
+    async with butler.database.read(butler.settings.tenant) as session:
+        seen = await aliases.asked(session, ["wilma"], Reach(("global",), ("main",)), butler.clock())
+        of_hr = await aliases.asked(session, ["wilma"], Reach(("global", "hr"), None), butler.clock())
     assert not seen and of_hr
 
 
@@ -337,7 +335,7 @@ async def knowing(butler: Butler, *names: str) -> dict[str, bool]:
         async with butler.database.read(tenant) as session:
             scopes = ("global", name)
             shown = "Sugarplum" in await aliases.of_subject(session, "anna", scopes)
-        asked = await names_in(butler, ["sugarplum"], Reach(scopes, (name,)))
+            asked = await aliases.asked(session, ["sugarplum"], Reach(scopes, (name,)), butler.clock())
         told = (await forget_about.forget_about(butler, subject="Anna", caller=caller)).names
         assert shown is bool(asked) is ("sugarplum" in told)
         found[name] = shown

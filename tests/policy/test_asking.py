@@ -45,6 +45,8 @@ def test_a_question_written_small_may_still_hold_a_name() -> None:
         ("Cook for Vladimir", ("vladimir",)),
         ("What is Vladimir allergic to?", ("vladimir",)),
         ("Tell me. Vladimir came.", ()),
+        ("Who teaches the Portuguese course on New Year's Eve?", ()),
+        ("Did Eve call before Christmas Eve?", ("eve",)),
     ],
 )
 def test_an_order_names_nobody(text: str, strangers: tuple[str, ...]) -> None:

@@ -20,6 +20,8 @@ from memory_butler.settings import Settings
 
 LOG_BYTES: Final = 5_000_000
 KEPT_LOGS: Final = 3
+# As much as a line usually has at most.
+LINE_BYTES: Final = 500
 FORMAT: Final = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
 _OURS: Final = "memory_butler"
 
@@ -121,7 +123,7 @@ class _PrivateFile(RotatingFileHandler):
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 (the name is logging's)
         """The library's own way formats every line twice, and asks for the file by its name."""
-        return self.stream is not None and os.fstat(self.stream.fileno()).st_size >= self.maxBytes
+        return self.stream is not None and os.fstat(self.stream.fileno()).st_size + LINE_BYTES >= self.maxBytes
 
     def handleError(self, record: logging.LogRecord) -> Any:  # noqa: N802 (the name is logging's)
         kind = sys.exc_info()[0]

@@ -1,8 +1,7 @@
-"""Find: the candidates of a question, ranked. A pure read: one embedding, one round trip to the database, and before
-them another one if the question seems to name somebody of whom this process has not heard yet."""
+"""Find: the candidates of a question, ranked. A pure read: one embedding, one round trip to the database."""
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from memory_butler.ai.reranking import rerank_if_possible
@@ -17,7 +16,6 @@ from memory_butler.policy.ranking import RankingRules, fuse, rank
 from memory_butler.policy.tiers import MEMBERS
 from memory_butler.policy.wording import indexed_text, searched_words
 from memory_butler.settings import Retrieval
-from memory_butler.store import aliases
 from memory_butler.store.search_index import Found, Probe
 
 ENGLISH = "english"
@@ -43,8 +41,8 @@ class Findings:
 
 
 class NameGuesses:
-    """Which words turned out to be names, tenant by tenant: of those that look it, whether they are, and of the others
-    those that are. Only ever a guess: the store has the last word."""
+    """Which words turned out to be names, or none, against the look of them, tenant by tenant. Only ever a guess: the
+    store has the last word."""
 
     def __init__(self) -> None:
         self._verdicts: OrderedDict[tuple[str, str], bool] = OrderedDict()
@@ -53,14 +51,10 @@ class NameGuesses:
         looks = set(asking.guessed)
         return frozenset(key for key in asking.possible if self._verdicts.get((tenant, key), key in looks))
 
-    def is_new(self, tenant: str, asking: Asking) -> bool:
-        """Is there something in the question that looks like a name, and nobody has asked about it yet?"""
-        return any((tenant, key) not in self._verdicts for key in asking.guessed)
-
     def learn(self, tenant: str, asking: Asking, names: Collection[str]) -> None:
         looks = set(asking.guessed)
         for key in asking.possible:
-            if key in looks or key in names:
+            if (key in looks) != (key in names):
                 self._verdicts[tenant, key] = key in names
                 self._verdicts.move_to_end((tenant, key))
             else:
@@ -91,10 +85,10 @@ async def find(
     now = question.as_of or butler.clock()
     asking = read_question(question.query, now)
     probe = _within(_probe(butler, caller, question, longest_list), asking)
-    guess = await _guess(butler, tenant, probe, asking, question)
+    guess = _guesses.names(tenant, asking)
     probe, degraded = await _aimed(butler, probe, asking, mode, guess)
     got = await candidates(butler, caller, probe, question.as_of, with_hidden=with_hidden)
-    names = _names(asking, got.found.names, got.found.loose_names)
+    names = got.found.names | got.found.loose_names.intersection(asking.guessed)
     _guesses.learn(tenant, asking, names)
     if asking.without(names) != asking.without(guess):
         probe, degraded = await _aimed(butler, probe, asking, mode, names)
@@ -115,21 +109,6 @@ async def find(
         hidden=got.found.hidden,
         degraded=(*degraded, *got.missing, *missed),
     )
-
-
-async def _guess(butler: Butler, tenant: str, probe: Probe, asking: Asking, question: Question) -> frozenset[str]:
-    """The names in a question, as far as is known. One that looks new is looked up first: every eighth of them is none,
-    and to ask the whole question again takes ten times as long."""
-    if question.as_of is None and _guesses.is_new(tenant, asking):
-        known = await aliases.asked(butler.database, tenant, asking.possible, probe.reach, probe.now)
-        names = _names(asking, (one.asked for one in known if one.is_name), (one.asked for one in known))
-        _guesses.learn(tenant, asking, names)
-    return _guesses.names(tenant, asking)
-
-
-def _names(asking: Asking, names: Iterable[str], loose_names: Iterable[str]) -> frozenset[str]:
-    """What the store knows as a proper name, and what it knows otherwise and is written here like one."""
-    return frozenset(names) | frozenset(asking.guessed).intersection(loose_names)
 
 
 def _within(probe: Probe, asking: Asking) -> Probe:

@@ -96,8 +96,22 @@ _CALENDAR = _words(
     sunday thursday tuesday wednesday
     """
 )
-
-_NO_NAMES = ROLES | _CALENDAR
+_PEOPLES = _words(
+    """
+    african albanian american arab arabic argentinian armenian asian australian austrian bengali brazilian british
+    bulgarian canadian catalan chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian
+    european finnish french georgian german greek hebrew hindi hungarian icelandic indian indonesian irish iranian
+    israeli italian jamaican japanese kenyan korean kurdish latin latvian lebanese lithuanian malay mexican moroccan
+    nepali nigerian norwegian pakistani persian peruvian polish portuguese romanian russian scottish serbian slovak
+    slovenian spanish swahili swedish swiss syrian thai tunisian turkish ukrainian vietnamese welsh
+    """
+)
+_NO_NAMES = ROLES | _CALENDAR | _PEOPLES
+_FEASTS = re.compile(
+    r"\b(?:new year(?:['’]s)?(?: (?:eve|day))?|christmas(?: (?:eve|day))?|easter(?: (?:sunday|monday))?|halloween|"
+    r"thanksgiving|boxing day|valentine['’]s day|mother['’]s day|father['’]s day|ramadan|hanukkah|diwali)\b",
+    re.IGNORECASE,
+)
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&_-]+[^\W_]+)*")
 _GAP = re.compile(r"\.?[^\S\n]+")
@@ -299,12 +313,15 @@ def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:
 def _words_of(text: str) -> tuple[_Word, ...]:
     found: list[_Word] = []
     end, before = 0, ""
+    feasts = [feast.span() for feast in _FEASTS.finditer(text)]
     for match in _WORD.finditer(text):
         start, word = match.start(), match.group()
         bare = _POSSESSIVE.sub("", word) if word[-1] in "sS" else word
         begins = not found or text[end:start].rstrip(_OPENING)[-1:] in _ENDINGS
         end = match.end()
-        found.append(_word(start, word, bare, begins, before))
+        one = _word(start, word, bare, begins, before)
+        is_feast = any(first <= start < last for first, last in feasts)
+        found.append(one._replace(is_telling=False) if is_feast else one)
         before = word.casefold()
     return tuple(found)
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.models import GLOBAL_SCOPE, Reach
-from memory_butler.store.database import Database, Row, Session
+from memory_butler.store.database import Row, Session
 
 SHOWN = 200
 PAGE = 10_000
@@ -62,17 +62,16 @@ async def retract(session: Session, ids: Sequence[UUID]) -> list[UUID]:
     return [row["id"] for row in await session.all("aliases.retract", ids=list(ids))] if ids else []
 
 
-async def asked(database: Database, tenant: str, keys: Sequence[str], reach: Reach, now: datetime) -> list[KnownName]:
-    """Which of these keys are names of what may be seen, and under what to look for them; in one round trip."""
-    async with database.read(tenant) as session:
-        cursor = await session.send(
-            "aliases.asked",
-            names=list(keys),
-            scopes=_listed(reach.scopes),
-            butlers=None if reach.butlers is None else list(reach.butlers),
-            now=now,
-        )
-    return [KnownName(**row) for row in await cursor.fetchall()]
+async def asked(session: Session, keys: Sequence[str], reach: Reach, now: datetime) -> list[KnownName]:
+    """Which of these keys are names of what may be seen, and under what to look for them."""
+    rows = await session.all(
+        "aliases.asked",
+        names=list(keys),
+        scopes=_listed(reach.scopes),
+        butlers=None if reach.butlers is None else list(reach.butlers),
+        now=now,
+    )
+    return [KnownName(**row) for row in rows]
 
 
 def _listed(scopes: Sequence[str] | None) -> list[str] | None:

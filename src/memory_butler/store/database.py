@@ -6,7 +6,7 @@ import os
 import select
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
@@ -35,8 +35,8 @@ from memory_butler.store.postgres_account import is_postmaster
 from memory_butler.store.queries import Names, load_queries, numbered
 
 Row = dict[str, Any]
-Frame = Callable[[AsyncConnection[Any]], AbstractAsyncContextManager[None]]
 
+READ = "database.bind_read"
 StoreUpgraded = migrate.StoreUpgraded
 
 INVARIANT_BROKEN = "MB001"
@@ -214,7 +214,7 @@ class Database:
     @asynccontextmanager
     async def read(self, tenant: str) -> AsyncIterator[Session]:
         """A transaction that cannot write."""
-        async with self._transaction(tenant, "database.bind_read", within=_read) as session:
+        async with self._transaction(tenant, READ) as session:
             yield session
 
     @asynccontextmanager
@@ -262,21 +262,15 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(
-        self,
-        tenant: str,
-        bind: str,
-        *,
-        wanted: int = 1,
-        longest_seconds: float | None = None,
-        within: Frame | None = None,
-        **more: Any,
+        self, tenant: str, bind: str, *, wanted: int = 1, longest_seconds: float | None = None, **more: Any
     ) -> AsyncIterator[Session]:
         deadline = longest_seconds or self._settings.deadline_seconds
+        within = _read if bind == READ else _committed
         with translated():
             async with (
                 self._connection(wanted) as connection,
                 _given_up_after(deadline + GRACE_SECONDS, connection),
-                (within or _committed)(connection),
+                within(connection),
             ):
                 session = Session(connection, load_queries(self.names), tenant)
                 await self._bind(session, bind, deadline, **more)
