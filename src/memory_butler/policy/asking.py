@@ -7,7 +7,8 @@ from datetime import datetime
 
 from memory_butler.policy.intent import Kind, kind_of
 from memory_butler.policy.moments import TimeHint, read_moments, without_time_words
-from memory_butler.policy.names import COMMON, guess_names, guess_strangers, possible_names, without_names
+from memory_butler.policy.names import guess_names, guess_strangers, possible_names, without_names
+from memory_butler.policy.nobody import COMMON
 
 MANY = 1_000_000
 HEAD_CHARACTERS = 2_000
