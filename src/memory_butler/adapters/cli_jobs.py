@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memory_butler.jobs.record import Ran
     from memory_butler.operations.upkeep import JobStanding
 
+NICENESS = 10
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 
 
@@ -42,6 +43,7 @@ def work(
 
     async def task(butler: "Butler") -> None:
         stop = _stopped_by_signals(asyncio.get_running_loop())
+        stand_behind_calls()
         upkeep = Upkeep(butler, tell=tell)
         if not once and not as_json:
             sys.stdout.write("Looking after the store. Ctrl-C stops it.\n")
@@ -54,6 +56,16 @@ def work(
         words = f"{len(ran)} {'run' if len(ran) == 1 else 'runs'}, {failed} failed." if ran else "Nothing was due."
         sys.stdout.write(words + "\n")
     raise typer.Exit(1 if once and "failed" in ran else 0)
+
+
+def stand_behind_calls() -> None:
+    """Leave the processor to whoever serves calls on this machine. The store is open by now: a database that this
+    process has started keeps the usual priority."""
+    import os
+    from contextlib import suppress
+
+    with suppress(AttributeError, OSError):
+        os.nice(NICENESS)
 
 
 def _stopped_by_signals(loop: Any) -> Any:

@@ -27,6 +27,8 @@ STOP_INSIDE_SECONDS = 1.0
 POLL_SECONDS = 5.0
 # So that a look is over long before the next one; where there are more tenants, they take turns.
 TENANTS_A_LOOK = 1000
+# Between two tenants: a thousand looks at once would hold up every call for seconds.
+BREATH_SECONDS = 0.02
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 
@@ -114,6 +116,8 @@ class Upkeep:
                 raise
             except MemoryButlerError as problem:
                 log.warning("the timetable of tenant %s could not be looked at: %s", tenant, problem.message)
+            if not everybody:
+                await asyncio.sleep(BREATH_SECONDS)
         return again + deferred
 
     def _whose_turn(self, tenants: list[str]) -> list[str]:
