@@ -237,6 +237,7 @@ async def test_a_stop_lets_the_running_job_finish(butler: Butler, rows: Rows) ->
     job.let_go.clear()
     async with Working(Upkeep(butler, timetable=(job.entry(),), concurrency=1)) as working:
         await job.going.wait()
+        await until(lambda: "todo" in [queued["status"] for queued in rows(QUEUED)])
         working.stop.set()
         await asyncio.sleep(0)
         assert not working.task.done()
