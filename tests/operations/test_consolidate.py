@@ -28,6 +28,7 @@ from memory_butler.operations import (
     forget,
     judge,
     look,
+    once,
     remember,
     review,
     sweep,
@@ -332,16 +333,26 @@ async def test_an_agent_consolidates_its_own_backlog_alone(
     assert [line.outcome for line in done.lines] == ["created"]
 
 
-async def test_two_who_decide_at_once_do_not_lose_a_decision(butler: Butler, shard: Caller) -> None:
-    """The second is told that things have changed; nothing is left undecided and unsaid."""
+async def test_two_who_decide_at_once_do_not_lose_a_decision(
+    butler: Butler, shard: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two who saw the same the second is told that things have changed; nothing is left undecided and unsaid."""
     (ref,) = await say(butler, HOME_AND_DRINK)
     told = home_and_drink(ref, "tea")
     reviewing = with_distiller(butler, told, review=True)
     [waiting] = await consolidate.consolidate(reviewing, shard)
     run = str(waiting.run)
+    both_have_looked = asyncio.Barrier(2)
+
+    async def first_answer(*args: Any) -> dict[str, Any] | None:
+        await both_have_looked.wait()
+        return await once.first_answer(*args)
+
+    monkeypatch.setattr(review, "first_answer", first_answer)
     both = await asyncio.gather(
         review.decide(reviewing, run, approve=[0]), review.decide(reviewing, run, reject=[1]), return_exceptions=True
     )
     assert sorted(type(one).__name__ for one in both) == ["Conflict", "Reviewed"]
+    monkeypatch.undo()
     last = await review.decide(reviewing, run, rest="approved")
     assert last.run.state == "applied"

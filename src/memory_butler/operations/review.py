@@ -114,10 +114,11 @@ async def decide(
     asked = {"run": str(wanted), "approve": sorted(approve or ()), "reject": sorted(reject or ()), "rest": rest}
     digest = fingerprint("decide", asked)
     async with butler.database.read(caller.principal.tenant) as session:
-        seen = await _load(butler, session, wanted)
+        # Once, for what is decided and for what is compared when it is written: nothing may come between.
+        rows = await consolidation.items(session, wanted)
+        seen = await _load(butler, session, wanted, rows)
         if await first_answer(session, caller, key, digest, butler.clock()):
             return seen
-        rows = await consolidation.items(session, wanted)
     decisions = _decisions(seen, approve or (), reject or (), rest)
     approved = [_placed(row) for row in rows if decisions.get(row["place"], row["state"]) == "approved"]
     is_last = seen.settled_by(decisions)
@@ -180,17 +181,17 @@ def _placed(row: Row) -> Placed:
     return row["place"], item_from(row["proposed"])
 
 
-async def _load(butler: Butler, session: Session, run: UUID) -> Reviewed:
+async def _load(butler: Butler, session: Session, run: UUID, rows: list[Row] | None = None) -> Reviewed:
     found = await consolidation.get(session, run)
     if found is None:
         raise NotFound("There is no such run.", recovery="`memory-butler consolidate runs` lists them.")
     eden = butler.settings.lifecycle_of(found.butler).eden
     episodes = await consolidation.batch(session, run, eden, butler.clock())
-    rows = await consolidation.items(session, run)
+    lines = await consolidation.items(session, run) if rows is None else rows
     return Reviewed(
         run=found,
         episodes=tuple(line.episode.ref for line in episodes),
-        lines=tuple(as_line(row) for row in rows),
+        lines=tuple(as_line(row) for row in lines),
         undone=await consolidation.undone(session, run),
     )
 
