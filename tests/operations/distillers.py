@@ -20,6 +20,7 @@ class Scripted:
     """Answers with what it was given, batch after batch; the last answer is given again and again."""
 
     name = "scripted"
+    can_read_ahead = False
 
     def __init__(self, *answers: Answer, wants_known: bool = False, usage: Usage = Usage()) -> None:  # noqa: B008
         self.answers = list(answers)

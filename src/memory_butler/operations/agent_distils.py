@@ -6,9 +6,10 @@ from memory_butler.butler import Butler
 from memory_butler.errors import NotFound, PermissionDenied, UnusableProposal
 from memory_butler.models import Batch, Caller, RunReport, Usage
 from memory_butler.operations.claims import Claim, ClaimLost, acting, claim_batch
-from memory_butler.operations.consolidate import checked_beside, settle
+from memory_butler.operations.consolidate import settle
 from memory_butler.operations.gathering import gather
 from memory_butler.operations.look_up import named_in
+from memory_butler.operations.reading import read_proposal
 from memory_butler.operations.review import parse_run
 from memory_butler.store import consolidation
 
@@ -52,9 +53,9 @@ async def submit(butler: Butler, run: str, proposal: object, caller: Caller | No
         raise UnusableProposal("The episodes of this batch are gone.")
     batch = await gather(butler, caller, [line.episode for line in lines], with_known=False)
     batch = replace(batch, known=await named_in(butler, caller, proposal))
-    checked = await checked_beside(proposal, batch)
+    read = await read_proposal(butler, proposal, batch, usage=Usage())
     held = Claim(run=wanted, distiller=AGENT, lines=tuple(lines), lease_until=found.lease_until)
-    return await settle(butler, caller, held, batch, checked, usage=Usage())
+    return await settle(butler, caller, held, read)
 
 
 def _enabled(butler: Butler, caller: Caller | None) -> Caller:

@@ -1,6 +1,6 @@
 """Claims: which batch is whose, and what becomes of episodes that could not be distilled."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -70,10 +70,15 @@ async def claim_batch(butler: Butler, shard: Caller, distiller: str, *, most: in
     return Claim(run=run, distiller=distiller, lines=tuple(lines), lease_until=lease_until)
 
 
-async def next_batch(butler: Butler, session: Session, name: str, now: datetime, most: int) -> list[InLine]:
-    """The first in line that can go together: what has failed before goes in smaller batches, and by itself at last."""
-    eden = butler.settings.lifecycle_of(name).eden
-    line = await episodes.next_in_line(session, name, eden, now, min(butler.settings.consolidation.most, most))
+async def next_batch(
+    butler: Butler, session: Session, name: str, now: datetime, most: int, *, after: Collection[InLine] = ()
+) -> list[InLine]:
+    """The first in line that can go together: what has failed before goes in smaller batches, and by itself at last.
+    Those `after` whom it is to come are still in line themselves."""
+    eden, before = butler.settings.lifecycle_of(name).eden, {one.episode.id for one in after}
+    most = min(butler.settings.consolidation.most, most)
+    found = await episodes.next_in_line(session, name, eden, now, len(before) + most)
+    line = [one for one in found if one.episode.id not in before][:most]
     return line[: together([one.episode.consolidation_attempts + one.losses for one in line])]
 
 

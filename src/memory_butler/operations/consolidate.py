@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from memory_butler.ai.distillers import Distiller, spent
@@ -21,7 +20,7 @@ from memory_butler.errors import (
     Unprocessable,
     UnusableProposal,
 )
-from memory_butler.models import Batch, Caller, Checked, ConsolidationStatus, RunReport, Usage
+from memory_butler.models import Batch, Caller, ConsolidationStatus, RunReport, Usage
 from memory_butler.operations.applying import Outcomes, Work, apply_items, prepared
 from memory_butler.operations.claims import (
     MOST_EPISODES,
@@ -37,19 +36,14 @@ from memory_butler.operations.claims import (
 )
 from memory_butler.operations.gathering import gather
 from memory_butler.operations.once import trail
-from memory_butler.policy.proposals import check, why_unusable
+from memory_butler.operations.reading import Ahead, Read, Step, checked_beside, read_batch, unseen
 from memory_butler.store import consolidation
 from memory_butler.store.consolidation import Verdict
 from memory_butler.store.database import Session
 from memory_butler.store.events import Trail
 
 STOPPED = "It was stopped before it had finished."
-Step = Callable[[str], None]
 Progress = Callable[[RunReport], None]
-
-
-def _nobody(_: Any) -> None:
-    """Nobody watches."""
 
 
 async def consolidate(
@@ -57,24 +51,25 @@ async def consolidate(
     shard: Caller,
     *,
     limit: int | None = None,
-    progress: Progress = _nobody,
-    step: Step = _nobody,
+    progress: Progress = unseen,
+    step: Step = unseen,
 ) -> list[RunReport]:
     """Work through a butler's backlog, batch after batch, until it is empty or `limit` episodes were taken."""
     left = min(limit or MOST_EPISODES, MOST_EPISODES)
     reports: list[RunReport] = []
-    while left > 0:
-        report = await run_once(butler, shard, most=left, step=step)
-        if report is None:
-            break
-        reports.append(report)
-        progress(report)
-        left -= len(report.episodes)
+    async with Ahead(butler, acting(shard), _distiller(butler), step) as ahead:
+        while left > 0:
+            report = await run_once(butler, shard, most=left, step=step, ahead=ahead)
+            if report is None:
+                break
+            reports.append(report)
+            progress(report)
+            left -= len(report.episodes)
     return reports
 
 
 async def run_once(
-    butler: Butler, shard: Caller, *, most: int = MOST_EPISODES, step: Step = _nobody
+    butler: Butler, shard: Caller, *, most: int = MOST_EPISODES, step: Step = unseen, ahead: Ahead | None = None
 ) -> RunReport | None:
     """One run over the next batch; None if nothing waits, or somebody else is at it."""
     shard, distiller = acting(shard), _distiller(butler)
@@ -84,7 +79,7 @@ async def run_once(
         return None
     step("claimed")
     try:
-        return await _distil(butler, shard, distiller, claim, step)
+        return await _distil(butler, shard, claim, most=most, step=step, ahead=ahead)
     except DistillerUnavailable as problem:
         await give_up(butler, shard, claim, problem.message, spent(problem))
         raise
@@ -93,29 +88,24 @@ async def run_once(
         raise
 
 
-async def _distil(butler: Butler, shard: Caller, distiller: Distiller, claim: Claim, step: Step) -> RunReport:
+async def _distil(
+    butler: Butler, shard: Caller, claim: Claim, *, most: int, step: Step, ahead: Ahead | None
+) -> RunReport:
     """From the claim to its end, whichever that is."""
+    distiller = _distiller(butler)
     try:
         batch = await gather(butler, shard, [line.episode for line in claim.lines], with_known=distiller.wants_known)
         step("gathered")
-        distilled = await distiller.distil(batch)
+        read = await ahead.of(batch) if ahead else None
+        read = read or await read_batch(butler, distiller, batch, step)
     except (UnusableProposal, Unprocessable) as problem:
         return await set_back(butler, shard, claim, problem, spent(problem))
-    step("distilled")
+    if ahead:
+        ahead.begin(claim.lines, most - len(claim.lines))
     try:
-        checked = await checked_beside(distilled.proposal, batch)
-        step("checked")
-        return await settle(butler, shard, claim, batch, checked, usage=distilled.usage, step=step)
-    except (UnusableProposal, IntegrityViolation) as problem:
-        return await set_back(butler, shard, claim, problem, distilled.usage)
-
-
-async def checked_beside(proposal: object, batch: Batch) -> Checked:
-    """Check a proposal off the event loop: long episodes take a while. One of which nothing fits is no proposal."""
-    checked = await asyncio.to_thread(check, proposal, batch)
-    if problem := why_unusable(checked):
-        raise UnusableProposal(problem)
-    return checked
+        return await settle(butler, shard, claim, read, step=step)
+    except IntegrityViolation as problem:
+        return await set_back(butler, shard, claim, problem, read.usage)
 
 
 async def rehearse(butler: Butler, shard: Caller, *, limit: int | None = None) -> RunReport | None:
@@ -193,32 +183,20 @@ async def check_budget(butler: Butler, shard: Caller) -> None:
         )
 
 
-async def settle(
-    butler: Butler,
-    shard: Caller,
-    claim: Claim,
-    batch: Batch,
-    checked: Checked,
-    *,
-    usage: Usage,
-    step: Step = _nobody,
-) -> RunReport:
+async def settle(butler: Butler, shard: Caller, claim: Claim, read: Read, *, step: Step = unseen) -> RunReport:
     """Apply what was proposed, or have it wait for a person's decision; either way the claim is over."""
-    waits = butler.settings.reviews(shard.principal.butler) and bool(checked.items)
-    work = await prepared(butler, batch, () if waits else checked.items)
-    step("embedded")
-    now = butler.clock()
-    marks, state = marks_of(butler, shard, now, claim.run), "waiting" if waits else "applied"
+    now, checked = butler.clock(), read.checked
+    marks, state = marks_of(butler, shard, now, claim.run), "waiting" if read.waits else "applied"
     async with butler.database.write(shard.principal.tenant, now, refs=len(checked.items)) as session:
-        if not await consolidation.finish(session, claim.run, state, now, usage=usage):
+        if not await consolidation.finish(session, claim.run, state, now, usage=read.usage):
             raise ClaimLost()
         step("fenced")
-        done = Outcomes.proposed(checked.items) if waits else await finish_batch(butler, session, marks, work)
+        done = Outcomes.proposed(checked.items) if read.waits else await finish_batch(butler, session, marks, read.work)
         done.refuse(checked.refused)
         await consolidation.put_items(session, claim.run, done.rows())
         step("applied")
     step("committed")
-    return _report(marks, batch, done, state=state, distiller=claim.distiller, usage=usage)
+    return _report(marks, read.batch, done, state=state, distiller=claim.distiller, usage=read.usage)
 
 
 async def finish_batch(butler: Butler, session: Session, marks: Trail, work: Work) -> Outcomes:

@@ -2,14 +2,14 @@
 
 from typing import Protocol
 
-from memory_butler.ai.distillers.answers import spent
+from memory_butler.ai.distillers.answers import charged, spent
 from memory_butler.ai.distillers.builtin import BuiltInDistiller
 from memory_butler.ai.distillers.claude_code import ClaudeCodeDistiller
 from memory_butler.ai.distillers.model import ModelDistiller
 from memory_butler.models import Batch, Distilled
 from memory_butler.settings import Settings
 
-__all__ = ["Distiller", "open_distiller", "spent"]
+__all__ = ["Distiller", "charged", "open_distiller", "spent"]
 
 
 class Distiller(Protocol):
@@ -25,6 +25,10 @@ class Distiller(Protocol):
     @property
     def wants_known(self) -> bool:
         """Whether it makes use of what is known already."""
+
+    @property
+    def can_read_ahead(self) -> bool:
+        """Whether it needs nothing but the batch and costs nothing, so that it may be asked before it counts."""
 
     async def distil(self, batch: Batch) -> Distilled: ...
 

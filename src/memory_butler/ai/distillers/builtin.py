@@ -18,6 +18,7 @@ class BuiltInDistiller:
 
     name = "built-in"
     wants_known = False
+    can_read_ahead = True
 
     def __init__(self) -> None:
         self._has_read = False

@@ -52,6 +52,7 @@ class ClaudeCodeDistiller:
 
     name = "claude-code"
     wants_known = True
+    can_read_ahead = False
 
     def __init__(self, settings: ClaudeCodeSettings) -> None:
         self._settings = settings

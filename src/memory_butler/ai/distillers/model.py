@@ -49,6 +49,7 @@ class ModelDistiller:
     """Asks a model, a bounded number of times and for a bounded time."""
 
     wants_known = True
+    can_read_ahead = False
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = f"model {settings.name}" if settings.name else "model"
