@@ -10,7 +10,7 @@ from psycopg import sql
 from memory_butler.errors import TargetUnavailable
 from memory_butler.store.queries import Names
 
-HEAD = "0006"
+HEAD = "0007"
 LABEL = "memory"
 OLDEST_POSTGRES = 150000
 OLDEST_VECTOR = (0, 8)
