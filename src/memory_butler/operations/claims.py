@@ -1,6 +1,6 @@
 """Claims: which batch is whose, and what becomes of episodes that could not be distilled."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -30,6 +30,8 @@ class Claim:
     distiller: str
     lines: tuple[InLine, ...]
     lease_until: datetime
+    # Who stands in line behind them; nobody's yet.
+    behind: tuple[InLine, ...] = ()
 
 
 class ClaimLost(Conflict):
@@ -53,7 +55,8 @@ async def claim_batch(butler: Butler, shard: Caller, distiller: str, *, most: in
             await _count_loss(butler, session, trail(butler, shard, now), lost)
         if await consolidation.claimed(session, name):
             return None
-        lines = await next_batch(butler, session, name, now, most)
+        line = await _in_line(butler, session, name, now, most, batches=2)
+        lines = first_batch(line[: butler.settings.consolidation.most])
         if not lines:
             return None
         run = butler.make_id(now)
@@ -67,19 +70,27 @@ async def claim_batch(butler: Butler, shard: Caller, distiller: str, *, most: in
             episodes=[line.episode.id for line in lines],
             request_id=shard.lineage.request_id,
         )
-    return Claim(run=run, distiller=distiller, lines=tuple(lines), lease_until=lease_until)
+    behind = tuple(line[len(lines) :])
+    return Claim(run=run, distiller=distiller, lines=tuple(lines), lease_until=lease_until, behind=behind)
 
 
-async def next_batch(
-    butler: Butler, session: Session, name: str, now: datetime, most: int, *, after: Collection[InLine] = ()
+async def next_batch(butler: Butler, session: Session, name: str, now: datetime, most: int) -> list[InLine]:
+    """The first in line that can go together."""
+    return first_batch(await _in_line(butler, session, name, now, most))
+
+
+def first_batch(line: Sequence[InLine]) -> list[InLine]:
+    """Of those in line the first that can go together: what has failed before goes in smaller batches, and by itself at
+    last."""
+    return list(line[: together([one.episode.consolidation_attempts + one.losses for one in line])])
+
+
+async def _in_line(
+    butler: Butler, session: Session, name: str, now: datetime, most: int, *, batches: int = 1
 ) -> list[InLine]:
-    """The first in line that can go together: what has failed before goes in smaller batches, and by itself at last.
-    Those `after` whom it is to come are still in line themselves."""
-    eden, before = butler.settings.lifecycle_of(name).eden, {one.episode.id for one in after}
-    most = min(butler.settings.consolidation.most, most)
-    found = await episodes.next_in_line(session, name, eden, now, len(before) + most)
-    line = [one for one in found if one.episode.id not in before][:most]
-    return line[: together([one.episode.consolidation_attempts + one.losses for one in line])]
+    """The first in line, as many as so many batches have at most."""
+    eden, size = butler.settings.lifecycle_of(name).eden, butler.settings.consolidation.most
+    return await episodes.next_in_line(session, name, eden, now, min(batches * size, most))
 
 
 async def waiting_of(butler: Butler, session: Session, run: UUID, marks: Trail) -> list[InLine]:

@@ -79,7 +79,7 @@ async def run_once(
         return None
     step("claimed")
     try:
-        return await _distil(butler, shard, claim, most=most, step=step, ahead=ahead)
+        return await _distil(butler, shard, claim, step=step, ahead=ahead)
     except DistillerUnavailable as problem:
         await give_up(butler, shard, claim, problem.message, spent(problem))
         raise
@@ -88,9 +88,7 @@ async def run_once(
         raise
 
 
-async def _distil(
-    butler: Butler, shard: Caller, claim: Claim, *, most: int, step: Step, ahead: Ahead | None
-) -> RunReport:
+async def _distil(butler: Butler, shard: Caller, claim: Claim, *, step: Step, ahead: Ahead | None) -> RunReport:
     """From the claim to its end, whichever that is."""
     distiller = _distiller(butler)
     try:
@@ -101,7 +99,7 @@ async def _distil(
     except (UnusableProposal, Unprocessable) as problem:
         return await set_back(butler, shard, claim, problem, spent(problem))
     if ahead:
-        ahead.begin(claim.lines, most - len(claim.lines))
+        ahead.begin(claim.behind)
     try:
         return await settle(butler, shard, claim, read, step=step)
     except IntegrityViolation as problem:

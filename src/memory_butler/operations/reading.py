@@ -14,9 +14,9 @@ from typing import NamedTuple, Self
 from memory_butler.ai.distillers import Distiller, charged
 from memory_butler.butler import Butler
 from memory_butler.errors import MemoryButlerError, UnusableProposal
-from memory_butler.models import Batch, Caller, Checked, Usage
+from memory_butler.models import Batch, Caller, Checked, Episode, Usage
 from memory_butler.operations.applying import Work, prepared
-from memory_butler.operations.claims import next_batch
+from memory_butler.operations.claims import first_batch
 from memory_butler.operations.gathering import gather
 from memory_butler.policy.proposals import check, why_unusable
 from memory_butler.store.episodes import InLine
@@ -84,10 +84,11 @@ class Ahead:
             self._reading.cancel()
             await asyncio.wait([self._reading])
 
-    def begin(self, claimed: Sequence[InLine], most: int) -> None:
-        """Read what comes after a batch that is claimed, at most so many episodes."""
-        if most > 0 and self._distiller.can_read_ahead:
-            self._reading = asyncio.create_task(self._read(claimed, most))
+    def begin(self, line: Sequence[InLine]) -> None:
+        """Read what will be the first batch of those in line, if nothing comes between."""
+        lines = first_batch(line[: self._butler.settings.consolidation.most])
+        if lines and self._distiller.can_read_ahead:
+            self._reading = asyncio.create_task(self._read([one.episode for one in lines]))
 
     async def of(self, batch: Batch) -> Read | None:
         """What was read of just this batch."""
@@ -97,13 +98,9 @@ class Ahead:
             return read
         return None
 
-    async def _read(self, claimed: Sequence[InLine], most: int) -> Read | None:
-        butler, shard = self._butler, self._shard
+    async def _read(self, episodes: Sequence[Episode]) -> Read | None:
         # Whatever goes wrong here goes wrong again when it counts.
         with suppress(MemoryButlerError):
-            async with butler.database.read(shard.principal.tenant) as session:
-                lines = await next_batch(butler, session, shard.principal.butler, butler.clock(), most, after=claimed)
-            if lines:
-                batch = await gather(butler, shard, [line.episode for line in lines], with_known=False)
-                return await read_batch(butler, self._distiller, batch, self._step)
+            batch = await gather(self._butler, self._shard, episodes, with_known=False)
+            return await read_batch(self._butler, self._distiller, batch, self._step)
         return None
