@@ -1,5 +1,7 @@
 # Memory Butler. `make run` starts it, `make test` checks it; both set themselves up.
-PYTHON ?= python3
+# A distribution's own Python is compiled with profiles and a quarter quicker than one that pyenv builds: it comes first.
+PYTHON ?= $(shell /usr/bin/python3 -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null \
+	&& echo /usr/bin/python3 || echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready

@@ -17,8 +17,11 @@ JOIN {schema}.consolidation_runs r ON r.tenant_id = h.tenant_id AND r.id = h.run
 WHERE h.tenant_id = e.tenant_id AND h.episode_id = e.id
 
 -- part: held
--- An episode that is part of a proposal on which somebody has yet to decide.
-EXISTS ({in_runs} AND r.state = 'waiting')
+-- An episode that is part of a proposal on which somebody has yet to decide. All of these are looked up at once: asked
+-- for each of a long backlog, it took longer than everything else of a claim.
+(e.id IN (SELECT h.episode_id FROM {schema}.consolidation_runs r
+    JOIN {schema}.consolidation_episodes h ON h.tenant_id = r.tenant_id AND h.run_id = r.id
+    WHERE r.tenant_id = %(tenant)s AND r.state = 'waiting'))
 
 -- part: waits
 -- An episode that is yet to be distilled.
@@ -87,7 +90,8 @@ WHERE e.tenant_id = %(tenant)s AND e.group_id = %(run)s;
 -- The episodes of a run that are still there, in their order.
 SELECT e.*, {episodes.well_referenced} AS well_referenced
 FROM {schema}.consolidation_episodes b
-JOIN {schema}.episodes e ON e.tenant_id = b.tenant_id AND e.id = b.episode_id
+-- Looked up one by one: a plan made for a small store would read all episodes of a large one.
+CROSS JOIN LATERAL (SELECT * FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND id = b.episode_id OFFSET 0) e
 WHERE b.tenant_id = %(tenant)s AND b.run_id = %(run)s
 ORDER BY b.place;
 

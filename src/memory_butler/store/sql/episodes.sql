@@ -49,11 +49,15 @@ WHERE e.tenant_id = %(tenant)s AND e.butler = %(butler)s AND e.validity = 'activ
 -- name: next_in_line
 -- What to consolidate next: what is about to expire comes first, then what was referred to in several sessions, then the
 -- oldest; nothing that is still waiting for another try, or for somebody's decision.
-SELECT e.*, {well_referenced} AS well_referenced, {consolidation.losses} AS losses
-FROM {backlog} AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
-    AND NOT {consolidation.held}
-ORDER BY e.expires_at <= %(soon)s DESC, well_referenced DESC, e.created_at, e.id
-LIMIT %(limit)s;
+SELECT e.*, {consolidation.losses} AS losses
+FROM (
+    SELECT e.*, {well_referenced} AS well_referenced
+    FROM {backlog} AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
+        AND NOT {consolidation.held}
+    ORDER BY e.expires_at <= %(soon)s DESC, well_referenced DESC, e.created_at, e.id
+    LIMIT %(limit)s
+) e
+ORDER BY e.expires_at <= %(soon)s DESC, e.well_referenced DESC, e.created_at, e.id;
 
 -- name: is_well_referenced
 -- Whether so many sessions referred to an episode that what comes from it matters more.
