@@ -14,6 +14,7 @@ from memory_butler.models import Caller, Fact, NewFact, Stored
 from memory_butler.operations import forget, look, remember
 from memory_butler.operations.backlog import next_in_line
 from memory_butler.store import episodes
+from memory_butler.store.queries import load_queries, numbered
 
 JUST = timedelta(microseconds=1)
 
@@ -93,6 +94,14 @@ async def test_the_line_is_bounded_and_looking_at_it_changes_nothing(life: Life,
     for limit in (0, 1_001):
         with pytest.raises(InvalidInput):
             await next_in_line(life.butler, None, "main", limit)
+
+
+@pytest.mark.parametrize("name", ["episodes.next_in_line", "episodes.count_first_in_line"])
+def test_who_waits_for_a_decision_is_looked_up_once_for_the_whole_line(life: Life, name: str) -> None:
+    """And not again for each that stands in it, also by a plan that was made when nobody did."""
+    query, _ = numbered(load_queries(life.butler.database.names)[name])
+    lines = [line for (line,) in life.owner.execute(b"EXPLAIN (GENERIC_PLAN) " + query).fetchall()]
+    assert any("hashed SubPlan" in line and line.lstrip().startswith("Filter:") for line in lines), "\n".join(lines)
 
 
 @pytest.mark.parametrize(("given", "starts"), [(5, 6), (9, 10), (10, 10)])
