@@ -104,3 +104,38 @@ def test_the_day_of_the_episode_decides() -> None:
     """The same words on another day mean another day: no clock is asked."""
     (found,) = distil("I'm flying to Tokyo tomorrow.", datetime(2019, 12, 31, 23, tzinfo=UTC))
     assert found.valid_at == datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "My dentist appointment is no longer on Thursday.",
+        "Actually, my dentist appointment is no longer on Thursday, it is on Friday.",
+        "My dentist appointment isn't on Thursday, it's on Friday.",
+        "The meeting with Anna is not tomorrow.",
+        "The launch isn't next Friday anymore.",
+        "My visa interview isn't until 3 December.",
+        "My exam is never on a Monday.",
+    ],
+)
+def test_a_day_that_does_not_hold_is_no_event(sentence: str) -> None:
+    """Better nothing than the very day that is denied."""
+    assert distil(sentence, WEDNESDAY) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "day"),
+    [
+        ("My dentist appointment is not on Thursday but on Friday.", date(2026, 3, 6)),
+        ("My dentist appointment is on Friday, not on Thursday.", date(2026, 3, 6)),
+        ("My dentist appointment moved from Thursday to Friday.", date(2026, 3, 6)),
+        ("My dentist appointment was moved from Thursday to Friday.", date(2026, 3, 6)),
+        ("My dentist appointment was postponed to 3 February.", date(2027, 2, 3)),
+        ("My dentist appointment is from Thursday to Friday.", date(2026, 3, 5)),
+    ],
+)
+def test_the_day_that_takes_its_place_counts(sentence: str, day: date) -> None:
+    """What is moved is moved to a day to come."""
+    (found,) = distil(sentence, WEDNESDAY)
+    assert (found.predicate, found.content) == ("event:dentist_appointment", "dentist appointment")
+    assert found.valid_at == datetime(day.year, day.month, day.day, tzinfo=UTC)

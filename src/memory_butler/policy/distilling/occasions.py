@@ -46,8 +46,12 @@ _PRAISED = re.compile(
 _NOUNS = spaced("review interview call visit date start launch release")
 _VERBAL = spaced("""
 your luck happy have enjoy see thanks thank is are was were be been am i you we he she they it do does did can
-could will would should may might must let please not no
+could will would should may might must let please not no isn aren wasn weren won doesn didn hasn haven
 """)
+_DENIED = re.compile(r"(?:not|no longer|never)\b", re.I)
+# What takes the place of a day that does not hold: "not on Tuesday but on Thursday", "moved from Tuesday to Thursday".
+_MOVED = re.compile(r"\b(?:moved|rescheduled|postponed|pushed)(?: back)?(?: from\s.+?)?\s+to\s+(?P<rest>.+)", re.I)
+_INSTEAD = re.compile(r"\b(?:but|it's(?: now)?|it is(?: now)?)\s+(?P<rest>.+)", re.I)
 
 
 def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
@@ -57,8 +61,10 @@ def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
         return []
     if _PASSIVE.match(match["rest"]):
         return _undergone(clause, match, owner, now)
-    what, rest, before = match["what"], match["rest"], clause[: match.start("rest")].strip()
-    when = moment_in(rest, now, "past" if _WAS.search(before) else "future")
+    what, before = match["what"], clause[: match.start("rest")].strip()
+    moved = _MOVED.search(clause, match.end("what"))
+    rest = moved["rest"] if moved else _still_holds(what, match["rest"])
+    when = moment_in(rest, now, "past" if _WAS.search(before) and not moved else "future")
     if not when or when.start > 30:
         return []
     if "deadline" in what.lower() or _DUE.match(rest):
@@ -73,6 +79,16 @@ def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
         after = _CLOCK.search(rest, when.end)
         content = f"{what} {after[0].strip()}" if after else what
     return [Draft(owner, "event", content, valid_at=when.day)] if content else []
+
+
+def _still_holds(what: str, rest: str) -> str:
+    """What is said of a thing's day, or of the day that takes its place; nothing of a day that does not hold."""
+    if what.lower().endswith("n't"):
+        return ""
+    if not _DENIED.match(rest):
+        return rest
+    instead = _INSTEAD.search(rest)
+    return instead["rest"] if instead else ""
 
 
 _REGULAR = re.compile(
