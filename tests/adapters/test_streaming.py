@@ -109,6 +109,10 @@ class Reader:
         if self.last_id:
             headers["Last-Event-ID"] = self.last_id
         async with self.web.stream("GET", PATH, params=self.params, headers=headers) as reply:
+            if reply.status_code == httpx.codes.TOO_MANY_REQUESTS:
+                # A server at work notices a little later who has gone, and has but a few places here.
+                await asyncio.sleep(0.1)
+                return
             assert reply.status_code == 200, await reply.aread()
             assert reply.headers["content-type"].startswith("text/event-stream")
             self.connections += 1
@@ -128,7 +132,9 @@ class Reader:
 
     async def until(self, count: int, seconds: float = 30) -> None:
         async with asyncio.timeout(seconds):
-            await self.read(lambda reader: len(reader.heard) >= count)
+            before = self.connections
+            while self.connections == before:
+                await self.read(lambda reader: len(reader.heard) >= count)
 
 
 async def blocks(reply: httpx.Response) -> AsyncIterator[dict[str, str]]:

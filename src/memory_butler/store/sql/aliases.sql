@@ -75,33 +75,34 @@ END
 -- Of the keys that may be names in a question (`names`), those that the tenant knows: as a name that memories stand
 -- under (@), as something else they answer to (#), or as another name of a subject, which leads to all of its names.
 -- `lexeme` is what to look for among the postings; `is_name` says that it is a proper name, however it is written.
-SELECT k.key AS asked, m.lexeme, bool_or(m.is_name) AS is_name
-FROM unnest(%(names)s::text[]) AS k (key)
-CROSS JOIN LATERAL (
-    SELECT s.sign || k.key AS lexeme, s.sign = '@' AS is_name
-    FROM (VALUES ('@'), ('#')) AS s (sign)
+SELECT m.asked, m.lexeme, bool_or(m.is_name) AS is_name
+FROM (
+    SELECT k.key AS asked, s.sign || k.key AS lexeme, s.sign = '@' AS is_name
+    FROM unnest(%(names)s::text[]) AS k (key)
+    CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
     -- Looked up one by one: a plan made for a small tenant would read through all postings of a large one.
     CROSS JOIN LATERAL (
         SELECT FROM {tables}.postings p
         WHERE p.tenant_id = %(tenant)s AND p.lexeme = s.sign || k.key AND {leads_somewhere} LIMIT 1
     ) there
     UNION ALL
-    SELECT s.sign || o.name, o.is_name
+    SELECT o.asked, s.sign || o.name, o.is_name
     FROM (
-        SELECT a.subject, a.subject AS name, left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
+        SELECT a.alias AS asked, a.subject, a.subject AS name,
+            left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
         FROM {tables}.aliases a
-        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {was_known}
+        WHERE a.tenant_id = %(tenant)s AND a.alias = ANY(%(names)s) AND a.validity = 'active' AND {was_known}
         UNION ALL
-        SELECT a.subject, b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
+        SELECT a.alias, a.subject, b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
         FROM {tables}.aliases a
         CROSS JOIN LATERAL (
             SELECT b.alias FROM {tables}.aliases b
             WHERE b.tenant_id = %(tenant)s AND b.subject = a.subject AND b.validity = 'active' AND {was_known_too} OFFSET 0
         ) b
-        WHERE a.tenant_id = %(tenant)s AND a.alias = k.key AND a.validity = 'active' AND {was_known}
+        WHERE a.tenant_id = %(tenant)s AND a.alias = ANY(%(names)s) AND a.validity = 'active' AND {was_known}
         UNION ALL
-        SELECT b.subject, b.alias, false FROM {tables}.aliases b
-        WHERE b.tenant_id = %(tenant)s AND b.subject = k.key AND b.validity = 'active' AND {was_known_too}
+        SELECT b.subject, b.subject, b.alias, false FROM {tables}.aliases b
+        WHERE b.tenant_id = %(tenant)s AND b.subject = ANY(%(names)s) AND b.validity = 'active' AND {was_known_too}
     ) o
     CROSS JOIN LATERAL (
         SELECT FROM {tables}.postings p
@@ -109,8 +110,8 @@ CROSS JOIN LATERAL (
     ) there
     CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
 ) m
-GROUP BY k.key, m.lexeme
-ORDER BY k.key, m.lexeme
+GROUP BY m.asked, m.lexeme
+ORDER BY m.asked, m.lexeme
 LIMIT 500
 
 -- name: asked
