@@ -116,6 +116,8 @@ def test_the_day_of_the_episode_decides() -> None:
         "The launch isn't next Friday anymore.",
         "My visa interview isn't until 3 December.",
         "My exam is never on a Monday.",
+        "My exam is not hard but on Monday I will be tired.",
+        "The meeting is not in Berlin but on Thursday we decide.",
     ],
 )
 def test_a_day_that_does_not_hold_is_no_event(sentence: str) -> None:

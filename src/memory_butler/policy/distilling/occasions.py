@@ -51,7 +51,7 @@ could will would should may might must let please not no isn aren wasn weren won
 _DENIED = re.compile(r"(?:not|no longer|never)\b", re.I)
 # What takes the place of a day that does not hold: "not on Tuesday but on Thursday", "moved from Tuesday to Thursday".
 _MOVED = re.compile(r"\b(?:moved|rescheduled|postponed|pushed)(?: back)?(?: from\s.+?)?\s+to\s+(?P<rest>.+)", re.I)
-_INSTEAD = re.compile(r"\b(?:but|it's(?: now)?|it is(?: now)?)\s+(?P<rest>.+)", re.I)
+_INSTEAD = re.compile(r"\bbut\s+(?P<rest>.+)", re.I)
 
 
 def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
@@ -63,7 +63,7 @@ def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
         return _undergone(clause, match, owner, now)
     what, before = match["what"], clause[: match.start("rest")].strip()
     moved = _MOVED.search(clause, match.end("what"))
-    rest = moved["rest"] if moved else _still_holds(what, match["rest"])
+    rest = moved["rest"] if moved else _still_holds(what, match["rest"], now)
     when = moment_in(rest, now, "past" if _WAS.search(before) and not moved else "future")
     if not when or when.start > 30:
         return []
@@ -81,14 +81,15 @@ def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
     return [Draft(owner, "event", content, valid_at=when.day)] if content else []
 
 
-def _still_holds(what: str, rest: str) -> str:
+def _still_holds(what: str, rest: str, now: datetime) -> str:
     """What is said of a thing's day, or of the day that takes its place; nothing of a day that does not hold."""
     if what.lower().endswith("n't"):
         return ""
     if not _DENIED.match(rest):
         return rest
     instead = _INSTEAD.search(rest)
-    return instead["rest"] if instead else ""
+    # "Not hard, but on Monday I will be tired" denies no day, and names none for it either.
+    return instead["rest"] if instead and moment_in(rest[: instead.start()], now, "future") else ""
 
 
 _REGULAR = re.compile(
