@@ -1,7 +1,6 @@
 """Find: the candidates of a question, ranked. A pure read: one embedding, one round trip to the database."""
 
-from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory_butler.ai.reranking import rerank_if_possible
@@ -9,6 +8,7 @@ from memory_butler.butler import Butler
 from memory_butler.errors import TargetUnavailable
 from memory_butler.models import Caller, Hit, MemoryType, Mode, Question, Ranked, Tier
 from memory_butler.operations.as_of import Candidates, candidates, check_moment
+from memory_butler.operations.name_guesses import NameGuesses
 from memory_butler.policy import reach
 from memory_butler.policy.asking import Asking, read_question, telling_words
 from memory_butler.policy.names import words_taken_out
@@ -19,7 +19,6 @@ from memory_butler.settings import Retrieval
 from memory_butler.store.search_index import Found, Probe
 
 ENGLISH = "english"
-GUESSES_KEPT = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,29 +37,6 @@ class Findings:
     @property
     def relevant(self) -> list[Ranked]:
         return [entry for entry in self.ranked if entry.parts.relevance >= self.min_relevance]
-
-
-class NameGuesses:
-    """Which words turned out to be names, or none, against the look of them, tenant by tenant. Only ever a guess: the
-    store has the last word."""
-
-    def __init__(self) -> None:
-        self._verdicts: OrderedDict[tuple[str, str], bool] = OrderedDict()
-
-    def names(self, tenant: str, asking: Asking) -> frozenset[str]:
-        looks = set(asking.guessed)
-        return frozenset(key for key in asking.possible if self._verdicts.get((tenant, key), key in looks))
-
-    def learn(self, tenant: str, asking: Asking, names: Collection[str]) -> None:
-        looks = set(asking.guessed)
-        for key in asking.possible:
-            if (key in looks) != (key in names):
-                self._verdicts[tenant, key] = key in names
-                self._verdicts.move_to_end((tenant, key))
-            else:
-                self._verdicts.pop((tenant, key), None)
-        while len(self._verdicts) > GUESSES_KEPT:
-            self._verdicts.popitem(last=False)
 
 
 _guesses = NameGuesses()
@@ -85,11 +61,12 @@ async def find(
     now = question.as_of or butler.clock()
     asking = read_question(question.query, now)
     probe = _within(_probe(butler, caller, question, longest_list), asking)
-    guess = _guesses.names(tenant, asking)
+    reader = tenant, probe.reach
+    guess = _guesses.names(reader, asking)
     probe, degraded = await _aimed(butler, probe, asking, mode, guess)
     got = await candidates(butler, caller, probe, question.as_of, with_hidden=with_hidden)
     names = got.found.names | got.found.loose_names.intersection(asking.guessed)
-    _guesses.learn(tenant, asking, names)
+    _guesses.learn(reader, asking, names)
     if asking.without(names) != asking.without(guess):
         probe, degraded = await _aimed(butler, probe, asking, mode, names)
         got = await candidates(butler, caller, probe, question.as_of, with_hidden=with_hidden)
