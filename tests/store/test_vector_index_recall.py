@@ -100,15 +100,23 @@ def row_count(server: EmbeddedPostgres, town: Town) -> int:
     return int(row[0])
 
 
-def plan_of(server: EmbeddedPostgres, town: Town, params: dict[str, Any]) -> str:
-    """How the database goes about it, as the program's role, under row-level security."""
+def plan_of(
+    server: EmbeddedPostgres,
+    town: Town,
+    params: dict[str, Any],
+    query: str = "vector_index.near",
+    *,
+    prepared: bool = True,
+) -> str:
+    """How the database goes about it for this very tenant, as the program's role, under row-level security."""
     queries = load_queries(town.butler.database.names)
     with psycopg.connect(server.dsn("memory_app", town.database)) as connection:
         connection.execute("SELECT set_config('memory_butler.tenant', 'large-00', true)")
         named = {**params, "tenant": "large-00", "with_hidden": False}
         more = {"ef_search": 200, "probes": None, "scan_share": 0.05}
-        connection.execute(queries["vector_index.prepare"], {**named, **more})
-        rows = connection.execute(b"EXPLAIN " + queries["vector_index.near"], {**named, **more}).fetchall()
+        if prepared:
+            connection.execute(queries["vector_index.prepare"], {**named, **more})
+        rows = connection.execute(b"EXPLAIN " + queries[query], {**named, **more}).fetchall()
     return "\n".join(row[0] for row in rows)
 
 
@@ -164,3 +172,11 @@ async def test_a_small_tenant_beside_large_ones_is_searched_exactly(town: Town) 
         async with butler.database.read("small-00") as session:
             params = town.params(town.questions[0], None)
             assert await vector_index.nearest_by_index(butler.database, session, params) == []
+
+
+async def test_the_search_itself_never_walks_an_index(server: EmbeddedPostgres, town: Town) -> None:
+    """What it looks at by itself is exact, also by a plan for one tenant, as a look at the past may get one."""
+    async with under(town.butler, posture="hnsw", exact_below=5_000) as butler:
+        await indexing.migrate(butler)
+        plan = plan_of(server, town, town.params(town.questions[0], None), "search_index.search", prepared=False)
+        assert "passages_near" not in plan

@@ -15,21 +15,25 @@ FEWEST_CANDIDATES = 20
 
 async def brief(butler: Butler, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """What matters now (or then) within the token budget; the same state, clock and request give the same bytes."""
-    briefing, _ = await brief_and_words(butler, request, caller)
-    return briefing
+    return written(*await _found(butler, request, caller))
 
 
 async def brief_and_words(
     butler: Butler, request: BriefRequest, caller: Caller | None = None
 ) -> tuple[Briefing, dict[str, str]]:
     """The same with what each memory says that was left out, by its reference."""
-    request, caller = admit_brief(request), caller or butler.local_caller()
-    found, frame = await gather(butler, request, caller)
-    own = await _own(butler, request, caller, frame) if request.with_own else []
+    found, frame, own = await _found(butler, request, caller)
     briefing = written(found, frame, own)
     says = {f"{one.hit.type}:{one.hit.ref}": one.hit.content for one in (*found.relevant, *own)}
     left = (line["ref"] for line in briefing.receipt.left_out)
     return briefing, {ref: says[ref] for ref in left}
+
+
+async def _found(butler: Butler, request: BriefRequest, caller: Caller | None) -> tuple[Findings, Frame, list[Ranked]]:
+    request, caller = admit_brief(request), caller or butler.local_caller()
+    found, frame = await gather(butler, request, caller)
+    own = await _own(butler, request, caller, frame) if request.with_own else []
+    return found, frame, own
 
 
 async def gather(

@@ -5,10 +5,15 @@ of memory is wanted first. What a line earns is measured in docs/retrieval.md; k
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from memory_butler.models import MemoryType
+
+KEPT_TEXTS = 4096
+SHORT_TEXT = 500
 
 
 class Intent(StrEnum):
@@ -28,7 +33,7 @@ class Kind:
 
     intent: Intent
     asked: re.Pattern[str]
-    says: re.Pattern[str] | None = None
+    says: Callable[[str], bool] | None = None
     prefers: MemoryType | None = None
 
 
@@ -48,11 +53,18 @@ _NUMBER = _pattern(
     |once|twice|couple|several|half )\b"""
 )
 
+
+def _saying(wanted: re.Pattern[str]) -> Callable[[str], bool]:
+    """Whether a text says it. The same memories come up again and again, so of short ones it is kept a while."""
+    kept = lru_cache(KEPT_TEXTS)(lambda text: wanted.search(text) is not None)
+    return lambda text: kept(text) if len(text) <= SHORT_TEXT else wanted.search(text) is not None
+
+
 KINDS: tuple[Kind, ...] = (
     Kind(
         Intent.EVENT,
         re.compile(r"^\W*(?:when\b|(?:on |in )?(?:what|which) (?:date|day|time|year|month|season)\b)", re.IGNORECASE),
-        says=_TIME,
+        says=_saying(_TIME),
     ),
     Kind(
         Intent.PROCEDURE,
@@ -66,7 +78,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         Intent.QUANTITY,
         re.compile(r"^\W*how (?:many|much|long|often|old|far|big|tall)\b", re.IGNORECASE),
-        says=_NUMBER,
+        says=_saying(_NUMBER),
     ),
     Kind(
         Intent.PREFERENCE,

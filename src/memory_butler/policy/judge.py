@@ -97,7 +97,7 @@ def signals_of(hits: Sequence[Hit], asking: Asking) -> list[Signals]:
             hit.asked_before,
             company,
             0.0 if hit.source_similarity is None else _told(hit, hit.source_similarity),
-            1.0 if says is not None and says.search(hit.content) else 0.0,
+            1.0 if says and says(hit.content) else 0.0,
             1.0 if hit.opens and not speakers(hit.content) else 0.0,
             time,
             1.0 if hit.type is prefers else 0.0,

@@ -134,7 +134,7 @@ async def ask(session: Session, probe: Probe, *, with_hidden: bool) -> AsyncCurs
 
 def sorted_out(rows: Sequence[tuple[Any, ...]]) -> Found:
     """The rows of the statement by what they are: candidates, hidden ones, and names."""
-    found = [Hit(_TYPES[row[0]], *row[1:]) for row in rows if row[0] in _TYPES]
+    found = [Hit._make((_TYPES[row[0]], *row[1:])) for row in rows if row[0] in _TYPES]
     hidden = Counter(hit.hidden_by for hit in found if hit.hidden_by)
     return Found(
         hits=[hit for hit in found if not hit.hidden_by],

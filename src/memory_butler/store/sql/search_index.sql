@@ -75,15 +75,22 @@ LIMIT %(limit)s;
 
 -- part: nearness
 -- How near a passage is: vectors have length 1, so the inner product is the cosine. A memory's best passage counts.
-round(1e6 * -(p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM asked))) / 1e6
+round(1e6 * -({vector_index.distance})) / 1e6
 
--- part: facts_by_meaning
--- Every passage of a fact with its nearness.
-SELECT p.memory_id AS id, {nearness} AS score
+-- part: best
+-- A memory is as near as its best passage: only that is rounded.
+id, round(1e6 * -min(distance)) / 1e6 AS score
+
+-- part: distances
+-- Every passage with its distance. It is worked out below any grouping, which would else copy a vector for each memory.
+SELECT p.memory_id AS id, {vector_index.distance} AS distance
 FROM {tables}.passages p
-WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
-    AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
-    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'fact')
+WHERE p.tenant_id = %(tenant)s AND p.embedding_version = %(embedding_version)s
+    AND (SELECT embedding FROM asked) IS NOT NULL
+
+-- part: of_facts
+-- Those of facts, where no index has told them.
+{distances} AND p.memory_type = 'fact' AND %(with_facts)s AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'fact')
 
 -- part: seen_fact
 -- Keeps the facts of a list that the caller may see.
@@ -159,26 +166,19 @@ WITH asked AS MATERIALIZED (
     {vector_index.by_index}
 ), facts_ahead AS MATERIALIZED (
     -- The list of facts is the long one. Its head, which a heap finds without grouping and sorting all of it, mostly
-    -- suffices.
-    SELECT id, max(score) AS score
-    FROM ({facts_by_meaning} ORDER BY score DESC, p.memory_id LIMIT 4 * %(candidates)s) h GROUP BY id
+    -- suffices. OFFSET 0 keeps any vector index away from it: this list is to be exact.
+    SELECT {best} FROM (
+        SELECT id, distance FROM ({of_facts} OFFSET 0) d ORDER BY distance, id LIMIT 4 * %(candidates)s
+    ) h GROUP BY id
 ), facts_near AS MATERIALIZED (
     SELECT n.id, n.score FROM (SELECT id, score FROM facts_ahead ORDER BY score DESC, id) n
     {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), rules_by_meaning AS MATERIALIZED (
-    SELECT p.memory_id AS id, max({nearness}) AS score
-    FROM {tables}.passages p
-    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
-        AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'rule')
-        AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
-    GROUP BY p.memory_id ORDER BY p.memory_id
+    SELECT {best} FROM ({distances} AND p.memory_type = 'rule' AND %(with_rules)s
+        AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'rule') ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
 ), episodes_by_meaning AS MATERIALIZED (
-    SELECT p.memory_id AS id, max({nearness}) AS score
-    FROM {tables}.passages p
-    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
-        AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'episode')
-        AND (SELECT embedding FROM asked) IS NOT NULL AND p.embedding_version = %(embedding_version)s
-    GROUP BY p.memory_id ORDER BY p.memory_id
+    SELECT {best} FROM ({distances} AND p.memory_type = 'episode' AND %(with_episodes)s
+        AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'episode') ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
 ), named AS MATERIALIZED (
     {aliases.names_asked}
 ), sought AS MATERIALIZED (
@@ -186,7 +186,8 @@ WITH asked AS MATERIALIZED (
 ), weighed AS MATERIALIZED (
     {weighed}
 ), by_words AS MATERIALIZED (
-    SELECT max(m.memory_type) AS memory_type, m.memory_id AS id, round(1e6 * sum(w.gain * m.saturation)) / 1e6 AS score,
+    -- The type by its first letter: the greatest of texts would be copied for every posting.
+    SELECT max(m.initial) AS initial, m.memory_id AS id, round(1e6 * sum(w.gain * m.saturation)) / 1e6 AS score,
         sum(w.said * m.saturation) AS said, sum(w.share) AS covered, max(w.is_name) AS is_named
     FROM (
         SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS said,
@@ -196,7 +197,7 @@ WITH asked AS MATERIALIZED (
     ) w
     -- Word by word: a plan made for a small tenant would merge them with all postings of a large one.
     CROSS JOIN LATERAL (
-        SELECT p.memory_type, p.memory_id, {saturation} AS saturation
+        SELECT ascii(p.memory_type) AS initial, p.memory_id, {saturation} AS saturation
         FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme OFFSET 0
     ) m
     GROUP BY m.memory_id
@@ -206,10 +207,9 @@ WITH asked AS MATERIALIZED (
     SELECT 'fact' AS memory_type, id, score FROM facts_near
     UNION ALL
     (SELECT 'fact' AS memory_type, n.id, n.score
-    FROM (SELECT id, max(score) AS score FROM (
-            {facts_by_meaning} AND (SELECT count(*) < %(candidates)s FROM facts_near) OFFSET 0) h
-        GROUP BY id ORDER BY score DESC, id OFFSET (SELECT count(*) FROM facts_ahead)) n
-    {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    FROM (SELECT {best} FROM ({of_facts} AND (SELECT count(*) < %(candidates)s FROM facts_near) OFFSET 0) h
+        WHERE id NOT IN (SELECT id FROM facts_ahead) GROUP BY id ORDER BY score DESC, id) n
+    {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_near))
     UNION ALL
     (SELECT 'rule' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM rules_by_meaning ORDER BY score DESC, id) n
@@ -220,7 +220,7 @@ WITH asked AS MATERIALIZED (
     {seen_episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
 ), facts_worded_ahead AS MATERIALIZED (
     -- The same of the list by words.
-    SELECT id, score FROM by_words WHERE memory_type = 'fact' AND %(with_facts)s
+    SELECT id, score FROM by_words WHERE initial = ascii('fact') AND %(with_facts)s
     ORDER BY score DESC, id LIMIT 4 * %(candidates)s
 ), facts_worded AS MATERIALIZED (
     SELECT n.id, n.score FROM facts_worded_ahead n {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
@@ -229,16 +229,16 @@ WITH asked AS MATERIALIZED (
     UNION ALL
     (SELECT 'fact' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM by_words
-        WHERE memory_type = 'fact' AND %(with_facts)s AND (SELECT count(*) < %(candidates)s FROM facts_worded)
+        WHERE initial = ascii('fact') AND %(with_facts)s AND (SELECT count(*) < %(candidates)s FROM facts_worded)
         ORDER BY score DESC, id OFFSET (SELECT count(*) FROM facts_worded_ahead)) n
     {seen_fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_worded))
     UNION ALL
     (SELECT 'rule' AS memory_type, n.id, n.score
-    FROM (SELECT id, score FROM by_words WHERE memory_type = 'rule' AND %(with_rules)s ORDER BY score DESC, id) n
+    FROM (SELECT id, score FROM by_words WHERE initial = ascii('rule') AND %(with_rules)s ORDER BY score DESC, id) n
     {seen_rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION ALL
     (SELECT 'episode' AS memory_type, n.id, n.score
-    FROM (SELECT id, score FROM by_words WHERE memory_type = 'episode' AND %(with_episodes)s ORDER BY score DESC, id) n
+    FROM (SELECT id, score FROM by_words WHERE initial = ascii('episode') AND %(with_episodes)s ORDER BY score DESC, id) n
     {seen_episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
 ), hidden AS MATERIALIZED (
     SELECT 'fact' AS memory_type, f.id,
@@ -267,7 +267,10 @@ WITH asked AS MATERIALIZED (
 ), candidates AS MATERIALIZED (
     SELECT l.*, coalesce(round(1e6 * w.said) / 1e6, 0) AS said, coalesce(round(1e6 * w.covered) / 1e6, 0) AS covered,
         coalesce(w.is_named, 0) = 1 AS named
-    FROM listed l LEFT JOIN by_words w USING (id)
+    FROM listed l LEFT JOIN (
+        -- One pass over the many words: a join would build a table of all of them for the few.
+        SELECT id, said, covered, is_named FROM by_words WHERE (id IN (SELECT id FROM listed)) IS TRUE
+    ) w USING (id)
 ), turns AS MATERIALIZED (
     -- Episodes in their sessions: a question just before may be what this one answers.
     SELECT e.id, e.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, e.butler, e.content, e.importance,
@@ -283,35 +286,36 @@ WITH asked AS MATERIALIZED (
         ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
     ) b ON true
     WHERE c.memory_type = 'episode'
-), sources AS MATERIALIZED (
+), statements AS MATERIALIZED (
     -- Facts with the episode they came from, where the caller may see it.
-    SELECT f.id, e.id AS source, (
-        SELECT max({nearness})
-        FROM {tables}.passages p
-        WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND p.memory_id = e.id
-            AND p.embedding_version = %(embedding_version)s
-    ) AS similarity
+    SELECT f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope, f.source_butler,
+        f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity, f.permanence, f.confidence,
+        CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.created_at, f.last_confirmed_at,
+        f.last_referenced_at, f.valid_at, c.said, c.covered, c.named, e.id AS source, CASE WHEN e.id IS NOT NULL THEN (
+            SELECT max({nearness})
+            FROM {tables}.passages p
+            WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND p.memory_id = e.id
+                AND p.embedding_version = %(embedding_version)s
+        ) END AS source_similarity
     FROM candidates c
     JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
-    JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = f.source_episode_id
-    WHERE c.memory_type = 'fact' AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
+    LEFT JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = f.source_episode_id
+        AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
         AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s))
+    WHERE c.memory_type = 'fact'
 ), beside AS MATERIALIZED (
     -- The words of what stands beside the candidates. One pass: a join would compare each of the few with all of the many.
     SELECT id, said, covered FROM by_words
-    WHERE (id IN (SELECT previous FROM turns WHERE answers UNION ALL SELECT source FROM sources)) IS TRUE
+    WHERE (id IN (SELECT previous FROM turns WHERE answers UNION ALL SELECT source FROM statements WHERE source IS NOT NULL)) IS TRUE
 )
-SELECT 'fact' AS type, f.id, f.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, f.scope,
+SELECT 'fact' AS type, f.id, f.ref, f.semantic_score, f.keyword_score, f.similarity, f.hidden_by, f.scope,
     f.source_butler AS butler, f.subject_label, f.predicate_label, f.content, f.importance, f.tags, f.validity,
-    f.permanence, NULL::text AS maturity, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate,
-    f.created_at, f.last_confirmed_at,
+    f.permanence, NULL::text AS maturity, f.confidence, f.decay_rate, f.created_at, f.last_confirmed_at,
     f.last_referenced_at, f.valid_at, NULL::timestamptz AS observed_at, NULL::text AS session_id,
-    NULL::text[] AS harmful_reasons, c.said, c.covered, c.named, 0::float8 AS asked_before, false AS opens,
-    s.similarity AS source_similarity, coalesce(round(1e6 * b.said) / 1e6, 0) AS source_said,
+    NULL::text[] AS harmful_reasons, f.said, f.covered, f.named, 0::float8 AS asked_before, false AS opens,
+    f.source_similarity, coalesce(round(1e6 * b.said) / 1e6, 0) AS source_said,
     coalesce(round(1e6 * b.covered) / 1e6, 0) AS source_covered
-FROM candidates c JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = c.id
-LEFT JOIN sources s ON s.id = c.id LEFT JOIN beside b ON b.id = s.source
-WHERE c.memory_type = 'fact'
+FROM statements f LEFT JOIN beside b ON b.id = f.source
 UNION ALL
 SELECT 'rule', r.id, r.ref, c.semantic_score, c.keyword_score, c.similarity, c.hidden_by, r.scope, r.source_butler,
     NULL, NULL, r.content, NULL, r.tags, r.validity, NULL, r.maturity, r.confidence,
