@@ -66,6 +66,21 @@ async def test_who_does_not_say_who_they_are_is_told_how(service: Service, heade
             assert reply.json()["recovery"]
 
 
+async def test_who_may_not_see_the_metrics_is_told_like_everywhere_else(service: Service, tenant: str) -> None:
+    """A problem answer with its class, its way out and the request's id, as for any other path."""
+    async with service.web(await service.token(tenant, "agent")) as web:
+        reply = await web.get("/metrics", headers={"x-request-id": "demo-1"})
+    assert reply.headers["content-type"] == "application/problem+json"
+    told = reply.json()
+    assert (reply.status_code, told["error"], told["status"], told["request_id"]) == (
+        403,
+        "permission_denied",
+        403,
+        "demo-1",
+    )
+    assert told["recovery"]
+
+
 async def test_two_authorization_headers_are_nobody(service: Service, tenant: str) -> None:
     """Even if both are good: which of them counts must not depend on who reads them."""
     token = await service.token(tenant)

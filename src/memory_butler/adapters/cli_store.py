@@ -89,7 +89,8 @@ def stop(ctx: typer.Context) -> None:
             recovery="Stop it where it runs, or unset MEMORY_BUTLER_DATABASE_URL to mean the embedded one.",
         )
     stopped = EmbeddedPostgres(settings.home).stop()
-    sys.stdout.write("The database has stopped.\n" if stopped else "The database was not running.\n")
+    still = "The database has stopped. A server or an agent that still runs starts it again when it needs it.\n"
+    sys.stdout.write(still if stopped else "The database was not running.\n")
 
 
 def uninstall(

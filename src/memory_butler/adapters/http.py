@@ -33,6 +33,7 @@ from memory_butler.adapters.limits import Doorkeeper, Gates, Limited
 from memory_butler.adapters.logs import configure_logging
 from memory_butler.adapters.mcp import build_server, build_tools, program_version
 from memory_butler.adapters.opening import LateButler, companion_of, stay_out_of_the_way
+from memory_butler.adapters.problems import problem_response, request_id_from
 from memory_butler.adapters.rest.app import mount_rest
 from memory_butler.adapters.stdio import send_library_logs_to_file
 from memory_butler.adapters.traces import configure_traces
@@ -88,7 +89,7 @@ def build_app(source: Settings | LateButler) -> ASGIApp:
             if principal is not None:
                 check_role(principal, "metrics")
         except MemoryButlerError as problem:
-            return JSONResponse(problem.as_dict(), status_code=403)
+            return problem_response(problem, request_id_from(request.scope))
         return metrics.exposed()
 
     app = server.http_app(

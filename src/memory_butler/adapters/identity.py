@@ -170,7 +170,8 @@ def _at(principal: Principal, wanted: list[str]) -> Principal:
 def nobody() -> PermissionDenied:
     return PermissionDenied(
         "This server answers only to callers who say who they are.",
-        recovery="Send the header `Authorization: Bearer <token>` once; `memory-butler token create` makes one.",
+        recovery="With each request send one header `Authorization: Bearer <token>`;"
+        " `memory-butler token create` makes a token.",
     )
 
 

@@ -143,6 +143,9 @@ async def _enter(butler: Butler, caller: Caller, tenant: str, *, granting: Role 
     """
     principal = visiting(caller.principal, tenant)
     if granting is Role.OPERATOR and principal.role is not Role.OPERATOR:
-        raise PermissionDenied("Only an operator may make an operator's token.")
+        raise PermissionDenied(
+            "Only an operator may make an operator's token.",
+            recovery="Choose another role, or ask an operator or the person at the server's machine to make it.",
+        )
     if principal is not caller.principal:
         await note_visit(butler, replace(caller, principal=principal), "tokens")
