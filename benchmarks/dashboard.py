@@ -65,7 +65,7 @@ MEANING = {
     "rules": ("/rules", ".mb-main tbody tr td a"),
     "episodes": ("/episodes", ".mb-main tbody tr td a"),
     "memory": ("/memory/fact/{fact}", ".mb-main canvas"),
-    "playground": ("/playground?prompt=ferry+to+Naxos", ".mb-main pre"),
+    "playground": ("/playground?prompt=ferry+ticket", ".mb-main pre"),
     "graph": ("/graph?center=fact:{fact}", ".mb-main canvas"),
     "timeline": ("/timeline", ".mb-main time"),
     "consolidation": ("/consolidation", ".mb-main .mb-card"),
@@ -138,7 +138,7 @@ async def first_paints(page: Page, url: str, selector: str, count: int) -> tuple
 
 
 # What a person changes on the page of facts, and what the address says afterwards.
-WORDS = ("ferry", "landlord", "piano", "garden", "Naxos", "doctor", "passport", "kitchen", "train", "bakery")
+WORDS = ("ferry", "landlord", "piano", "garden", "kayak", "doctor", "passport", "teapot", "train", "baker")
 SORTS = (
     ("confidence", "confidence"),
     ("importance", "importance"),

@@ -201,10 +201,14 @@ class Memory(threading.Thread):
         self.client_mb = self.server_mb = 0.0
 
     def run(self) -> None:
+        self._look()
         while not self._over.wait(0.2):
-            self.client_mb = max(self.client_mb, own_mb(psutil.Process()))
-            workers = [own_mb(process) for process in self._postmaster.children()]
-            self.server_mb = max([self.server_mb, *workers])
+            self._look()
+
+    def _look(self) -> None:
+        self.client_mb = max(self.client_mb, own_mb(psutil.Process()))
+        workers = [own_mb(process) for process in self._postmaster.children()]
+        self.server_mb = max([self.server_mb, *workers])
 
     def stop(self) -> None:
         self._over.set()
@@ -238,7 +242,7 @@ async def replayed(butler: Butler, server: EmbeddedPostgres) -> dict[str, Any]:
     seconds = time.perf_counter() - started
     watch.stop()
     return {
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds, 3),
         "equal": report.equal,
         "client_mb_before": round(before, 1),
         "client_mb": round(watch.client_mb, 1),

@@ -25,7 +25,8 @@ SMALL, LARGE = Size(100, 10, 40), Size(10_000, 200, 1_000)
 FIRST_TENANTS = 10
 LARGE_TENANT = "large"
 CLIENTS = 8
-QUESTION = "When was it that the landlord cancelled the ferry to Naxos?"
+WARM_UP = 10
+QUESTION = "When was it that the landlord cancelled the wooden ferry ticket?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ async def read_latencies(bench: Bench, clients: int, **places: tuple[Butler, Seq
         for name, call in (await _calls(butler, tenants)).items()
     }
     for call in calls.values():
-        await timed(call, bench.ask(10), clients)
+        await timed(call, bench.ask(WARM_UP), clients)
     found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():

@@ -30,7 +30,8 @@ def goals(latency: Figures) -> list[dict[str, Any]]:
 
 
 def _goal(name: str, measured: float, at_most: float) -> dict[str, Any]:
-    return {"goal": name, "measured": round(measured, 2), "at_most": at_most, "holds": measured <= at_most}
+    shown = round(measured, 2)
+    return {"goal": name, "measured": shown, "at_most": at_most, "holds": shown <= at_most}
 
 
 def show(result: dict[str, Any], console: Console) -> None:

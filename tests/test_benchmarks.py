@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from benchmarks import batches, replay, speed, speed_report, sweep
+from benchmarks import batches, replay, speed, speed_report, sweep, vocabulary
 from benchmarks.consolidation import throughput
 from benchmarks.consolidation.episodes import episodes
 from benchmarks.latency import Latency, percentile
@@ -55,6 +55,29 @@ def test_questions_of_a_benchmark_never_repeat() -> None:
 
     assert len(set(asked)) == 500
     assert asked == questions(500, 1)
+
+
+@pytest.mark.usefixtures("quick_store")
+def test_how_common_the_words_of_questions_are_is_measured(tmp_path: Path) -> None:
+    """Of four turns, two have a word of the question, and one of them has both: three postings for four memories."""
+    folder = tmp_path / "longmemeval-dev"
+    folder.mkdir()
+    said = ("The cello is in the attic.", "The attic is dry.", "Rain again.", "Nothing new here.")
+    turns = [
+        {"session": 1, "id": str(number), "timestamp": "2024-05-01T10:00:00", "text": text}
+        for number, text in enumerate(said)
+    ]
+    asked = [{"question": "Is the cello in the attic?", "category": "single", "evidence": ["0"]}]
+    for name, rows in (("turns", turns), ("questions", asked)):
+        (folder / f"{name}.jsonl").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    path = tmp_path / "vocabulary.json"
+
+    assert vocabulary.main(["--data", str(tmp_path), "--quick", "--json", str(path)]) == 0
+
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written["touched"]["longmemeval"] == [{"postings": 0.75, "memories": 0.5, "words": 2}]
+    assert len(written["touched"]["made up"]) == vocabulary.ASKED
+    assert not written["latency_ms"], "one question is too few to measure a latency with"
 
 
 async def test_loaded_tenants_are_like_stored_ones(butler: Butler, tenant: str) -> None:
