@@ -335,4 +335,5 @@ async def test_a_job_acts_inside_its_tenant_alone(butler: Butler) -> None:
     await settle(butler, "one/home", "two/home")
     ran = await do_all_that_is_due(butler, timetable=(Entry("look", look, HOUR),))
     assert {run.tenant: run.report["tenants"] for run in ran} == {"one": ["one"], "two": ["two"]}
-    assert seen == [shard_of("one", "home"), shard_of("two", "home")]
+    # Shards run side by side: which of two comes first is nobody's promise.
+    assert sorted(seen, key=lambda shard: shard.principal.tenant) == [shard_of("one", "home"), shard_of("two", "home")]
