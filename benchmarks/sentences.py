@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import NamedTuple
 
 PEOPLE = (
     "Anna", "Ben", "Carla", "David", "Elif", "Farid", "Greta", "Hugo", "Ines", "Jonas", "Keiko", "Liam", "Maya",
@@ -70,10 +71,25 @@ TIMES = (
     "on Halloween", "during the heatwave", "in September", "after the storm", "on Sunday", "in January",
     "at breakfast", "in a hurry", "on Wednesday", "in March", "after dinner", "in August", "before dawn", "on Saturday",
 )  # fmt: skip
-# As in what people really say, some things come up all the time and most seldom: what stands further back in a list is
-# said less often. With this, a question's words are in about as many memories as in LoCoMo and LongMemEval
-# (docs/benchmarks.md).
-RARER = 0.5
+
+
+class Vocabulary(NamedTuple):
+    """What is spoken of. What stands further back in a list is said less often, by this power of its place."""
+
+    subjects: Sequence[str]
+    verbs: Sequence[str]
+    kinds: Sequence[str]
+    things: Sequence[str]
+    times: Sequence[str]
+    circumstances: Sequence[str]
+    rarer: float
+
+
+# As in what people really say, some things come up all the time and most seldom. With this, a question's words are in
+# about as many memories as in LoCoMo and LongMemEval (docs/benchmarks.md).
+USUAL = Vocabulary(SUBJECTS, VERBS, KINDS, THINGS, TIMES, CIRCUMSTANCES, rarer=0.5)
+# A store that speaks of little: a question's words are in a quarter of all memories, so that words cost the most.
+FEW = Vocabulary(SUBJECTS[:8], VERBS[:20], KINDS[:25], THINGS[:25], TIMES[:10], CIRCUMSTANCES[:15], rarer=0)
 ADVICE = ("Always ask before", "Never forget to confirm before", "Check the calendar before", "Write a summary after")
 QUESTIONS = (
     "What did {who} say about {what} {when}?",
@@ -84,13 +100,12 @@ QUESTIONS = (
 )
 
 
-def sentences(count: int, seed: int) -> list[str]:
+def sentences(count: int, seed: int, words: Vocabulary = USUAL) -> list[str]:
     """Different sentences of nine to twenty words."""
     source = random.Random(seed)
     found: dict[str, None] = {}
     while len(found) < count:
-        said = " ".join((_one_of(SUBJECTS, source), _one_of(VERBS, source), _thing(source), _one_of(TIMES, source)))
-        said += f" {_one_of(CIRCUMSTANCES, source)}."
+        said = _filled("{subject} {verb} {what} {when} {why}.", words, source)
         found[said[0].upper() + said[1:]] = None
     return list(found)
 
@@ -99,27 +114,24 @@ def rule_text(sentence: str, source: random.Random) -> str:
     return f"{source.choice(ADVICE)} {sentence[0].lower()}{sentence[1:]}"
 
 
-def questions(count: int, seed: int) -> list[str]:
+def questions(count: int, seed: int, words: Vocabulary = USUAL) -> list[str]:
     """Questions of seven to twenty words that no run asks twice, so that no cache answers them."""
     source = random.Random(seed)
     found: dict[str, None] = {}
     while len(found) < count:
-        template = source.choice(QUESTIONS)
-        asked = template.format(
-            who=source.choice(PEOPLE),
-            what=_thing(source),
-            when=_one_of(TIMES, source),
-            why=_one_of(CIRCUMSTANCES, source),
-            subject=_one_of(SUBJECTS, source),
-            verb=_one_of(VERBS, source),
-        )
-        found[asked] = None
+        found[_filled(source.choice(QUESTIONS), words, source)] = None
     return list(found)
 
 
-def _thing(source: random.Random) -> str:
-    return f"the {_one_of(KINDS, source)} {_one_of(THINGS, source)}"
+def _filled(template: str, words: Vocabulary, source: random.Random) -> str:
+    def one_of(choice: Sequence[str]) -> str:
+        return source.choices(choice, [(place + 1) ** -words.rarer for place in range(len(choice))])[0]
 
-
-def _one_of(words: Sequence[str], source: random.Random) -> str:
-    return source.choices(words, [(place + 1) ** -RARER for place in range(len(words))])[0]
+    return template.format(
+        who=source.choice(PEOPLE),
+        what=f"the {one_of(words.kinds)} {one_of(words.things)}",
+        when=one_of(words.times),
+        why=one_of(words.circumstances),
+        subject=one_of(words.subjects),
+        verb=one_of(words.verbs),
+    )

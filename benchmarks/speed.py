@@ -14,7 +14,7 @@ from rich.console import Console
 from benchmarks import cold, machine, speed_report
 from benchmarks.latency import Latency, Rate, floor_read, rate, timed
 from benchmarks.load_store import BUTLER, Pool, Size, load_store
-from benchmarks.sentences import questions, sentences
+from benchmarks.sentences import FEW, USUAL, Vocabulary, questions, sentences
 from memory_butler.butler import Butler, open_butler
 from memory_butler.models import BriefRequest, Caller, MemoryType, NewEpisode, NewFact, Principal, Question
 from memory_butler.operations import brief, find, recall, remember
@@ -39,6 +39,7 @@ class Plan:
     reads: int = 150
     writes: int = 200
     cold_starts: int = 3
+    words: Vocabulary = USUAL
 
 
 QUICK = Plan(tenants=40, large=Size(1_000, 50, 200), pool=300, reads=40, writes=40, cold_starts=1)
@@ -128,7 +129,7 @@ async def cached_latencies(bench: Bench) -> None:
 async def write_rates(bench: Bench) -> None:
     """Storing, as committed to disk; with eight clients each writes to a tenant of its own."""
     butler = bench.butler
-    texts = sentences(6 * bench.plan.writes, SEED + 9)
+    texts = sentences(6 * bench.plan.writes, SEED + 9, bench.plan.words)
 
     async def episode(number: int, text: str) -> None:
         new = NewEpisode(content=text, butler=BUTLER)
@@ -148,8 +149,8 @@ async def write_rates(bench: Bench) -> None:
 
 async def run(butler: Butler, alone: Butler, plan: Plan, console: Console) -> Bench:
     """Everything that one open process can measure. `alone` is another store, in which the first tenants are all."""
-    bench = Bench(butler, plan, questions(plan.reads * 24 + 500, SEED))
-    texts = sentences(plan.pool, SEED)
+    bench = Bench(butler, plan, questions(plan.reads * 24 + 500, SEED, plan.words))
+    texts = sentences(plan.pool, SEED, plan.words)
     await butler.embedder.start()
     started = time.perf_counter()
     pool = Pool(texts, await butler.embedder.embed(texts))
@@ -197,6 +198,7 @@ def measure(plan: Plan, console: Console) -> dict[str, Any]:
         bench.other |= cold.first_answers(server, plan.cold_starts, small_tenants()[0])
     result = {
         **head,
+        "words": "few" if plan.words is FEW else "usual",
         "latency_ms": {name: latency.as_ms() for name, latency in bench.latencies.items()},
         "rates_per_second": {name: round(one.per_second, 1) for name, one in bench.rates.items()},
         "other": bench.other,
@@ -207,10 +209,12 @@ def measure(plan: Plan, console: Console) -> dict[str, Any]:
 def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small store and few repetitions, to see that it works")
+    parser.add_argument("--few-words", action="store_true", help="a store that speaks of little, where words cost most")
     parser.add_argument("--json", type=Path, default=machine.RESULTS / "speed.json", help="where the result goes")
     arguments = parser.parse_args(given)
     console = machine.wide_console()
-    result = measure(QUICK if arguments.quick else Plan(), console)
+    plan = QUICK if arguments.quick else Plan()
+    result = measure(replace(plan, words=FEW) if arguments.few_words else plan, console)
     speed_report.show(result, console)
     machine.write_json(arguments.json, result)
     console.print(f"Written to {arguments.json}")

@@ -12,7 +12,7 @@ from benchmarks.consolidation import throughput
 from benchmarks.consolidation.episodes import episodes
 from benchmarks.latency import Latency, percentile
 from benchmarks.load_store import Pool, Size, load_store
-from benchmarks.sentences import questions, sentences
+from benchmarks.sentences import FEW, USUAL, Vocabulary, questions, sentences
 from rich.console import Console
 
 from memory_butler.ai.embedding import FakeEmbedder
@@ -55,6 +55,21 @@ def test_questions_of_a_benchmark_never_repeat() -> None:
 
     assert len(set(asked)) == 500
     assert asked == questions(500, 1)
+
+
+def test_a_store_of_few_words_says_each_of_them_more_often() -> None:
+    """The words of its questions are in nearly twice as many of its sentences."""
+    idle = {"the", "my", "our", "i", "it", "in", "at", "on", "for", "with", "and", "a", "to", "was", "old", "one"}
+
+    def words_of(text: str) -> set[str]:
+        return set(text.casefold().rstrip("?.").split()) - idle
+
+    def share(words: Vocabulary) -> float:
+        said = [words_of(text) for text in sentences(500, 1, words)]
+        asked = [words_of(text) for text in questions(200, 2, words)]
+        return sum(bool(one & other) for one in said for other in asked) / (len(said) * len(asked))
+
+    assert 1.5 < share(FEW) / share(USUAL) < 2.5
 
 
 @pytest.mark.usefixtures("quick_store")
@@ -108,7 +123,7 @@ def test_speed_measures_everything_it_promises(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(speed, "SMALL", Size(8, 2, 3))
     path = tmp_path / "speed.json"
 
-    assert speed.main(["--quick", "--json", str(path)]) == 0
+    assert speed.main(["--quick", "--few-words", "--json", str(path)]) == 0
 
     written = json.loads(path.read_text(encoding="utf-8"))
     latency = written["latency_ms"]
@@ -117,7 +132,7 @@ def test_speed_measures_everything_it_promises(monkeypatch: pytest.MonkeyPatch, 
     assert all(0 < row["p50"] <= row["p95"] <= row["p99"] for row in latency.values())
     assert written["rates_per_second"]["facts stored, 8 clients"] > 0
     assert written["other"]["first_answer_seconds_database_stopped"] > 0
-    assert written["database"]["fsync"] == "on"
+    assert written["database"]["fsync"] == "on" and written["words"] == "few"
     assert [goal["holds"] for goal in written["goals"]] == [
         goal["measured"] <= goal["at_most"] for goal in written["goals"]
     ]
