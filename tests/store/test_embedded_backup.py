@@ -173,6 +173,17 @@ def test_a_damaged_backup_changes_nothing(taken: tuple[Path, int, int], base: Pa
     assert not (base / "outside").exists()
 
 
+def test_wherever_a_backup_is_cut_off_that_is_what_is_said(base: Path, home: Path) -> None:
+    """Also between two files, inside of a head or just before the end: it is damaged, and not something else."""
+    whole = _packed({"PG_VERSION": b"18\n", "base/1": bytes(range(256)), "backup_manifest": b"{}"})
+    settings, file = _settings(base, home, "cut"), base / "cut.tar.gz"
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        with pytest.raises(InvalidInput, match="cannot be used"):
+            restore(settings, file)
+    assert _names(settings) == {"database.conf", "database.lock"}
+
+
 def test_only_the_embedded_store_is_backed_up(tmp_path: Path) -> None:
     """A database of somebody's own has backups of their own, and a file that is not there is an error that says so."""
     own = load_settings(home=tmp_path, database_url="postgresql://somebody@example.org/db")

@@ -5,7 +5,6 @@ every file in it. It is unpacked under another name, held against its manifest a
 place of anything.
 """
 
-import gzip
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from gzip import BadGzipFile, GzipFile
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
@@ -49,7 +49,7 @@ class CopiedPostgres(EmbeddedPostgres):
             ) as process:
                 assert process.stdout
                 try:
-                    with _writable(), gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1, mtime=0) as packed:
+                    with _writable(), GzipFile(fileobj=out, mode="wb", compresslevel=1, mtime=0) as packed:
                         done = 0
                         while chunk := process.stdout.read(CHUNK_BYTES):
                             packed.write(chunk)
@@ -89,10 +89,13 @@ class CopiedPostgres(EmbeddedPostgres):
         size = os.fstat(source.fileno()).st_size
         new.folder.mkdir(mode=0o700)
         digests: dict[str, str] = {}
-        with _readable(), tarfile.open(fileobj=source, mode="r|gz") as archive:
+        # Unpacked apart from the archive, which takes the end of what was cut off between two files for its own.
+        with _readable(), GzipFile(fileobj=source) as plain, tarfile.open(fileobj=plain, mode="r|") as archive:
             for member in archive:
                 digests |= _extract(archive, member, new.folder)
                 watch(source.tell(), size)
+            while plain.read(CHUNK_BYTES):
+                pass
         if not (new.folder / MANIFEST).is_file() or new.major is None:
             raise InvalidInput("The file is not a backup of Memory Butler.", recovery="Check its name.")
         if new.major != TARGET_MAJOR:
@@ -186,7 +189,7 @@ def _writable() -> Iterator[None]:
 def _readable() -> Iterator[None]:
     try:
         yield
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as problem:
+    except (tarfile.TarError, EOFError, zlib.error, BadGzipFile) as problem:
         raise _damaged(str(problem) or "it ends too soon") from problem
 
 
