@@ -18,7 +18,7 @@ from benchmarks.conversations import BUTLER, NEEDS, NOW, Sets, add_arguments, lo
 from benchmarks.latency import percentile
 from benchmarks.load_store import BUTLER as MADE_UP_BUTLER
 from benchmarks.load_store import Pool, load_store
-from benchmarks.sentences import questions, sentences
+from benchmarks.sentences import FEW, USUAL, questions, sentences
 from benchmarks.speed import LARGE_TENANT, QUICK, SEED, SMALL, WARM_UP, Bench, Plan, caller_of, read_latencies
 from benchmarks.speed_report import Figures
 from memory_butler.butler import Butler, open_butler
@@ -90,14 +90,14 @@ async def measure(
                 asked = [(one.caller, BUTLER, each.question) for one in conversations for each in one.questions]
                 some = random.Random(SEED).sample(asked, min(ASKED, len(asked)))
                 results[name] = [await touched(butler, *one) for one in some]
-    with machine.scratch_store({"fsync": "off"}) as server:
-        async with open_butler(load_settings(home=server.home)) as butler:
-            texts = sentences(plan.pool, SEED)
-            await load_store(butler, {LARGE_TENANT: plan.large}, Pool(texts, await butler.embedder.embed(texts)), SEED)
-            caller = caller_of(LARGE_TENANT)
-            results["made up"] = [
-                await touched(butler, caller, MADE_UP_BUTLER, text) for text in questions(ASKED, SEED)
-            ]
+    for name, words in (("made up", USUAL), ("made up, few words", FEW)):
+        with machine.scratch_store({"fsync": "off"}) as server:
+            async with open_butler(load_settings(home=server.home)) as butler:
+                texts = sentences(plan.pool, SEED, words)
+                pool = Pool(texts, await butler.embedder.embed(texts))
+                await load_store(butler, {LARGE_TENANT: plan.large}, pool, SEED)
+                asked = [(caller_of(LARGE_TENANT), MADE_UP_BUTLER, text) for text in questions(ASKED, SEED, words)]
+                results[name] = [await touched(butler, *one) for one in asked]
     with machine.scratch_store() as server:
         async with open_butler(load_settings(home=server.home)) as butler:
             return results, await speed_of_real_words(butler, sets, plan)

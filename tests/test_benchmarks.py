@@ -91,7 +91,7 @@ def test_how_common_the_words_of_questions_are_is_measured(tmp_path: Path) -> No
 
     written = json.loads(path.read_text(encoding="utf-8"))
     assert written["touched"]["longmemeval"] == [{"postings": 0.75, "memories": 0.5, "words": 2}]
-    assert len(written["touched"]["made up"]) == vocabulary.ASKED
+    assert len(written["touched"]["made up"]) == len(written["touched"]["made up, few words"]) == vocabulary.ASKED
     assert not written["latency_ms"], "one question is too few to measure a latency with"
 
 
