@@ -1,6 +1,7 @@
 """A real server over HTTP to measure: `memory-butler serve` in a process of its own, with tokens."""
 
 import asyncio
+import itertools
 import os
 import signal
 import socket
@@ -19,6 +20,7 @@ from memory_butler.models import NewToken
 from memory_butler.operations import tokens
 
 START_SECONDS = 60.0
+_PORTS = itertools.count(os.getpid())
 
 
 @dataclass
@@ -72,9 +74,15 @@ class Served:
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """Nobody's port. It is below those that the system gives to connections, any of which could take it before it is
+    used, and every process begins to look at another place."""
+    while True:
+        port = 20_000 + next(_PORTS) % 10_000
+        with socket.socket() as probe, suppress(OSError):
+            # As servers do: what only lingers from a server that has ended is free.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

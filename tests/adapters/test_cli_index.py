@@ -110,7 +110,7 @@ async def test_status_and_migrate_for_a_program(
     assert (one["tenant"], one["memory_type"], one["rows"], one["valid"]) == ("acme", "fact", FACTS, True)
     assert one["in_force"] == one["wanted"] == "hnsw (ef_construction 128, m 24)"
     assert one["bytes"] > 1_000_000
-    assert (one["recall"], one["queries"], one["fell_back"], one["bloat"]) == (1.0, 4, 0, 0.0)
+    assert (one["queries"], one["fell_back"], one["bloat"]) == (4, 0, 0.0) and one["recall"] >= 0.9
     assert one["live_queries"] == 1
     assert found["measured_with"].startswith("the questions that were asked last")
 

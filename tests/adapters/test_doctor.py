@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from threading import Thread
 
 import psycopg
 import pytest
+from benchmarks.served import free_port
 from tests.service import on_loopback
 
 from memory_butler.adapters import doctor
@@ -33,9 +33,7 @@ Findings = dict[str, list[Finding]]
 @pytest.fixture(autouse=True)
 def quiet_port(monkeypatch: pytest.MonkeyPatch) -> int:
     """A port that is free, so that what else runs on this machine does not matter."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     monkeypatch.setenv("MEMORY_BUTLER_PORT", str(port))
     return port
 

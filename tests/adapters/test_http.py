@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from benchmarks.served import free_port
 from fastmcp import Client
 from tests.service import Door, Switch, on_loopback
 
@@ -254,11 +255,6 @@ async def test_readiness_names_a_model_that_is_missing(butler: Butler) -> None:
 # --- the process ----------------------------------------------------------------------------------
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 async def _start(home: Path, *arguments: str) -> asyncio.subprocess.Process:
     # This home is full of other tests' tenants, and none of them is to be looked after.
     env = {**os.environ, "MEMORY_BUTLER_HOME": str(home), "MEMORY_BUTLER_UPKEEP__WORKER": "false"}
@@ -268,7 +264,7 @@ async def _start(home: Path, *arguments: str) -> asyncio.subprocess.Process:
 
 async def test_serve_announces_itself_serves_and_stops_at_once(home: Path, server: EmbeddedPostgres) -> None:
     """`serve` prints how to connect; Ctrl-C ends it soon with a client's stream open, and the database stays."""
-    port = _free_port()
+    port = free_port()
     process = await _start(home, "serve", "--port", str(port))
     assert process.stdout and process.stderr
     try:

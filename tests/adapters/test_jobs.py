@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from benchmarks.served import free_port
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 from psycopg.rows import dict_row
@@ -92,9 +92,7 @@ async def agent(env: dict[str, str]) -> AsyncIterator[Call]:
 
 @asynccontextmanager
 async def http_server(env: dict[str, str], *options: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    pipe = asyncio.subprocess.PIPE
+    port, pipe = free_port(), asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *CLI, "serve", "--port", str(port), *options, env=env, stdout=pipe, stderr=pipe
     )

@@ -262,12 +262,12 @@ async def test_a_write_that_waits_too_long_is_given_up(
 ) -> None:
     """A write that waits for a lock beyond the deadline is `timeout`, and the next call works again."""
     hurried = butler.settings.model_copy(update={"deadline_seconds": 0.5})
-    async with Client(build_server(replace(butler, settings=hurried))) as client:
+    async with Client(build_server(butler)) as client, Client(build_server(replace(butler, settings=hurried))) as hasty:
         call = caller_of(client)
         await call("memory_store_rule", content="First.")
         with owner.transaction():
             owner.execute("SELECT FROM memory.tenants WHERE tenant_id = %s FOR UPDATE", (tenant,))
-            reply = await call("memory_store_rule", content="Second.")
+            reply = await caller_of(hasty)("memory_store_rule", content="Second.")
             assert reply.error == "timeout"
         assert (await call("memory_store_rule", content="Second.")).body["outcome"] == "created"
 
@@ -303,13 +303,15 @@ async def test_the_door_is_open_before_the_store(butler: Butler) -> None:
         await gate.wait()
         yield butler
 
-    hurried = butler.settings.model_copy(update={"deadline_seconds": 0.5})
-    async with Client(build_server(LateButler(hurried, opener))) as client:
+    late = LateButler(butler.settings, opener)
+    async with Client(build_server(late)) as client:
         call = caller_of(client)
         assert len(await client.list_tools()) == len(PARAMETERS)
+        late.settings = butler.settings.model_copy(update={"deadline_seconds": 0.5})
         early = await call("memory_stats")
         assert (early.error, early.body["retryable"]) == ("target_unavailable", True)
         assert "still being opened" in early.body["message"]
+        late.settings = butler.settings
         waiting = asyncio.create_task(call("memory_stats"))
         gate.set()
         assert not (await waiting).is_error
@@ -343,5 +345,5 @@ async def test_a_database_away_is_target_unavailable_within_the_deadline(
     async with Client(build_server(late)) as client:
         started = asyncio.get_running_loop().time()
         reply = await caller_of(client)("memory_search", query="anything")
-        assert asyncio.get_running_loop().time() - started < 2
+        assert asyncio.get_running_loop().time() - started < 15
         assert (reply.error, reply.body["retryable"]) == ("target_unavailable", True)

@@ -67,7 +67,7 @@ async def test_no_more_candidates_than_allowed_are_looked_at(encoder: CrossEncod
 
 
 async def test_too_slow_is_given_up_in_time_and_the_work_stops(encoder: CrossEncoder, model: GatedModel) -> None:
-    """The caller goes on at its deadline; of forty texts only the one being looked at is finished."""
+    """The caller goes on at its deadline; of forty texts at most the one being looked at is finished."""
     await encoder.start()
     scores, degraded = await asyncio.wait_for(
         rerank_if_possible(encoder, "q", TEXTS, limit=40, milliseconds=50), timeout=5
@@ -76,7 +76,8 @@ async def test_too_slow_is_given_up_in_time_and_the_work_stops(encoder: CrossEnc
     assert degraded == ("not reranked: 40 candidates took the reranker longer than 50 ms.",)
     model.may_run.set()
     assert len(await rerank(encoder, "next", TEXTS, limit=3, milliseconds=10_000)) == 3
-    assert [seen for seen in model.seen if seen.startswith("q|")] == ["q|text 0"]
+    # Within 50 ms a busy machine may not even have begun.
+    assert [seen for seen in model.seen if seen.startswith("q|")] in ([], ["q|text 0"])
     await encoder.close()
 
 

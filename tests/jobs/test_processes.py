@@ -73,7 +73,7 @@ async def test_shards_run_in_parallel_and_the_jobs_of_one_never_together(
     """Three processes, eight shards: in each shard one job after the other in the order of the timetable, and across
     shards several at the same moment."""
     shards = [f"t{number % 3}/b{number}" for number in range(8)]
-    workers = [await start("tests.jobs.chores", "0.15", lost_after_seconds="60") for _ in range(3)]
+    workers = [await start("tests.jobs.chores", "0.4", lost_after_seconds="60") for _ in range(3)]
     await until(lambda: len(rows("SELECT * FROM memory.procrastinate_workers")) == len(workers), 60)
     await settle(butler, *shards)
     done = "SELECT * FROM memory.job_runs WHERE outcome IS NOT NULL"

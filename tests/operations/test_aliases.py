@@ -236,13 +236,18 @@ async def test_names_are_looked_up_by_index(butler: Butler, owner: psycopg.Conne
         await remember.fact(
             butler, NewFact(subject=f"Person {number}", predicate="color", content=f"the {number}th blue")
         )
-    crowd = """INSERT INTO memory.aliases (tenant_id, id, subject, alias, alias_label, created_at)
-        SELECT %s, gen_random_uuid(), 's' || n, 'a' || n, 'a' || n, now() FROM generate_series(1, 2000) n"""
+    crowds = (
+        """INSERT INTO memory.aliases (tenant_id, id, subject, alias, alias_label, created_at)
+        SELECT %s, gen_random_uuid(), 's' || n, 'a' || n, 'a' || n, now() FROM generate_series(1, 2000) n""",
+        """INSERT INTO memory.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)
+        SELECT %s, 'fact', gen_random_uuid(), 'w' || n, 1, 3 FROM generate_series(1, 5000) n""",
+    )
     query = load_queries(butler.database.names)["aliases.asked"].decode()
     asked = {"tenant": tenant, "names": ["anna", "bob"], "scopes": None, "butlers": None, "now": butler.clock()}
     with owner.transaction(force_rollback=True):
         # A table of one page is read the same way by any of its indexes.
-        owner.execute(crowd, [tenant])
+        for crowd in crowds:
+            owner.execute(crowd, [tenant])
         owner.execute("ANALYZE memory.postings, memory.aliases")
         owner.execute("SET LOCAL ROLE memory_app")
         owner.execute("SET LOCAL enable_seqscan = off")

@@ -376,6 +376,8 @@ async def test_an_answer_that_cannot_be_counted_is_given_all_the_same(butler: Bu
     impatient = Database(butler.settings.model_copy(update={"deadline_seconds": 0.5}), butler.database.embedded)
     await impatient.open()
     try:
+        assert impatient._pool
+        await impatient._pool.wait()
         async with butler.database.write(butler.settings.tenant, butler.clock()):
             answer = await recall.search(replace(butler, database=impatient), Question(query="green tea"))
     finally:

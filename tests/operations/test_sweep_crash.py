@@ -23,7 +23,7 @@ from memory_butler.operations.sweep import Progress, sweep
 
 SIZES = {"SCANNED": 14, "CHANGED": 4, "BURIED": 2}
 CHILD = """
-import asyncio, itertools, json, os, signal, sys, threading
+import asyncio, itertools, json, os, signal, sys, threading, time
 from datetime import datetime
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.butler import open_butler
@@ -37,8 +37,13 @@ shard.CHOSEN = 2
 changes = itertools.count(1)
 
 def tell(step):
-    if step.changed and next(changes) == given["changes"]:
+    if not step.changed:
+        return
+    number = next(changes)
+    if number == given["changes"]:
         threading.Timer(given["seconds"], os.kill, (os.getpid(), signal.SIGKILL)).start()
+    elif number == given["changes"] + 3:
+        time.sleep(60)  # It is to die before it is done.
 
 async def main():
     async with open_butler(embedder=FakeEmbedder(), clock=lambda: now, **given["settings"]) as butler:

@@ -285,11 +285,11 @@ def test_an_episode_grounds_itself(said: list[str]) -> None:
 )
 def test_hostile_text_is_read_in_time(text: str) -> None:
     """The longest episode of the oddest kind takes well under a second."""
-    began = time.perf_counter()
+    began = time.thread_time()
     assert sentences(text) is not None
     told = Told(text, OBSERVED)
     doubt(Claim(content="Anna likes tea", subject="Anna", predicate="note", valid_at=OBSERVED), [told])
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_refusals_of_doubted_items_say_why() -> None:

@@ -283,9 +283,9 @@ def test_only_the_edges_of_a_long_text_are_read() -> None:
     assert read_moments(f"{filler} in May 2023 {filler}", NOW) is None
     assert read(f"{filler} What did I do in May 2023?").windows == read("What did I do in May 2023?").windows
     assert read(f"In May 2023 I wrote: {filler}").words == ((0, 11),)
-    started = time.perf_counter()
+    started = time.thread_time()
     read_moments("in May 2023 before the " * 40_000, NOW)
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
 
 
 def test_a_text_full_of_dates_gives_no_hint() -> None:

@@ -183,6 +183,6 @@ def test_any_text_can_be_looked_through(text: str, stored: set[bytes]) -> None:
 )
 def test_hostile_text_is_looked_through_in_time(text: str) -> None:
     """The longest episode of the oddest kind takes well under a second."""
-    began = time.perf_counter()
+    began = time.thread_time()
     without_served(text, set(line_hashes(text)[:1]))
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1

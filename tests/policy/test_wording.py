@@ -155,10 +155,10 @@ def test_a_long_memory_is_cut_with_a_sign() -> None:
 
 def test_hostile_text_costs_no_time() -> None:
     """The longest memory made of brackets and markers is a line within a tenth of a second."""
-    started = time.perf_counter()
+    started = time.thread_time()
     for text in ("[" * 20_000, "[rule:" * 3_300, "# " * 10_000, "[rule: " + " " * 19_000):
         one_line(text)
-    assert time.perf_counter() - started < 0.4
+    assert time.thread_time() - started < 0.4
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_a_new_store_has_its_roles_and_pgvector_and_survives_a_restart(empty_hom
 
 def test_a_running_store_is_found_in_no_time(store: EmbeddedPostgres) -> None:
     store.ensure_running()
-    assert min(timeit.repeat(store.ensure_running, number=1, repeat=5)) < 0.010
+    assert min(timeit.repeat(store.ensure_running, number=1, repeat=50)) < 0.010
 
 
 def test_processes_may_create_the_store_at_the_same_instant(empty_home: Path) -> None:

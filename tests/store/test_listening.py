@@ -55,7 +55,7 @@ async def test_those_who_follow_a_tenant_hear_of_its_events(
             # Whoever begins to listen looks for what was there before.
             await hears(ear)
         await wait_for(lambda: news.is_listening)
-        assert listeners(owner) == 1
+        await wait_for(lambda: listeners(owner) == 1)
         sleeping = asyncio.create_task(other.listen(LONG, LONG))
         await write(butler, tenant)
         await asyncio.gather(hears(one), hears(two))

@@ -1,7 +1,7 @@
 """Vector indexes on a running store: built, replaced and dropped while others read, and whole again after a crash."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -87,6 +87,11 @@ def _names(tenant: str, count: int) -> Any:
     return np.full(count, tenant.encode(), f"S{len(tenant)}")
 
 
+def nearly(found: Sequence[Any], nearest: Sequence[Any]) -> bool:
+    """All but one at most: an HNSW graph is another one each time it is built."""
+    return len(set(found[:10]) & set(nearest[:10])) >= 9
+
+
 async def test_a_migration_brings_what_the_settings_ask_for(store: Store) -> None:
     """From nothing to IVFFlat, to HNSW, and back to exact; a second run has nothing to do, a rehearsal does nothing."""
     nearest = await store.nearest()
@@ -100,7 +105,7 @@ async def test_a_migration_brings_what_the_settings_ask_for(store: Store) -> Non
             assert store.indexes() == there
             assert await indexing.migrate(butler) == ()
             found = await store.found(butler)
-            assert found[:10] == (nearest[:10] if there else [])
+            assert nearly(found, nearest) if there else found == []
             assert await store.found(butler, "b") == []
 
 
@@ -200,7 +205,7 @@ async def test_the_posture_changes_while_reads_go_on(store: Store) -> None:
                 vector_index.look_again(reader.database)
                 found = await store.found(reader)
                 seen.add(bool(found))
-                assert found[:10] in ([], nearest[:10])
+                assert found == [] or nearly(found, nearest)
                 count += 1
             return count
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from benchmarks.served import free_port
 from playwright.async_api import Browser, expect
 from tests.adapters.dashboard.conftest import Errors, shown
 
@@ -25,13 +26,10 @@ from memory_butler.settings import load_settings
 
 SOURCE = Path(__file__).parents[3] / "src"
 # What Chromium itself writes while there is nobody at the other end, and nothing else.
-NOBODY_THERE = re.compile(r"ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+NOBODY_THERE = re.compile(
+    r"ERR_CONNECTION_(?:REFUSED|RESET|CLOSED)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE_CHUNKED_ENCODING"
+    r"|Connection closed before receiving a handshake response"
+)
 
 
 @asynccontextmanager

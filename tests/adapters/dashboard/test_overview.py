@@ -62,6 +62,7 @@ async def test_a_store_at_a_glance(visit: Visit, butler: Butler, clock: MovingCl
     ref = await furnish(butler, clock, owner)
     page = await visit("/")
     await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("1 in use")
+    await expect(page.locator(".mb-attention li").last).to_have_attribute("data-kind", "warning")
     assert await kinds(page) == ["dead_letters", "proposals", *["job"] * len(jobs(butler)), "fading", "warning"]
     fading = page.locator("[data-kind=fading]")
     await expect(fading.locator("a").first).to_have_text("Anna · door code: " + HOSTILE.replace("\u202e", "⟨U+202E⟩"))

@@ -383,11 +383,11 @@ async def test_the_worker_inside_consolidates_what_sessions_leave(host_dsn: str,
     module, _ = await started(config, host_dsn, "worker")
     try:
         await module.after_session("w-1", "The user lives in Lisbon.", True)
-        for _ in range(200):
-            jobs = (await module.health())["worker"]["upkeep"]["jobs"]
-            if jobs["consolidation"].get("outcome") == "succeeded":
-                break
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(60):
+            outcome = None
+            while outcome != "succeeded":
+                jobs = (await module.health())["worker"]["upkeep"]["jobs"]
+                outcome = jobs["consolidation"].get("outcome")
         assert "lives in: Lisbon" in (await module.before_session("Where does the user live?")).text
     finally:
         await module.on_shutdown()
