@@ -24,7 +24,6 @@ from memory_butler.adapters.opening import LateButler
 from memory_butler.butler import Butler, system_clock
 from memory_butler.models import Caller, NewEpisode, NewFact, NewToken, Principal, Role, Token
 from memory_butler.operations import activity, ingest, remember, tokens
-from memory_butler.operations.ingest import Arrival
 from memory_butler.settings import load_settings
 from memory_butler.store.listening import APPLICATION
 
@@ -158,8 +157,7 @@ async def following(reader: Reader, count: int) -> AsyncIterator[None]:
         return len(reader.heard) >= count
 
     async def read() -> None:
-        # Who finds no place comes again.
-        while not connected.is_set():
+        while not connected.is_set():  # Who finds no place comes again.
             await reader.read(enough)
 
     task = asyncio.create_task(read())
@@ -358,7 +356,7 @@ async def test_a_reader_that_does_not_read_is_sent_away(
     """What it does not take is not kept for it: its stream is over after a while, and its place is free."""
     caller = Caller(Principal(tenant, "main", Role.ADMIN, name="x" * 180))
     for _ in range(3):
-        new = [Arrival(NewEpisode(content=uuid.uuid4().hex, butler="main")) for _ in range(100)]
+        new = [ingest.Arrival(NewEpisode(content=uuid.uuid4().hex, butler="main")) for _ in range(100)]
         await ingest.ingest(service.butler, new, caller)
     _, secret = await service.token(tenant)
     host, port = service.url.removeprefix("http://").split(":")
@@ -393,9 +391,8 @@ async def test_without_ears_it_looks_for_itself(shared_butler: Butler, tenant: s
     """Through a pooler nothing is heard: the stream looks every so often, and ends when the server does."""
     async with running(shared_butler, pooler=True, poll_seconds=0.1) as found:
         reader = await found.reader(tenant)
-        caller = Caller(Principal(tenant, "main", Role.AGENT))
         async with following(reader, 1):
-            await remember.episode(found.butler, NewEpisode(content="one", butler="main"), caller)
+            await remember.episode(found.butler, NewEpisode(content="one", butler="main"), governor(tenant))
         assert reader.ids == in_the_log(owner, tenant)
         assert listeners(owner) == []
         async with following(reader, 100):

@@ -186,6 +186,43 @@ async def test_nothing_relevant_says_so_with_the_real_model(real_butler: Butler)
     assert "peanuts" in (await tell(real_butler, "Plan a dinner: can Anna eat satay sauce with nuts?")).text
 
 
+async def test_whoever_gets_to_work_is_told_what_to_mind(real_butler: Butler) -> None:
+    """A task names whom it is for and not what to mind: important facts of theirs, and warnings that speak of the same,
+    are told after what is asked for; what is of others, or of no importance, is not. A search is not a task."""
+    for subject, predicate, content, importance in (
+        ("Ana", "allergic_to:peanuts", "carries an adrenaline pen", 10),
+        ("Ana", "favorite_color", "teal", 5),
+        ("Bruno", "allergic_to:cats", "sneezes", 10),
+        ("user", "allergic_to:shrimp", "gets a rash", 9),
+        *((f"tool {n}", "place", f"is in drawer {n}", 10) for n in range(30)),
+    ):
+        new = NewFact(subject=subject, predicate=predicate, content=content, importance=importance)
+        await remember.fact(real_butler, new)
+    warned = await remember.rule(real_butler, NewRule(content="Deploy from the train"))
+    for _ in range(3):
+        await judge.mark(real_butler, warned.ref, Outcome.HARMFUL, reason="the tunnel")
+
+    def minded(built: Briefing) -> set[str]:
+        return {word for word in ("adrenaline", "teal", "sneezes", "rash", "tunnel", "drawer") if word in built.text}
+
+    for prompt, told in (
+        ("Cook dinner for Ana", {"adrenaline"}),
+        ("Cook dinner for me", {"rash"}),
+        ("Cook dinner for Ana and Bruno", {"adrenaline", "sneezes"}),
+        ("Deploy the new billing service for the accountants in Porto", {"tunnel"}),
+        ("Explain the borrow checker of Rust", set()),
+    ):
+        assert (prompt, minded(await tell(real_butler, prompt))) == (prompt, told)
+    never = configured(real_butler, important_from=11)
+    assert minded(await tell(never, "Cook dinner for Ana")) == set()
+    found = await recall.search(real_butler, Question(query="Cook dinner for Ana"), bump=False)
+    assert [entry.hit.content for entry in found.results] == []
+    built, left = await brief_and_words(
+        real_butler, BriefRequest(trigger_prompt="Cook dinner for Ana", butler="health", token_budget=12)
+    )
+    assert built.text == "" and list(left.values()) == ["carries an adrenaline pen"]
+
+
 async def test_how_relevant_a_memory_must_be_is_a_setting(butler: Butler) -> None:
     """With no threshold everything comes in, with a high one nothing; between them the better match stays longer."""
     await remember.rule(butler, NewRule(content="walk the dog every day"))

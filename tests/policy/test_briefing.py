@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memory_butler.ai.tokens import open_token_counter
 from memory_butler.ai.weights import resolve_weights
-from memory_butler.models import Briefing, Maturity, MemoryType, Ranked
-from memory_butler.policy.briefing import HEADINGS, NOTHING, TITLE, Frame, compose
+from memory_butler.models import Briefing, Hit, Maturity, MemoryType, Ranked
+from memory_butler.policy.briefing import HEADINGS, NOTHING, TITLE, Frame, compose, matters_anyway
 from memory_butler.policy.wording import briefing_line
 
 F, R, E = MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE
@@ -253,3 +253,26 @@ def test_the_receipt_passes_on_what_was_hidden_and_degraded(some: Callable[..., 
         ("searched by words only",),
         "r",
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "is_own", "matters"),
+    [
+        (F, {"named": True, "importance": 8}, False, True),
+        (F, {"named": True, "importance": 7}, False, False),
+        (F, {"named": False, "importance": 10, "subject_label": "Anna"}, True, False),
+        (F, {"subject_label": "user", "importance": 9}, True, True),
+        (F, {"subject_label": "user", "importance": 9}, False, False),
+        (R, {"maturity": Maturity.ANTI_PATTERN, "covered": 0.2}, False, True),
+        (R, {"maturity": Maturity.PROVEN, "covered": 0.2}, False, True),
+        (R, {"maturity": Maturity.ESTABLISHED, "covered": 0.2}, False, True),
+        (R, {"maturity": Maturity.CANDIDATE, "covered": 0.9}, False, False),
+        (R, {"maturity": Maturity.ANTI_PATTERN, "covered": 0.0}, False, False),
+        (E, {"named": True, "importance": 10, "covered": 0.9}, True, False),
+    ],
+)
+def test_what_matters_whatever_is_asked(
+    make_hit: Callable[..., Hit], kind: MemoryType, given: dict[str, Any], is_own: bool, matters: bool
+) -> None:
+    """Important facts of whoever is named or asks, and rules that have earned it and speak of the same; no episode."""
+    assert matters_anyway(make_hit(1, kind, **given), is_own=is_own, important_from=8) is matters

@@ -67,7 +67,8 @@ class RecallTools(Toolbox):
         A tier narrows it down: eden is episodes, mid what is recent or has yet to prove itself, long what has lasted.
         Returns `results`, each with ref, content, state, its `relevance` (how likely it bears on the question), score
         with its parts and, if others say the same, their refs in `also`; and `count`. No results means that nothing
-        fits; `degraded`, if present, says what the search had to do without. What is returned counts as used.
+        fits (in mode hybrid; the others return the nearest there are unless min_relevance is given); `degraded`, if
+        present, says what the search had to do without. What is returned counts as used.
         A time in the question ("last week", "in May 2023") puts what fits it first; time_from and time_to leave out
         the rest.
         With expand, each result has `neighbours`: what its session holds before and after an episode, other facts of a
@@ -225,6 +226,7 @@ class RecallTools(Toolbox):
         """A briefing for the task at hand: the facts, rules, warnings and recent episodes that bear on it.
 
         Call it once at the start of a session or task. Each line has a short reference that all tools accept.
+        Name whom and what the task is about: what is important about them (8 or more) is told in any case.
         Returns `context`, text that fits the token budget, and a `receipt` that says what was left out and why.
         It changes nothing, and the same state gives the same text.
 

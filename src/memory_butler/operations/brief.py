@@ -24,7 +24,7 @@ async def brief_and_words(
     """The same with what each memory says that was left out, by its reference."""
     found, frame, own = await _found(butler, request, caller)
     briefing = written(found, frame, own)
-    says = {f"{one.hit.type}:{one.hit.ref}": one.hit.content for one in (*found.relevant, *own)}
+    says = {f"{one.hit.type}:{one.hit.ref}": one.hit.content for one in (*found.ranked, *own)}
     left = (line["ref"] for line in briefing.receipt.left_out)
     return briefing, {ref: says[ref] for ref in left}
 
@@ -47,7 +47,13 @@ async def gather(
     budget = settings.token_budget if request.token_budget is None else request.token_budget
     longest = candidates_for(butler.settings.retrieval.candidates, budget)
     found = await find(
-        butler, caller, question, longest_list=longest, with_hidden=True, with_irrelevant=with_irrelevant
+        butler,
+        caller,
+        question,
+        longest_list=longest,
+        with_hidden=True,
+        with_irrelevant=with_irrelevant,
+        important_from=settings.important_from,
     )
     frame = Frame(
         token_budget=budget,
@@ -81,7 +87,7 @@ async def _own(butler: Butler, request: BriefRequest, caller: Caller, frame: Fra
 
 def written(found: Findings, frame: Frame, own: Sequence[Ranked] = ()) -> Briefing:
     """The briefing itself: what is relevant enough, then what is to be there anyway; each thing once."""
-    chosen = found.relevant
+    chosen = [*found.relevant, *found.anyway]
     if own:
         known = {entry.hit.id for entry in chosen}
         chosen = [*chosen, *(entry for entry in own if entry.hit.id not in known)]

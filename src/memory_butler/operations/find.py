@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 
 from memory_butler.ai.reranking import rerank_if_possible
 from memory_butler.butler import Butler
@@ -11,8 +13,9 @@ from memory_butler.operations.as_of import Candidates, candidates, check_moment
 from memory_butler.operations.name_guesses import NameGuesses
 from memory_butler.policy import reach
 from memory_butler.policy.asking import Asking, read_question, telling_words
+from memory_butler.policy.briefing import MOST_ANYWAY, matters_anyway
 from memory_butler.policy.names import words_taken_out
-from memory_butler.policy.ranking import RankingRules, fuse, rank
+from memory_butler.policy.ranking import Limit, RankingRules, fuse, rank
 from memory_butler.policy.tiers import MEMBERS
 from memory_butler.policy.wording import indexed_text, searched_words
 from memory_butler.settings import Retrieval
@@ -26,6 +29,8 @@ class Findings:
     """The candidates, best first, with what the question was taken to mean and what the search had to do without."""
 
     ranked: list[Ranked]
+    # Those of them that are not relevant enough and matter all the same.
+    anyway: list[Ranked]
     asking: Asking
     probe: Probe
     min_relevance: float
@@ -50,8 +55,10 @@ async def find(
     longest_list: int | None = None,
     with_hidden: bool = False,
     with_irrelevant: bool = False,
+    important_from: int | None = None,
 ) -> Findings:
-    """Everything that comes into question, ranked; on request also what is not relevant enough to be returned.
+    """Everything that comes into question, ranked; on request also what is not relevant enough to be returned. Asked
+    from which importance on, also what matters anyway to whoever gets to work.
 
     Names are left out of what is compared, and only the store knows which words are names. So they are guessed, the
     store says with its answer what they are, and only if the guess changed the question is it asked again.
@@ -75,9 +82,15 @@ async def find(
     asking = replace(asking, is_unheard=is_unheard, memories=got.found.memories)
     looked, missed = await _second_look(butler, asking, got, mode, rules)
     min_relevance = _least(butler.settings.retrieval, question, probe, asking)
-    least = 0.0 if with_irrelevant else min_relevance
+    matters = None
+    if important_from is not None:
+        matters = partial(matters_anyway, is_own=asking.is_own, important_from=important_from)
+    limit = Limit(0.0 if with_irrelevant else min_relevance, matters)
+    ranked = rank(got.found.hits, asking, mode, rules, now, second_look=looked, limit=limit)
+    below = (entry for entry in ranked if entry.parts.relevance < min_relevance)
     return Findings(
-        ranked=rank(got.found.hits, asking, mode, rules, now, second_look=looked, least=least),
+        ranked=ranked,
+        anyway=list(islice((entry for entry in below if matters(entry.hit)), MOST_ANYWAY)) if matters else [],
         asking=asking,
         probe=probe,
         min_relevance=min_relevance,

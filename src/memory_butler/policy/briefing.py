@@ -8,7 +8,8 @@ one does not fit, it and everything below it stay out.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from memory_butler.models import Briefing, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
+from memory_butler.models import Briefing, Hit, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
+from memory_butler.policy.judge import is_about
 from memory_butler.policy.wording import briefing_line
 
 TITLE = "# What I remember"
@@ -21,6 +22,8 @@ HEADINGS: dict[MemoryType, str] = {
 ORDER = tuple(HEADINGS)
 # Warnings lead the rules: what must not be done is read before what may be.
 RULE_ORDER = (Maturity.ANTI_PATTERN, Maturity.PROVEN, Maturity.ESTABLISHED, Maturity.CANDIDATE)
+EARNED = frozenset(RULE_ORDER) - {Maturity.CANDIDATE}
+MOST_ANYWAY = 10
 
 Count = Callable[[str], int]
 
@@ -57,6 +60,14 @@ class _Section:
 
     def text(self) -> str:
         return "\n".join([HEADINGS[self.type], *self.lines]) + "\n" if self.lines else ""
+
+
+def matters_anyway(hit: Hit, *, is_own: bool, important_from: int) -> bool:
+    """Is it to be told though the prompt does not ask for it? Who cooks for Ana must know of her allergy, and who
+    deploys of the warning about deploying: a task says whom and what it is about, and hardly ever what to mind."""
+    if hit.type is MemoryType.RULE:
+        return hit.maturity in EARNED and hit.covered > 0
+    return hit.type is MemoryType.FACT and (hit.importance or 0) >= important_from and is_about(hit, is_own=is_own)
 
 
 def in_order(memory_type: MemoryType, ranked: Sequence[Ranked]) -> list[Ranked]:

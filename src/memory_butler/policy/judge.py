@@ -93,7 +93,7 @@ def signals_of(hits: Sequence[Hit], asking: Asking) -> list[Signals]:
             USUAL_SIMILARITY if hit.similarity is None else hit.similarity,
             hit.said,
             hit.covered,
-            1.0 if hit.named or (is_own and _is_askers(hit)) else 0.0,
+            1.0 if is_about(hit, is_own=is_own) else 0.0,
             hit.asked_before,
             company,
             0.0 if hit.source_similarity is None else _told(hit, hit.source_similarity),
@@ -156,8 +156,9 @@ def _telling(similarity: float, said: float, covered: float) -> float:
     return max(similarity, 0.0) + said / 3 + covered / 4
 
 
-def _is_askers(hit: Hit) -> bool:
-    return hit.type is MemoryType.FACT and (hit.subject_label or "").casefold() in ASKERS
+def is_about(hit: Hit, *, is_own: bool) -> bool:
+    """Does it stand under a name that is asked about, or is it the asker's own where the question speaks of that?"""
+    return hit.named or (is_own and hit.type is MemoryType.FACT and (hit.subject_label or "").casefold() in ASKERS)
 
 
 def _times(hits: Sequence[Hit], asking: Asking) -> list[float]:

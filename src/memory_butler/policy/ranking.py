@@ -13,9 +13,10 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from memory_butler.models import Hit, Maturity, MemoryType, Mode, Ranked, ScoreParts
@@ -45,6 +46,16 @@ class RankingRules:
     keyword_weight: float
     recency_half_life_days: float
     with_judge: bool = True
+
+
+class Limit(NamedTuple):
+    """What is kept: what is likely enough to bear on the question, and what is wanted anyway."""
+
+    least: float = 0.0
+    anyway: Callable[[Hit], bool] | None = None
+
+
+NO_LIMIT = Limit()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +88,9 @@ def rank(
     now: datetime,
     *,
     second_look: Sequence[float | None] | None = None,
-    least: float = 0.0,
+    limit: Limit = NO_LIMIT,
 ) -> list[Ranked]:
-    """Every candidate that is relevant enough with its score and the parts of it, best first. `second_look` has a
+    """Every candidate within the limit with its score and the parts of it, best first. `second_look` has a
     cross-encoder's scores."""
     lists = fuse(hits, mode, rules)
     votes = [judge.vote(signals) for signals in judge.signals_of(hits, asking)]
@@ -88,10 +99,11 @@ def rank(
     places = lists.fused if second_look is None else _looked_again(lists.fused, second_look)
     most = judge.relevance(best, best, asking)
     likelihoods = judge.relevances(votes, best, asking)
-    ranked = []
+    ranked, (least, anyway) = [], limit
     for at, (hit, place, likely) in enumerate(zip(hits, places, likelihoods, strict=True)):
         # Rounding takes longer than comparing: what is clearly below the limit is not rounded to find it so.
-        if place is None or likely < least - TOLERANCE or round(likely, DIGITS) < least:
+        is_unlikely = likely < least - TOLERANCE or round(likely, DIGITS) < least
+        if place is None or (is_unlikely and not (anyway and anyway(hit))):
             continue
         fit = likely / most if by_votes else _fit_of_place(place, len(hits))
         ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))

@@ -98,6 +98,13 @@ class BriefingSettings(Group):
 
     token_budget: int = Field(3000, ge=0, le=200_000, description="Tokens of a briefing that names no budget.")
     quotas: Quotas = Quotas()
+    important_from: int = Field(
+        8,
+        ge=1,
+        le=11,
+        description="Importance from which a fact is in each briefing whose prompt names its subject (or says I or my,"
+        " if it is the user's own), whatever the prompt asks for; 11: never.",
+    )
     tokenizer: str = Field(
         "wordpiece",
         description="What counts tokens: `wordpiece`, a path to a tokenizer.json, or `tiktoken:<encoding>`.",

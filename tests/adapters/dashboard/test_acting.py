@@ -81,6 +81,7 @@ async def test_a_fact_is_corrected_in_two_clicks_and_that_is_taken_back(
 
     await expect(page.locator("tbody tr >> nth=1 >> [data-act=correct]")).to_be_focused()
     await _act(page, "correct")
+    await expect(page.locator(".mb-dialog textarea")).to_be_focused()
     await page.keyboard.press("Escape")
     await expect(page.locator(".mb-dialog")).to_have_count(0)
     await expect(words).to_have_text(["Porto", "Green"])
@@ -190,6 +191,7 @@ async def test_an_agent_changes_without_undo_and_is_told_what_went_wrong(log_in:
     assert await page.get_by_role("button", name="Undo").count() == 0
     await _act(page, "forget")
     await expect(page.locator(".mb-dialog")).to_contain_text("You can restore it later.")
+    await expect(page.get_by_label("Why?")).to_be_focused()
     await page.keyboard.press("Escape")
     await expect(page.locator(".mb-dialog")).to_have_count(0)
     await _act(page, "correct")
