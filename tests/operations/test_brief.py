@@ -29,6 +29,7 @@ from memory_butler.models import (
 from memory_butler.operations import forget, judge, recall, remember
 from memory_butler.operations.brief import brief, brief_and_words
 
+WORTH_MINDING = ("adrenaline", "teal", "sneezes", "rash", "noon", "tunnel", "drawer")
 Everything = Callable[[], dict[str, list[str]]]
 Agent = Callable[..., Caller]
 
@@ -187,8 +188,8 @@ async def test_nothing_relevant_says_so_with_the_real_model(real_butler: Butler)
 
 
 async def test_whoever_gets_to_work_is_told_what_to_mind(real_butler: Butler) -> None:
-    """A task names whom it is for and not what to mind: important facts of theirs, and warnings that speak of the same,
-    are told after what is asked for; what is of others, or of no importance, is not. A search is not a task."""
+    """A task names whom it is for and not what to mind: facts and rules about them, and warnings that speak of the
+    same, are told after what is asked for; what is about others is not. A search is not a task."""
     for subject, predicate, content, importance in (
         ("Ana", "allergic_to:peanuts", "carries an adrenaline pen", 10),
         ("Ana", "favorite_color", "teal", 5),
@@ -203,24 +204,25 @@ async def test_whoever_gets_to_work_is_told_what_to_mind(real_butler: Butler) ->
         await judge.mark(real_butler, warned.ref, Outcome.HARMFUL, reason="the tunnel")
 
     def minded(built: Briefing) -> set[str]:
-        return {word for word in ("adrenaline", "teal", "sneezes", "rash", "tunnel", "drawer") if word in built.text}
+        return {word for word in WORTH_MINDING if word in built.text}
 
+    await remember.rule(real_butler, NewRule(content="Call Bruno before noon only"))
     for prompt, told in (
-        ("Cook dinner for Ana", {"adrenaline"}),
+        ("Cook dinner for Ana", {"adrenaline", "teal"}),
         ("Cook dinner for me", {"rash"}),
-        ("Cook dinner for Ana and Bruno", {"adrenaline", "sneezes"}),
+        ("Work on a present for Ana and Bruno", {"adrenaline", "teal", "sneezes", "noon"}),
         ("Deploy the new billing service for the accountants in Porto", {"tunnel"}),
         ("Explain the borrow checker of Rust", set()),
     ):
         assert (prompt, minded(await tell(real_butler, prompt))) == (prompt, told)
     never = configured(real_butler, important_from=11)
-    assert minded(await tell(never, "Cook dinner for Ana")) == set()
+    assert minded(await tell(never, "Cook dinner for me")) == set()
     found = await recall.search(real_butler, Question(query="Cook dinner for Ana"), bump=False)
     assert [entry.hit.content for entry in found.results] == []
     built, left = await brief_and_words(
         real_butler, BriefRequest(trigger_prompt="Cook dinner for Ana", butler="health", token_budget=12)
     )
-    assert built.text == "" and list(left.values()) == ["carries an adrenaline pen"]
+    assert built.text == "" and list(left.values()) == ["carries an adrenaline pen", "teal"]
 
 
 async def test_how_relevant_a_memory_must_be_is_a_setting(butler: Butler) -> None:

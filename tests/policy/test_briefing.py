@@ -259,14 +259,16 @@ def test_the_receipt_passes_on_what_was_hidden_and_degraded(some: Callable[..., 
     ("kind", "given", "is_own", "matters"),
     [
         (F, {"named": True, "importance": 8}, False, True),
-        (F, {"named": True, "importance": 7}, False, False),
+        (F, {"named": True, "importance": 1}, False, True),
         (F, {"named": False, "importance": 10, "subject_label": "Anna"}, True, False),
-        (F, {"subject_label": "user", "importance": 9}, True, True),
+        (F, {"subject_label": "user", "importance": 8}, True, True),
+        (F, {"subject_label": "user", "importance": 7}, True, False),
         (F, {"subject_label": "user", "importance": 9}, False, False),
         (R, {"maturity": Maturity.ANTI_PATTERN, "covered": 0.2}, False, True),
         (R, {"maturity": Maturity.PROVEN, "covered": 0.2}, False, True),
         (R, {"maturity": Maturity.ESTABLISHED, "covered": 0.2}, False, True),
-        (R, {"maturity": Maturity.CANDIDATE, "covered": 0.9}, False, False),
+        (R, {"maturity": Maturity.CANDIDATE, "covered": 0.9, "keyword_score": 2.0}, False, False),
+        (R, {"maturity": Maturity.CANDIDATE, "covered": 0.0, "keyword_score": 2.0}, False, True),
         (R, {"maturity": Maturity.ANTI_PATTERN, "covered": 0.0}, False, False),
         (E, {"named": True, "importance": 10, "covered": 0.9}, True, False),
     ],
@@ -274,5 +276,6 @@ def test_the_receipt_passes_on_what_was_hidden_and_degraded(some: Callable[..., 
 def test_what_matters_whatever_is_asked(
     make_hit: Callable[..., Hit], kind: MemoryType, given: dict[str, Any], is_own: bool, matters: bool
 ) -> None:
-    """Important facts of whoever is named or asks, and rules that have earned it and speak of the same; no episode."""
+    """Facts of whoever is named, important ones of whoever asks, rules that say a name, and rules that have earned it
+    and speak of the same; no episode."""
     assert matters_anyway(make_hit(1, kind, **given), is_own=is_own, important_from=8) is matters

@@ -226,7 +226,7 @@ class RecallTools(Toolbox):
         """A briefing for the task at hand: the facts, rules, warnings and recent episodes that bear on it.
 
         Call it once at the start of a session or task. Each line has a short reference that all tools accept.
-        Name whom and what the task is about: what is important about them (8 or more) is told in any case.
+        Name whom and what the task is about: what is known of them is told too, the most important first.
         Returns `context`, text that fits the token budget, and a `receipt` that says what was left out and why.
         It changes nothing, and the same state gives the same text.
 

@@ -1,9 +1,8 @@
 """Find: the candidates of a question, ranked. A pure read: one embedding, one round trip to the database."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 
 from memory_butler.ai.reranking import rerank_if_possible
 from memory_butler.butler import Butler
@@ -57,8 +56,8 @@ async def find(
     with_irrelevant: bool = False,
     important_from: int | None = None,
 ) -> Findings:
-    """Everything that comes into question, ranked; on request also what is not relevant enough to be returned. Asked
-    from which importance on, also what matters anyway to whoever gets to work.
+    """Everything that comes into question, ranked; on request also what is not relevant enough to be returned. With
+    `important_from`, also what matters anyway to whoever gets to work.
 
     Names are left out of what is compared, and only the store knows which words are names. So they are guessed, the
     store says with its answer what they are, and only if the guess changed the question is it asked again.
@@ -87,10 +86,9 @@ async def find(
         matters = partial(matters_anyway, is_own=asking.is_own, important_from=important_from)
     limit = Limit(0.0 if with_irrelevant else min_relevance, matters)
     ranked = rank(got.found.hits, asking, mode, rules, now, second_look=looked, limit=limit)
-    below = (entry for entry in ranked if entry.parts.relevance < min_relevance)
     return Findings(
         ranked=ranked,
-        anyway=list(islice((entry for entry in below if matters(entry.hit)), MOST_ANYWAY)) if matters else [],
+        anyway=_most_important(ranked, min_relevance, matters) if matters else [],
         asking=asking,
         probe=probe,
         min_relevance=min_relevance,
@@ -99,6 +97,12 @@ async def find(
         hidden=got.found.hidden,
         degraded=(*degraded, *got.missing, *missed),
     )
+
+
+def _most_important(ranked: list[Ranked], min_relevance: float, matters: Callable[[Hit], bool]) -> list[Ranked]:
+    """What matters of what is not relevant enough, the most important first."""
+    below = (entry for entry in ranked if entry.parts.relevance < min_relevance and matters(entry.hit))
+    return sorted(below, key=lambda entry: -entry.parts.importance)[:MOST_ANYWAY]
 
 
 def _within(probe: Probe, asking: Asking) -> Probe:

@@ -66,8 +66,12 @@ def matters_anyway(hit: Hit, *, is_own: bool, important_from: int) -> bool:
     """Is it to be told though the prompt does not ask for it? Who cooks for Ana must know of her allergy, and who
     deploys of the warning about deploying: a task says whom and what it is about, and hardly ever what to mind."""
     if hit.type is MemoryType.RULE:
-        return hit.maturity in EARNED and hit.covered > 0
-    return hit.type is MemoryType.FACT and (hit.importance or 0) >= important_from and is_about(hit, is_own=is_own)
+        # Found by words though it has none of the prompt's: it says a name.
+        is_of_the_named = bool(hit.keyword_score) and not hit.covered
+        return is_of_the_named or (hit.maturity in EARNED and hit.covered > 0)
+    if hit.type is MemoryType.FACT:
+        return hit.named or (is_about(hit, is_own=is_own) and (hit.importance or 0) >= important_from)
+    return False
 
 
 def in_order(memory_type: MemoryType, ranked: Sequence[Ranked]) -> list[Ranked]:

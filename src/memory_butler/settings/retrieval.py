@@ -102,8 +102,8 @@ class BriefingSettings(Group):
         8,
         ge=1,
         le=11,
-        description="Importance from which a fact is in each briefing whose prompt names its subject (or says I or my,"
-        " if it is the user's own), whatever the prompt asks for; 11: never.",
+        description="Importance from which the user's own facts are in each briefing whose prompt says I or my,"
+        " whatever it asks for; 11: never.",
     )
     tokenizer: str = Field(
         "wordpiece",
