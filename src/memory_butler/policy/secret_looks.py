@@ -21,18 +21,37 @@ _KEY_BLOCK = re.compile(
 _IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/@:]{0,100}:[^\s/@]{1,200}@", re.IGNORECASE)
 _BEARER = re.compile(r"\b(?:bearer|basic)\s+[\w+/=.~-]{12,}", re.IGNORECASE)
 _WORD = (
-    r"(?:pass(?:word|wort|code|phrase|wd)|pwd|secret[ _-]?key|(?:api|access|private|signing|encryption|licen[cs]e)"
-    r"[ _-]?key|(?:access|auth|bearer|refresh|session|api|bot)[ _-]?token|credentials?|pin(?:[ _-]?(?:code|number))?|"
-    r"cvv|cvc"
+    r"(?:pass(?:word|wort|code|phrase|wd)|kennwort|mot de passe|contraseña|senha|palavra-passe|pwd|secret[ _-]?key"
+    r"|(?:api|access|private|signing|encryption|licen[cs]e)[ _-]?key"
+    r"|(?:access|auth|bearer|refresh|session|api|bot)[ _-]?token|credentials?|pin(?:[ _-]?(?:code|number))?|cvv|cvc"
     r"|one-time code|(?:verification|recovery|security|backup|unlock|door|alarm|gate)[ _-]code|seed phrase|otp)s?"
 )
+_OF = r"(?:(?:for|of|to|on|at|für|von|pour|para|de)\s[^.!?\n]{1,60}?\s)?"
+_IS = r"(?:is|was|are|(?:will|shall|should|must) be|ist|war|lautet|est|es|é|è)"
+# What is said of a secret without telling it.
+_NOT_TOLD = (
+    r"(?! (?:not|in|kept|stored|saved|on|at|wrong|missing|needed|required|the|a|an|expired|invalid|unset|empty|too"
+    r"|now in|falsch|abgelaufen|nicht)\b)"
+)
+# A word with a digit in it, as nobody speaks.
+_CODE = r"(?=[^\s]{0,80}\d)[^\s]{4,}"
 # "The password is …", "DB_PASSWORD=…", "token: …": whatever comes then.
 _TOLD = re.compile(
-    r"(?<![a-z])(?:secret|token)s?[\"'`]?\s{0,3}[=:]\s{0,3}\S|"
-    rf"(?<![a-z]){_WORD}(?![a-z])[\"'`]?\s{{0,3}}(?:(?:for|of|to|on|at)\s[^.!?\n]{{1,60}}?\s)?(?:=|:|\b(?:is|was|"
-    r"are)\b(?! (?:not|in|kept|stored|saved|on|at|wrong|missing|needed|required|the|a|an|expired|invalid|unset|empty|"
-    r"too|now in)\b))\s{0,3}\S",
+    r"(?<![a-z])(?:secret|token)s?[\"'`]?\s{0,3}[=:]\s{0,3}\S"
+    rf"|(?<![a-z])(?:secret|token)\s{_OF}{_IS}\s{_CODE}"
+    rf"|(?<![a-z]){_WORD}(?![a-z])[\"'`]?\s{{0,3}}{_OF}(?:=|:|\b{_IS}(?![a-z]){_NOT_TOLD})\s{{0,3}}\S"
+    rf"|(?<![a-z]){_WORD}[\"'`]?\s[\"'`]?{_CODE}"
+    rf"|\b(?:set|reset|chang|updat|rotat|switch)\w{{0,4}}\s[^.!?\n]{{0,40}}?(?<![a-z]){_WORD}\s[^.!?\n]{{0,40}}?"
+    r"\bto\s(?!(?:log|sign|get|something|some|the|a|an|avoid|make|use|be|match)\b)\S",
     re.IGNORECASE,
+)
+# PGPASSWORD=…, SSHPASS=…, --password …, curl -u name:…, mysql -p…, docker login -p …
+_IN_COMMAND = re.compile(
+    r"\b[A-Z][A-Z0-9_]{0,40}(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|CREDENTIALS?)[A-Z0-9_]{0,40}=\S"
+    r"|\s--(?:password|passwd|pass|token|secret|api-key)[ =]\S"
+    r"|\s(?:-u|--user)[ =]?(?!\d+:\d+\b)[^\s:]{1,80}:[^\s]"
+    r"|\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]{0,200}?\s-p\s?[^\s-]"
+    r"|\b(?:docker|podman|helm|oras|oc|az)\b[^\n]{0,20}\blogin\b[^\n]{0,200}?\s-p[ =]?[^\s-]"
 )
 _HEX = re.compile(r"(?<![\w-])[0-9a-fA-F]{32,}(?![\w-])")
 _NAMED_DIGEST = re.compile(r"(?:commit|revision|rev|sha-?\d*|digest|hash|checksum|md5)\W{1,4}$", re.IGNORECASE)
@@ -44,7 +63,7 @@ FEWEST_DIGITS, FEWEST_CHANGES = 3, 4
 def has_secret(text: str) -> bool:
     """Whether there is anything in it that should not be kept."""
     return (
-        any(look.search(text) for look in (_PREFIXED, _KEY_BLOCK, _IN_ADDRESS, _BEARER, _TOLD))
+        any(look.search(text) for look in (_PREFIXED, _KEY_BLOCK, _IN_ADDRESS, _BEARER, _TOLD, _IN_COMMAND))
         or any(not _NAMED_DIGEST.search(text[: found.start()][-16:]) for found in _HEX.finditer(text))
         or any(_is_random(found[0]) for found in _DENSE.finditer(text))
         or any(_is_card(found[0]) for found in _CARD.finditer(text))
