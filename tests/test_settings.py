@@ -48,6 +48,33 @@ def test_the_home_folder_is_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert load_settings(home="y").home == tmp_path / "y"
 
 
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("MEMORY_BUTLER_SERVICE_AUTH", "MEMORY_BUTLER_SERVICE__AUTH?"),
+        ("MEMORY_BUTLER_DATABASE_URI", "MEMORY_BUTLER_DATABASE_URL?"),
+        ("MEMORY_BUTLER_RETRIVAL__LIMIT", "MEMORY_BUTLER_RETRIEVAL__LIMIT?"),
+        ("memory_butler_prot", "MEMORY_BUTLER_PORT?"),
+        ("MEMORY_BUTLER_QUITE_ANOTHER_THING", "Correct or unset it"),
+    ],
+)
+def test_a_misspelt_variable_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, meant: str
+) -> None:
+    """It would be a server without authentication, or on another database, that nobody wanted."""
+    monkeypatch.setenv(variable, "required")
+    with pytest.raises(InvalidInput, match=f"{variable.upper()} is no setting") as problem:
+        load_settings(home=tmp_path)
+    assert problem.value.recovery and meant in problem.value.recovery
+
+
+def test_variables_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the client, the hooks and the compose file are no settings, and no mistakes."""
+    for name in ("URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD", "BUTLERS__CODER__REVIEW"):
+        monkeypatch.setenv(f"MEMORY_BUTLER_{name}", "1")
+    assert load_settings(home=tmp_path).butlers["coder"].review
+
+
 WRONG = {
     "weights that add up to more than 1": ({"retrieval": {"weights": {"relevance": 0.5}}}, "add up to 1.1, not 1"),
     "a negative weight": ({"retrieval": {"weights": {"relevance": -0.4, "importance": 1.1}}}, "relevance"),

@@ -67,7 +67,7 @@ async def test_an_mcp_client_remembers_and_finds_over_http(url: str) -> None:
     assert [result["ref"] for result in found.body["results"]] == [stored.body["ref"]]
 
 
-async def test_health_of_a_server_that_is_well(web: httpx.AsyncClient) -> None:
+async def test_health_of_a_server_that_is_well(web: httpx.AsyncClient, tenant: str) -> None:
     """A server whose store is open says so, check by check."""
     live, ready = await web.get("/health/live"), await web.get("/health/ready")
     assert (live.status_code, live.json()) == (200, {"status": "live", "service": "memory-butler"})
@@ -76,6 +76,7 @@ async def test_health_of_a_server_that_is_well(web: httpx.AsyncClient) -> None:
         "ready": True,
         "checks": {"database": {"ok": True}, "migrations": {"ok": True}, "model": {"ok": True}},
         "upkeep": {
+            "tenant": tenant,
             "status": "never",
             "worker": "elsewhere",
             "jobs": {job: {"last_run": "never", "status": "never"} for job in ("consolidation", "sweep", "cleanup")},

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tests.service import Service, called, serving, with_service
 
-from memory_butler.adapters import identity
+from memory_butler.adapters import identity, metrics
 from memory_butler.adapters.enquiries import MOST_ASKING
 from memory_butler.adapters.http import build_app
 from memory_butler.adapters.identity import Identities, shown_principal
@@ -80,6 +80,14 @@ async def test_who_may_not_see_the_metrics_is_told_like_everywhere_else(service:
         "demo-1",
     )
     assert told["recovery"]
+
+
+async def test_who_comes_without_a_good_token_is_counted(service: Service) -> None:
+    """So that whoever watches sees somebody trying."""
+    counted = metrics.REGISTRY.get_sample_value("memory_butler_unauthenticated_total") or 0
+    async with service.web("mbt_invented") as web:
+        assert (await web.post("/api/v1/stats")).status_code == 401
+    assert metrics.REGISTRY.get_sample_value("memory_butler_unauthenticated_total") == counted + 1
 
 
 async def test_two_authorization_headers_are_nobody(service: Service, tenant: str) -> None:

@@ -142,7 +142,7 @@ async def upkeep_report(late: LateButler, *, with_store: bool) -> Check:
         log.exception("a health check failed")
         return {**report, "detail": InternalError().message}
     worst = schedule.worst(schedule.Standing(job["status"]) for job in jobs.values())
-    return {**report, "status": str(worst), "jobs": jobs}
+    return {**report, "tenant": butler.settings.tenant, "status": str(worst), "jobs": jobs}
 
 
 async def _reach_store(butler: Butler) -> None:

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memory_butler.adapters import metrics
 from memory_butler.adapters.enquiries import Enquiries
 from memory_butler.adapters.opening import LateButler
 from memory_butler.adapters.problems import UNAUTHENTICATED, problem_response, request_id_from
@@ -141,6 +142,7 @@ class Authentication:
         try:
             principal = await self._identities.principal_of(_bearer(headers))
         except PermissionDenied as problem:
+            metrics.UNAUTHENTICATED.inc()
             shown = ', error="invalid_token"' if "authorization" in headers else ""
             challenge = {"www-authenticate": CHALLENGE + shown}
             return problem_response(problem, request_id_from(scope), status=UNAUTHENTICATED, headers=challenge)

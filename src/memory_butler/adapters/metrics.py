@@ -17,6 +17,9 @@ LATENCY = Histogram(
 REFUSED = Counter(
     "memory_butler_refused", "Requests over a limit, refused before it was looked at what they ask.", registry=REGISTRY
 )
+UNAUTHENTICATED = Counter(
+    "memory_butler_unauthenticated", "Requests of callers who did not truly say who they are.", registry=REGISTRY
+)
 IN_HAND = Gauge("memory_butler_calls_in_hand", "Calls that are being worked on.", registry=REGISTRY)
 VERSION = Info("memory_butler", "Which version this is.", registry=REGISTRY)
 

@@ -88,7 +88,7 @@ def settings_page() -> str:
         HOW,
         "Every setting has a default. To change one, put it into `config.toml` in the home folder, or set its "
         "environment variable, which wins. A setting that is unknown or out of range stops the start with a message "
-        "that names it; only a variable whose first word is no setting is taken to be somebody else's.",
+        "that names it.",
         CONFIG_EXAMPLE,
         "The same in the environment: `MEMORY_BUTLER_PORT=8200`, `MEMORY_BUTLER_RETRIEVAL__WEIGHTS__RELEVANCE=0.5`, "
         "`MEMORY_BUTLER_RETRIEVAL__WEIGHTS__IMPORTANCE=0.2`, `MEMORY_BUTLER_BRIEFING__TOKEN_BUDGET=2000`. "

@@ -204,6 +204,8 @@ class EventStream(Response):
                 async for block in blocks:
                     async with asyncio.timeout(SLOW_SECONDS):
                         await send({"type": "http.response.body", "body": block.encode(), "more_body": True})
+                    # Sending does not wait while the line takes it: only now is it noticed that nobody is there.
+                    await asyncio.sleep(0)
             await send(LAST)
         except TimeoutError:
             log.info("a reader of the activity stream was too slow and was sent away")

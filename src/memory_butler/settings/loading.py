@@ -1,6 +1,8 @@
 """All settings together, and where they are read from."""
 
 import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -22,6 +24,8 @@ from memory_butler.settings.values import Days, Group, Name, SqlName, said_of
 from memory_butler.settings.vector_index import VectorIndex
 
 ENV_PREFIX = "MEMORY_BUTLER_"
+# Variables that are read by others: the client and the hooks, agents that upkeep starts, the compose file.
+NO_SETTINGS = frozenset({"URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD"})
 
 
 class ButlerSettings(Group):
@@ -129,8 +133,30 @@ class Settings(BaseSettings):
         return self
 
 
+def _refuse_unknown(environment: Iterable[str]) -> None:
+    """Whoever misspells `service.auth` must not get a server that is open to everybody."""
+    names = [name.upper() for name in environment]
+    for name in sorted(name for name in names if name.startswith(ENV_PREFIX)):
+        first = name.removeprefix(ENV_PREFIX).partition("__")[0]
+        if first in NO_SETTINGS or first.lower() in Settings.model_fields:
+            continue
+        known = [f"{ENV_PREFIX}{field.upper()}" for field in Settings.model_fields]
+        known += [
+            f"{ENV_PREFIX}{group.upper()}__{field.upper()}"
+            for group, info in Settings.model_fields.items()
+            if isinstance(info.default, Group)
+            for field in type(info.default).model_fields
+        ]
+        meant = "".join(f"Did you mean {near}? " for near in get_close_matches(name, known, 1))
+        raise InvalidInput(
+            f"The environment variable {name} is no setting.",
+            recovery=f"{meant}Correct or unset it; docs/settings.md lists those that there are.",
+        )
+
+
 def load_settings(**given: Any) -> Settings:
     """Read the settings, or say which one is wrong."""
+    _refuse_unknown(os.environ)
     try:
         return Settings(**given)
     except ValidationError as problem:

@@ -42,8 +42,10 @@ async def test_a_session_starts_with_what_its_project_remembers(
 
 
 async def test_a_project_without_memories_is_told_nothing(port: int, hook: Hook, project: Path) -> None:
-    """No block, no remark."""
-    assert (await hook("session-start", port, started(project))).stdout == ""
+    """No block, no remark; who wants to know why is told."""
+    for debug, why in (("0", ""), ("1", "memory-butler hook session-start: there is nothing to say\n")):
+        done = await hook("session-start", port, started(project), MEMORY_BUTLER_HOOK_DEBUG=debug)
+        assert (done.stdout, done.stderr) == ("", why)
 
 
 async def test_the_project_is_where_claude_code_says_it_is(

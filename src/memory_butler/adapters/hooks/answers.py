@@ -44,6 +44,8 @@ def run(event: str, home: str | None = None) -> None:
         if said:
             sys.stdout.write(said)
             sys.stdout.flush()
+        elif event != "session-end":
+            _explain(event, "there is nothing to say")
     except Exception as problem:  # noqa: BLE001 (the outermost boundary: a hook never fails the session it serves)
         _explain(event, f"{type(problem).__name__}: {problem}")
     # Nothing is left to close, and taking everything down in order costs more than the question did.
@@ -56,7 +58,7 @@ def _give_up(event: str) -> None:
 
 
 def _explain(event: str, why: str) -> None:
-    if os.environ.get("MEMORY_BUTLER_HOOK_DEBUG"):
+    if os.environ.get("MEMORY_BUTLER_HOOK_DEBUG", "0") not in ("", "0"):
         os.write(2, f"memory-butler hook {event}: {why}\n".encode())
 
 
