@@ -20,7 +20,7 @@ from memory_butler.models import NewToken
 from memory_butler.operations import tokens
 
 START_SECONDS = 60.0
-_PORTS = itertools.count(os.getpid())
+_PORTS = itertools.count(101 * os.getpid())
 
 
 @dataclass

@@ -69,9 +69,12 @@ def test_a_misspelt_variable_is_refused(
 
 
 def test_variables_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the client, the hooks and the compose file are no settings, and no mistakes."""
-    for name in ("URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD", "BUTLERS__CODER__REVIEW"):
+    """Those of the client, the hooks, the compose file and Kubernetes are no settings, and no mistakes."""
+    ours = ("URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD", "BUTLERS__CODER__REVIEW")
+    linked = ("DB_SERVICE_HOST", "DB_SERVICE_PORT", "DB_SERVICE_PORT_SQL", "DB_PORT_5432_TCP_ADDR")
+    for name in (*ours, *linked):
         monkeypatch.setenv(f"MEMORY_BUTLER_{name}", "1")
+    monkeypatch.setenv("MEMORY_BUTLER_DB_PORT", "tcp://10.0.0.7:5432")
     assert load_settings(home=tmp_path).butlers["coder"].review
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory_butler.ai.tokens import open_token_counter
 from memory_butler.ai.weights import resolve_weights
 from memory_butler.models import Briefing, Hit, Maturity, MemoryType, Ranked
-from memory_butler.policy.briefing import HEADINGS, NOTHING, TITLE, Frame, compose, matters_anyway
+from memory_butler.policy.briefing import HEADINGS, NOTHING, TITLE, Frame, Minding, compose
 from memory_butler.policy.wording import briefing_line
 
 F, R, E = MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE
@@ -267,8 +267,10 @@ def test_the_receipt_passes_on_what_was_hidden_and_degraded(some: Callable[..., 
         (R, {"maturity": Maturity.ANTI_PATTERN, "covered": 0.2}, False, True),
         (R, {"maturity": Maturity.PROVEN, "covered": 0.2}, False, True),
         (R, {"maturity": Maturity.ESTABLISHED, "covered": 0.2}, False, True),
-        (R, {"maturity": Maturity.CANDIDATE, "covered": 0.9, "keyword_score": 2.0}, False, False),
-        (R, {"maturity": Maturity.CANDIDATE, "covered": 0.0, "keyword_score": 2.0}, False, True),
+        (R, {"maturity": Maturity.CANDIDATE, "covered": 0.9}, False, False),
+        (R, {"content": "Call Anna Schmidt before noon", "covered": 0.5}, False, True),
+        (R, {"content": "Call Anna before noon", "covered": 0.5}, False, False),
+        (R, {"content": "In the shop-front never run"}, False, True),
         (R, {"maturity": Maturity.ANTI_PATTERN, "covered": 0.0}, False, False),
         (E, {"named": True, "importance": 10, "covered": 0.9}, True, False),
     ],
@@ -278,4 +280,33 @@ def test_what_matters_whatever_is_asked(
 ) -> None:
     """Facts of whoever is named, important ones of whoever asks, rules that say a name, and rules that have earned it
     and speak of the same; no episode."""
-    assert matters_anyway(make_hit(1, kind, **given), is_own=is_own, important_from=8) is matters
+    minding = Minding(names=frozenset({"anna_schmidt", "shop_front"}), is_own=is_own, important_from=8)
+    assert minding.wants(make_hit(1, kind, **given)) is matters
+
+
+def test_what_is_told_anyway_takes_nobodys_place(some: Callable[..., list[Ranked]], make_ranked: MakeRanked) -> None:
+    """It comes last in its section, gets only the room that all of them leave, and what has none is accounted for."""
+    asked = some(facts=4, rules=2, episodes=4)
+    warning = make_ranked(90, R, score=1.0, content="never again of this list", maturity=Maturity.ANTI_PATTERN)
+    extra = [make_ranked(80 + n, F, score=1.0, content=f"told anyway as number {n}") for n in range(5)] + [warning]
+    for budget in range(0, 220, 7):
+        without, with_extra = (compose(asked, frame(budget), anyway) for anyway in ([], extra))
+        for kind in (F, R, E):
+            lines = lines_of(with_extra, kind)
+            assert lines[: len(lines_of(without, kind))] == lines_of(without, kind)
+        assert with_extra.receipt.used_tokens <= budget
+        kept = sum(len(lines_of(with_extra, kind)) for kind in (F, R, E))
+        assert kept + len(with_extra.receipt.left_out) == len(asked) + len(extra)
+    assert lines_of(with_extra, R)[-1].startswith("- WARNING") and len(lines_of(with_extra, F)) == 9
+
+
+def test_the_most_important_is_told_first(make_ranked: MakeRanked) -> None:
+    """Of what is not relevant enough; what is relevant is told as such."""
+    minding = Minding(names=frozenset(), is_own=False, important_from=8)
+    made = [make_ranked(n, F, named=True) for n in range(1, 5)]
+    parts = ((0.5, 1.0), (0.001, 0.3), (0.002, 0.9), (0.0, 0.3))
+    ranked = [
+        entry._replace(parts=entry.parts._replace(relevance=relevance, importance=importance))
+        for entry, (relevance, importance) in zip(made, parts, strict=True)
+    ]
+    assert [entry.hit.id.int for entry in minding.chosen(ranked, 0.01)] == [3, 2, 4]

@@ -6,7 +6,7 @@ from memory_butler.butler import Butler
 from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Question, Ranked
 from memory_butler.operations.find import Findings, find
 from memory_butler.policy.admission import admit_brief, admit_lineage
-from memory_butler.policy.briefing import Frame, compose
+from memory_butler.policy.briefing import MOST_ANYWAY, Frame, compose
 from memory_butler.policy.diversity import diversified
 
 TOKENS_A_LINE = 75
@@ -86,12 +86,15 @@ async def _own(butler: Butler, request: BriefRequest, caller: Caller, frame: Fra
 
 
 def written(found: Findings, frame: Frame, own: Sequence[Ranked] = ()) -> Briefing:
-    """The briefing itself: what is relevant enough, then what is to be there anyway; each thing once."""
-    chosen = [*found.relevant, *found.anyway]
-    if own:
-        known = {entry.hit.id for entry in chosen}
-        chosen = [*chosen, *(entry for entry in own if entry.hit.id not in known)]
-    return compose(diversified(chosen, len(chosen)), frame)
+    """The briefing itself: what is relevant, then the butler's own, then what is told anyway; each thing once."""
+    known = {entry.hit.id for entry in found.relevant}
+    chosen = [*found.relevant, *(entry for entry in own if entry.hit.id not in known)]
+    known.update(entry.hit.id for entry in own)
+    extra = [entry for entry in found.anyway if entry.hit.id not in known]
+    told = diversified([*chosen, *extra], len(chosen) + len(extra))
+    ids = {entry.hit.id for entry in extra}
+    anyway = [entry for entry in told if entry.hit.id in ids]
+    return compose([entry for entry in told if entry.hit.id not in ids], frame, anyway[:MOST_ANYWAY])
 
 
 def candidates_for(longest: int, token_budget: int) -> int:

@@ -1,8 +1,7 @@
 """Find: the candidates of a question, ranked. A pure read: one embedding, one round trip to the database."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from memory_butler.ai.reranking import rerank_if_possible
 from memory_butler.butler import Butler
@@ -12,7 +11,7 @@ from memory_butler.operations.as_of import Candidates, candidates, check_moment
 from memory_butler.operations.name_guesses import NameGuesses
 from memory_butler.policy import reach
 from memory_butler.policy.asking import Asking, read_question, telling_words
-from memory_butler.policy.briefing import MOST_ANYWAY, matters_anyway
+from memory_butler.policy.briefing import Minding
 from memory_butler.policy.names import words_taken_out
 from memory_butler.policy.ranking import Limit, RankingRules, fuse, rank
 from memory_butler.policy.tiers import MEMBERS
@@ -81,14 +80,15 @@ async def find(
     asking = replace(asking, is_unheard=is_unheard, memories=got.found.memories)
     looked, missed = await _second_look(butler, asking, got, mode, rules)
     min_relevance = _least(butler.settings.retrieval, question, probe, asking)
-    matters = None
+    minding = None
     if important_from is not None:
-        matters = partial(matters_anyway, is_own=asking.is_own, important_from=important_from)
-    limit = Limit(0.0 if with_irrelevant else min_relevance, matters)
+        names = got.found.names | got.found.loose_names
+        minding = Minding(names=names, is_own=asking.is_own, important_from=important_from)
+    limit = Limit(0.0 if with_irrelevant else min_relevance, minding.wants if minding else None)
     ranked = rank(got.found.hits, asking, mode, rules, now, second_look=looked, limit=limit)
     return Findings(
         ranked=ranked,
-        anyway=_most_important(ranked, min_relevance, matters) if matters else [],
+        anyway=minding.chosen(ranked, min_relevance) if minding else [],
         asking=asking,
         probe=probe,
         min_relevance=min_relevance,
@@ -97,12 +97,6 @@ async def find(
         hidden=got.found.hidden,
         degraded=(*degraded, *got.missing, *missed),
     )
-
-
-def _most_important(ranked: list[Ranked], min_relevance: float, matters: Callable[[Hit], bool]) -> list[Ranked]:
-    """What matters of what is not relevant enough, the most important first."""
-    below = (entry for entry in ranked if entry.parts.relevance < min_relevance and matters(entry.hit))
-    return sorted(below, key=lambda entry: -entry.parts.importance)[:MOST_ANYWAY]
 
 
 def _within(probe: Probe, asking: Asking) -> Probe:

@@ -13,7 +13,8 @@ from memory_butler.policy.nobody import COMMON
 MANY = 1_000_000
 HEAD_CHARACTERS = 2_000
 TAIL_CHARACTERS = 2_000
-_OWN = re.compile(r"\b(?:I|me|my|mine|myself)\b", re.IGNORECASE)
+# Not "I/O" and not "i.e.".
+_OWN = re.compile(r"\b(?:I(?![/.]\w)|me|my|mine|myself)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’]+")
 # What one asks for who asks for anything.
 HAPPENINGS = frozenset(

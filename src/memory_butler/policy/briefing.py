@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from memory_butler.models import Briefing, Hit, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
 from memory_butler.policy.judge import is_about
+from memory_butler.policy.names import says_name
 from memory_butler.policy.wording import briefing_line
 
 TITLE = "# What I remember"
@@ -62,16 +63,28 @@ class _Section:
         return "\n".join([HEADINGS[self.type], *self.lines]) + "\n" if self.lines else ""
 
 
-def matters_anyway(hit: Hit, *, is_own: bool, important_from: int) -> bool:
-    """Is it to be told though the prompt does not ask for it? Who cooks for Ana must know of her allergy, and who
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minding:
+    """What is to be told though the prompt does not ask for it. Who cooks for Ana must know of her allergy, and who
     deploys of the warning about deploying: a task says whom and what it is about, and hardly ever what to mind."""
-    if hit.type is MemoryType.RULE:
-        # Found by words though it has none of the prompt's: it says a name.
-        is_of_the_named = bool(hit.keyword_score) and not hit.covered
-        return is_of_the_named or (hit.maturity in EARNED and hit.covered > 0)
-    if hit.type is MemoryType.FACT:
-        return hit.named or (is_about(hit, is_own=is_own) and (hit.importance or 0) >= important_from)
-    return False
+
+    names: frozenset[str]
+    """The keys of those whom the prompt names and the store knows."""
+    is_own: bool
+    important_from: int
+
+    def wants(self, hit: Hit) -> bool:
+        if hit.type is MemoryType.RULE:
+            return (hit.maturity in EARNED and hit.covered > 0) or says_name(hit.content, self.names)
+        if hit.type is MemoryType.FACT:
+            important = (hit.importance or 0) >= self.important_from
+            return hit.named or (important and is_about(hit, is_own=self.is_own))
+        return False
+
+    def chosen(self, ranked: Sequence[Ranked], min_relevance: float) -> list[Ranked]:
+        """What it wants of what is not relevant enough, the most important first."""
+        below = (entry for entry in ranked if entry.parts.relevance < min_relevance and self.wants(entry.hit))
+        return sorted(below, key=lambda entry: -entry.parts.importance)
 
 
 def in_order(memory_type: MemoryType, ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -82,8 +95,8 @@ def in_order(memory_type: MemoryType, ranked: Sequence[Ranked]) -> list[Ranked]:
     return mine
 
 
-def compose(ranked: Sequence[Ranked], frame: Frame) -> Briefing:
-    """The block and its receipt."""
+def compose(ranked: Sequence[Ranked], frame: Frame, anyway: Sequence[Ranked] = ()) -> Briefing:
+    """The block and its receipt. What is told anyway gets the room that all the rest has left."""
     count = frame.count
     body = max(0, frame.token_budget - count(TITLE + "\n"))
     sections = [
@@ -93,6 +106,9 @@ def compose(ranked: Sequence[Ranked], frame: Frame) -> Briefing:
     for section in sections:
         spare = _fill(section, section.quota + spare, count)
     for section in sections:
+        spare = _fill(section, spare, count)
+    for section in sections:
+        section.waiting += in_order(section.type, anyway)
         spare = _fill(section, spare, count)
     text = _text(sections)
     used = count(text)

@@ -31,6 +31,7 @@ MAX_UNSPACED_CHARACTERS = 40
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&_-]+[^\W_]+)*")
+_PLAIN = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"\.?[^\S\n]+")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 _DANGLING = re.compile(r"['’](?!\w)")
@@ -218,6 +219,19 @@ def words_taken_out(query: str, rest: str) -> list[str]:
     """The words of the names that were taken out of a question to leave that rest of it."""
     left = Counter(word.folded for word in _words_of(rest))
     return sorted((Counter(word.folded for word in _words_of(query)) - left).elements())
+
+
+def says_name(text: str, keys: Collection[str]) -> bool:
+    """Whether a text says one of these names, all of its words."""
+    if not keys:
+        return False
+    plain = text.casefold()
+    said = _spaced(plain)
+    return any(key in plain if UNSPACED.search(key) else _spaced(key) in said for key in keys)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(_PLAIN.findall(text))} "
 
 
 def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:

@@ -1,7 +1,8 @@
 """All settings together, and where they are read from."""
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -26,6 +27,8 @@ from memory_butler.settings.vector_index import VectorIndex
 ENV_PREFIX = "MEMORY_BUTLER_"
 # Variables that are read by others: the client and the hooks, agents that upkeep starts, the compose file.
 NO_SETTINGS = frozenset({"URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD"})
+# What Kubernetes puts there for a service whose name begins like ours.
+_SERVICE_LINK = re.compile(r"_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)$")
 
 
 class ButlerSettings(Group):
@@ -133,14 +136,20 @@ class Settings(BaseSettings):
         return self
 
 
-def _refuse_unknown(environment: Iterable[str]) -> None:
+def _refuse_unknown(environment: Mapping[str, str]) -> None:
     """Whoever misspells `service.auth` must not get a server that is open to everybody."""
-    names = [name.upper() for name in environment]
-    for name in sorted(name for name in names if name.startswith(ENV_PREFIX)):
+    given = {name.upper(): value for name, value in environment.items()}
+    for name, value in sorted(given.items()):
         first = name.removeprefix(ENV_PREFIX).partition("__")[0]
-        if first in NO_SETTINGS or first.lower() in Settings.model_fields:
+        if not name.startswith(ENV_PREFIX) or first in NO_SETTINGS or first.lower() in Settings.model_fields:
             continue
-        known = [f"{ENV_PREFIX}{field.upper()}" for field in Settings.model_fields]
+        if _SERVICE_LINK.search(first) or value.startswith(("tcp://", "udp://")):
+            continue
+        known = [
+            f"{ENV_PREFIX}{field.upper()}"
+            for field, info in Settings.model_fields.items()
+            if not isinstance(info.default, Group)
+        ]
         known += [
             f"{ENV_PREFIX}{group.upper()}__{field.upper()}"
             for group, info in Settings.model_fields.items()
