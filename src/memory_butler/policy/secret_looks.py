@@ -20,37 +20,43 @@ _KEY_BLOCK = re.compile(
 )
 _IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/@:]{0,100}:[^\s/@]{1,200}@", re.IGNORECASE)
 _BEARER = re.compile(r"\b(?:bearer|basic)\s+[\w+/=.~-]{12,}", re.IGNORECASE)
-_WORD = (
+_PASS = (
     r"(?:pass(?:word|wort|code|phrase|wd)|kennwort|mot de passe|contraseña|senha|palavra-passe|pwd|secret[ _-]?key"
     r"|(?:api|access|private|signing|encryption|licen[cs]e)[ _-]?key"
-    r"|(?:access|auth|bearer|refresh|session|api|bot)[ _-]?token|credentials?|pin(?:[ _-]?(?:code|number))?|cvv|cvc"
-    r"|one-time code|(?:verification|recovery|security|backup|unlock|door|alarm|gate)[ _-]code|seed phrase|otp)s?"
+    r"|(?:access|auth|bearer|refresh|session|api|bot)[ _-]?token|credentials?|cvv|cvc|one-time code"
+    r"|(?:verification|recovery|security|backup|unlock|door|alarm|gate)[ _-]code|seed phrase|otp"
+    r"|pin[ _-]?(?:code|number))s?"
 )
+_WORD = rf"(?:{_PASS}|pins?)"
 _OF = r"(?:(?:for|of|to|on|at|für|von|pour|para|de)\s[^.!?\n]{1,60}?\s)?"
-_IS = r"(?:is|was|are|(?:will|shall|should|must) be|ist|war|lautet|est|es|é|è)"
+_IS = r"(?:is|was|are|(?:will|shall)(?: now)? be|ist|war|lautet|est|es|é|è)"
 # What is said of a secret without telling it.
 _NOT_TOLD = (
     r"(?! (?:not|in|kept|stored|saved|on|at|wrong|missing|needed|required|the|a|an|expired|invalid|unset|empty|too"
-    r"|now in|falsch|abgelaufen|nicht)\b)"
+    r"|now in|falsch|abgelaufen|nicht|set|reset|changed|updated|rotated|hashed|unique)\b)"
 )
 # A word with a digit in it, as nobody speaks.
 _CODE = r"(?=[^\s]{0,80}\d)[^\s]{4,}"
+_TO = r"to\s(?!(?:log|sign|get|something|some|the|a|an|avoid|make|use|be|match)\b)\S"
 # "The password is …", "DB_PASSWORD=…", "token: …": whatever comes then.
 _TOLD = re.compile(
     r"(?<![a-z])(?:secret|token)s?[\"'`]?\s{0,3}[=:]\s{0,3}\S"
     rf"|(?<![a-z])(?:secret|token)\s{_OF}{_IS}\s{_CODE}"
     rf"|(?<![a-z]){_WORD}(?![a-z])[\"'`]?\s{{0,3}}{_OF}(?:=|:|\b{_IS}(?![a-z]){_NOT_TOLD})\s{{0,3}}\S"
-    rf"|(?<![a-z]){_WORD}[\"'`]?\s[\"'`]?{_CODE}"
-    rf"|\b(?:set|reset|chang|updat|rotat|switch)\w{{0,4}}\s[^.!?\n]{{0,40}}?(?<![a-z]){_WORD}\s[^.!?\n]{{0,40}}?"
-    r"\bto\s(?!(?:log|sign|get|something|some|the|a|an|avoid|make|use|be|match)\b)\S",
+    rf"|(?<![a-z]){_PASS}[\"'`]?\s(?:(?:must|should) be\s)?[\"'`]?{_CODE}|(?<![a-z])pin\s\d{{4,8}}\b"
+    rf"|\b(?:set|reset|chang|updat|rotat|switch)\w{{0,4}}\s[^.!?\n]{{0,40}}?(?<![a-z]){_WORD}\s{_OF}{_TO}"
+    rf"|(?<![a-z]){_WORD}\s{_OF}(?:is|was|were|got|ha(?:s|ve) been)\s(?:now\s)?"
+    rf"(?:set|reset|changed|updated|rotated|switched)\s{_TO}",
     re.IGNORECASE,
 )
 # PGPASSWORD=…, SSHPASS=…, --password …, curl -u name:…, mysql -p…, docker login -p …
 _IN_COMMAND = re.compile(
-    r"\b[A-Z][A-Z0-9_]{0,40}(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|CREDENTIALS?)[A-Z0-9_]{0,40}=\S"
-    r"|\s--(?:password|passwd|pass|token|secret|api-key)[ =]\S"
-    r"|\s(?:-u|--user)[ =]?(?!\d+:\d+\b)[^\s:]{1,80}:[^\s]"
-    r"|\b(?:mysql\w*|mariadb\w*|sshpass)\b[^\n]{0,200}?\s-p\s?[^\s-]"
+    r"\b(?:[A-Z0-9]{1,20}_){0,5}(?:PG|SSH|FTP|REDIS)?(?:PASS(?:WORD|WD|PHRASE)?|SECRET|TOKEN|CREDENTIALS?)"
+    r"(?:_[A-Z0-9]{1,20}){0,5}=\S|\b(?:[A-Z0-9]{1,20}_){1,5}PWD=\S"
+    r"|(?<![\w-])--(?:password|passwd|pass|token|secret|api-key)[\"'`]?[ =,]\s?[\"'`]?"
+    r"(?!(?:flag|option|parameter|argument|is|on|with|and|or|to|for|in)\b)\S"
+    r"|\s(?:-u|--user)[ =]?(?!(\w{1,40}):\1\b)(?!\d+:\d+\b)[^\s:]{1,80}:[^\s]"
+    r"|\b(?:mysql|mariadb)\w*\b[^\n,;&|]{0,120}?\s-p[^\s-]|\bsshpass\s-p\s?[^\s-]"
     r"|\b(?:docker|podman|helm|oras|oc|az)\b[^\n]{0,20}\blogin\b[^\n]{0,200}?\s-p[ =]?[^\s-]"
 )
 _HEX = re.compile(r"(?<![\w-])[0-9a-fA-F]{32,}(?![\w-])")
