@@ -225,6 +225,29 @@ async def test_whoever_gets_to_work_is_told_what_to_mind(real_butler: Butler) ->
     assert built.text == "" and list(left.values()) == ["carries an adrenaline pen", "teal"]
 
 
+async def test_what_matters_is_told_however_much_else_is_known(real_butler: Butler) -> None:
+    """Of somebody of whom more is known than a search looks at, and of a user who speaks of something else."""
+    for subject, predicate, content in (
+        ("Ana", "allergic_to:peanuts", "carries an adrenaline pen and says so to every cook she meets on her travels"),
+        ("user", "allergic_to:shrimp", "gets a rash"),
+    ):
+        new = NewFact(subject=subject, predicate=predicate, content=content, importance=9)
+        await remember.fact(real_butler, new)
+    for n in range(60):
+        await remember.fact(real_butler, NewFact(subject="Ana", predicate=f"likes:{n}", content=f"tea {n}"))
+        content = f"The script number {n} renames my git branch and cleans up git branches."
+        await remember.fact(real_butler, NewFact(subject=f"script {n}", predicate="does", content=content))
+    for prompt, word in (
+        ("Cook dinner for Ana", "adrenaline"),
+        ("Order green tea for Ana", "adrenaline"),
+        ("Rename my git branch", "rash"),
+    ):
+        for budget in (1500, 3000):
+            assert word in (await tell(real_butler, prompt, token_budget=budget)).text, (prompt, budget)
+    assert "rash" not in (await tell(real_butler, "Rename the git branch")).text
+    assert "rash" not in (await tell(real_butler, "Fix the I/O of the git branch script")).text
+
+
 async def test_how_relevant_a_memory_must_be_is_a_setting(butler: Butler) -> None:
     """With no threshold everything comes in, with a high one nothing; between them the better match stays longer."""
     await remember.rule(butler, NewRule(content="walk the dog every day"))

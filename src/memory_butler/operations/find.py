@@ -10,8 +10,10 @@ from memory_butler.models import Caller, Hit, MemoryType, Mode, Question, Ranked
 from memory_butler.operations.as_of import Candidates, candidates, check_moment
 from memory_butler.operations.name_guesses import NameGuesses
 from memory_butler.policy import reach
+from memory_butler.policy.admission import normal_name
 from memory_butler.policy.asking import Asking, read_question, telling_words
 from memory_butler.policy.briefing import Minding
+from memory_butler.policy.judge import ASKERS
 from memory_butler.policy.names import words_taken_out
 from memory_butler.policy.ranking import Limit, RankingRules, fuse, rank
 from memory_butler.policy.tiers import MEMBERS
@@ -20,6 +22,7 @@ from memory_butler.settings import Retrieval
 from memory_butler.store.search_index import Found, Probe
 
 ENGLISH = "english"
+ASKER_KEYS = tuple(sorted(map(normal_name, ASKERS)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,7 @@ async def find(
     now = question.as_of or butler.clock()
     asking = read_question(question.query, now)
     probe = _within(_probe(butler, caller, question, longest_list), asking)
+    probe = replace(probe, important_from=important_from, askers=ASKER_KEYS if asking.is_own else ())
     reader = tenant, probe.reach
     guess = _guesses.names(reader, asking)
     probe, degraded = await _aimed(butler, probe, asking, mode, guess)

@@ -55,6 +55,9 @@ class Probe:
     maturities: Sequence[str] | None = None
     time_from: datetime | None = None
     time_to: datetime | None = None
+    # Of those who are named, and of these subjects, facts from this importance on are wanted whatever is asked for.
+    important_from: int | None = None
+    askers: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,4 +173,6 @@ def params(probe: Probe) -> dict[str, Any]:
         "time_from": probe.time_from,
         "time_to": probe.time_to,
         "now": probe.now,
+        "important_from": probe.important_from,
+        "askers": list(probe.askers),
     }

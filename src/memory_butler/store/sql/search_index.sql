@@ -240,6 +240,31 @@ WITH asked AS MATERIALIZED (
     (SELECT 'episode' AS memory_type, n.id, n.score
     FROM (SELECT id, score FROM by_words WHERE initial = ascii('episode') AND %(with_episodes)s ORDER BY score DESC, id) n
     {seen_episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+), minded AS MATERIALIZED (
+    -- For a task: the most important facts of those it names and of whoever gives it, however far down they are on the
+    -- lists. A bounded number of theirs is looked through.
+    SELECT n.id, (SELECT max({nearness}) FROM {tables}.passages p
+        WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND p.memory_id = n.id
+            AND p.embedding_version = %(embedding_version)s) AS similarity
+    FROM (
+        SELECT i.id, i.importance FROM (
+            SELECT id FROM by_words WHERE is_named = 1 AND initial = ascii('fact') AND %(important_from)s::int IS NOT NULL
+            ORDER BY score DESC, id LIMIT 1000
+        ) w CROSS JOIN LATERAL (
+            SELECT f.id, f.importance FROM {tables}.facts f
+            WHERE f.tenant_id = %(tenant)s AND f.id = w.id AND f.importance >= %(important_from)s::int OFFSET 0
+        ) i
+        UNION
+        SELECT o.id, o.importance FROM (
+            SELECT f.id, f.importance FROM {tables}.facts f
+            WHERE f.tenant_id = %(tenant)s AND f.subject = ANY(%(askers)s::text[]) AND %(important_from)s::int IS NOT NULL
+            ORDER BY f.subject, f.predicate, f.id LIMIT 1000
+        ) o WHERE o.importance >= %(important_from)s::int
+        ORDER BY importance DESC, id
+    ) n
+    {seen_fact}
+    WHERE n.id NOT IN (SELECT id FROM near) AND n.id NOT IN (SELECT id FROM worded)
+    ORDER BY n.importance DESC, n.id LIMIT 10
 ), hidden AS MATERIALIZED (
     SELECT 'fact' AS memory_type, f.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
@@ -262,6 +287,8 @@ WITH asked AS MATERIALIZED (
             AND p.embedding_version = %(embedding_version)s
     )) AS similarity, NULL AS hidden_by
     FROM near FULL JOIN worded USING (memory_type, id)
+    UNION ALL
+    SELECT 'fact', id, similarity, NULL, similarity, NULL FROM minded
     UNION ALL
     SELECT memory_type, id, NULL, NULL, NULL, hidden_by FROM hidden
 ), candidates AS MATERIALIZED (
