@@ -115,7 +115,7 @@ def rule_text(sentence: str, source: random.Random) -> str:
 
 
 def questions(count: int, seed: int, words: Vocabulary = USUAL) -> list[str]:
-    """Questions of seven to twenty words that no run asks twice, so that no cache answers them."""
+    """Questions of seven to twenty-one words that no run asks twice, so that no cache answers them."""
     source = random.Random(seed)
     found: dict[str, None] = {}
     while len(found) < count:
