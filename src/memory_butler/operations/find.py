@@ -12,7 +12,7 @@ from memory_butler.operations.name_guesses import NameGuesses
 from memory_butler.policy import reach
 from memory_butler.policy.admission import normal_name
 from memory_butler.policy.asking import Asking, read_question, telling_words
-from memory_butler.policy.briefing import Minding
+from memory_butler.policy.briefing import MOST_ANYWAY, Minding
 from memory_butler.policy.judge import ASKERS
 from memory_butler.policy.names import words_taken_out
 from memory_butler.policy.ranking import Limit, RankingRules, fuse, rank
@@ -69,7 +69,8 @@ async def find(
     now = question.as_of or butler.clock()
     asking = read_question(question.query, now)
     probe = _within(_probe(butler, caller, question, longest_list), asking)
-    probe = replace(probe, important_from=important_from, askers=ASKER_KEYS if asking.is_own else ())
+    askers = ASKER_KEYS if asking.is_own else ()
+    probe = replace(probe, most_important=MOST_ANYWAY, important_from=important_from, askers=askers)
     reader = tenant, probe.reach
     guess = _guesses.names(reader, asking)
     probe, degraded = await _aimed(butler, probe, asking, mode, guess)

@@ -55,7 +55,8 @@ class Probe:
     maturities: Sequence[str] | None = None
     time_from: datetime | None = None
     time_to: datetime | None = None
-    # Of those who are named, and of these subjects, facts from this importance on are wanted whatever is asked for.
+    # Of those who are named, and of these subjects, so many facts from this importance on are wanted, asked for or not.
+    most_important: int = 0
     important_from: int | None = None
     askers: Sequence[str] = ()
 
@@ -173,6 +174,7 @@ def params(probe: Probe) -> dict[str, Any]:
         "time_from": probe.time_from,
         "time_to": probe.time_to,
         "now": probe.now,
+        "most_important": probe.most_important,
         "important_from": probe.important_from,
         "askers": list(probe.askers),
     }

@@ -264,7 +264,7 @@ WITH asked AS MATERIALIZED (
     ) n
     {seen_fact}
     WHERE n.id NOT IN (SELECT id FROM near) AND n.id NOT IN (SELECT id FROM worded)
-    ORDER BY n.importance DESC, n.id LIMIT 10
+    ORDER BY n.importance DESC, n.id LIMIT %(most_important)s
 ), hidden AS MATERIALIZED (
     SELECT 'fact' AS memory_type, f.id,
         CASE WHEN %(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
