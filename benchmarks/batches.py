@@ -19,17 +19,18 @@ from fastmcp import Client
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import machine
-from benchmarks.load_store import BUTLER, Pool, Size, load_store
-from benchmarks.sentences import questions, sentences
-from memory_butler.adapters.mcp import build_server
-from memory_butler.butler import Butler, open_butler
+from benchmarks.support import machine
+from benchmarks.support.load_store import BUTLER, Pool, Size, load_store
+from benchmarks.support.sentences import questions, sentences
+from memory_butler.adapters.mcp.server import build_server
 from memory_butler.models import BriefRequest, Caller, NewEpisode, Principal, Role
-from memory_butler.operations import brief_batch, ingest, remember
-from memory_butler.operations.brief import brief
-from memory_butler.operations.ingest import Arrival
+from memory_butler.operations.briefing import brief_batch
+from memory_butler.operations.briefing.brief import brief
+from memory_butler.operations.writing import ingest, remember
+from memory_butler.operations.writing.ingest import IncomingEpisode
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 SEED = 20_260_611
 TENANT = "batches"
@@ -96,25 +97,27 @@ def summaries(count: int, seed: int) -> list[str]:
     return [" ".join(lines[at : at + EPISODE_SENTENCES]) for at in range(0, len(lines), EPISODE_SENTENCES)]
 
 
-async def by_operation(butler: Butler, plan: Plan) -> dict[str, Sides]:
+async def by_operation(resources: Resources, plan: Plan) -> dict[str, Sides]:
     """In the process, without a door."""
     caller = Caller(Principal(TENANT, BUTLER, Role.AGENT))
 
     async def store(texts: Sequence[str]) -> None:
         for text in texts:
-            await remember.episode(butler, NewEpisode(content=text, butler=BUTLER), caller)
+            await remember.episode(resources, NewEpisode(content=text, butler=BUTLER), caller)
 
     async def store_batch(texts: Sequence[str]) -> None:
-        done = await ingest.ingest(butler, [Arrival(NewEpisode(content=text, butler=BUTLER)) for text in texts], caller)
+        done = await ingest.ingest(
+            resources, [IncomingEpisode(NewEpisode(content=text, butler=BUTLER)) for text in texts], caller
+        )
         assert all(one.stored for one in done), "not everything was stored"
 
     async def ask(texts: Sequence[str]) -> None:
         for text in texts:
-            await brief(butler, BriefRequest(trigger_prompt=text, butler=BUTLER), caller)
+            await brief(resources, BriefRequest(trigger_prompt=text, butler=BUTLER), caller)
 
     async def ask_batch(texts: Sequence[str]) -> None:
         done = await brief_batch.brief_batch(
-            butler, [BriefRequest(trigger_prompt=text, butler=BUTLER) for text in texts], caller
+            resources, [BriefRequest(trigger_prompt=text, butler=BUTLER) for text in texts], caller
         )
         assert all(one.briefing for one in done), "not every briefing was built"
 
@@ -125,24 +128,24 @@ async def by_operation(butler: Butler, plan: Plan) -> dict[str, Sides]:
     }
 
 
-async def without_the_model(butler: Butler, plan: Plan) -> dict[str, Sides]:
+async def without_the_model(resources: Resources, plan: Plan) -> dict[str, Sides]:
     """Storing by itself: the same episodes again and again, whose vectors are at hand after the first turn."""
     caller = Caller(Principal(TENANT, BUTLER, Role.AGENT))
     new = [NewEpisode(content=text, butler=BUTLER) for text in summaries(plan.items, SEED + 3)]
 
     async def store(texts: Sequence[str]) -> None:
         for one in new:
-            await remember.episode(butler, one, caller)
+            await remember.episode(resources, one, caller)
 
     async def store_batch(texts: Sequence[str]) -> None:
-        await ingest.ingest(butler, [Arrival(one) for one in new], caller)
+        await ingest.ingest(resources, [IncomingEpisode(one) for one in new], caller)
 
     return {"episodes, without the model": await in_turns(store, store_batch, [()] * 2 * (plan.rounds + 1))}
 
 
-async def by_tool(butler: Butler, plan: Plan) -> dict[str, Sides]:
+async def by_tool(resources: Resources, plan: Plan) -> dict[str, Sides]:
     """Through the tools, as an agent calls them."""
-    async with Client(build_server(butler, Principal(TENANT, BUTLER, Role.AGENT))) as client:
+    async with Client(build_server(resources, Principal(TENANT, BUTLER, Role.AGENT))) as client:
 
         async def store(texts: Sequence[str]) -> None:
             for text in texts:
@@ -170,7 +173,7 @@ async def by_tool(butler: Butler, plan: Plan) -> dict[str, Sides]:
         }
 
 
-async def cost_of_news(butler: Butler, server: EmbeddedPostgres, plan: Plan) -> dict[str, float]:
+async def cost_of_news(resources: Resources, server: EmbeddedPostgres, plan: Plan) -> dict[str, float]:
     """The rate of single episode writes with the trigger that tells of events and without it, in turns. Vectors are
     at hand, so that only the write is measured, and a listener hears what is told."""
     texts = sentences(plan.trigger_writes, SEED + 2)
@@ -183,7 +186,7 @@ async def cost_of_news(butler: Butler, server: EmbeddedPostgres, plan: Plan) -> 
             owner.execute(f"ALTER TABLE memory.memory_events {'ENABLE' if told else 'DISABLE'} TRIGGER tell".encode())
             began = time.perf_counter()
             for text in texts:
-                await remember.episode(butler, NewEpisode(content=text, butler=BUTLER), caller)
+                await remember.episode(resources, NewEpisode(content=text, butler=BUTLER), caller)
             if turn > 1:
                 seconds[told].append(time.perf_counter() - began)
         owner.execute("ALTER TABLE memory.memory_events ENABLE TRIGGER tell")
@@ -212,15 +215,15 @@ class Remembered:
         return self._kept[key]
 
 
-async def run(butler: Butler, server: EmbeddedPostgres, plan: Plan, console: Console) -> dict[str, Any]:
-    await butler.embedder.start()
+async def run(resources: Resources, server: EmbeddedPostgres, plan: Plan, console: Console) -> dict[str, Any]:
+    await resources.embedder.start()
     texts = sentences(plan.pool, SEED)
-    await load_store(butler, {TENANT: plan.size}, Pool(texts, await butler.embedder.embed(texts)), SEED)
+    await load_store(resources, {TENANT: plan.size}, Pool(texts, await resources.embedder.embed(texts)), SEED)
     console.print("One by one and together …")
-    compared = {**await by_operation(butler, plan), **await by_tool(butler, plan)}
+    compared = {**await by_operation(resources, plan), **await by_tool(resources, plan)}
     console.print("With and without news of events …")
-    at_hand: Any = Remembered(butler.embedder)
-    ready = replace(butler, embedder=at_hand)
+    at_hand: Any = Remembered(resources.embedder)
+    ready = replace(resources, embedder=at_hand)
     compared |= await without_the_model(ready, plan)
     return {
         "items": plan.items,
@@ -235,8 +238,8 @@ def measure(plan: Plan, console: Console) -> dict[str, Any]:
         settings = load_settings(home=server.home, deadline_seconds=120)
 
         async def inside() -> dict[str, Any]:
-            async with open_butler(settings) as butler:
-                return await run(butler, server, plan, console)
+            async with open_resources(settings) as resources:
+                return await run(resources, server, plan, console)
 
         load = os.getloadavg()[0]
         result = asyncio.run(inside())

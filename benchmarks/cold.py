@@ -9,15 +9,15 @@ import time
 
 import psutil
 
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 FIRST_ANSWER = """
 import asyncio, json, sys, psutil
-from memory_butler import BriefRequest, open_butler
+from memory_butler import BriefRequest, open_resources
 async def main():
-    async with open_butler(home=sys.argv[1], tenant=sys.argv[2]) as butler:
-        from memory_butler.operations.brief import brief
-        briefing = await brief(butler, BriefRequest(trigger_prompt="Who repaired the old bicycle?", butler="main"))
+    async with open_resources(home=sys.argv[1], tenant=sys.argv[2]) as resources:
+        from memory_butler.operations.briefing.brief import brief
+        briefing = await brief(resources, BriefRequest(trigger_prompt="Who repaired the old bicycle?", butler="main"))
         resident = psutil.Process().memory_info().rss
         print(json.dumps({"tokens": briefing.receipt.used_tokens, "rss": resident}), flush=True)
 asyncio.run(main())

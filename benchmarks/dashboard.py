@@ -27,17 +27,17 @@ from playwright.async_api import Page, async_playwright
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import machine
-from benchmarks.latency import percentile
-from benchmarks.load_store import Pool, Size, load_store
-from benchmarks.sentences import sentences
-from memory_butler.butler import Butler, open_butler
+from benchmarks.support import machine
+from benchmarks.support.latency import percentile
+from benchmarks.support.load_store import Pool, Size, load_store
+from benchmarks.support.sentences import sentences
 from memory_butler.models import Caller, MemoryType, Principal, Role
 from memory_butler.models.listings import Listing
-from memory_butler.operations import browse
+from memory_butler.operations.browse import listings
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
-from memory_butler.store.queries import Names, load_queries
+from memory_butler.store.embedded.server import EmbeddedPostgres
+from memory_butler.store.gate.queries import Names, load_queries
 
 SEED = 20_260_107
 GOAL_MS = 1000
@@ -116,9 +116,9 @@ def served(home: Path) -> Iterator[str]:
         process.wait(timeout=20)
 
 
-async def pages_of(butler: Butler) -> dict[str, tuple[str, str]]:
-    caller = Caller(Principal(TENANT, butler.settings.butler, Role.ADMIN))
-    [first, *_] = (await browse.memories(butler, Listing(type=MemoryType.FACT), caller, limit=1)).items
+async def pages_of(resources: Resources) -> dict[str, tuple[str, str]]:
+    caller = Caller(Principal(TENANT, resources.settings.butler, Role.ADMIN))
+    [first, *_] = (await listings.memories(resources, Listing(type=MemoryType.FACT), caller, limit=1)).items
     return {name: (path.format(fact=first.memory.ref), selector) for name, (path, selector) in MEANING.items()}
 
 
@@ -265,12 +265,12 @@ def measure(plan: Plan, console: Console) -> dict[str, Any]:
         settings = load_settings(home=server.home)
 
         async def load() -> dict[str, tuple[str, str]]:
-            async with open_butler(settings) as butler:
+            async with open_resources(settings) as resources:
                 texts = sentences(plan.pool, SEED)
-                pool = Pool(texts, await butler.embedder.embed(texts))
+                pool = Pool(texts, await resources.embedder.embed(texts))
                 console.print(f"Loading {plan.size.facts:,} facts …")
-                await load_store(butler, {TENANT: plan.size}, pool, SEED)
-                return await pages_of(butler)
+                await load_store(resources, {TENANT: plan.size}, pool, SEED)
+                return await pages_of(resources)
 
         pages = asyncio.run(load())
         with served(server.home) as url:

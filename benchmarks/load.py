@@ -28,15 +28,15 @@ import httpx
 import psutil
 from rich.console import Console
 
-from benchmarks import load_report, machine
-from benchmarks.latency import percentile
-from benchmarks.lean_http import BrokenConnection, LeanHttp, post, with_body
-from benchmarks.load_store import BUTLER, Pool, Size, load_store
-from benchmarks.sentences import questions, sentences
-from benchmarks.served import Served, make_tokens, served
-from memory_butler.butler import open_butler
+from benchmarks.support import load_report, machine
+from benchmarks.support.latency import percentile
+from benchmarks.support.lean_http import BrokenConnection, LeanHttp, post, with_body
+from benchmarks.support.load_store import BUTLER, Pool, Size, load_store
+from benchmarks.support.sentences import questions, sentences
+from benchmarks.support.served import Served, make_tokens, served
+from memory_butler.resources import open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 SEED = 20_260_101
 MOST_SECONDS = 10.0
@@ -239,12 +239,12 @@ def _cpu_seconds(pid: int, *, family: bool) -> float:
 async def measure(plan: Plan, database: EmbeddedPostgres, console: Console) -> dict[str, Any]:
     settings = load_settings(home=database.home)
     console.print(f"{plan.tenants:,} tenants of {plan.facts} facts are loaded …")
-    async with open_butler(settings) as butler:
+    async with open_resources(settings) as resources:
         texts = sentences(plan.pool, SEED)
-        pool = Pool(texts, await butler.embedder.embed(texts))
+        pool = Pool(texts, await resources.embedder.embed(texts))
         tenants = [f"team-{number:04d}" for number in range(plan.tenants)]
-        await load_store(butler, {tenant: Size(plan.facts, 2, 5) for tenant in tenants}, pool, SEED)
-        tokens = await make_tokens(butler, tenants)
+        await load_store(resources, {tenant: Size(plan.facts, 2, 5) for tenant in tenants}, pool, SEED)
+        tokens = await make_tokens(resources, tenants)
     with served(database.home, with_worker=True) as server:
         async with httpx.AsyncClient(timeout=MOST_SECONDS) as web:
             await server.ready(web)

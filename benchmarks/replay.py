@@ -23,17 +23,17 @@ import psutil
 import psycopg
 from rich.progress import Progress
 
-from benchmarks import machine
-from benchmarks.load_store import BUTLER, EPISODE_COLUMNS, FACT_COLUMNS, RULE_COLUMNS
+from benchmarks.support import machine
+from benchmarks.support.load_store import BUTLER, EPISODE_COLUMNS, FACT_COLUMNS, RULE_COLUMNS
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import Butler, open_butler
 from memory_butler.models import Lineage, MemoryType, Relation
-from memory_butler.operations import replay
-from memory_butler.policy.references import short_reference
+from memory_butler.operations.history import replay
+from memory_butler.policy.memories.references import short_reference
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store import events
-from memory_butler.store.embedded import EmbeddedPostgres
-from memory_butler.store.events import Change, Trail
+from memory_butler.store.embedded.server import EmbeddedPostgres
+from memory_butler.store.history import events
+from memory_butler.store.history.events import AuditTrail, Change
 
 SEED = 20_260_101
 MILLION = 1_000_000
@@ -80,23 +80,23 @@ class _Rows:
     changes: list[Change] = field(default_factory=list)
 
 
-def of_tenant(butler: Butler) -> Butler:
+def of_tenant(resources: Resources) -> Resources:
     """The same store, for a tenant nobody has written to."""
-    return replace(butler, settings=butler.settings.model_copy(update={"tenant": TENANT}))
+    return replace(resources, settings=resources.settings.model_copy(update={"tenant": TENANT}))
 
 
-async def load_log(butler: Butler, plan: Plan, progress: Progress) -> None:
+async def load_log(resources: Resources, plan: Plan, progress: Progress) -> None:
     """Fill the butler's tenant, which must be new."""
-    tenant, source = butler.settings.tenant, random.Random(SEED)
-    assert butler.database.embedded, "the loader needs the embedded server, where it can be superuser"
+    tenant, source = resources.settings.tenant, random.Random(SEED)
+    assert resources.database.embedded, "the loader needs the embedded server, where it can be superuser"
     task = progress.add_task("Writing the log", total=plan.events)
-    rows = _rows(butler, plan)
+    rows = _rows(resources, plan)
     facts = [row[1] for row in rows.facts]
-    with psycopg.connect(butler.database.embedded.dsn("postgres", "memory"), autocommit=True) as superuser:
+    with psycopg.connect(resources.database.embedded.dsn("postgres", "memory"), autocommit=True) as superuser:
         _copy(superuser, tenant, rows)
-        trail = Trail(now=BEGIN, actor=BUTLER, lineage=Lineage(), make_id=butler.make_id)
+        trail = AuditTrail(now=BEGIN, actor=BUTLER, lineage=Lineage(), make_id=resources.make_id)
         for start in range(0, len(rows.changes), AT_ONCE):
-            await _record(butler, trail, rows.changes[start : start + AT_ONCE])
+            await _record(resources, trail, rows.changes[start : start + AT_ONCE])
             progress.advance(task, min(AT_ONCE, len(rows.changes) - start))
         left = plan.renewals
         while left:
@@ -106,28 +106,30 @@ async def load_log(butler: Butler, plan: Plan, progress: Progress) -> None:
                 "UPDATE memory.facts SET last_confirmed_at = %s WHERE tenant_id = %s AND id = ANY(%s)",
                 (now, tenant, some),
             )
-            trail = Trail(now=now, actor=BUTLER, lineage=Lineage(), make_id=butler.make_id)
-            await _record(butler, trail, [Change(MemoryType.FACT, one, "confirmed") for one in some])
+            trail = AuditTrail(now=now, actor=BUTLER, lineage=Lineage(), make_id=resources.make_id)
+            await _record(resources, trail, [Change(MemoryType.FACT, one, "confirmed") for one in some])
             left -= len(some)
             progress.advance(task, len(some))
         for start in range(0, plan.reads, AT_ONCE):
             count = min(AT_ONCE, plan.reads - start)
             now = BEGIN + timedelta(days=9, seconds=start)
-            trail = Trail(now=now, actor=BUTLER, lineage=Lineage(session_id=f"s{start}"), make_id=butler.make_id)
-            async with butler.database.write(tenant, now, relaxed=True) as session:
+            trail = AuditTrail(
+                now=now, actor=BUTLER, lineage=Lineage(session_id=f"s{start}"), make_id=resources.make_id
+            )
+            async with resources.database.write(tenant, now, relaxed=True) as transaction:
                 for _ in range(count):
-                    await events.bump(session, trail, source.sample(facts, min(5, len(facts))), "search")
+                    await events.bump(transaction, trail, source.sample(facts, min(5, len(facts))), "search")
             progress.advance(task, count)
         superuser.execute("VACUUM (ANALYZE)")
 
 
-async def _record(butler: Butler, trail: Trail, changes: Sequence[Change]) -> None:
-    async with butler.database.write(butler.settings.tenant, trail.now, relaxed=True) as session:
-        await events.record(session, trail, changes)
+async def _record(resources: Resources, trail: AuditTrail, changes: Sequence[Change]) -> None:
+    async with resources.database.write(resources.settings.tenant, trail.now, relaxed=True) as transaction:
+        await events.record(transaction, trail, changes)
 
 
-def _rows(butler: Butler, plan: Plan) -> _Rows:
-    rows, tenant = _Rows(), butler.settings.tenant
+def _rows(resources: Resources, plan: Plan) -> _Rows:
+    rows, tenant = _Rows(), resources.settings.tenant
     number = 0
 
     def begun(text: str) -> tuple[datetime, tuple[Any, ...], tuple[str, bytes]]:
@@ -135,11 +137,15 @@ def _rows(butler: Butler, plan: Plan) -> _Rows:
         number += 1
         at = BEGIN + timedelta(milliseconds=number)
         body = f"{text}, number {number}: {hashlib.sha256(text.encode()).hexdigest()}"
-        return at, (tenant, butler.make_id(at), short_reference(number)), (body, hashlib.sha256(body.encode()).digest())
+        return (
+            at,
+            (tenant, resources.make_id(at), short_reference(number)),
+            (body, hashlib.sha256(body.encode()).digest()),
+        )
 
     for _ in range(plan.episodes):
         at, start, words = begun("We talked about what to do next and why")
-        middle = (BUTLER, f"s{number // 10}", *words, 5, [], "active", "pending", 0)
+        middle: tuple[Any, ...] = (BUTLER, f"s{number // 10}", *words, 5, [], "active", "pending", 0)
         rows.episodes.append((*start, *middle, at, at, at + timedelta(days=90), 0, "{}"))
         rows.changes.append(Change(MemoryType.EPISODE, start[1], "created"))
     for _ in range(plan.rules):
@@ -224,21 +230,21 @@ def own_mb(process: psutil.Process) -> float:
     return (used.rss - used.shared) / MB
 
 
-async def measure(butler: Butler, server: EmbeddedPostgres, plan: Plan) -> dict[str, Any]:
+async def measure(resources: Resources, server: EmbeddedPostgres, plan: Plan) -> dict[str, Any]:
     with Progress() as progress:
         started = time.perf_counter()
-        await load_log(butler, plan, progress)
+        await load_log(resources, plan, progress)
         loaded = time.perf_counter() - started
-    return {"load_seconds": round(loaded, 1), **await replayed(butler, server)}
+    return {"load_seconds": round(loaded, 1), **await replayed(resources, server)}
 
 
-async def replayed(butler: Butler, server: EmbeddedPostgres) -> dict[str, Any]:
+async def replayed(resources: Resources, server: EmbeddedPostgres) -> dict[str, Any]:
     """One replay, watched."""
     watch = Memory(server)
     before = own_mb(psutil.Process())
     watch.start()
     started = time.perf_counter()
-    report = await replay.replay(butler)
+    report = await replay.replay(resources)
     seconds = time.perf_counter() - started
     watch.stop()
     return {
@@ -260,8 +266,8 @@ def main(given: Sequence[str] | None = None) -> int:
         settings = load_settings(home=server.home)
 
         async def inside() -> dict[str, Any]:
-            async with open_butler(settings, embedder=FakeEmbedder()) as butler:
-                return await measure(of_tenant(butler), server, Plan(arguments.events))
+            async with open_resources(settings, embedder=FakeEmbedder()) as resources:
+                return await measure(of_tenant(resources), server, Plan(arguments.events))
 
         found = asyncio.run(inside())
         result = {**machine.header(server, settings, SEED), "events": arguments.events, **found}

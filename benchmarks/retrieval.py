@@ -10,10 +10,20 @@ from typing import Any
 
 from rich.progress import Progress
 
-from benchmarks import machine, metrics, retrieval_report
-from benchmarks.ablation import Averages, ablation, ask_otherwise, diversity, held_out, vote_sweep, worth_of_sources
-from benchmarks.candidates import RESULTS_WANTED, Collected, Tick, collect, headline
-from benchmarks.conversations import (
+from benchmarks.ranking import report
+from benchmarks.ranking.ablation import (
+    Averages,
+    ablation,
+    ask_otherwise,
+    diversity,
+    held_out,
+    vote_sweep,
+    worth_of_sources,
+)
+from benchmarks.ranking.candidates import RESULTS_WANTED, Collected, Tick, collect, headline
+from benchmarks.ranking.wrong_conversation import ask_wrongly, how_many, trade_off
+from benchmarks.support import machine, metrics
+from benchmarks.support.conversations import (
     APART,
     NEEDS,
     NOW,
@@ -26,12 +36,11 @@ from benchmarks.conversations import (
     overridden,
     store_all,
 )
-from benchmarks.metrics import Judged
-from benchmarks.wrong_conversation import ask_wrongly, how_many, trade_off
-from memory_butler.butler import Butler, open_butler
+from benchmarks.support.metrics import Judged
 from memory_butler.models import MemoryType, Mode, Question
-from memory_butler.operations import recall
-from memory_butler.operations.find import ranking_rules
+from memory_butler.operations.retrieval import search
+from memory_butler.operations.retrieval.ranked_candidates import ranking_rules
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import Settings, load_settings
 
 SEED = 0
@@ -42,8 +51,8 @@ KINDS = (MemoryType.EPISODE, MemoryType.FACT)
 
 async def measure(settings: Settings, sets: Sets, progress: Progress, *, with_sweep: bool) -> dict[str, Any]:
     """Store everything, ask everything, and work out what can be learned from it."""
-    async with open_butler(settings, clock=lambda: NOW) as butler:
-        await store_all(butler, sets, progress)
+    async with open_resources(settings, clock=lambda: NOW) as resources:
+        await store_all(resources, sets, progress)
         results: dict[str, Any] = {name: {} for name in sets}
         collection: dict[str, list[Collected]] = {}
         modes: dict[str, Averages] = {mode: {} for mode in OTHER_MODES}
@@ -54,7 +63,7 @@ async def measure(settings: Settings, sets: Sets, progress: Progress, *, with_sw
                 if kind is MemoryType.FACT and not any(one.observations for one in conversations):
                     continue
                 tick = _counter(progress, f"{name}: asking for {kind}s", 3 * _questions(conversations))
-                by_mode, found = await _every_mode(butler, conversations, kind, tick)
+                by_mode, found = await _every_mode(resources, conversations, kind, tick)
                 results[name][f"{kind}s"] = {mode: _summary(judged) for mode, judged in by_mode.items()}
                 collapsed[f"{name} {kind}s"] = diversity(found)
                 if kind is MemoryType.FACT:
@@ -65,9 +74,9 @@ async def measure(settings: Settings, sets: Sets, progress: Progress, *, with_sw
                         modes[mode][name] = metrics.mean(_headline(by_mode[mode]))
             if with_sweep:
                 results[name]["sweep"] = vote_sweep(collection[name], SWEEP)
-        wrong = await ask_wrongly(butler, sets, _counter(progress, "asking the wrong conversation", how_many(sets)))
+        wrong = await ask_wrongly(resources, sets, _counter(progress, "asking the wrong conversation", how_many(sets)))
         total = 2 * sum(len(headline(found)) for found in collection.values())
-        otherwise = await ask_otherwise(butler, sets, collection, _counter(progress, "names otherwise", total))
+        otherwise = await ask_otherwise(resources, sets, collection, _counter(progress, "names otherwise", total))
         progress.add_task("fitting to other conversations", total=None)
         return {
             "results": results,
@@ -80,22 +89,22 @@ async def measure(settings: Settings, sets: Sets, progress: Progress, *, with_sw
 
 
 async def _every_mode(
-    butler: Butler, conversations: Sequence[Conversation], kind: MemoryType, tick: Tick
+    resources: Resources, conversations: Sequence[Conversation], kind: MemoryType, tick: Tick
 ) -> tuple[dict[str, list[Judged]], list[Collected]]:
     """What each mode returns; of the default also everything it looked at."""
     found: list[Collected] = []
     by_mode: dict[str, list[Judged]] = {Mode.HYBRID: [], **{mode: [] for mode in OTHER_MODES}}
     for conversation in conversations:
-        collected = await collect(butler, conversation, conversation.questions, kind, tick)
+        collected = await collect(resources, conversation, conversation.questions, kind, tick)
         found += collected
         by_mode[Mode.HYBRID] += [one.judged(one.returned) for one in collected]
         for mode in OTHER_MODES:
-            by_mode[mode] += await _ask(butler, conversation, collected, tick, kind=kind, mode=mode)
+            by_mode[mode] += await _ask(resources, conversation, collected, tick, kind=kind, mode=mode)
     return by_mode, found
 
 
 async def _ask(
-    butler: Butler,
+    resources: Resources,
     conversation: Conversation,
     collected: Sequence[Collected],
     tick: Tick,
@@ -107,7 +116,7 @@ async def _ask(
 
     async def one(asked: Asked, relevant: int) -> Judged:
         question = Question(query=asked.question, types=(kind,), mode=mode, limit=RESULTS_WANTED, min_relevance=0)
-        answer = await recall.search(butler, question, conversation.caller, bump=False)
+        answer = await search.search(resources, question, conversation.caller, bump=False)
         tick()
         found = [conversation.carries[entry.hit.id] & asked.evidence for entry in answer.results]
         return Judged(asked.category, asked.evidence, found, relevant)
@@ -136,7 +145,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__)
     add_arguments(parser)
     parser.add_argument("--sweep", action="store_true", help="also fuse under other votes of the two lists")
-    parser.add_argument("--markdown", action="store_true", help="print the tables as they stand in docs/retrieval.md")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/concepts/retrieval.md")
     parser.add_argument("--json", type=Path, default=machine.RESULTS / "retrieval.json", help="where the result goes")
     return parser.parse_args(given)
 
@@ -155,9 +164,9 @@ def main(given: Sequence[str] | None = None) -> int:
         result = {**machine.header(server, settings, SEED), **measured}
     result["seconds"] = round(time.monotonic() - started)
     if arguments.markdown:
-        print(retrieval_report.all_markdown(result))
+        print(report.all_markdown(result))
     else:
-        retrieval_report.show(result, console)
+        report.show(result, console)
     machine.write_json(arguments.json, result)
     console.print(f"Written to {arguments.json}, after {result['seconds']} seconds")
     return 0

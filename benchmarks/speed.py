@@ -11,13 +11,17 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import cold, machine, speed_report
-from benchmarks.latency import Latency, Rate, floor_read, rate, timed
-from benchmarks.load_store import BUTLER, Pool, Size, load_store
-from benchmarks.sentences import FEW, USUAL, Vocabulary, questions, sentences
-from memory_butler.butler import Butler, open_butler
+from benchmarks import cold
+from benchmarks.support import machine, speed_report
+from benchmarks.support.latency import Latency, Rate, floor_read, rate, timed
+from benchmarks.support.load_store import BUTLER, Pool, Size, load_store
+from benchmarks.support.sentences import FEW, USUAL, Vocabulary, questions, sentences
 from memory_butler.models import BriefRequest, Caller, MemoryType, NewEpisode, NewFact, Principal, Question
-from memory_butler.operations import brief, find, recall, remember
+from memory_butler.operations.briefing import brief
+from memory_butler.operations.retrieval import ranked_candidates
+from memory_butler.operations.retrieval import search as search_operation
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
 
 SEED = 20_260_101
@@ -49,7 +53,7 @@ QUICK = Plan(tenants=40, large=Size(1_000, 50, 200), pool=300, reads=40, writes=
 class Bench:
     """A run: what is open, which questions are left, and what was measured."""
 
-    butler: Butler
+    resources: Resources
     plan: Plan
     fresh: list[str]
     latencies: dict[str, Latency] = field(default_factory=dict)
@@ -71,7 +75,7 @@ def caller_of(tenant: str) -> Caller:
     return Caller(Principal(tenant, BUTLER))
 
 
-async def read_latencies(bench: Bench, clients: int, **places: tuple[Butler, Sequence[str]]) -> None:
+async def read_latencies(bench: Bench, clients: int, **places: tuple[Resources, Sequence[str]]) -> None:
     """Context, search and their floor at each place, taken in turns so that all of them meet the same weather."""
     count, rounds = bench.plan.reads, 5
     calls = {
@@ -88,31 +92,31 @@ async def read_latencies(bench: Bench, clients: int, **places: tuple[Butler, Seq
     bench.latencies |= {name: Latency.of(seconds) for name, seconds in found.items()}
 
 
-async def _calls(butler: Butler, tenants: Sequence[str]) -> dict[str, Callable[[int, str], Awaitable[None]]]:
+async def _calls(resources: Resources, tenants: Sequence[str]) -> dict[str, Callable[[int, str], Awaitable[None]]]:
     """What is measured of one store, its tenants in turns."""
 
     async def context(number: int, text: str) -> None:
         request = BriefRequest(trigger_prompt=text, butler=BUTLER)
-        await brief.brief(butler, request, caller_of(tenants[number % len(tenants)]))
+        await brief.brief(resources, request, caller_of(tenants[number % len(tenants)]))
 
     async def search(number: int, text: str) -> None:
-        await recall.search(butler, Question(query=text), caller_of(tenants[number % len(tenants)]))
+        await search_operation.search(resources, Question(query=text), caller_of(tenants[number % len(tenants)]))
 
-    rows = await _rows_fetched(butler, tenants[0])
+    rows = await _rows_fetched(resources, tenants[0])
 
     async def floor(number: int, text: str) -> None:
-        await floor_read(butler, tenants[number % len(tenants)], text, rows)
+        await floor_read(resources, tenants[number % len(tenants)], text, rows)
 
     return {"context": context, "search": search, "floor": floor}
 
 
-async def _rows_fetched(butler: Butler, tenant: str) -> int:
+async def _rows_fetched(resources: Resources, tenant: str) -> int:
     """How many rows a context fetches for this tenant: the floor fetches as many."""
     caller = caller_of(tenant)
     question = Question(query=QUESTION, types=tuple(MemoryType), butler=BUTLER)
-    longest = brief.candidates_for(butler.settings.retrieval.candidates, butler.settings.briefing.token_budget)
-    found = await find.find(butler, caller, question, longest_list=longest, with_hidden=True)
-    return len(found.found.hits) + sum(found.hidden.values())
+    longest = brief.max_candidates(resources.settings.retrieval.candidates, resources.settings.briefing.token_budget)
+    found = await ranked_candidates.rank_candidates(resources, caller, question, longest_list=longest, with_hidden=True)
+    return len(found.candidates.hits) + sum(found.hidden.values())
 
 
 async def cached_latencies(bench: Bench) -> None:
@@ -120,7 +124,7 @@ async def cached_latencies(bench: Bench) -> None:
     for label, tenant in (("small", small_tenants()[0]), ("large", LARGE_TENANT)):
 
         async def context(number: int, text: str, tenant: str = tenant) -> None:
-            await brief.brief(bench.butler, BriefRequest(trigger_prompt=text, butler=BUTLER), caller_of(tenant))
+            await brief.brief(bench.resources, BriefRequest(trigger_prompt=text, butler=BUTLER), caller_of(tenant))
 
         texts = bench.ask(1) * (bench.plan.reads // 2)
         bench.latencies[f"context, {label}, known question"] = Latency.of((await timed(context, texts, 1))[1:])
@@ -128,16 +132,16 @@ async def cached_latencies(bench: Bench) -> None:
 
 async def write_rates(bench: Bench) -> None:
     """Storing, as committed to disk; with eight clients each writes to a tenant of its own."""
-    butler = bench.butler
+    resources = bench.resources
     texts = sentences(6 * bench.plan.writes, SEED + 9, bench.plan.words)
 
     async def episode(number: int, text: str) -> None:
         new = NewEpisode(content=text, butler=BUTLER)
-        await remember.episode(butler, new, caller_of(f"writer-{number % CLIENTS}"))
+        await remember.episode(resources, new, caller_of(f"writer-{number % CLIENTS}"))
 
     async def fact(number: int, text: str) -> None:
         new = NewFact(subject="user", predicate=f"said:{number}:{len(text)}:{text[:40]}", content=text)
-        await remember.fact(butler, new, caller_of(f"writer-{number % CLIENTS}"))
+        await remember.fact(resources, new, caller_of(f"writer-{number % CLIENTS}"))
 
     await timed(episode, texts[:CLIENTS], 1)
     for clients in (1, CLIENTS):
@@ -147,33 +151,33 @@ async def write_rates(bench: Bench) -> None:
             bench.rates[label] = await rate(call, batch, clients)
 
 
-async def run(butler: Butler, alone: Butler, plan: Plan, console: Console) -> Bench:
+async def run(resources: Resources, alone: Resources, plan: Plan, console: Console) -> Bench:
     """Everything that one open process can measure. `alone` is another store, in which the first tenants are all."""
-    bench = Bench(butler, plan, questions(plan.reads * 24 + 500, SEED, plan.words))
+    bench = Bench(resources, plan, questions(plan.reads * 24 + 500, SEED, plan.words))
     texts = sentences(plan.pool, SEED, plan.words)
-    await butler.embedder.start()
+    await resources.embedder.start()
     started = time.perf_counter()
-    pool = Pool(texts, await butler.embedder.embed(texts))
+    pool = Pool(texts, await resources.embedder.embed(texts))
     bench.rates["sentences embedded in bulk"] = Rate(len(texts), time.perf_counter() - started)
 
     console.print(f"Loading {FIRST_TENANTS} tenants …")
     small = small_tenants()
-    for store in (alone, butler):
+    for store in (alone, resources):
         await load_store(store, dict.fromkeys(small, SMALL), pool, SEED)
     rest = {f"small-{number:04d}": SMALL for number in range(FIRST_TENANTS, plan.tenants)}
     console.print(f"Loading {len(rest)} more and a large one …")
     started = time.perf_counter()
-    await load_store(butler, {**rest, LARGE_TENANT: plan.large}, pool, SEED + 1)
+    await load_store(resources, {**rest, LARGE_TENANT: plan.large}, pool, SEED + 1)
     bench.other["load_seconds"] = round(time.perf_counter() - started, 1)
     bench.other["facts"] = plan.tenants * SMALL.facts + plan.large.facts
 
     console.print("Reading with 1 client …")
     for _ in range(2):  # the first time only warms up: caches and plans would otherwise favour what comes later
-        await read_latencies(bench, 1, small_tenant_alone=(alone, small), small_tenant=(butler, small))
-    await read_latencies(bench, 1, large_tenant=(butler, [LARGE_TENANT]))
+        await read_latencies(bench, 1, small_tenant_alone=(alone, small), small_tenant=(resources, small))
+    await read_latencies(bench, 1, large_tenant=(resources, [LARGE_TENANT]))
     console.print(f"Reading with {CLIENTS} clients …")
-    await read_latencies(bench, CLIENTS, small_tenant=(butler, small))
-    await read_latencies(bench, CLIENTS, large_tenant=(butler, [LARGE_TENANT]))
+    await read_latencies(bench, CLIENTS, small_tenant=(resources, small))
+    await read_latencies(bench, CLIENTS, large_tenant=(resources, [LARGE_TENANT]))
     await cached_latencies(bench)
     console.print("Writing …")
     await write_rates(bench)
@@ -185,9 +189,9 @@ def measure(plan: Plan, console: Console) -> dict[str, Any]:
         settings = load_settings(home=server.home)
 
         async def inside() -> Bench:
-            async with open_butler(settings) as butler, open_butler(load_settings(home=other.home)) as alone:
+            async with open_resources(settings) as resources, open_resources(load_settings(home=other.home)) as alone:
                 # One model for both: two would have to share the processor's cache.
-                bench = await run(butler, replace(alone, embedder=butler.embedder), plan, console)
+                bench = await run(resources, replace(alone, embedder=resources.embedder), plan, console)
                 bench.other["resident_mb_of_this_process"] = cold.resident_mb()
                 bench.other["resident_mb_of_the_database"] = cold.server_mb(server)
                 return bench

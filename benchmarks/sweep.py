@@ -21,14 +21,14 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import machine
-from benchmarks.latency import Latency
+from benchmarks.support import machine
+from benchmarks.support.latency import Latency
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import Butler, open_butler
-from memory_butler.operations import judge
-from memory_butler.operations.sweep import SweepReport, sweep
+from memory_butler.operations.lifecycle.sweep import SweepReport, sweep
+from memory_butler.operations.writing import feedback
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 SEED = 20_260_101
 BUTLER = "main"
@@ -141,21 +141,23 @@ def load(server: EmbeddedPostgres, tenant: str, plan: Plan, now: datetime) -> No
         connection.execute("CHECKPOINT")
 
 
-async def write_meanwhile(butler: Butler, ref: str, found: list[float]) -> None:
+async def write_meanwhile(resources: Resources, ref: str, found: list[float]) -> None:
     """What a caller notices who writes to the same tenant: how long a confirmation takes."""
     while True:
         began = time.perf_counter()
-        await judge.confirm(butler, "fact", ref)
+        await feedback.confirm(resources, "fact", ref)
         found.append(time.perf_counter() - began)
         await asyncio.sleep(1 / WRITES_A_SECOND)
 
 
-async def swept(butler: Butler, writer: str | None, *, dry_run: bool = False) -> tuple[SweepReport, float, list[float]]:
+async def swept(
+    resources: Resources, writer: str | None, *, dry_run: bool = False
+) -> tuple[SweepReport, float, list[float]]:
     """One sweep, its seconds, and how long writes took meanwhile."""
     waits: list[float] = []
-    meanwhile = asyncio.create_task(write_meanwhile(butler, writer, waits)) if writer else None
+    meanwhile = asyncio.create_task(write_meanwhile(resources, writer, waits)) if writer else None
     began = time.perf_counter()
-    report = await sweep(butler, dry_run=dry_run)
+    report = await sweep(resources, dry_run=dry_run)
     seconds = time.perf_counter() - began
     if meanwhile:
         meanwhile.cancel()
@@ -164,19 +166,19 @@ async def swept(butler: Butler, writer: str | None, *, dry_run: bool = False) ->
     return report, seconds, waits
 
 
-async def run(butler: Butler, server: EmbeddedPostgres, plan: Plan, console: Console) -> dict[str, Any]:
-    now = butler.clock()
+async def run(resources: Resources, server: EmbeddedPostgres, plan: Plan, console: Console) -> dict[str, Any]:
+    now = resources.clock()
     console.print(f"Loading {plan.facts:,} facts …")
     began = time.perf_counter()
-    await asyncio.to_thread(load, server, butler.settings.tenant, plan, now)
+    await asyncio.to_thread(load, server, resources.settings.tenant, plan, now)
     loaded = time.perf_counter() - began
     writer = f"{plan.facts // 1000 * 1000 - 1:08x}"
     console.print("Rehearsing …")
-    rehearsed, rehearsal_seconds, _ = await swept(butler, None, dry_run=True)
+    rehearsed, rehearsal_seconds, _ = await swept(resources, None, dry_run=True)
     console.print("Sweeping …")
-    first, seconds, waits = await swept(butler, writer)
+    first, seconds, waits = await swept(resources, writer)
     console.print("Sweeping once more …")
-    second, again_seconds, _ = await swept(butler, None)
+    second, again_seconds, _ = await swept(resources, None)
     duties = {
         str(duty.duty): {"scanned": duty.scanned, "changed": duty.changed, "seconds": duty.seconds}
         for duty in first.shards[0].duties
@@ -215,8 +217,8 @@ def measure(plan: Plan, console: Console) -> dict[str, Any]:
         )
 
         async def inside() -> dict[str, Any]:
-            async with open_butler(settings, embedder=FakeEmbedder()) as butler:
-                return await run(butler, server, plan, console)
+            async with open_resources(settings, embedder=FakeEmbedder()) as resources:
+                return await run(resources, server, plan, console)
 
         result = asyncio.run(inside())
         return {**machine.header(server, settings, SEED), **result}
@@ -235,8 +237,8 @@ def show(result: dict[str, Any], console: Console) -> None:
     console.print(table)
     waits = result["write_meanwhile_ms"]
     table = Table("what", "p50 ms", "p95 ms", "p99 ms", "longest", "calls", title_justify="left")
-    figures = [f"{waits[name]:.1f}" for name in ("p50", "p95", "p99", "longest")]
-    table.add_row("a write to the same tenant meanwhile", *figures, str(waits["calls"]))
+    milliseconds = [f"{waits[name]:.1f}" for name in ("p50", "p95", "p99", "longest")]
+    table.add_row("a write to the same tenant meanwhile", *milliseconds, str(waits["calls"]))
     console.print(table)
     for goal in result["goals"]:
         verdict = "[green]pass[/]" if goal["holds"] else "[red]fail[/]"

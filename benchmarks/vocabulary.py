@@ -13,17 +13,17 @@ from typing import NamedTuple
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks import machine
-from benchmarks.conversations import BUTLER, NEEDS, NOW, Sets, add_arguments, load_sets, overridden, store_all
-from benchmarks.latency import percentile
-from benchmarks.load_store import BUTLER as MADE_UP_BUTLER
-from benchmarks.load_store import Pool, load_store
-from benchmarks.sentences import FEW, USUAL, questions, sentences
 from benchmarks.speed import LARGE_TENANT, QUICK, SEED, SMALL, WARM_UP, Bench, Plan, caller_of, read_latencies
-from benchmarks.speed_report import Figures
-from memory_butler.butler import Butler, open_butler
+from benchmarks.support import machine
+from benchmarks.support.conversations import BUTLER, NEEDS, NOW, Sets, add_arguments, load_sets, overridden, store_all
+from benchmarks.support.latency import percentile
+from benchmarks.support.load_store import BUTLER as MADE_UP_BUTLER
+from benchmarks.support.load_store import Pool, load_store
+from benchmarks.support.sentences import FEW, USUAL, questions, sentences
+from benchmarks.support.speed_report import Figures
 from memory_butler.models import Caller, MemoryType, Question
-from memory_butler.operations import find
+from memory_butler.operations.retrieval import ranked_candidates
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
 
 ASKED = 400
@@ -49,18 +49,18 @@ class Touched(NamedTuple):
     words: int
 
 
-async def touched(butler: Butler, caller: Caller, whose: str, text: str) -> Touched:
+async def touched(resources: Resources, caller: Caller, whose: str, text: str) -> Touched:
     """By the words that a search looks for, without names, which have postings of their own, and what tells nothing."""
     question = Question(query=text, types=tuple(MemoryType), butler=whose)
-    found = await find.find(butler, caller, question)
-    async with butler.database.read(caller.principal.tenant) as session:
-        values = {"tenant": caller.principal.tenant, "words": found.probe.words}
-        row = await (await session._connection.execute(COUNT, values)).fetchone()
+    found = await ranked_candidates.rank_candidates(resources, caller, question)
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        values = {"tenant": caller.principal.tenant, "words": found.query.words}
+        row = await (await transaction._connection.execute(COUNT, values)).fetchone()
     assert row
     return Touched(row["postings"], row["memories"], row["words"])
 
 
-async def speed_of_real_words(butler: Butler, sets: Sets, plan: Plan) -> Figures:
+async def speed_of_real_words(resources: Resources, sets: Sets, plan: Plan) -> Figures:
     """Contexts, searches and their floor where the large tenant's memories and the questions are people's own."""
     conversations = [one for found in sets.values() for one in found]
     said = [turn.text for one in conversations for turn in one.turns]
@@ -71,9 +71,9 @@ async def speed_of_real_words(butler: Butler, sets: Sets, plan: Plan) -> Figures
     if len(asked) < KINDS_OF_CALL * (WARM_UP + plan.reads):
         return {}
     sizes = {f"small-{number:04d}": SMALL for number in range(plan.tenants)} | {LARGE_TENANT: plan.large}
-    await load_store(butler, sizes, Pool(texts, await butler.embedder.embed(texts)), SEED)
-    bench = Bench(butler, plan, asked)
-    await read_latencies(bench, 1, large_tenant=(butler, [LARGE_TENANT]))
+    await load_store(resources, sizes, Pool(texts, await resources.embedder.embed(texts)), SEED)
+    bench = Bench(resources, plan, asked)
+    await read_latencies(bench, 1, large_tenant=(resources, [LARGE_TENANT]))
     return {name: latency.as_ms() for name, latency in bench.latencies.items()}
 
 
@@ -84,23 +84,23 @@ async def measure(
     results: dict[str, list[Touched]] = {}
     with machine.scratch_store({"fsync": "off"}) as server:
         settings = load_settings(home=server.home, **overridden(arguments.options))
-        async with open_butler(settings, clock=lambda: NOW) as butler:
-            await store_all(butler, sets, progress)
+        async with open_resources(settings, clock=lambda: NOW) as resources:
+            await store_all(resources, sets, progress)
             for name, conversations in sets.items():
                 asked = [(one.caller, BUTLER, each.question) for one in conversations for each in one.questions]
                 some = random.Random(SEED).sample(asked, min(ASKED, len(asked)))
-                results[name] = [await touched(butler, *one) for one in some]
+                results[name] = [await touched(resources, *one) for one in some]
     for name, words in (("made up", USUAL), ("made up, few words", FEW)):
         with machine.scratch_store({"fsync": "off"}) as server:
-            async with open_butler(load_settings(home=server.home)) as butler:
+            async with open_resources(load_settings(home=server.home)) as resources:
                 texts = sentences(plan.pool, SEED, words)
-                pool = Pool(texts, await butler.embedder.embed(texts))
-                await load_store(butler, {LARGE_TENANT: plan.large}, pool, SEED)
+                pool = Pool(texts, await resources.embedder.embed(texts))
+                await load_store(resources, {LARGE_TENANT: plan.large}, pool, SEED)
                 asked = [(caller_of(LARGE_TENANT), MADE_UP_BUTLER, text) for text in questions(ASKED, SEED, words)]
-                results[name] = [await touched(butler, *one) for one in asked]
+                results[name] = [await touched(resources, *one) for one in asked]
     with machine.scratch_store() as server:
-        async with open_butler(load_settings(home=server.home)) as butler:
-            return results, await speed_of_real_words(butler, sets, plan)
+        async with open_resources(load_settings(home=server.home)) as resources:
+            return results, await speed_of_real_words(resources, sets, plan)
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -124,8 +124,8 @@ def main(given: Sequence[str] | None = None) -> int:
         ]
         table.add_row(name, f"{sum(one.words for one in found) / len(found):.1f}", *shares)
     console.print(table)
-    shares = {name: [one._asdict() for one in found] for name, found in results.items()}
-    machine.write_json(arguments.json, {"touched": shares, "latency_ms": latency})
+    touched = {name: [one._asdict() for one in found] for name, found in results.items()}
+    machine.write_json(arguments.json, {"touched": touched, "latency_ms": latency})
     for name, row in latency.items():
         console.print(f"{name}: {row['p50']:.1f} ms at the median, {row['p95']:.1f} at p95")
     if latency:

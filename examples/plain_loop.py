@@ -1,7 +1,7 @@
-"""Memory around a plain loop, without any agent framework: what matters before each task, what came of it afterwards.
+"""Memory around a plain loop, without an agent framework: a briefing before each task, an episode after it.
 
 Start a server with `memory-butler serve`, then run `python examples/plain_loop.py "Water the plants" "Call Ana"`.
-MEMORY_BUTLER_URL and MEMORY_BUTLER_TOKEN say where the server is and who is calling. Run it again, and it remembers.
+MEMORY_BUTLER_URL and MEMORY_BUTLER_TOKEN set the server and the API token. On the second run it remembers.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ TASKS = ["Water the plants in the office", "Water the plants at home"]
 
 
 async def work(task: str, context: str) -> str:
-    """Your agent. This one has no model behind it: it only counts what it was told."""
-    known = sum(line.startswith("- ") for line in context.splitlines())
-    print(f"working on {task!r}, knowing {known} things")
+    """Your agent. This one has no model: it only counts the lines of its briefing."""
+    memories = sum(line.startswith("- ") for line in context.splitlines())
+    print(f"working on {task!r}, knowing {memories} things")
     return f"Done: {task}."
 
 
@@ -26,10 +26,10 @@ async def main() -> None:
         for task in sys.argv[1:] or TASKS:
             async with session(memory, prompt=task, butler="main") as s:
                 if s.degraded:
-                    print(f"going on without memory: {s.degraded}")
-                # Keep what came of it, not the whole conversation. If this raises, nothing is kept.
+                    print(f"continuing without memory: {s.degraded}")
+                # Store the outcome, not the conversation. If this raises, nothing is stored.
                 s.finish(await work(task, s.context), tags=["chores"])
-            print(f"kept as episode:{s.stored.ref}" if s.stored else "not kept")
+            print(f"stored as episode:{s.stored.ref}" if s.stored else "not stored")
 
 
 if __name__ == "__main__":

@@ -21,18 +21,18 @@ import pytest
 from pydantic import SecretStr
 from typer.testing import CliRunner, Result
 
-from memory_butler.adapters.cli import app
+from memory_butler.adapters.cli.app import app
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.ai.onnx_graph import cached_graph
 from memory_butler.ai.weights import MODEL_FILE, resolve_weights
-from memory_butler.butler import Butler, open_butler
 from memory_butler.models import Caller, Lineage, Principal, Role
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import Settings, load_settings
-from memory_butler.store import migrate
-from memory_butler.store.database import Database
-from memory_butler.store.embedded import EmbeddedPostgres
-from memory_butler.store.ids import id_maker
-from memory_butler.store.queries import Names
+from memory_butler.store.embedded.server import EmbeddedPostgres
+from memory_butler.store.gate import migrate
+from memory_butler.store.gate.database import Database
+from memory_butler.store.gate.ids import id_maker
+from memory_butler.store.gate.queries import Names
 
 # How long an example takes is a matter of what else the machine does.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -169,7 +169,7 @@ def new_home(home: Path) -> Callable[[], Path]:
 @pytest.fixture
 def ready_store(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A benchmark's own store is a copy of an empty one: how it is made is not what is measured."""
-    monkeypatch.setattr("benchmarks.machine.new_home", new_home)
+    monkeypatch.setattr("benchmarks.support.machine.new_home", new_home)
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def quick_store(ready_store: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(home: Path, *, options: dict[str, str] | None = None) -> EmbeddedPostgres:
         return EmbeddedPostgres(home, options={"fsync": "off", "full_page_writes": "off", **(options or {})})
 
-    monkeypatch.setattr("benchmarks.machine.EmbeddedPostgres", opened)
+    monkeypatch.setattr("benchmarks.support.machine.EmbeddedPostgres", opened)
 
 
 @pytest.fixture(scope="session")
@@ -193,14 +193,14 @@ def settings(home: Path) -> Settings:
 
 
 @pytest.fixture(scope="session")
-async def shared_butler(settings: Settings) -> AsyncIterator[Butler]:
-    async with open_butler(settings, embedder=FakeEmbedder()) as opened:
+async def shared_resources(settings: Settings) -> AsyncIterator[Resources]:
+    async with open_resources(settings, embedder=FakeEmbedder()) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
-async def shared_real_butler(settings: Settings) -> AsyncIterator[Butler]:
-    async with open_butler(settings) as opened:
+async def shared_real_resources(settings: Settings) -> AsyncIterator[Resources]:
+    async with open_resources(settings) as opened:
         yield opened
 
 
@@ -216,7 +216,7 @@ async def template(server: EmbeddedPostgres, settings: Settings) -> str:
         "database_url": SecretStr(server.dsn("memory_app", name)),
         "owner_url": SecretStr(server.dsn("memory_owner", name)),
     }
-    async with open_butler(settings.model_copy(update=urls), embedder=FakeEmbedder()):
+    async with open_resources(settings.model_copy(update=urls), embedder=FakeEmbedder()):
         pass
     return name
 
@@ -231,22 +231,22 @@ def tenant() -> str:
     return f"t{uuid.uuid4().hex[:16]}"
 
 
-def _own(butler: Butler, clock: MovingClock, tenant: str) -> Butler:
-    own = butler.settings.model_copy(update={"tenant": tenant})
+def _own(resources: Resources, clock: MovingClock, tenant: str) -> Resources:
+    own = resources.settings.model_copy(update={"tenant": tenant})
     ids = id_maker(random.Random(tenant))
-    return replace(butler, settings=own, clock=clock, opened_at=clock.now, make_id=ids)
+    return replace(resources, settings=own, clock=clock, opened_at=clock.now, make_id=ids)
 
 
 @pytest.fixture
-def butler(shared_butler: Butler, clock: MovingClock, tenant: str) -> Butler:
+def resources(shared_resources: Resources, clock: MovingClock, tenant: str) -> Resources:
     """A butler with a tenant of its own, a clock that stands still and an embedder without a model."""
-    return _own(shared_butler, clock, tenant)
+    return _own(shared_resources, clock, tenant)
 
 
 @pytest.fixture
-def real_butler(shared_real_butler: Butler, clock: MovingClock, tenant: str) -> Butler:
+def real_resources(shared_real_resources: Resources, clock: MovingClock, tenant: str) -> Resources:
     """The same with the real embedding model."""
-    return _own(shared_real_butler, clock, tenant)
+    return _own(shared_real_resources, clock, tenant)
 
 
 @pytest.fixture
@@ -260,24 +260,24 @@ def agent(tenant: str) -> Callable[..., Caller]:
 
 
 @pytest.fixture
-def command(butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def command(resources: Resources, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Run `memory-butler` with these arguments inside this process, on the test's tenant and by its clock.
 
     Much quicker than a process of its own. In a test that is asynchronous it needs a thread of its own.
     """
 
     @asynccontextmanager
-    async def open_the_same(settings: Settings) -> AsyncIterator[Butler]:
-        database = Database.from_settings(butler.settings)
+    async def open_the_same(settings: Settings) -> AsyncIterator[Resources]:
+        database = Database.from_settings(resources.settings)
         try:
             await database.open()
-            yield replace(butler, database=database)
+            yield replace(resources, database=database)
         finally:
             await database.close()
 
-    monkeypatch.setenv("MEMORY_BUTLER_HOME", str(butler.settings.home))
-    monkeypatch.setattr("memory_butler.butler.open_butler", open_the_same)
-    monkeypatch.setattr("memory_butler.adapters.logs.configure_logging", lambda settings: None)
+    monkeypatch.setenv("MEMORY_BUTLER_HOME", str(resources.settings.home))
+    monkeypatch.setattr("memory_butler.resources.open_resources", open_the_same)
+    monkeypatch.setattr("memory_butler.adapters.telemetry.logs.configure_logging", lambda settings: None)
 
     def run(*arguments: str) -> Result:
         return CliRunner().invoke(app, arguments)
@@ -286,7 +286,7 @@ def command(butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Re
 
 
 @pytest.fixture
-def owner(server: EmbeddedPostgres, shared_butler: Butler) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+def owner(server: EmbeddedPostgres, shared_resources: Resources) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
     """A connection as the superuser, past row-level security: to look, and to try what must be refused."""
     with psycopg.connect(server.dsn("postgres", "memory"), autocommit=True) as connection:
         yield connection

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from memory_butler.adapters.cli import app
+from memory_butler.adapters.cli.app import app
 from memory_butler.settings import ENV_PREFIX, load_settings
 
 ROOT = Path(__file__).parents[1]
@@ -54,9 +54,19 @@ def test_everything_it_refers_to_is_there() -> None:
         assert set(service.get("depends_on", {})) <= set(COMPOSE["services"])
     for name in OURS:
         built = COMPOSE["services"][name]["build"]
-        copied = re.findall(r"^COPY (.+) \S+$", built["dockerfile_inline"], re.MULTILINE)
-        assert copied and (ROOT / "deploy" / built["context"]).resolve() == ROOT
-        assert all((ROOT / file).exists() for line in copied for file in line.split())
+        assert (ROOT / "deploy" / built["context"]).resolve() == ROOT
+
+
+def test_the_image_holds_files_that_exist_and_are_not_ignored() -> None:
+    """Each file the Dockerfile copies from the repository exists, and .dockerignore lets it through."""
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    copied = {file for line in re.findall(r"^COPY (?!--from)(.+) \S+$", image, re.MULTILINE) for file in line.split()}
+    allowed = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"
+    }
+    assert copied and copied <= allowed
+    assert all((ROOT / file).exists() for file in copied)
+    assert re.search(r"^USER (?!root)\w+$", image, re.MULTILINE)
 
 
 def test_only_this_machine_reaches_its_port() -> None:

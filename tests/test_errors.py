@@ -4,7 +4,7 @@ import pytest
 
 from memory_butler import errors
 from memory_butler.errors import ERROR_CLASSES, MemoryButlerError
-from memory_butler.store.database import StoreUpgraded
+from memory_butler.store.gate.database import StoreUpgraded
 
 CONTRACT = {
     "validation_error": False,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "memory_butler"
@@ -92,9 +92,10 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("memory_butler/")}
     assert packed == wanted
     assert "memory_butler/py.typed" in packed
-    assert {"memory_butler/store/sql/facts.sql", "memory_butler/store/migrations/0001_core.sql"} <= packed
+    assert {"memory_butler/store/memories/facts.sql", "memory_butler/store/migrations/0001_core.sql"} <= packed
     assert "memory_butler/store/migrations/versions/0001_core.py" in packed
-    pages = {f"memory_butler/adapters/dashboard/{name}" for name in ("look.css", "icon.svg", "parts/moment.js")}
+    dashboard = ("assets/dashboard.css", "assets/icon.svg", "components/timestamp.js")
+    pages = {f"memory_butler/adapters/dashboard/{name}" for name in dashboard}
     assert pages <= packed
 
 

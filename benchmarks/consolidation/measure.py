@@ -5,7 +5,7 @@ import sys
 import time
 
 from benchmarks.consolidation.scoring import HALVES, Labelled, Report, Tally, labelled, score
-from memory_butler.policy.distilling import distil
+from memory_butler.english.extraction import distil
 
 SPEED_ROUNDS = 5
 

@@ -17,26 +17,27 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import machine
 from benchmarks.consolidation.episodes import episodes
-from benchmarks.load_store import Pool, Size, load_store
-from benchmarks.sentences import sentences
+from benchmarks.support import machine
+from benchmarks.support.load_store import Pool, Size, load_store
+from benchmarks.support.sentences import sentences
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import Butler, open_butler
+from memory_butler.english.extraction import distil
 from memory_butler.models import Caller, NewEpisode, RunReport
-from memory_butler.operations import remember
-from memory_butler.operations.consolidate import consolidate
-from memory_butler.operations.upkeep import shard_of
-from memory_butler.policy.distilling import distil
-from memory_butler.policy.passages import cut_passages, passage_head
+from memory_butler.operations.consolidation.consolidate import consolidate
+from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.operations.writing import remember
+from memory_butler.policy.retrieval.passages import cut_passages, passage_head
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 SEED = 20_260_101
 BUTLER = "main"
@@ -76,11 +77,8 @@ class Waiting:
             finally:
                 waiting.seconds += time.perf_counter() - began
 
-        psycopg.AsyncConnection.wait = wait  # type: ignore[method-assign]
-        try:
+        with patch.object(psycopg.AsyncConnection, "wait", wait):
             yield
-        finally:
-            psycopg.AsyncConnection.wait = original  # type: ignore[method-assign]
 
 
 def processor_seconds(server: EmbeddedPostgres) -> tuple[float, float]:
@@ -96,26 +94,26 @@ def processor_seconds(server: EmbeddedPostgres) -> tuple[float, float]:
     return time.process_time(), database
 
 
-async def observe(butler: Butler, tenant: str, count: int, seed: int) -> None:
+async def observe(resources: Resources, tenant: str, count: int, seed: int) -> None:
     """Store episodes of one butler. Nothing that is measured looks at their vectors, so a fake makes them."""
     quick = replace(
-        butler,
+        resources,
         embedder=FakeEmbedder(),
-        settings=butler.settings.model_copy(update={"tenant": tenant}),
+        settings=resources.settings.model_copy(update={"tenant": tenant}),
     )
     for content in episodes(count, seed):
         await remember.episode(quick, NewEpisode(content=content, butler=BUTLER), shard_of(tenant, BUTLER))
 
 
 async def consolidated(
-    butler: Butler, server: EmbeddedPostgres, shards: Sequence[Caller], *, at_once: int
+    resources: Resources, server: EmbeddedPostgres, shards: Sequence[Caller], *, at_once: int
 ) -> dict[str, Any]:
     """Work through the backlogs of some shards; what it took."""
     gate, reports = asyncio.Semaphore(at_once), list[RunReport]()
 
     async def one(shard: Caller) -> None:
         async with gate:
-            reports.extend(await consolidate(butler, shard))
+            reports.extend(await consolidate(resources, shard))
 
     waiting = Waiting()
     program, database = processor_seconds(server)
@@ -138,25 +136,25 @@ async def consolidated(
     }
 
 
-async def measure_at(butler: Butler, server: EmbeddedPostgres, plan: Plan, size: int) -> list[dict[str, Any]]:
+async def measure_at(resources: Resources, server: EmbeddedPostgres, plan: Plan, size: int) -> list[dict[str, Any]]:
     found = []
     for number in range(plan.rounds):
         for what, tenants, at_once in (("one shard", 1, 1), ("four shards, two at a time", 4, AT_ONCE)):
             names = [f"own-{size}-{number}-{tenants}-{one}" for one in range(tenants)]
             seed = SEED + 100 * number + 10 * tenants
-            stored = (observe(butler, name, plan.episodes // tenants, seed + at) for at, name in enumerate(names))
+            stored = (observe(resources, name, plan.episodes // tenants, seed + at) for at, name in enumerate(names))
             await asyncio.gather(*stored)
             with psycopg.connect(server.dsn("postgres", "memory"), autocommit=True) as connection:
                 connection.execute("CHECKPOINT")
             shards = [shard_of(name, BUTLER) for name in names]
-            row = await consolidated(butler, server, shards, at_once=at_once)
+            row = await consolidated(resources, server, shards, at_once=at_once)
             found.append({"what": what, "stored_elsewhere": size, "round": number + 1, **row})
     return found
 
 
-async def embedded_alone(butler: Butler, count: int) -> dict[str, Any]:
+async def embedded_alone(resources: Resources, count: int) -> dict[str, Any]:
     """The same without anything but the model: what a run could not be faster than."""
-    told = [distil(content, butler.clock()) for content in episodes(count, SEED)]
+    told = [distil(content, resources.clock()) for content in episodes(count, SEED)]
     passages = [
         passage
         for each in told
@@ -166,8 +164,8 @@ async def embedded_alone(butler: Butler, count: int) -> dict[str, Any]:
         )
     ]
     began, spent = time.perf_counter(), time.process_time()
-    for start in range(0, len(passages), butler.settings.consolidation.most):
-        await butler.embedder.embed(passages[start : start + butler.settings.consolidation.most])
+    for start in range(0, len(passages), resources.settings.consolidation.most):
+        await resources.embedder.embed(passages[start : start + resources.settings.consolidation.most])
     seconds, spent = time.perf_counter() - began, time.process_time() - spent
     return {
         "passages_an_episode": round(len(passages) / count, 2),
@@ -177,11 +175,11 @@ async def embedded_alone(butler: Butler, count: int) -> dict[str, Any]:
     }
 
 
-async def run(butler: Butler, server: EmbeddedPostgres, plan: Plan, console: Console) -> dict[str, Any]:
+async def run(resources: Resources, server: EmbeddedPostgres, plan: Plan, console: Console) -> dict[str, Any]:
     texts = sentences(plan.pool, SEED)
-    pool = Pool(texts, await butler.embedder.embed(texts))
-    await observe(butler, "warm-up", min(100, plan.episodes), SEED)
-    await consolidated(butler, server, [shard_of("warm-up", BUTLER)], at_once=1)
+    pool = Pool(texts, await resources.embedder.embed(texts))
+    await observe(resources, "warm-up", min(100, plan.episodes), SEED)
+    await consolidated(resources, server, [shard_of("warm-up", BUTLER)], at_once=1)
     rows: list[dict[str, Any]] = []
     alone: list[dict[str, Any]] = []
     loaded = 0
@@ -191,10 +189,10 @@ async def run(butler: Butler, server: EmbeddedPostgres, plan: Plan, console: Con
             f"other-{start}": Size(min(FACTS_A_TENANT, size - start), 0, 0)
             for start in range(loaded, size, FACTS_A_TENANT)
         }
-        await load_store(butler, more, pool, SEED + size)
+        await load_store(resources, more, pool, SEED + size)
         loaded = size
-        rows += await measure_at(butler, server, plan, size)
-        alone.append(await embedded_alone(butler, plan.episodes))
+        rows += await measure_at(resources, server, plan, size)
+        alone.append(await embedded_alone(resources, plan.episodes))
     best = {
         what: {str(size): best_of(rows, what, size) for size in plan.stored} for what in dict.fromkeys(_whats(rows))
     }
@@ -237,8 +235,8 @@ def measure(plan: Plan, console: Console) -> dict[str, Any]:
         settings = load_settings(home=server.home)
 
         async def inside() -> dict[str, Any]:
-            async with open_butler(settings) as butler:
-                return await run(butler, server, plan, console)
+            async with open_resources(settings) as resources:
+                return await run(resources, server, plan, console)
 
         result = asyncio.run(inside())
         return {**machine.header(server, settings, SEED), **result}

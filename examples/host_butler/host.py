@@ -1,9 +1,9 @@
-"""A small host: a roster of butlers, an MCP server for each, and a spawner that runs their sessions.
+"""A small host: a roster of butlers, an MCP server for each, and a spawner that runs their agent sessions.
 
     python examples/host_butler/host.py postgresql://user@localhost/household
 
-The agent is a stand-in that needs no model: it stores what is told as "My … is …" through the butler's own tools, and
-answers questions from what the system prompt says. Everything else is what a real host would do.
+The agent is a stand-in without a model: it stores "My … is …" as a fact through the butler's tools, and answers
+questions from the system prompt. Everything else is what a real host does.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ ROSTER = Path(__file__).with_name("roster.toml")
 
 @dataclass(frozen=True)
 class HouseholdDatabase:
-    """The host's handle on its database: where it is, and the schema with the tables of one butler."""
+    """The host's database handle: its DSN, and the schema with the tables of one butler."""
 
     dsn: str
     schema: str
@@ -35,8 +35,6 @@ class HouseholdDatabase:
 
 @dataclass
 class HostedButler:
-    """A butler as this host knows it."""
-
     name: str
     greeting: str
     server: FastMCP[None]
@@ -46,7 +44,7 @@ class HostedButler:
 
 @dataclass(frozen=True)
 class Transcript:
-    """What an agent brings back from a session."""
+    """The result of an agent session."""
 
     answer: str
     summary: str
@@ -59,7 +57,7 @@ class SessionReport:
     system_prompt: str
     answer: str
     success: bool
-    # Whether the session had to do without its memory, at its beginning or at its end.
+    # The memory was unavailable at the start or at the end of the session.
     degraded: bool
     episode: str | None
 
@@ -73,12 +71,12 @@ def read_roster(roster: Path) -> dict[str, dict[str, Any]]:
 async def household(
     dsn: str, roster: Path = ROSTER, *, home: Path | None = None, embedder: Embedder | None = None
 ) -> AsyncIterator[dict[str, HostedButler]]:
-    """Start every butler of the roster; stop them at the end. The embedding model is loaded once for all of them."""
+    """Start every butler of the roster; stop them at the end. All share one embedding model."""
     shared = embedder or shared_embedder(home)
-    wanted = await asyncio.to_thread(read_roster, roster)
+    tables = await asyncio.to_thread(read_roster, roster)
     butlers = {}
     try:
-        for name, table in wanted.items():
+        for name, table in tables.items():
             butlers[name] = await start(name, table, HouseholdDatabase(dsn, schema=name), MemoryModule(embedder=shared))
         yield butlers
     finally:
@@ -89,14 +87,14 @@ async def household(
 
 
 async def start(name: str, table: dict[str, Any], db: HouseholdDatabase, memory: MemoryModule) -> HostedButler:
-    """One butler: its server, a tool of its own, and its modules in the order that hosts of this kind have."""
+    """Start one butler: its server, one tool of its own, and the memory module."""
     server: FastMCP[None] = FastMCP(name)
     config = table["modules"][memory.name]
     butler = HostedButler(name, table["greeting"], server, memory)
 
     @server.tool
     def sessions_today() -> int:
-        """How many sessions this butler has had since it was started."""
+        """Number of agent sessions since the butler was started."""
         return len(butler.sessions)
 
     await memory.on_startup(config, db)
@@ -105,11 +103,11 @@ async def start(name: str, table: dict[str, Any], db: HouseholdDatabase, memory:
 
 
 async def run_session(butler: HostedButler, prompt: str, *, trigger_source: str = "chat") -> SessionReport:
-    """The spawner: memory into the system prompt, the agent at work, and what it leaves behind into the memory."""
+    """Run one agent session: briefing into the system prompt, agent, episode into the memory."""
     session_id = str(uuid.uuid4())
     request = {"request_id": f"{butler.name}-{len(butler.sessions) + 1}", "session_id": session_id}
-    begun = await butler.memory.before_session(prompt, request)
-    system_prompt = f"{butler.greeting}\n\n{begun.text}".strip()
+    briefed = await butler.memory.before_session(prompt, request)
+    system_prompt = f"{butler.greeting}\n\n{briefed.text}".strip()
     transcript, success = Transcript("", "", ()), False
     try:
         transcript = await agent(butler.server, system_prompt, prompt)
@@ -124,23 +122,23 @@ async def run_session(butler: HostedButler, prompt: str, *, trigger_source: str 
             request_context=request,
         )
         report = SessionReport(
-            session_id, system_prompt, transcript.answer, success, begun.degraded or ended.degraded, ended.ref
+            session_id, system_prompt, transcript.answer, success, briefed.degraded or ended.degraded, ended.ref
         )
         butler.sessions.append(report)
     return report
 
 
 async def agent(server: FastMCP[None], system_prompt: str, prompt: str) -> Transcript:
-    """A stand-in for an agent with a model: one turn, at most one tool."""
+    """A stand-in for an agent: one turn, at most one tool call."""
     tools: tuple[str, ...] = ()
     if "crash" in prompt:
         raise RuntimeError("the agent crashed")
-    if told := re.search(r"\bMy ([\w ]+?) is ([^.!?]+)", prompt):
-        fact = {"subject": "user", "predicate": told[1], "content": told[2], "scope": server.name}
+    if match := re.search(r"\bMy ([\w ]+?) is ([^.!?]+)", prompt):
+        fact = {"subject": "user", "predicate": match[1], "content": match[2], "scope": server.name}
         async with Client(server) as client:
             stored = await client.call_tool("memory_store_fact", fact, raise_on_error=False)
         tools = ("memory_store_fact",)
-        answer = "I could not store that." if stored.is_error else f"Noted: your {told[1]} is {told[2]}."
+        answer = "I could not store that." if stored.is_error else f"Noted: your {match[1]} is {match[2]}."
     elif prompt.rstrip().endswith("?"):
         words = set(re.findall(r"\w{4,}", prompt.lower()))
         lines = [line for line in system_prompt.splitlines() if line.startswith("- ")]
@@ -149,7 +147,7 @@ async def agent(server: FastMCP[None], system_prompt: str, prompt: str) -> Trans
         answer = best if shared.get(best) else "I do not know."
     else:
         answer = "Done as you said."
-    # A question that was answered is nothing to remember.
+    # An answered question is not worth an episode.
     summary = "" if prompt.rstrip().endswith("?") else f"The user said: {prompt}"
     return Transcript(answer, summary, (Exchange("user", prompt), Exchange("assistant", answer, tools)))
 

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memory_butler.butler import Butler, open_butler
     from memory_butler.models import (
         BriefRequest,
         Caller,
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
         Question,
         Role,
     )
+    from memory_butler.resources import Resources, open_resources
 
 __all__ = [
     "BriefRequest",
-    "Butler",
     "Caller",
     "Lineage",
     "NewEpisode",
@@ -29,14 +28,20 @@ __all__ = [
     "Outcome",
     "Principal",
     "Question",
+    "Resources",
     "Role",
-    "open_butler",
+    "open_resources",
 ]
 
 
+# Names of earlier versions, still importable.
+_FORMER_NAMES = {"Butler": "Resources", "open_butler": "open_resources"}
+
+
 def __getattr__(name: str) -> Any:
-    """Load a name when it is asked for: the command line should not wait for a model it may not need."""
+    """Import a public name on first use, so that the command line does not load a model it may not need."""
+    name = _FORMER_NAMES.get(name, name)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "butler" if name in ("Butler", "open_butler") else "models"
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    module = "resources" if name in ("Resources", "open_resources") else "models"
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -1,17 +1,18 @@
-"""Every error raised on purpose: its class, whether a retry can help, how to recover.
+"""Every error that is raised deliberately: its class, whether a retry can help, how to recover.
 
-The set of classes is closed. A door translates an error by its `error_class` and nothing else.
+The set of classes is closed. MCP, REST and CLI translate an error by its `error_class` and nothing else. The docstring
+of a class is its default message.
 """
 
 from typing import ClassVar
 
 
 class MemoryButlerError(Exception):
-    """Something went wrong in Memory Butler."""
+    """Memory Butler failed."""
 
     error_class: ClassVar[str] = "internal_error"
     retryable: ClassVar[bool] = False
-    default_recovery: ClassVar[str] = "Run `memory-butler doctor` and look at the log in the home folder."
+    default_recovery: ClassVar[str] = "Run `memory-butler doctor` and read the log in the home folder."
 
     def __init__(self, message: str | None = None, *, recovery: str | None = None) -> None:
         self.message = message or (type(self).__doc__ or "").strip()
@@ -35,33 +36,31 @@ class InvalidInput(MemoryButlerError):
 
 
 class NotFound(MemoryButlerError):
-    """There is no such memory."""
+    """The memory does not exist."""
 
     error_class = "not_found"
     default_recovery = "Use memory_search to find the memory, then pass its reference (for example fact:k3f7) or id."
 
 
 class PermissionDenied(MemoryButlerError):
-    """The caller may not do this."""
+    """The caller is not allowed to do this."""
 
     error_class = "permission_denied"
-    default_recovery = "Use your own butler's name and the scope 'global' or your own."
+    default_recovery = "Use your own butler name, and the scope 'global' or your own."
 
 
 class Conflict(MemoryButlerError):
-    """The request contradicts what is already stored."""
+    """The request conflicts with what is stored."""
 
     error_class = "conflict"
-    default_recovery = (
-        "Read the current state with memory_get, then decide; use a new idempotency key for a new request."
-    )
+    default_recovery = "Read the current state with memory_get; use a new idempotency key for a new request."
 
 
 class IntegrityViolation(MemoryButlerError):
-    """The store refused a change that would break one of its invariants; nothing was changed."""
+    """The change would break an invariant of the store; nothing was changed."""
 
     error_class = "integrity_error"
-    default_recovery = "Do not repeat the call. Read the memory with memory_get to see which state it is in."
+    default_recovery = "Do not repeat the call. Read the memory with memory_get to see its state."
 
 
 class TargetUnavailable(MemoryButlerError):
@@ -69,11 +68,11 @@ class TargetUnavailable(MemoryButlerError):
 
     error_class = "target_unavailable"
     retryable = True
-    default_recovery = "Go on without memory and try again later; `memory-butler doctor` tells what is wrong."
+    default_recovery = "Continue without memory and try again later; `memory-butler doctor` shows what is wrong."
 
 
 class DeadlinePassed(MemoryButlerError):
-    """The call took longer than its deadline and was given up."""
+    """The call exceeded its deadline and was cancelled."""
 
     error_class = "timeout"
     retryable = True
@@ -89,7 +88,7 @@ class OverloadRejected(MemoryButlerError):
 
 
 class InternalError(MemoryButlerError):
-    """An unexpected fault inside Memory Butler."""
+    """An unexpected error occurred inside Memory Butler."""
 
     error_class = "internal_error"
 
@@ -111,18 +110,18 @@ ERROR_CLASSES: dict[str, type[MemoryButlerError]] = {
 
 
 class DistillerUnavailable(TargetUnavailable):
-    """The distiller cannot be asked now."""
+    """The distiller is not available now."""
 
-    default_recovery = "Look at the `consolidation` settings and at `memory-butler doctor`; the episodes wait."
+    default_recovery = "Check the `consolidation` settings and run `memory-butler doctor`; the episodes stay pending."
 
 
 class UnusableProposal(InvalidInput):
-    """The distiller's answer cannot be used; nothing was changed."""
+    """The distiller's output is not valid; nothing was changed."""
 
-    default_recovery = "Answer with one JSON object that follows the schema."
+    default_recovery = "Return one JSON object that follows the schema."
 
 
 class Unprocessable(InvalidInput):
-    """The distiller cannot process this, however often it is asked."""
+    """The distiller cannot process this episode; a retry would fail again."""
 
-    default_recovery = "Store it in smaller parts, or choose another distiller, then requeue it."
+    default_recovery = "Store it in smaller parts, or choose another distiller and requeue it."

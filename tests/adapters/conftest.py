@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from subprocess import CompletedProcess
@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 from fastmcp import Client, FastMCP
-from tests.service import Switch
+from tests.support.service import Switch
 from typer.testing import CliRunner, Result
 
-from memory_butler.adapters import logs
-from memory_butler.adapters.cli import app, main
-from memory_butler.adapters.mcp import build_server
+from memory_butler.adapters.cli.app import app, main
+from memory_butler.adapters.mcp.server import build_server
+from memory_butler.adapters.telemetry import logs
 from memory_butler.ai.distillers import open_distiller
 from memory_butler.ai.embedding import Embedder
-from memory_butler.butler import Butler
 from memory_butler.models import NewEpisode
-from memory_butler.operations import remember
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources
 from memory_butler.settings import Settings
-from memory_butler.store.database import Database
+from memory_butler.store.gate.database import Database
 
 PARAMETERS = {
     "memory_store_episode": "content butler session_id importance observed_at tags metadata idempotency_key "
@@ -101,7 +101,7 @@ class Reply:
         return self.body["error"] if self.is_error else None
 
 
-Call = Callable[..., Awaitable[Reply]]
+Call = Callable[..., Coroutine[Any, Any, Reply]]
 
 
 def caller_of(client: Client[Any]) -> Call:
@@ -123,10 +123,10 @@ def usual_server(settings: Settings) -> tuple[Switch, FastMCP[None]]:
 
 
 @pytest.fixture
-async def client(butler: Butler, usual_server: tuple[Switch, FastMCP[None]]) -> AsyncIterator[Client[Any]]:
+async def client(resources: Resources, usual_server: tuple[Switch, FastMCP[None]]) -> AsyncIterator[Client[Any]]:
     """A client of the server with the usual settings, on the test's butler."""
     switch, server = usual_server
-    switch.butler, switch.settings = butler, butler.settings
+    switch.resources, switch.settings = resources, resources.settings
     async with Client(server) as opened:
         yield opened
 
@@ -160,23 +160,23 @@ def lines(done: Result) -> list[str]:
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Butler], Type]:
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Resources], Type]:
     """The command line on a given butler, by its clock and with its settings and distiller; in a thread, as a command
     brings its own event loop."""
 
-    def on(butler: Butler) -> Type:
+    def on(resources: Resources) -> Type:
         @asynccontextmanager
-        async def open_ours(settings: object) -> AsyncIterator[Butler]:
-            database = Database.from_settings(butler.settings)
+        async def open_ours(settings: object) -> AsyncIterator[Resources]:
+            database = Database.from_settings(resources.settings)
             try:
                 await database.open()
-                yield replace(butler, database=database)
+                yield replace(resources, database=database)
             finally:
                 await database.close()
 
-        monkeypatch.setattr("memory_butler.butler.open_butler", open_ours)
+        monkeypatch.setattr("memory_butler.resources.open_resources", open_ours)
         monkeypatch.setattr(logs, "configure_logging", lambda settings: None)
-        monkeypatch.setenv("MEMORY_BUTLER_HOME", str(butler.settings.home))
+        monkeypatch.setenv("MEMORY_BUTLER_HOME", str(resources.settings.home))
         monkeypatch.setenv("COLUMNS", "80")
 
         async def type_in(*command: str) -> Result:
@@ -202,13 +202,13 @@ Run = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
-def inside(shared_real_butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def inside(shared_real_resources: Resources, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Run `memory-butler` in an environment, from its first line to its exit code, inside this process.
 
     It spares the start of a process, a second each time: nothing is replaced but that the model is loaded already and
     that the log is left alone. In a test that is asynchronous it needs a thread of its own.
     """
-    monkeypatch.setattr("memory_butler.butler.OnnxEmbedder", lambda **given: _Lent(shared_real_butler.embedder))
+    monkeypatch.setattr("memory_butler.resources.OnnxEmbedder", lambda **given: _Lent(shared_real_resources.embedder))
     monkeypatch.setattr(logs, "configure_logging", lambda settings: None)
     umask = os.umask(0o077)
 
@@ -232,13 +232,13 @@ def inside(shared_real_butler: Butler, monkeypatch: pytest.MonkeyPatch) -> Itera
     os.umask(umask)
 
 
-def choosing(butler: Butler, **consolidation: Any) -> Butler:
+def choosing(resources: Resources, **consolidation: Any) -> Resources:
     """The same butler with other settings of consolidation, and the distiller that they choose."""
-    changed = butler.settings.consolidation.model_copy(update=consolidation)
-    settings = butler.settings.model_copy(update={"consolidation": changed})
-    return replace(butler, settings=settings, distiller=open_distiller(settings))
+    changed = resources.settings.consolidation.model_copy(update=consolidation)
+    settings = resources.settings.model_copy(update={"consolidation": changed})
+    return replace(resources, settings=settings, distiller=open_distiller(settings))
 
 
-async def note(butler: Butler, content: str, whose: str = "main") -> str:
+async def note(resources: Resources, content: str, whose: str = "main") -> str:
     """Store an episode; returns its reference."""
-    return (await remember.episode(butler, NewEpisode(content=content, butler=whose))).ref
+    return (await remember.episode(resources, NewEpisode(content=content, butler=whose))).ref

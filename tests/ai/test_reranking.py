@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.ai.fake_cross_encoder import FakeCrossEncoder
 
 from memory_butler.ai import cross_encoder
 from memory_butler.ai.batching import Vectors
-from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource, FakeCrossEncoder
+from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource
 from memory_butler.ai.reranking import RerankFailed, RerankTooSlow, rerank, rerank_if_possible
 from memory_butler.errors import InternalError
 
@@ -47,7 +48,7 @@ def model() -> GatedModel:
 
 @pytest.fixture
 def encoder(model: GatedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CrossEncoder:
-    monkeypatch.setattr(CrossEncoderSource, "locate", lambda *_: tmp_path)
+    monkeypatch.setattr(CrossEncoderSource, "locate", lambda *_: (tmp_path, tmp_path))
     monkeypatch.setattr(cross_encoder, "PairModel", lambda *_: model)
     return CrossEncoder(CrossEncoderSource(), cache=tmp_path)
 

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.service import Switch, on_loopback
+from tests.support.service import Switch, on_loopback
 
-from memory_butler.butler import Butler
 from memory_butler.client import MemoryClient
+from memory_butler.resources import Resources
 from memory_butler.settings import Settings
 
 
@@ -18,10 +18,10 @@ async def one_server(settings: Settings) -> AsyncIterator[tuple[Switch, str]]:
 
 
 @pytest.fixture
-def url(one_server: tuple[Switch, str], butler: Butler) -> str:
+def url(one_server: tuple[Switch, str], resources: Resources) -> str:
     """The address of a server with the test's butler behind it."""
     switch, address = one_server
-    switch.butler = butler
+    switch.resources = resources
     return address
 
 

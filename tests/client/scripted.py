@@ -11,7 +11,7 @@ from memory_butler.errors import MemoryButlerError
 
 # What becomes of one request: these bytes, or nothing for as long as the client waits.
 Reply = bytes | None
-HANGS: Reply = None
+HANGS: None = None
 CUTS = b""
 
 
@@ -62,7 +62,7 @@ class Scripted:
     hung: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-async def _request(reader: asyncio.StreamReader) -> Request | None:
+async def _request(reader: asyncio.StreamReader) -> Request:
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     first, *lines = head.split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines if line)}

@@ -11,18 +11,17 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
+from tests.conftest import MovingClock
 
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import Butler, open_butler
-from memory_butler.jobs.record import Ran
-from memory_butler.jobs.work import Upkeep
+from memory_butler.jobs.job_run import FinishedRun
+from memory_butler.jobs.worker import Worker
 from memory_butler.models import NewRule
-from memory_butler.operations import remember
-from memory_butler.operations.upkeep import shard_of
+from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import Settings, load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
-
-from ..conftest import MovingClock
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 Row = dict[str, Any]
 BRISK = {"tick_seconds": 0.1, "lost_after_seconds": 1}
@@ -50,10 +49,10 @@ def database(server: EmbeddedPostgres, template: str) -> Iterator[str]:
 
 
 @pytest.fixture
-async def butler(server: EmbeddedPostgres, database: str, clock: MovingClock) -> AsyncIterator[Butler]:
+async def resources(server: EmbeddedPostgres, database: str, clock: MovingClock) -> AsyncIterator[Resources]:
     """A butler on the test's own store, whose upkeep looks often, with a clock that stands still."""
     brisk = settings_for(server, database, upkeep=BRISK)
-    async with open_butler(brisk, embedder=FakeEmbedder(), clock=clock) as opened:
+    async with open_resources(brisk, embedder=FakeEmbedder(), clock=clock) as opened:
         yield opened
 
 
@@ -71,17 +70,17 @@ def rows(server: EmbeddedPostgres, database: str) -> Callable[..., list[Row]]:
     return read
 
 
-async def settle(butler: Butler, *shards: str) -> None:
+async def settle(resources: Resources, *shards: str) -> None:
     """Have shards, each `tenant/butler`: a butler is there from its first memory on."""
     for shard in shards:
         tenant, name = shard.split("/")
-        own = replace(butler, settings=butler.settings.model_copy(update={"tenant": tenant, "butler": name}))
+        own = replace(resources, settings=resources.settings.model_copy(update={"tenant": tenant, "butler": name}))
         await remember.rule(own, NewRule(content="Be brief.", scope=name), shard_of(tenant, name))
 
 
-async def do_all_that_is_due(butler: Butler, **more: Any) -> list[Ran]:
-    ran: list[Ran] = []
-    await Upkeep(butler, tell=ran.append, **more).once(asyncio.Event())
+async def do_all_that_is_due(resources: Resources, **more: Any) -> list[FinishedRun]:
+    ran: list[FinishedRun] = []
+    await Worker(resources, on_run=ran.append, **more).once(asyncio.Event())
     return ran
 
 
@@ -96,7 +95,7 @@ async def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
 class Working:
     """Upkeep that goes on beside a test."""
 
-    def __init__(self, upkeep: Upkeep) -> None:
+    def __init__(self, upkeep: Worker) -> None:
         self.upkeep = upkeep
         self.stop = asyncio.Event()
 

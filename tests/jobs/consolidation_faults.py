@@ -15,17 +15,22 @@ from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
 
-from benchmarks.machine import scratch_store
+from benchmarks.support.machine import scratch_store
 from rich.console import Console
+from tests.jobs.consolidators import (
+    STEPS,
+    Crew,
+    QuickClock,
+    Story,
+    settings_for,
+)
 
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import open_butler
-from memory_butler.operations import dead_letters
-from memory_butler.operations.upkeep import shard_of
+from memory_butler.operations.consolidation import dead_letters
+from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.resources import open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
-
-from .consolidators import STEPS, Crew, QuickClock, Story, settings_for
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 WORKERS = 4
 SHARDS = [(f"t{number % 5}", f"b{number}") for number in range(20)]
@@ -64,19 +69,19 @@ async def finish(story: Story, crew: Crew) -> int:
         crew.muster()
         for tenant in {tenant for tenant, _ in SHARDS}:
             caller = shard_of(tenant, "main")
-            dead = [one.ref for one in await dead_letters.dead_letters(story.butler, caller)]
-            requeued += len((await dead_letters.requeue(story.butler, dead, caller)).again) if dead else 0
+            dead = [one.ref for one in await dead_letters.dead_letters(story.resources, caller)]
+            requeued += len((await dead_letters.requeue(story.resources, dead, caller)).again) if dead else 0
         await asyncio.sleep(0.1)
     return requeued
 
 
 async def run(server: EmbeddedPostgres, orders: Path, kills: int, seconds: float, seed: int) -> None:
-    async with open_butler(load_settings(home=server.home), embedder=FakeEmbedder()):
+    async with open_resources(load_settings(home=server.home), embedder=FakeEmbedder()):
         pass  # the store is there now
     clock, given = QuickClock(), settings_for(server, "memory", batch=16)
     console = Console()
-    async with open_butler(load_settings(**given), embedder=FakeEmbedder(), clock=clock) as butler:
-        story = Story(butler, server.dsn("postgres", "memory"))
+    async with open_resources(load_settings(**given), embedder=FakeEmbedder(), clock=clock) as resources:
+        story = Story(resources, server.dsn("postgres", "memory"))
         crew = Crew(given, clock, orders, WORKERS)
         try:
             await fire(story, crew, kills, seconds, random.Random(seed))

@@ -21,18 +21,18 @@ from benchmarks.consolidation.episodes import NAMES, SURNAMES, THINGS
 from psycopg.rows import dict_row
 
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import Butler, open_butler
-from memory_butler.jobs.timetable import Entry
-from memory_butler.jobs.work import Upkeep
+from memory_butler.english.extraction import distil
+from memory_butler.jobs.schedule import ScheduledJob
+from memory_butler.jobs.worker import Worker
 from memory_butler.models import Caller, NewEpisode
-from memory_butler.operations import remember
-from memory_butler.operations.consolidate import consolidate
-from memory_butler.operations.distilling_job import in_figures
-from memory_butler.operations.replay import replay
-from memory_butler.operations.upkeep import shard_of
-from memory_butler.policy.distilling import distil
+from memory_butler.operations.consolidation.consolidate import consolidate
+from memory_butler.operations.consolidation.shard_job import summarize
+from memory_butler.operations.history.replay import replay
+from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 STEPS = ("claimed", "gathered", "distilled", "checked", "embedded", "fenced", "applied", "committed")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -83,14 +83,14 @@ def work(given: dict[str, Any], clock: QuickClock, orders: Path) -> None:
                 continue  # another worker was quicker
             os.kill(os.getpid(), signal.SIGKILL)
 
-    async def run(butler: Butler, shard: Caller) -> dict[str, Any]:
-        return in_figures(await consolidate(butler, shard, step=obey))
+    async def run(resources: Resources, shard: Caller) -> dict[str, Any]:
+        return summarize(await consolidate(resources, shard, step=obey))
 
     async def live() -> None:
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        async with open_butler(load_settings(**given), embedder=FakeEmbedder(), clock=clock) as butler:
-            await Upkeep(butler, timetable=(Entry("consolidation", run),)).run(stop)
+        async with open_resources(load_settings(**given), embedder=FakeEmbedder(), clock=clock) as resources:
+            await Worker(resources, schedule=(ScheduledJob("consolidation", run),)).run(stop)
 
     asyncio.run(live())
 
@@ -160,14 +160,14 @@ def content(number: int) -> str:
 class Story:
     """What was said in each shard, in its order, and what the store must hold when all of it is consolidated."""
 
-    butler: Butler
+    resources: Resources
     dsn: str
     told: dict[tuple[str, str], list[tuple[Any, str]]] = field(default_factory=lambda: defaultdict(list))
 
     async def tell(self, tenant: str, name: str) -> None:
         said = self.told[tenant, name]
         words = content(len(said))
-        own = replace(self.butler, settings=self.butler.settings.model_copy(update={"tenant": tenant}))
+        own = replace(self.resources, settings=self.resources.settings.model_copy(update={"tenant": tenant}))
         stored = await remember.episode(own, NewEpisode(content=words, butler=name), shard_of(tenant, name))
         said.append((stored.id, words))
 
@@ -207,7 +207,7 @@ class Story:
         for shard, said in self.told.items():
             self._check_shard(*shard, said, set_back)
         for tenant in {tenant for tenant, _ in self.told}:
-            found = await replay(self.butler, shard_of(tenant, "main"))
+            found = await replay(self.resources, shard_of(tenant, "main"))
             assert found.equal, found
 
     def count_by(self, statement: str) -> Counter[Any]:
@@ -230,7 +230,7 @@ class Story:
             " WHERE tenant_id = %s AND source_butler = %s",
             *(tenant, name) * 2,
         )
-        sources = defaultdict(list)
+        sources: defaultdict[Any, list[Any]] = defaultdict(list)
         for row in self.rows(
             "SELECT source_id, target_id FROM memory.memory_links WHERE tenant_id = %s AND relation = 'derived_from'",
             tenant,

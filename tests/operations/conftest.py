@@ -1,6 +1,7 @@
 """What the tests of operations share: a look at the rows behind the butler's back."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -8,9 +9,9 @@ import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from memory_butler.butler import Butler
 from memory_butler.models import NewEpisode, NewFact, NewRule, Stored
-from memory_butler.operations import remember
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources
 
 TABLES = ("episodes", "facts", "rules", "memory_links", "memory_events", "rule_applications", "texts", "passages",
           "postings", "idempotency_keys", "butlers", "aliases", "consolidation_runs", "consolidation_episodes",
@@ -21,13 +22,19 @@ Rows = Callable[[str], list[Row]]
 KINDS = ["fact", "rule", "episode"]
 
 
-async def store_tea(butler: Butler, kind: str, **given: Any) -> Stored:
+async def store_tea(resources: Resources, kind: str, **given: Any) -> Stored:
     """A memory of this kind that a search for green tea finds."""
     if kind == "fact":
-        return await remember.fact(butler, NewFact(subject="u", predicate="tea", content="green tea", **given))
+        return await remember.fact(resources, NewFact(subject="u", predicate="tea", content="green tea", **given))
     if kind == "rule":
-        return await remember.rule(butler, NewRule(content="offer green tea", **given))
-    return await remember.episode(butler, NewEpisode(content="green tea was served", butler="main"))
+        return await remember.rule(resources, NewRule(content="offer green tea", **given))
+    return await remember.episode(resources, NewEpisode(content="green tea was served", butler="main"))
+
+
+def second_tenant(resources: Resources) -> Resources:
+    """The same resources, for another tenant."""
+    tenant = f"{resources.settings.tenant}-2"
+    return replace(resources, settings=resources.settings.model_copy(update={"tenant": tenant}))
 
 
 @pytest.fixture

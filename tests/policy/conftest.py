@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from memory_butler.models import Hit, Maturity, MemoryType, Ranked, ScoreParts
-from memory_butler.policy.references import short_reference
+from memory_butler.policy.memories.references import short_reference
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -44,7 +44,13 @@ def _hit(number: int = 1, type: MemoryType = MemoryType.FACT, **given: Any) -> H
         "session_id": None,
         "harmful_reasons": None,
         "similarity": None,
-        "hidden_by": None,
+        "word_score": 0.0,
+        "word_coverage": 0.0,
+        "is_named": False,
+        "has_context": False,
+        "context_similarity": None,
+        "context_word_score": 0.0,
+        "context_word_coverage": 0.0,
     }
     return Hit(type=type, **{**values, **by_type[type], **given})
 

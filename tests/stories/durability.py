@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 
 import httpx
 import psycopg
-from benchmarks.machine import scratch_store
-from benchmarks.served import Served, make_tokens, served
+from benchmarks.support.machine import scratch_store
+from benchmarks.support.served import Served, make_tokens, served
 from rich.console import Console
 
-from memory_butler.butler import open_butler
+from memory_butler.resources import open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 TENANTS = ("ada", "bob", "cleo")
 WRITERS = 6
@@ -112,8 +112,8 @@ def _bare(at: tuple[str, str]) -> tuple[str, str]:
 
 
 async def campaign(database: EmbeddedPostgres, kills: tuple[int, int], seed: int) -> Ledger:
-    async with open_butler(load_settings(home=database.home)) as butler:
-        tokens = await make_tokens(butler, TENANTS)
+    async with open_resources(load_settings(home=database.home)) as resources:
+        tokens = await make_tokens(resources, TENANTS)
     ledger, chance = Ledger(), random.Random(seed)
     with served(database.home, UPKEEP__WORKER="false") as server:
         async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as http:

@@ -15,10 +15,9 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from memory_butler.adapters.identity import calling
-from memory_butler.adapters.mcp import build_tools
-from memory_butler.adapters.opening import LateButler
-from memory_butler.butler import Butler
+from memory_butler.adapters.http.identity import in_process_principal
+from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.models import (
     Caller,
     Lineage,
@@ -31,9 +30,13 @@ from memory_butler.models import (
     Question,
     Role,
 )
-from memory_butler.operations import forget, judge, look, recall, remember, tokens
-from memory_butler.operations.consolidate import consolidate
-from memory_butler.operations.upkeep import shard_of
+from memory_butler.operations.access import tokens
+from memory_butler.operations.consolidation.consolidate import consolidate
+from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.operations.retrieval import get as get_operation
+from memory_butler.operations.retrieval import search
+from memory_butler.operations.writing import feedback, forget, remember
+from memory_butler.resources import Resources
 
 BUTLERS = ("chef", "nurse")
 LETTERS = "bcdfghjklmnpqrstvwxz"
@@ -76,7 +79,7 @@ class World:
         return Principal(self.tenant, butler, role)
 
 
-async def plant(butler: Butler, tenant: str, chance: random.Random) -> World:
+async def plant(resources: Resources, tenant: str, chance: random.Random) -> World:
     """A tenant with two butlers, memories of every kind in every state, a run, references, keys and tokens."""
     world = World(tenant, chance)
     for name in BUTLERS:
@@ -84,22 +87,22 @@ async def plant(butler: Butler, tenant: str, chance: random.Random) -> World:
         world.butlers.append(own)
         # The admin's name stands in histories that everybody of the tenant may read.
         caller = Caller(Principal(tenant, own, Role.ADMIN, name=world.secret()), Lineage(request_id=world.word()))
-        await _furnish(butler, world, caller, own)
-        reports = await consolidate(butler, shard_of(tenant, own))
+        await _furnish(resources, world, caller, own)
+        reports = await consolidate(resources, shard_of(tenant, own))
         world.handles += [str(report.run) for report in reports]
-        await remember.episode(butler, NewEpisode(content=f"Waits: {world.secret(own)}", butler=own), caller)
+        await remember.episode(resources, NewEpisode(content=f"Waits: {world.secret(own)}", butler=own), caller)
         for role in Role:
             wanted = NewToken(tenant=tenant, butler=own, role=role, label=f"{role} {world.secret()}")
-            made, world.tokens[role, own] = await tokens.create(butler, wanted, butler.local_operator())
+            made, world.tokens[role, own] = await tokens.create(resources, wanted, resources.local_operator())
             world.handles.append(str(made.id))
     return world
 
 
-async def _furnish(butler: Butler, world: World, caller: Caller, own: str) -> None:
+async def _furnish(resources: Resources, world: World, caller: Caller, own: str) -> None:
     for scope, owner in (("global", EVERYBODY), (own, own)):
         subject, session = f"{world.word()}", world.word()
         seen = await remember.episode(
-            butler,
+            resources,
             NewEpisode(
                 content=f"Met {subject}. I live in {world.secret(own).capitalize()}.",
                 butler=own,
@@ -123,18 +126,18 @@ async def _furnish(butler: Butler, world: World, caller: Caller, own: str) -> No
                 source_episode=seen.ref,
                 aliases=(world.word(), world.secret(owner)),
             )
-            facts.append(await remember.fact(butler, new, caller))
+            facts.append(await remember.fact(resources, new, caller))
         rule = await remember.rule(
-            butler, NewRule(content=f"Ask {subject} about {world.secret(owner)}.", scope=scope), caller
+            resources, NewRule(content=f"Ask {subject} about {world.secret(owner)}.", scope=scope), caller
         )
-        await judge.mark(butler, rule.ref, Outcome.HARMFUL, caller, reason=f"because of {world.secret(owner)}")
+        await feedback.mark(resources, rule.ref, Outcome.HARMFUL, caller, reason=f"because of {world.secret(owner)}")
         gone = NewFact(subject=subject, predicate="gone", content=f"gone {world.secret(owner)}", scope=scope)
-        facts.append(await remember.fact(butler, gone, caller))
-        await forget.forget(butler, "fact", facts[-1].ref, caller, reason=world.secret(owner))
-        await recall.search(butler, Question(query=f"what does {subject} like", min_relevance=0), caller)
+        facts.append(await remember.fact(resources, gone, caller))
+        await forget.forget(resources, "fact", facts[-1].ref, caller, reason=world.secret(owner))
+        await search.search(resources, Question(query=f"what does {subject} like", min_relevance=0), caller)
         for stored in (seen, rule, *facts):
             world.handles += [f"{stored.type}:{stored.ref}", str(stored.id)]
-            for event in (await look.look(butler, stored.type, stored.ref, caller, bump=False)).events:
+            for event in (await get_operation.get(resources, stored.type, stored.ref, caller, bump=False)).events:
                 world.handles += [str(event.id), *([str(event.group_id)] if event.group_id else [])]
 
 
@@ -279,7 +282,13 @@ class Tally:
 
 
 async def fire(
-    butler: Butler, intruder: World, worlds: list[World], calls: int, tally: Tally, *, seen_by: World | None = None
+    resources: Resources,
+    intruder: World,
+    worlds: list[World],
+    calls: int,
+    tally: Tally,
+    *,
+    seen_by: World | None = None,
 ) -> None:
     """Random calls of every tool by everybody of one tenant, aimed at the others.
 
@@ -287,16 +296,16 @@ async def fire(
     """
     chance = intruder.random
     words = Words(chance, intruder, [world for world in worlds if world is not intruder])
-    tools = build_tools(LateButler.already_open(butler))
+    tools = build_tools(LazyResources.already_open(resources))
     for number in range(calls):
         tool = tools[number % len(tools)]
         principal = intruder.principal(chance.choice(list(Role)), chance.choice(intruder.butlers))
         arguments = arguments_of(tool.parameters, words, tool.parameters)
-        shown = calling.set(principal)
+        previous = in_process_principal.set(principal)
         try:
             result = await tool.run(arguments)
         finally:
-            calling.reset(shown)
+            in_process_principal.reset(previous)
         told, sent = (json.dumps(one, ensure_ascii=False) for one in (result.structured_content, arguments))
         tally.note(tool.name, (result.structured_content or {}).get("error", "ok"))
         eyes = seen_by.principal(principal.role, "stranger") if seen_by else principal
@@ -304,17 +313,17 @@ async def fire(
         tally.saw((tool.name, f"{sent} {principal.butler}"), told, eyes, worlds)
 
 
-async def look_around(butler: Butler, world: World, worlds: list[World], tally: Tally) -> None:
+async def look_around(resources: Resources, world: World, worlds: list[World], tally: Tally) -> None:
     """Each agent of a tenant looks at everything of its own tenant that it can name, whosever it is."""
-    [get] = [tool for tool in build_tools(LateButler.already_open(butler)) if tool.name == "memory_get"]
+    [get] = [tool for tool in build_tools(LazyResources.already_open(resources)) if tool.name == "memory_get"]
     for own in world.butlers:
         principal = world.principal(Role.AGENT, own)
         for kind, _, ref in (handle.partition(":") for handle in world.handles if ":" in handle):
-            shown = calling.set(principal)
+            previous = in_process_principal.set(principal)
             try:
                 result = await get.run({"type": kind, "id": ref})
             finally:
-                calling.reset(shown)
+                in_process_principal.reset(previous)
             tally.note(get.name, (result.structured_content or {}).get("error", "ok"))
             tally.saw((get.name, ref), json.dumps(result.structured_content), principal, worlds)
 
@@ -344,7 +353,7 @@ def new_tenants(count: int) -> Iterator[str]:
         yield f"t{uuid.uuid4().hex[:16]}"
 
 
-def as_everybody(butler: Butler) -> Butler:
+def as_everybody(resources: Resources) -> Resources:
     """The store with agents that distil, so that those tools are there, too."""
-    agents = butler.settings.consolidation.model_copy(update={"distiller": "agent"})
-    return replace(butler, settings=butler.settings.model_copy(update={"consolidation": agents}))
+    agents = resources.settings.consolidation.model_copy(update={"distiller": "agent"})
+    return replace(resources, settings=resources.settings.model_copy(update={"consolidation": agents}))

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.service import Service, serving
 from tests.stories.isolation import Tally, Words, World, as_everybody, fire, new_tenants, plant, snapshot, value_of
+from tests.support.service import Service, serving
 
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import Butler, open_butler
 from memory_butler.models import Role
+from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 CALLS_A_TURN = 260
 STREAM = "/activity/stream"
@@ -63,7 +63,8 @@ async def listen_in(
         butler = listener.random.choice(listener.butlers)
         token = listener.tokens[role, butler]
         foreign = await _cursor(service, listener.random.choice(others))
-        for since in ({"params": {"since": foreign}}, {"headers": {"last-event-id": foreign}}):
+        cursors: list[dict[str, Any]] = [{"params": {"since": foreign}}, {"headers": {"last-event-id": foreign}}]
+        for since in cursors:
             async with service.web(token) as web:
                 reply = await web.get(f"/api/v1{STREAM}", **since)
             tally.note("a cursor of others", str(reply.status_code))
@@ -125,14 +126,14 @@ def _request(target: tuple[str, str, dict[str, Any]], words: Words, page: dict[s
 
 
 async def turn(
-    butler: Butler, service: Service, owner: psycopg.Connection[Any], intruder: World, worlds: list[World]
+    resources: Resources, service: Service, owner: psycopg.Connection[Any], intruder: World, worlds: list[World]
 ) -> tuple[Tally, list[str]]:
     """One tenant tries its hand at all the others: how that went, and what went wrong."""
     others = [world for world in worlds if world is not intruder]
     before, tally = snapshot(owner, others), Tally()
     # What an earlier intruder has stored under others' names is its own to tell.
     tally.said.update(name for world in worlds for name in world.names())
-    await fire(as_everybody(butler), intruder, worlds, CALLS_A_TURN, tally)
+    await fire(as_everybody(resources), intruder, worlds, CALLS_A_TURN, tally)
     at_routes = await fire_at_routes(service, intruder, worlds, 2, tally.said)
     # What others say while it listens is for their own logs.
     changed = snapshot(owner, others) != before
@@ -151,11 +152,14 @@ async def turn(
 async def campaign(home: Path, calls: int, tenants: int, seed: int) -> list[str]:
     """Each tenant in turn, until so many calls were made or something went wrong."""
     chance, done, outcomes, faults = random.Random(seed), 0, dict[str, int](), list[str]()
-    async with open_butler(load_settings(home=home), embedder=FakeEmbedder()) as butler, serving(butler) as service:
-        worlds = [await plant(butler, name, random.Random(chance.random())) for name in new_tenants(tenants)]
+    async with (
+        open_resources(load_settings(home=home), embedder=FakeEmbedder()) as resources,
+        serving(resources) as service,
+    ):
+        worlds = [await plant(resources, name, random.Random(chance.random())) for name in new_tenants(tenants)]
         with psycopg.connect(EmbeddedPostgres(home).dsn("postgres", "memory"), autocommit=True) as owner:
             while done < calls and not faults:
-                tally, faults = await turn(butler, service, owner, chance.choice(worlds), worlds)
+                tally, faults = await turn(resources, service, owner, chance.choice(worlds), worlds)
                 done += tally.calls
                 outcomes = {
                     name: outcomes.get(name, 0) + tally.outcomes.get(name, 0) for name in outcomes | tally.outcomes

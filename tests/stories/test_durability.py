@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stories.durability import campaign, check
 
-from memory_butler.store.embedded import EmbeddedPostgres
-
-from .durability import campaign, check
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 
 @pytest.fixture

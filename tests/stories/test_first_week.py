@@ -3,16 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from memory_butler.butler import Butler
 from memory_butler.models import BriefRequest, Caller, Maturity, NewEpisode, NewFact, NewRule, Outcome, Question
-from memory_butler.operations import forget, judge, look, recall, remember
-from memory_butler.operations.brief import brief
-from memory_butler.operations.report import report
+from memory_butler.operations.briefing.brief import brief
+from memory_butler.operations.retrieval import get, search
+from memory_butler.operations.system.stats import stats
+from memory_butler.operations.writing import feedback, forget, remember
+from memory_butler.resources import Resources
 
 
-async def test_the_first_week(real_butler: Butler, clock: Any, agent: Callable[..., Caller]) -> None:  # noqa: PLR0915 - a week is long
+async def test_the_first_week(real_resources: Resources, clock: Any, agent: Callable[..., Caller]) -> None:  # noqa: PLR0915 - a week is long
     """From the first words on Sunday to a briefing on Saturday that knows what changed and what to avoid."""
-    butler, kitchen, office = real_butler, agent("kitchen"), agent("office")
+    butler, kitchen, office = real_resources, agent("kitchen"), agent("office")
 
     async def briefing(prompt: str, caller: Caller = kitchen) -> str:
         request = BriefRequest(trigger_prompt=prompt, butler=caller.principal.butler)
@@ -54,9 +55,9 @@ async def test_the_first_week(real_butler: Butler, clock: Any, agent: Callable[.
 
     # Monday: asked in other words, the allergy is found, with the evidence it came from.
     clock.move(days=1)
-    found = await recall.search(butler, Question(query="Which nuts make Anna ill?"), kitchen)
+    found = await search.search(butler, Question(query="Which nuts make Anna ill?"), kitchen)
     assert found.results[0].hit.id == allergy.id
-    (evidence,) = (await look.look(butler, "fact", allergy.ref, kitchen)).links
+    (evidence,) = (await get.get(butler, "fact", allergy.ref, kitchen)).links
     assert (evidence.target_id, evidence.availability) == (dinner.id, "available")
 
     # The office butler knows what is shared, and neither the oven nor what happened at dinner.
@@ -72,16 +73,16 @@ async def test_the_first_week(real_butler: Butler, clock: Any, agent: Callable[.
     where = await briefing("In which city is the home of Anna now?")
     assert "Porto" in where
     assert "city: Lisbon" not in where
-    chain = (await look.look(butler, "fact", porto.ref, kitchen)).chain
+    chain = (await get.get(butler, "fact", porto.ref, kitchen)).chain
     assert [(fact.content, fact.validity) for fact in chain] == [("Lisbon", "superseded"), ("Porto", "active")]
 
     # Through the week one rule helps and another does not.
     for _ in range(5):
         clock.move(hours=8)
-        await judge.mark(butler, ask.ref, Outcome.HELPFUL, kitchen)
+        await feedback.mark(butler, ask.ref, Outcome.HELPFUL, kitchen)
     for _ in range(3):
-        await judge.mark(butler, surprise.ref, Outcome.HARMFUL, kitchen, reason="a guest felt unwell")
-    marked = await look.look(butler, "rule", ask.ref, kitchen)
+        await feedback.mark(butler, surprise.ref, Outcome.HARMFUL, kitchen, reason="a guest felt unwell")
+    marked = await get.get(butler, "rule", ask.ref, kitchen)
     assert getattr(marked.memory, "maturity", None) is Maturity.ESTABLISHED
 
     # Friday: a note that was only ever a joke is taken back.
@@ -95,7 +96,7 @@ async def test_the_first_week(real_butler: Butler, clock: Any, agent: Callable[.
     block = await briefing("Plan a dinner for Anna and think of her allergies")
     lines = block.splitlines()
     rules = lines[lines.index("## Rules") + 1 :]
-    assert rules[0].startswith("- WARNING ANTI-PATTERN: Do NOT Surprise dinner guests")
+    assert rules[0].startswith("- WARNING ANTI-PATTERN: Do NOT surprise dinner guests")
     assert "a guest felt unwell" in rules[0]
     assert rules[1].endswith(f"[rule:{ask.ref}] established")
     assert f"[fact:{allergy.ref}] confidence 1.00" in block
@@ -106,11 +107,11 @@ async def test_the_first_week(real_butler: Butler, clock: Any, agent: Callable[.
 
     # A week after it was stored the first episode has had its time; what was learned from it stays.
     clock.move(days=3)
-    seen = await recall.search(butler, Question(query="Anna came for dinner", min_relevance=0), kitchen)
+    seen = await search.search(butler, Question(query="Anna came for dinner", min_relevance=0), kitchen)
     assert dinner.id not in {entry.hit.id for entry in seen.results}
     assert allergy.id in {entry.hit.id for entry in seen.results}
 
     # And the books add up.
-    counts = await report(butler)
+    counts = await stats(butler)
     assert counts["memories"]["facts"] == {"active": 3, "retracted": 1, "superseded": 1}
     assert counts["rules_by_maturity"] == {"anti_pattern": 1, "established": 1}

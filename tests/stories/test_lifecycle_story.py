@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from fastmcp import Client
 
-from memory_butler.adapters.mcp import build_server
-from memory_butler.butler import Butler
+from memory_butler.adapters.mcp.server import build_server
 from memory_butler.models import Principal, Role
+from memory_butler.resources import Resources
 
 Say = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @pytest.fixture
-async def ask(butler: Butler, tenant: str) -> AsyncIterator[Say]:
+async def ask(resources: Resources, tenant: str) -> AsyncIterator[Say]:
     """The agent, whose name is coder: calls a tool, in a session if one is named, and gets its answer."""
-    async with Client(build_server(butler, Principal(tenant, "coder", Role.AGENT))) as client:
+    async with Client(build_server(resources, Principal(tenant, "coder", Role.AGENT))) as client:
 
         async def call(tool: str, /, session: str | None = None, **arguments: Any) -> dict[str, Any]:
             context = {"request_context": {"session_id": session}} if session else {}
@@ -96,7 +96,7 @@ async def test_how_memories_live(ask: Say, person: Say, clock: Any) -> None:  # 
     rules = [
         line for line in await briefing("A test hangs, restart the service and the migrations?") if "rule:" in line
     ]
-    assert rules[0].startswith("- WARNING ANTI-PATTERN: Do NOT Restart the service when a test hangs. This caused")
+    assert rules[0].startswith("- WARNING ANTI-PATTERN: Do NOT restart the service when a test hangs. This caused")
     assert "the logs were lost; it only hid a deadlock; a customer was cut off" in rules[0]
     assert rules[1].endswith(f"[{migrate}] established")
 

@@ -1,22 +1,22 @@
-"""Where the command begins. A hook is answered before anything else is loaded: somebody is waiting for a session."""
+"""Entry point of the `memory-butler` command. Hooks run before the CLI is imported: an agent session waits for them."""
 
 import sys
 
 
 def main() -> None:
-    wanted = _hook(sys.argv[1:])
-    if wanted is None:
-        from memory_butler.adapters import cli  # noqa: PLC0415 (everything else hangs on it)
+    hook = _hook(sys.argv[1:])
+    if hook is None:
+        from memory_butler.adapters.cli import app  # noqa: PLC0415 (slow to import)
 
-        cli.main()
+        app.main()
         return
-    from memory_butler.adapters.hooks.answers import run  # noqa: PLC0415
+    from memory_butler.adapters.hooks.handlers import run  # noqa: PLC0415
 
-    run(*wanted)
+    run(*hook)
 
 
 def _hook(arguments: list[str]) -> tuple[str, str | None] | None:
-    """Which hook is asked for and in which home: exactly `[--home FOLDER] hook EVENT`, as hooks are written down."""
+    """Return event and home of exactly `[--home FOLDER] hook EVENT`, the form that `connect` writes; else None."""
     home = None
     if arguments[:1] == ["--home"] and len(arguments) > 1:
         home, arguments = arguments[1], arguments[2:]

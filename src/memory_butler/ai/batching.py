@@ -1,8 +1,8 @@
-"""A few threads that own a model and share it between all callers.
+"""Worker threads that run one model for all callers.
 
-They take what is waiting, put texts of similar length together, and work in small slices, so that a query never waits
-behind a bulk load and no bulk load starves another. Each slice is one thread's own: two threads at two slices get more
-done than two at one, where each step of one waits for the other.
+The threads group queued texts of similar length into small slices, so that a query never waits for a bulk load and no
+bulk load starves another. One thread runs one slice: two threads on two slices have more throughput than two threads
+on one slice, where each step of one waits for the other.
 """
 
 import asyncio
@@ -22,22 +22,22 @@ from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError,
 
 Vectors = npt.NDArray[np.float32]
 
-# The longest that a query waits for its turn: half of what 256 tokens take, at the same cost a text.
+# Bounds the wait of a query: half the time of 256 tokens, at the same cost per text.
 SLICE_TOKENS = 128
-# From here on a slice has the full rate, and no text is filled up any more to be in it.
+# From this size on a slice has full throughput, so a longer text is not added if others would need padding.
 FULL_RATE_TOKENS = 96
-# The more texts to choose from, the more are of the same length.
+# A larger window has more texts of equal length.
 WINDOW_TEXTS = 128
 SHARE_TEXTS = 8
 MAX_WAITING_TEXTS = 100_000
-# A thread in the middle of a download is left to itself: it is a daemon and ends with the process.
+# A thread that is downloading is not waited for: it is a daemon and ends with the process.
 CLOSE_TIMEOUT_SECONDS = 10.0
 
 
 class Model(Protocol):
-    """What the threads work with. Where there are several, it is run by several at once.
+    """A model for the threads; several threads may run it at once.
 
-    What it takes (a text, a pair of texts) and what it makes of it (tokens) are its own affair.
+    The model defines the types of its inputs (texts, pairs of texts) and of their tokens.
     """
 
     dimensions: int
@@ -54,16 +54,16 @@ class _Request:
     future: "Future[Vectors]" = field(default_factory=Future)
     rows: dict[int, Vectors] = field(default_factory=dict)
     taken: int = 0
-    # Two threads may have the last two of its rows at the same moment.
+    # Two threads may finish the last two rows at the same time.
     answering: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def settled(self) -> bool:
-        """Answered, failed, or given up by its caller."""
+        """True if answered, failed or cancelled."""
         return self.future.done()
 
     def add(self, index: int, vector: Vectors) -> None:
-        """One more row; with the last of them the answer is there."""
+        """Add a row; the last one completes the request."""
         self.rows[index] = vector
         if len(self.rows) == len(self.texts):
             self.answer(np.stack([self.rows[index] for index in range(len(self.texts))]))
@@ -87,7 +87,7 @@ class _Item:
 
 
 class BatchingThread:
-    """The queue and its threads. The first starts with the first request, loads the model and starts the others."""
+    """The queue and its threads. The first request starts one thread, which loads the model and starts the others."""
 
     def __init__(self, load: Callable[[], Model], name: str = "embedding model", threads: int = 1) -> None:
         self._load = load
@@ -105,19 +105,21 @@ class BatchingThread:
         self._closed = False
 
     async def vectors(self, texts: Sequence[Any], *, urgent: bool) -> Vectors:
-        """The vectors of `texts`. Giving up waiting takes the request out of the queue and harms no other."""
+        """Return the vectors of `texts`. Cancelling removes the request from the queue; others are not affected."""
         request = _Request(texts)
         with self._changed:
             if self._closed:
-                raise self._is_closed()
+                raise self._closed_error()
             if self._waiting_texts + len(texts) > MAX_WAITING_TEXTS:
                 raise OverloadRejected(f"{self._waiting_texts} texts already wait for the {self._name}.")
             self._waiting_texts += len(texts)
             self._unanswered[id(request)] = request
-            request.future.add_done_callback(lambda _: self._leave(request))
+            request.future.add_done_callback(lambda _: self._remove(request))
             (self._urgent if urgent else self._bulk).append(request)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._live, name=f"memory-butler {self._name}", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run_first_thread, name=f"memory-butler {self._name}", daemon=True
+                )
                 self._thread.start()
             self._changed.notify_all()
         return await asyncio.wrap_future(request.future)
@@ -130,19 +132,19 @@ class BatchingThread:
         if thread is not None:
             await asyncio.to_thread(thread.join, CLOSE_TIMEOUT_SECONDS)
 
-    def _leave(self, request: _Request) -> None:
+    def _remove(self, request: _Request) -> None:
         with self._changed:
             self._waiting_texts -= len(request.texts)
             del self._unanswered[id(request)]
             if request.future.cancelled():
-                # A model that takes long to load must not keep the texts of everybody who has given up on it.
+                # While a model loads for a long time, the texts of cancelled requests must not fill the memory.
                 for queue in (self._urgent, self._bulk):
                     if request in queue:
                         queue.remove(request)
 
-    def _live(self) -> None:
-        """The first thread's whole life. Whatever ends it or another, nobody is left waiting, and the next request
-        starts anew."""
+    def _run_first_thread(self) -> None:
+        """Main function of the first thread. However it ends, all pending requests fail, and the next request starts a
+        new thread."""
         error: MemoryButlerError = InternalError(f"The thread of the {self._name} stopped unexpectedly.")
         others: list[threading.Thread] = []
         try:
@@ -152,7 +154,7 @@ class BatchingThread:
                 others.append(threading.Thread(target=self._work, args=(model,), name=name, daemon=True))
                 others[-1].start()
             self._work(model)
-            error = self._is_closed() if self._closed else error
+            error = self._closed_error() if self._closed else error
         except MemoryButlerError as failure:
             error = failure
         except OSError as failure:
@@ -169,8 +171,8 @@ class BatchingThread:
                 request.fail(error)
 
     def _work(self, model: Model) -> None:
-        """One slice after the other. A fault that nobody expected ends the work of all threads."""
-        _stand_back()
+        """Run slices until closed. An unexpected exception stops all threads."""
+        _lower_priority()
         done = False
         try:
             while self._step(model):
@@ -182,38 +184,38 @@ class BatchingThread:
                 self._changed.notify_all()
 
     def _step(self, model: Model) -> bool:
-        """One slice, the urgent first; or the next texts put into slices. False once it is over."""
+        """Run one slice, urgent ones first, or put the next texts into slices. Returns False once closed."""
         with self._changed:
-            self._changed.wait_for(self._has_something)
+            self._changed.wait_for(self._has_work)
             if self._closed or self._broken:
                 return False
             ready = self._urgent_slices if self._urgent_slices or self._urgent else self._slices
             part = ready.popleft() if ready else []
-            chosen = [] if part else self._take_urgent() if self._urgent else self._window()
+            chosen = [] if part else self._take_urgent() if self._urgent else self._take_window()
         if part:
             self._run(model, part)
             return True
         for request, _ in chosen:
             if not request.texts:
                 request.answer(np.empty((0, model.dimensions), np.float32))
-        slices = _slices(list(_tokenized(model, [one for one in chosen if one[0].texts])), self._threads)
+        slices = _slices(list(_tokenize(model, [one for one in chosen if one[0].texts])), self._threads)
         with self._changed:
             ready.extend(slices)
             self._changed.notify_all()
         return True
 
-    def _has_something(self) -> bool:
+    def _has_work(self) -> bool:
         queues = (self._urgent_slices, self._urgent, self._slices, self._bulk)
         return self._closed or self._broken or any(queues)
 
     def _take_urgent(self) -> list[tuple[_Request, int]]:
-        """Everything that is urgent; a request without texts stands for itself, to be answered too."""
+        """Take all urgent texts. A request without texts counts as one, so that it is answered, too."""
         urgent = list(self._urgent)
         self._urgent.clear()
         return [(request, index) for request in urgent for index in range(len(request.texts) or 1)]
 
-    def _window(self) -> list[tuple[_Request, int]]:
-        """The next texts of the bulk, a share from each request in turn."""
+    def _take_window(self) -> list[tuple[_Request, int]]:
+        """Take the next bulk texts, round-robin: at most SHARE_TEXTS from each request in turn."""
         chosen: list[tuple[_Request, int]] = []
         while self._bulk and len(chosen) < WINDOW_TEXTS:
             request = self._bulk.popleft()
@@ -239,18 +241,17 @@ class BatchingThread:
         for item, vector in zip(part, vectors, strict=True):
             item.request.add(item.index, vector)
 
-    def _is_closed(self) -> MemoryButlerError:
+    def _closed_error(self) -> MemoryButlerError:
         return TargetUnavailable(f"The {self._name} is closed.")
 
 
-def _stand_back() -> None:
-    """Have this thread wait for a free core instead of interrupting whoever has given it something to do, where the
-    system can do that. That is the thread that serves everybody, in the middle of what it has to do for them."""
+def _lower_priority() -> None:
+    """Use batch scheduling, if available, so that this thread does not preempt the event loop."""
     with suppress(AttributeError, OSError):
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-def _tokenized(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator[_Item]:
+def _tokenize(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator[_Item]:
     for request, index in chosen:
         if request.settled:
             continue
@@ -261,19 +262,21 @@ def _tokenized(model: Model, chosen: Iterable[tuple[_Request, int]]) -> Iterator
 
 
 def _slices(items: list[_Item], parts: int) -> list[list[_Item]]:
-    """Items of similar length together, each slice with at most SLICE_TOKENS tokens after padding, or one item; and, so
-    that nobody is idle while others wait, with at most one of so many parts of them all."""
+    """Group items of similar length into slices of at most SLICE_TOKENS tokens after padding, or of one item.
+
+    A slice has at most 1/`parts` of all items, so that no thread is idle.
+    """
     slices: list[list[_Item]] = []
     share = -(-len(items) // parts)
     for item in sorted(items, key=lambda item: len(item.tokens)):
-        if slices and len(slices[-1]) < share and _belongs(item, slices[-1]):
+        if slices and len(slices[-1]) < share and _fits(item, slices[-1]):
             slices[-1].append(item)
         else:
             slices.append([item])
     return slices
 
 
-def _belongs(item: _Item, part: list[_Item]) -> bool:
+def _fits(item: _Item, part: list[_Item]) -> bool:
     size, longest = len(item.tokens), len(part[-1].tokens)
     if size * (len(part) + 1) > SLICE_TOKENS:
         return False

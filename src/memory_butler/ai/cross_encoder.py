@@ -1,78 +1,100 @@
-"""A cross-encoder: a sequence classifier that reads a query and a text together and says how well they belong together.
+"""Reranking with a cross-encoder: a sequence classifier that scores a query and a text together.
 
-It sees what two vectors cannot, and costs a run of the model for every text. It is used only if it is asked for.
+It is more precise than comparing two vectors, and costs one run of the model per text. Off by default. Any model that
+has been exported to ONNX works: the settings name its folder or its repository.
 """
 
-import hashlib
 import math
-import re
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from memory_butler.ai.batching import BatchingThread, Vectors
-from memory_butler.ai.classifiers import ReadClassifier, read_classifier
-from memory_butler.ai.hub import HUB_URL, fetch_repository, split_repository
-from memory_butler.ai.onnx_graph import GRAPH_VERSION, build_graph, kept_graph
+from memory_butler.ai.download import HUB_URL, download, parse_repository
 from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, TargetUnavailable
 
-CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE = "config.json", "model.safetensors", "tokenizer.json"
-FILES = (CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE)
+MODEL_FILES = ("model.onnx", "onnx/model.onnx")
+TOKENIZER_FILE = "tokenizer.json"
 NAME = "cross-encoder"
-# Longer pairs cost more time than a search has, whatever the model could look at.
-MAX_TOKENS = 512
-# The longest query leaves most of the room to the text.
+# Token limits to try at load, largest first. Longer pairs take more time than a search has.
+TOKEN_LIMITS = (512, 256, 128, 64)
+# Largest share of the tokens for the query, so that a long query leaves room for the text.
 QUERY_SHARE = 0.25
-# Enough for any real text; beyond it only the time to tokenise would grow.
+# Enough for any real text; cutting earlier bounds the time to tokenize.
 CHARACTERS_PER_TOKEN = 16
-# A score is a probability strictly between 0 and 1, also where a float would be rounded to one of them.
+# Keeps a score strictly between 0 and 1: a float of a larger logit would round to 0 or 1.
 MAX_LOGIT = 30.0
-# A model that cannot be loaded is not tried again for every single search.
+# After a failed load, searches fail at once for this time instead of loading again.
 RETRY_SECONDS = 60.0
-# Loading that takes longer (a download, say) is not waited for by searches.
-LOADING_PATIENCE_SECONDS = 2.0
+# After this time in loading (a download, for example), searches fail at once instead of waiting.
+MAX_LOAD_WAIT_SECONDS = 2.0
+
+GET_ONNX = (
+    "Choose a model that is published with onnx/model.onnx, or export it with"
+    " `optimum-cli export onnx --model <name> <folder>` and configure that folder."
+)
+MATCHING_TOKENIZER = "Use the tokenizer.json that was published with the model."
 
 
 @dataclass(frozen=True)
 class CrossEncoderSource:
-    """Where the model is: a folder, or a repository on the hub (`owner/name` or `owner/name@revision`)."""
+    """A folder, or a repository on the Hugging Face hub (`owner/name` or `owner/name@revision`)."""
 
     folder: Path | None = None
     repo: str | None = None
     hub_url: str | None = HUB_URL
 
-    def locate(self, cache: Path) -> Path:
-        """The folder with the model's files; fetched from the hub the first time. Blocks: not for the event loop."""
+    def locate(self, cache: Path) -> tuple[Path, Path]:
+        """Return the paths of the ONNX file and of the tokenizer; downloads a repository the first time. Blocks."""
         if self.folder is not None:
-            missing = [name for name in FILES if not (self.folder / name).is_file()]
-            if missing:
-                raise TargetUnavailable(
-                    f"The cross-encoder was not found: no {' and no '.join(missing)} in {self.folder}.",
-                    recovery=f"Put {', '.join(FILES)} of a sequence classifier into that folder, or name another one.",
-                )
-            return self.folder
+            return _model_file(self.folder), _tokenizer_file(self.folder)
         if self.repo is None:
-            raise InvalidInput("No cross-encoder is set.", recovery="Set its folder, or its repository on the hub.")
-        downloaded = cache / NAME / "@".join(split_repository(self.repo)).replace("/", "--")
-        if not all((downloaded / name).is_file() for name in FILES):
+            raise InvalidInput(
+                "No cross-encoder is configured.",
+                recovery="Set MEMORY_BUTLER_RETRIEVAL__RERANK__CROSS_ENCODER__FOLDER or …__REPO.",
+            )
+        downloaded = cache / NAME / "@".join(parse_repository(self.repo)).replace("/", "--")
+        try:
+            return _model_file(downloaded), _tokenizer_file(downloaded)
+        except TargetUnavailable:
             if self.hub_url is None:
                 raise TargetUnavailable(
-                    f"The cross-encoder {self.repo} was not downloaded yet, and downloads are switched off.",
-                    recovery="Allow the download once, or put its files into a folder and name that.",
-                )
-            fetch_repository(self.repo, FILES, downloaded, self.hub_url, f"the cross-encoder {self.repo}")
-        return downloaded
+                    f"The cross-encoder {self.repo} is not downloaded yet, and downloads are switched off.",
+                    recovery="Start Memory Butler once with a network, or put the model into a folder and configure"
+                    " that folder.",
+                ) from None
+        download(self.repo, [MODEL_FILES, [TOKENIZER_FILE]], downloaded, self.hub_url)
+        return _model_file(downloaded), _tokenizer_file(downloaded)
+
+
+def _model_file(folder: Path) -> Path:
+    for name in MODEL_FILES:
+        if (folder / name).is_file():
+            return folder / name
+    raise TargetUnavailable(
+        f"The cross-encoder was not found: {folder} has no {' and no '.join(MODEL_FILES)}.", recovery=GET_ONNX
+    )
+
+
+def _tokenizer_file(folder: Path) -> Path:
+    path = folder / TOKENIZER_FILE
+    if not path.is_file():
+        raise TargetUnavailable(
+            f"The cross-encoder was not found: {folder} has no {TOKENIZER_FILE}.",
+            recovery=f"Put the model's {TOKENIZER_FILE} into that folder.",
+        )
+    return path
 
 
 class CrossEncoder:
-    """Scores texts for a query, in a thread of its own that loads the model at the first text or at `start`."""
+    """Scores texts for a query, in its own thread, which loads the model at the first text or at `start`."""
 
     def __init__(self, source: CrossEncoderSource, *, cache: Path, threads: int = 2) -> None:
         self._source, self._cache, self._threads = source, cache, threads
@@ -82,33 +104,34 @@ class CrossEncoder:
         self._failure: tuple[float, MemoryButlerError] | None = None
 
     async def start(self) -> None:
-        """Load the model now, however long it takes."""
+        """Load the model now and wait until it is loaded."""
         await self._thread.vectors((), urgent=True)
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """For each text the probability that it belongs to the query, in (0, 1).
+        """Return for each text the probability, in (0, 1), that it answers the query.
 
-        Giving up waiting stops the work after the few texts that are being looked at.
+        Cancelling stops the work after the texts that are being scored.
         """
         if not texts:
             return []
         with self._lock:
             since = self._loading_since
-        if since is not None and time.monotonic() - since > LOADING_PATIENCE_SECONDS:
-            raise TargetUnavailable("The cross-encoder is still being loaded.", recovery="Try again a little later.")
+        if since is not None and time.monotonic() - since > MAX_LOAD_WAIT_SECONDS:
+            raise TargetUnavailable("The cross-encoder is still loading.", recovery="Try again in a minute.")
         return _probabilities(await self._thread.vectors([(query, text) for text in texts], urgent=False))
 
     async def close(self) -> None:
         await self._thread.close()
 
     def _load(self) -> "PairModel":
-        """In the thread: find the files, build or find the graph, open it."""
+        """Locate the files and open the model; runs in the thread."""
         if self._failure is not None and time.monotonic() - self._failure[0] < RETRY_SECONDS:
-            raise _again(self._failure[1])
+            failure = self._failure[1]
+            raise type(failure)(failure.message, recovery=failure.recovery)
         with self._lock:
             self._loading_since = time.monotonic()
         try:
-            return PairModel(self._source.locate(self._cache), self._cache, self._threads)
+            return PairModel(*self._source.locate(self._cache), self._threads)
         except (MemoryButlerError, OSError) as failure:
             known = failure if isinstance(failure, MemoryButlerError) else _unreadable(failure)
             self._failure = time.monotonic(), known
@@ -120,7 +143,7 @@ class CrossEncoder:
 
 @dataclass(frozen=True)
 class Pair:
-    """The tokens of a query and a text together; `segments` says which of the two each belongs to."""
+    """The tokens of a query and a text; `segments` is 0 for tokens of the query and 1 for those of the text."""
 
     ids: list[int]
     segments: list[int]
@@ -132,99 +155,103 @@ class Pair:
 class PairModel:
     """The tokenizer and the ONNX session, for one thread."""
 
-    def __init__(self, folder: Path, cache: Path, threads: int) -> None:
+    def __init__(self, model: Path, tokenizer: Path, threads: int) -> None:
         self.failures = runtime_failures()
-        config, weights = ((folder / name).read_bytes() for name in (CONFIG_FILE, WEIGHTS_FILE))
-        read = read_classifier(config, weights, str(folder))
-        assert read.model.classifier is not None
-        self.dimensions = read.model.classifier.labels
-        self.max_tokens = min(MAX_TOKENS, read.positions)
-        self._segments = read.model.segments
-        self._tokenizer = _tokenizer(folder, read)
-        self._room = self.max_tokens - self._tokenizer.num_special_tokens_to_add(True)
-        if self._room < 2:
-            raise InvalidInput(f"{folder} looks at {self.max_tokens} tokens only: too few for a query and a text.")
-        digest = hashlib.sha256(hashlib.sha256(config).digest() + hashlib.sha256(weights).digest()).hexdigest()
-        target = cache / f"{NAME}-{digest[:16]}-g{GRAPH_VERSION}.onnx"
-        del config, weights
+        self._tokenizer = _open_tokenizer(tokenizer)
         try:
-            self._session = open_session(
-                lambda: kept_graph(target, lambda: build_graph(read.tensors, read.model)), threads
-            )
+            self._session = open_session(model, threads)
         except self.failures as failure:
-            raise InvalidInput(f"{folder} cannot be run: {failure}", recovery="Choose another cross-encoder.") from None
+            raise InvalidInput(f"ONNX Runtime cannot open {model}: {failure}", recovery=GET_ONNX) from None
+        self._inputs = {entry.name: _number_type(entry.type) for entry in self._session.get_inputs()}
+        unknown = self._inputs.keys() - {"input_ids", "attention_mask", "token_type_ids"}
+        if unknown or "input_ids" not in self._inputs:
+            raise InvalidInput(
+                f"{model} is not a cross-encoder: its inputs are {', '.join(sorted(self._inputs)) or 'empty'}, "
+                "expected input_ids, attention_mask and token_type_ids.",
+                recovery=GET_ONNX,
+            )
+        self.dimensions = self._labels(model, tokenizer)
+        self.max_tokens = self._token_limit(model)
+        self._room = self.max_tokens - self._tokenizer.num_special_tokens_to_add(True)
 
     def tokenize(self, pair: tuple[str, str]) -> Pair:
-        """The query first, cut to its share, then as much of the text as there is room for."""
-        query, text = (self._encoded(part) for part in pair)
+        """Cut the query to its share, then fill the rest with the text."""
+        query, text = (self._encode(part) for part in pair)
         query.truncate(max(1, int(self._room * QUERY_SHARE)))
         text.truncate(self._room - len(query))
         both = self._tokenizer.post_process(query, text)
         return Pair(both.ids, both.type_ids)
 
     def run(self, rows: Sequence[Pair]) -> Vectors:
-        inputs = {"ids": padded([row.ids for row in rows]), "mask": padded([[1] * len(row) for row in rows])}
-        if self._segments:
-            inputs["segments"] = padded([row.segments for row in rows])
-        return cast("Vectors", self._session.run(None, inputs)[0])
+        arrays = {
+            "input_ids": padded([row.ids for row in rows]),
+            "attention_mask": padded([[1] * len(row) for row in rows]),
+            "token_type_ids": padded([row.segments for row in rows]),
+        }
+        inputs = {name: arrays[name].astype(number_type) for name, number_type in self._inputs.items()}
+        return cast("Vectors", self._session.run(None, inputs)[0]).astype(np.float32, copy=False)
 
-    def _encoded(self, text: str) -> Encoding:
+    def _encode(self, text: str) -> Encoding:
         return self._tokenizer.encode(text[: self.max_tokens * CHARACTERS_PER_TOKEN], add_special_tokens=False)
 
+    def _labels(self, model: Path, tokenizer: Path) -> int:
+        """Run the last token of the vocabulary, which fails if the model knows fewer; return the number of labels."""
+        last = self._tokenizer.get_vocab_size() - 1
+        try:
+            logits = self.run([Pair([last] * 2, [0, 0])])
+        except self.failures as failure:
+            raise InvalidInput(
+                f"{model} cannot read the {last + 1} tokens of {tokenizer}: {failure}", recovery=MATCHING_TOKENIZER
+            ) from None
+        if logits.ndim != 2 or logits.shape[1] not in (1, 2):
+            raise InvalidInput(
+                f"{model} is not a cross-encoder: its output for one pair has the shape "
+                f"{'×'.join(map(str, logits.shape))}, expected 1×1 or 1×2.",
+                recovery="Choose a sequence classifier with one or two labels.",
+            )
+        return int(logits.shape[1])
 
-def _tokenizer(folder: Path, read: ReadClassifier) -> Tokenizer:
+    def _token_limit(self, model: Path) -> int:
+        """Return the longest input that the model accepts: an ONNX file does not say it."""
+        for limit in TOKEN_LIMITS:
+            try:
+                self.run([Pair([0] * limit, [0] * limit)])
+            except self.failures:
+                continue
+            return limit
+        raise InvalidInput(
+            f"{model} accepts fewer than {TOKEN_LIMITS[-1]} tokens: too few for a query and a text.",
+            recovery="Choose another cross-encoder.",
+        )
+
+
+def _number_type(onnx_type: str) -> Any:
+    return np.int32 if onnx_type == "tensor(int32)" else np.int64
+
+
+def _open_tokenizer(path: Path) -> Tokenizer:
     try:
-        tokenizer = Tokenizer.from_buffer((folder / TOKENIZER_FILE).read_bytes())
+        tokenizer = Tokenizer.from_buffer(path.read_bytes())
     except ValueError as fault:
-        raise InvalidInput(f"{folder / TOKENIZER_FILE} cannot be read: {fault}", recovery=_OWN_TOKENIZER) from fault
+        raise InvalidInput(f"{path} cannot be read: {fault}", recovery=MATCHING_TOKENIZER) from fault
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    # A text that says [SEP] is a text about [SEP].
+    # "[SEP]" in a text is text, never a separator.
     tokenizer.encode_special_tokens = True
-    known = len(read.tensors["embeddings.word_embeddings.weight"])
-    if tokenizer.get_vocab_size() > known:
-        raise InvalidInput(
-            f"{folder}: the tokenizer knows {tokenizer.get_vocab_size()} tokens, the model {known}.",
-            recovery=_OWN_TOKENIZER,
-        )
     if not tokenizer.num_special_tokens_to_add(True):
-        raise InvalidInput(
-            f"{folder / TOKENIZER_FILE} does not say how two texts are put together.", recovery=_OWN_TOKENIZER
-        )
+        raise InvalidInput(f"{path} has no template for a pair of texts.", recovery=MATCHING_TOKENIZER)
     return tokenizer
-
-
-_OWN_TOKENIZER = "Use the tokenizer.json that was published with the model."
-
-
-def _again(failure: MemoryButlerError) -> MemoryButlerError:
-    return type(failure)(failure.message, recovery=failure.recovery)
 
 
 def _unreadable(failure: OSError) -> TargetUnavailable:
     return TargetUnavailable(
-        f"The cross-encoder cannot be read: {failure}", recovery="Check the folder that the settings name."
+        f"The cross-encoder cannot be read: {failure}", recovery="Check the permissions of the configured folder."
     )
 
 
 def _probabilities(logits: Vectors) -> list[float]:
-    """One label: how sure it is. Two labels: how sure it is of the second."""
+    """One label: its sigmoid. Two labels: the softmax of the second."""
     if not np.isfinite(logits).all():
-        raise InternalError("The cross-encoder failed: it gave numbers that are no scores.")
-    spread = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
-    return [1 / (1 + math.exp(-min(MAX_LOGIT, max(-MAX_LOGIT, float(logit))))) for logit in spread]
-
-
-class FakeCrossEncoder:
-    """For tests that need no model: the more of the query's words a text has, the higher its score."""
-
-    async def start(self) -> None:
-        return None
-
-    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        asked = set(re.findall(r"\w+", query.lower()))
-        shared = [len(asked & set(re.findall(r"\w+", text.lower()))) for text in texts]
-        return [(count + 0.5) / (len(asked) + 1) for count in shared]
-
-    async def close(self) -> None:
-        return None
+        raise InternalError("The cross-encoder failed: its scores are not finite numbers.")
+    differences = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+    return [1 / (1 + math.exp(-min(MAX_LOGIT, max(-MAX_LOGIT, float(logit))))) for logit in differences]

@@ -14,7 +14,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from memory_butler.ai.batching import BatchingThread, Vectors
-from memory_butler.ai.hub import HUB_URL
+from memory_butler.ai.download import HUB_URL
 from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, Precision, cached_graph
 from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
 from memory_butler.ai.weights import MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
@@ -28,7 +28,7 @@ DEFAULT_CACHED_QUERIES = 1024
 
 @dataclass(frozen=True)
 class EmbeddingVersion:
-    """Which vectors these are: vectors of different versions are never compared."""
+    """Identifies the model of a vector: vectors of different versions are never compared."""
 
     name: str
     dimensions: int
@@ -36,26 +36,26 @@ class EmbeddingVersion:
 
 
 class Embedder(Protocol):
-    """Makes unit vectors of texts; may be shared between tasks, event loops and threads."""
+    """Embeds texts as unit vectors; may be shared between tasks, event loops and threads."""
 
     @property
     def version(self) -> EmbeddingVersion: ...
 
     async def start(self) -> None:
-        """Get ready now instead of at the first text."""
+        """Load the model now instead of at the first text."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, in order."""
+        """Return one row per text, in order."""
 
     async def embed_query(self, text: str) -> Vectors:
-        """The vector of a search text: ahead of documents, and kept for the next time (read-only)."""
+        """Return the vector of a query: before documents in the queue, cached, read-only."""
 
     async def close(self) -> None:
-        """Let go of the model; what still waits fails. May be called twice."""
+        """Close the model; pending requests fail. May be called twice."""
 
 
 class OnnxEmbedder:
-    """all-MiniLM-L6-v2 on ONNX Runtime; loads in a thread of its own, at the first text or at `start`."""
+    """all-MiniLM-L6-v2 on ONNX Runtime; loads in its own thread, at the first text or at `start`."""
 
     def __init__(
         self,
@@ -85,22 +85,22 @@ class OnnxEmbedder:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, DIMENSIONS), np.float32)
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        vectors = await self._thread.vectors(tuple(places), urgent=False)
-        return vectors if len(places) == len(texts) else vectors[[places[text] for text in texts]]
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        vectors = await self._thread.vectors(tuple(rows), urgent=False)
+        return vectors if len(rows) == len(texts) else vectors[[rows[text] for text in texts]]
 
     async def embed_query(self, text: str) -> Vectors:
-        found = self._queries.get(text)
-        if found is None:
-            found = self._queries.put(text, (await self._thread.vectors((text,), urgent=True))[0])
-        return found
+        vector = self._queries.get(text)
+        if vector is None:
+            vector = self._queries.put(text, (await self._thread.vectors((text,), urgent=True))[0])
+        return vector
 
     async def close(self) -> None:
         await self._thread.close()
 
 
 class MiniLm:
-    """The tokenizer and the ONNX session; each thread that runs it computes by itself."""
+    """The tokenizer and the ONNX session; each run uses one thread."""
 
     dimensions = DIMENSIONS
 
@@ -110,9 +110,14 @@ class MiniLm:
         self._tokenizer = Tokenizer.from_buffer(weights.read(TOKENIZER_FILE))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._session = open_session(
-            lambda: cached_graph(cache, precision, lambda: weights.read(MODEL_FILE)), threads=1
-        )
+        graph = cached_graph(cache, precision, lambda: weights.read(MODEL_FILE))
+        try:
+            self._session = open_session(graph, threads=1)
+        except self.failures:
+            # The cached graph is damaged: build it again, once.
+            graph.unlink(missing_ok=True)
+            graph = cached_graph(cache, precision, lambda: weights.read(MODEL_FILE))
+            self._session = open_session(graph, threads=1)
 
     def tokenize(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text[:MAX_CHARACTERS]).ids)
@@ -123,7 +128,7 @@ class MiniLm:
 
 
 class QueryCache:
-    """The most recently used query vectors."""
+    """LRU cache of query vectors."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -149,7 +154,7 @@ class QueryCache:
 
 
 class FakeEmbedder:
-    """For tests that need no meaning: a text is the bag of its words, so shared words make texts similar."""
+    """Bag-of-words embedder for tests: texts with common words are similar."""
 
     def __init__(self) -> None:
         self._version = EmbeddingVersion("fake-bag-of-words", DIMENSIONS, "1")

@@ -1,10 +1,10 @@
-"""Turns a BERT-style model's safetensors into an ONNX graph, once, and keeps it as a file.
+"""Converts the safetensors of all-MiniLM-L6-v2 to an ONNX graph, once, and caches it as a file.
 
-The graph takes token ids and a mask. An embedder's gives unit vectors: mean pooling and normalisation are inside it.
-A classifier's takes the tokens' segments too, if the model knows them, and gives one raw number for each label.
+The graph takes token ids and an attention mask and returns unit vectors: mean pooling and normalization are inside it.
 
-In int8 the products of an encoder's layers, which are nearly all of its work, are of whole numbers: weights scaled by
-column, once, and values by row, each time. A token's row has nothing to do with other texts, so neither has a vector.
+In int8, the matrix products of the layers, which are nearly all of the work, use integers. Weights are scaled by column
+when the graph is built, activations by row at run time. A row belongs to one token of one text, so a vector does not
+depend on the other texts of its batch.
 """
 
 import json
@@ -12,7 +12,6 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,41 +21,20 @@ import numpy.typing as npt
 from memory_butler.ai.weights import MODEL_FILE
 
 GRAPH_VERSION = 2
-DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8"}
+DTYPES = {"F32": "<f4", "I64": "<i8"}
 
 Tensors = dict[str, npt.NDArray[Any]]
-Activation = Literal["gelu", "gelu_tanh", "relu", "tanh"]
 Precision = Literal["int8", "float32"]
 
-# A pair of products of 255 and 64 still fits into 16 bits, in which processors without VNNI add them up.
+LAYERS = 6
+HEADS = 12
+DIMENSIONS = 384
+EPSILON = 1e-12
+
+# Two products of at most 255 × 64 add up within 16 bits, which is how processors without VNNI sum them.
 WEIGHT_STEPS = 64
-# What comes out of each activation is at least this, so all 256 steps can be above it.
-LEAST = {"gelu": -0.17, "gelu_tanh": -0.1701, "relu": 0.0}
-
-
-@dataclass(frozen=True)
-class Classifier:
-    """What follows the encoder in a classifier: a dense layer on the first token, unless it has none, then labels."""
-
-    labels: int
-    activation: Activation | None
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """Everything about a model but its weights, whose names are always those of BERT."""
-
-    layers: int
-    heads: int
-    dimensions: int
-    epsilon: float = 1e-12
-    activation: Activation = "gelu"
-    segments: bool = False
-    classifier: Classifier | None = None
-
-
-MINILM = Architecture(layers=6, heads=12, dimensions=384)
-DIMENSIONS = MINILM.dimensions
+# The minimum of GELU: its output can use all 256 steps above it.
+GELU_MINIMUM = -0.17
 
 
 def graph_name(precision: Precision) -> str:
@@ -64,26 +42,18 @@ def graph_name(precision: Precision) -> str:
 
 
 def cached_graph(cache: Path, precision: Precision, read_safetensors: Callable[[], bytes]) -> Path:
-    """The embedder's graph in `cache`, built if it is not there."""
+    """Return the path of the graph in `cache`; build it first if it is missing.
 
-    def build() -> bytes:
+    Two processes may build at once: each writes its own file and renames it, and both files are identical.
+    """
+    target = cache / graph_name(precision)
+    if not target.is_file():
         for outdated in cache.glob("minilm-*.onnx"):
             if not outdated.stem.endswith(f"-g{GRAPH_VERSION}"):
                 outdated.unlink(missing_ok=True)
-        return build_graph(read_tensors(read_safetensors()), precision=precision)
-
-    return kept_graph(cache / graph_name(precision), build)
-
-
-def kept_graph(target: Path, build: Callable[[], bytes]) -> Path:
-    """The graph's file, built if it is not there.
-
-    Two processes may build at once: each writes its own file, the rename decides, and both files are the same.
-    """
-    if not target.is_file():
-        content = build()
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        content = build_graph(read_tensors(read_safetensors()), precision)
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=cache)
         temporary = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -97,28 +67,22 @@ def kept_graph(target: Path, build: Callable[[], bytes]) -> Path:
 
 
 def read_tensors(content: bytes) -> Tensors:
-    """The tensors of a safetensors file: a length, a JSON header, then the raw numbers.
-
-    Those in a kind of number that no graph is built from (quantised ones, for example) are left out.
-    """
+    """Parse a safetensors file: the length of a JSON header, the header, then the raw numbers."""
     (header_length,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + header_length])
     body = memoryview(content)[8 + header_length :]
-    tensors: Tensors = {}
-    for name, entry in header.items():
-        if name != "__metadata__" and entry["dtype"] in DTYPES:
-            numbers = np.frombuffer(body[slice(*entry["data_offsets"])], DTYPES[entry["dtype"]])
-            if entry["dtype"] == "BF16":  # the upper half of a float32
-                numbers = (numbers.astype("<u4") << 16).view("<f4")
-            tensors[name] = numbers.reshape(entry["shape"])
-    return tensors
+    return {
+        name: np.frombuffer(body[slice(*entry["data_offsets"])], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }
 
 
 class _Graph:
-    """Nodes and constants on their way into a graph; every method answers with the name of what it added."""
+    """Collects nodes and constants; every method returns the name of the output it added."""
 
     def __init__(self, precision: Precision) -> None:
-        # Imported here: only the first start of all builds a graph, every other one need not wait for the package.
+        # Imported here: only the very first start builds a graph.
         import onnx.helper  # noqa: PLC0415
         import onnx.numpy_helper  # noqa: PLC0415
 
@@ -139,7 +103,7 @@ class _Graph:
         return self.add(operator, inputs, *outputs, domain="com.microsoft", **attributes)
 
     def product(self, value: str, weight: npt.NDArray[Any], output: str, *, least: float | None = None) -> str:
-        """`value` times `weight`; no number in `value` is below `least`, if that is given."""
+        """Add `value` × `weight`. `least`: a lower bound of all numbers in `value`, if one is known."""
         if self.precision == "float32":
             return self.add("MatMul", [value, self.constant(f"{output}.weight", weight)], output)
         column_scale = np.abs(weight).max(axis=0) / WEIGHT_STEPS
@@ -170,55 +134,44 @@ class _Graph:
         return self.add("Add", [raised, self.constant(f"{output}.lift", lift.astype(np.float32))], output)
 
 
-def build_graph(tensors: Tensors, model: Architecture = MINILM, precision: Precision = "float32") -> bytes:
-    """The whole model as a serialised ONNX graph."""
+def build_graph(tensors: Tensors, precision: Precision = "float32") -> bytes:
+    """Return the model as a serialized ONNX graph."""
     graph = _Graph(precision)
     helper = graph.onnx.helper
-    hidden = _embeddings(graph, tensors, model)
-    for layer in range(model.layers):
-        hidden = _layer(graph, tensors, f"encoder.layer.{layer}.", hidden, model)
-    if model.classifier is None:
-        name, output, width = "minilm", _pooling(graph, hidden), model.dimensions
-    else:
-        name, output, width = "classifier", _labels(graph, tensors, hidden, model.classifier), model.classifier.labels
-    inputs = ("ids", "mask", "segments") if model.segments else ("ids", "mask")
+    hidden = _embeddings(graph, tensors)
+    for layer in range(LAYERS):
+        hidden = _layer(graph, tensors, f"encoder.layer.{layer}.", hidden)
+    output = _pooling(graph, hidden)
     shape = ["batch", "length"]
-    serialised = helper.make_model(
+    model = helper.make_model(
         helper.make_graph(
             graph.nodes,
-            name,
-            [helper.make_tensor_value_info(name, graph.onnx.TensorProto.INT32, shape) for name in inputs],
-            [helper.make_tensor_value_info(output, graph.onnx.TensorProto.FLOAT, ["batch", width])],
+            "minilm",
+            [helper.make_tensor_value_info(name, graph.onnx.TensorProto.INT32, shape) for name in ("ids", "mask")],
+            [helper.make_tensor_value_info(output, graph.onnx.TensorProto.FLOAT, ["batch", DIMENSIONS])],
             list(graph.constants.values()),
         ),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)],
         ir_version=8,
         producer_name="memory-butler",
     )
-    content: bytes = serialised.SerializeToString(deterministic=True)
+    content: bytes = model.SerializeToString(deterministic=True)
     return content
 
 
-def _embeddings(graph: _Graph, tensors: Tensors, model: Architecture) -> str:
-    positions = tensors["embeddings.position_embeddings.weight"]
-    segments = tensors.get("embeddings.token_type_embeddings.weight")
-    if segments is not None and not model.segments:
-        # Every token is of the first segment, so the segment's vector can be part of the position's.
-        positions = positions + segments[0]
+def _embeddings(graph: _Graph, tensors: Tensors) -> str:
+    # Every token is of the first segment, so the segment's vector is added to the positions once.
+    segment = tensors["embeddings.token_type_embeddings.weight"][0]
     constants = [
         graph.constant("words", tensors["embeddings.word_embeddings.weight"]),
-        graph.constant("positions", positions),
-        graph.constant("segments.table", tensors["embeddings.token_type_embeddings.weight"]) if model.segments else "",
+        graph.constant("positions", tensors["embeddings.position_embeddings.weight"] + segment),
     ]
     norm = [graph.constant(f"norm.{part}", tensors[f"embeddings.LayerNorm.{part}"]) for part in ("weight", "bias")]
-    inputs = ["ids", "segments" if model.segments else "", *constants, *norm]
-    hidden = graph.fused("EmbedLayerNormalization", inputs, "embedded", "unused", epsilon=model.epsilon)
-    if "embeddings_project.weight" in tensors:
-        hidden = _dense(graph, tensors, "embeddings_project", hidden)
-    return hidden
+    inputs = ["ids", "", *constants, "", *norm]
+    return graph.fused("EmbedLayerNormalization", inputs, "embedded", "unused", epsilon=EPSILON)
 
 
-def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str, model: Architecture) -> str:
+def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str) -> str:
     def weight(name: str) -> npt.NDArray[Any]:
         return tensors[f"{prefix}{name}.weight"].T
 
@@ -228,52 +181,26 @@ def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str, model: Arc
     def add_and_normalise(part: str, addend: str, skip: str) -> str:
         scale = graph.constant(f"{prefix}{part}.scale", tensors[f"{prefix}{part}.LayerNorm.weight"])
         inputs = [addend, skip, scale, bias(f"{part}.LayerNorm"), bias(f"{part}.dense")]
-        return graph.fused("SkipLayerNormalization", inputs, f"{prefix}{part}.normalised", epsilon=model.epsilon)
+        return graph.fused("SkipLayerNormalization", inputs, f"{prefix}{part}.normalised", epsilon=EPSILON)
 
     parts = [f"attention.self.{name}" for name in ("query", "key", "value")]
     joined = graph.product(hidden, np.concatenate([weight(part) for part in parts], axis=1), f"{prefix}joined")
     joined_bias = np.concatenate([tensors[f"{prefix}{part}.bias"] for part in parts])
     thirds = graph.constant("thirds", np.full(3, joined_bias.size // 3, np.int64))
-    asked = [f"{prefix}{part}" for part in parts]
-    graph.add("Split", [joined, thirds], *asked, axis=2)
-    asked += [graph.constant(f"{prefix}joined.bias", joined_bias), "mask"]
-    context = graph.fused("MultiHeadAttention", asked, f"{prefix}context", num_heads=model.heads)
+    inputs = [f"{prefix}{part}" for part in parts]
+    graph.add("Split", [joined, thirds], *inputs, axis=2)
+    inputs += [graph.constant(f"{prefix}joined.bias", joined_bias), "mask"]
+    context = graph.fused("MultiHeadAttention", inputs, f"{prefix}context", num_heads=HEADS)
     projected = graph.product(context, weight("attention.output.dense"), f"{prefix}projected")
     attended = add_and_normalise("attention.output", projected, hidden)
     widened = graph.product(attended, weight("intermediate.dense"), f"{prefix}widened")
-    active = _activated(graph, model.activation, widened, bias("intermediate.dense"), f"{prefix}active")
-    least = LEAST.get(model.activation)
-    narrowed = graph.product(active, weight("output.dense"), f"{prefix}narrowed", least=least)
+    active = graph.fused("BiasGelu", [widened, bias("intermediate.dense")], f"{prefix}active")
+    narrowed = graph.product(active, weight("output.dense"), f"{prefix}narrowed", least=GELU_MINIMUM)
     return add_and_normalise("output", narrowed, attended)
 
 
-def _activated(graph: _Graph, activation: Activation, value: str, bias: str, output: str) -> str:
-    if activation == "gelu":
-        return graph.fused("BiasGelu", [value, bias], output)
-    if activation == "gelu_tanh":
-        return graph.fused("FastGelu", [value, bias], output)
-    return graph.add(activation.title(), [graph.add("Add", [value, bias], f"{output}.biased")], output)
-
-
-def _dense(graph: _Graph, tensors: Tensors, name: str, value: str, activation: Activation | None = None) -> str:
-    weight = graph.constant(name, tensors[f"{name}.weight"].T)
-    bias = graph.constant(f"{name}.bias", tensors[f"{name}.bias"])
-    product = graph.add("MatMul", [value, weight], f"{name}.product")
-    if activation is None:
-        return graph.add("Add", [product, bias], f"{name}.out")
-    return _activated(graph, activation, product, bias, f"{name}.out")
-
-
-def _labels(graph: _Graph, tensors: Tensors, hidden: str, classifier: Classifier) -> str:
-    """One raw number for each label, from what the first token has gathered."""
-    first = graph.add("Gather", [hidden, graph.constant("first", np.array(0, np.int64))], "first.token", axis=1)
-    if classifier.activation is not None:
-        first = _dense(graph, tensors, "pooler.dense", first, classifier.activation)
-    return _dense(graph, tensors, "classifier", first)
-
-
 def _pooling(graph: _Graph, hidden: str) -> str:
-    """The mean over real tokens, brought to length one; dividing by the count would cancel out, so it is left out."""
+    """Add mean pooling and normalization. Dividing by the token count would cancel out, so it is left out."""
     row = graph.add("Unsqueeze", ["mask", graph.constant("axis.1", np.array([1], np.int64))], "mask.row")
     weights = graph.add("Cast", [row], "mask.weights", to=graph.onnx.TensorProto.FLOAT)
     summed = graph.add("MatMul", [weights, hidden], "summed")

@@ -1,7 +1,6 @@
-"""Stage two of a search with a model: a second look at the best candidates, bounded in their number and in time.
+"""Reranking: a model scores the best candidates of a search again, bounded in number and time.
 
-A search never waits for it longer than it may, and never fails because of it: without new scores the order that is
-there already stands.
+A search never fails because of it: after a timeout or an error the original order is used.
 """
 
 import asyncio
@@ -12,30 +11,30 @@ from memory_butler.errors import DeadlinePassed, MemoryButlerError, TargetUnavai
 
 
 class Reranker(Protocol):
-    """Judges texts for a query; may be shared between tasks, event loops and threads."""
+    """Scores texts for a query; may be shared between tasks, event loops and threads."""
 
     async def start(self) -> None:
-        """Get ready now instead of at the first text."""
+        """Load the model now instead of at the first text."""
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """For each text, in order, the probability that it belongs to the query. Cancelling it stops the work."""
+        """Return for each text, in order, the probability that it answers the query. Cancelling stops the work."""
 
     async def close(self) -> None:
-        """Let go of the model; what still waits fails. May be called twice."""
+        """Close the model; pending requests fail. May be called twice."""
 
 
 class RerankTooSlow(DeadlinePassed):
-    """The reranker took longer than it may."""
+    """The reranker exceeded its time limit."""
 
 
 class RerankFailed(TargetUnavailable):
-    """The reranker cannot be used. This does not mean that there are no memories."""
+    """The reranker is unavailable. This does not mean that there are no memories."""
 
 
 async def rerank(
     reranker: Reranker, query: str, texts: Sequence[str], *, limit: int, milliseconds: float
 ) -> list[float]:
-    """Scores for the first `limit` texts, in their order; `RerankTooSlow` or `RerankFailed` if there are none."""
+    """Return scores of the first `limit` texts, in order; raises `RerankTooSlow` or `RerankFailed`."""
     chosen = texts[:limit]
     try:
         async with asyncio.timeout(milliseconds / 1000):
@@ -52,7 +51,7 @@ async def rerank(
 async def rerank_if_possible(
     reranker: Reranker, query: str, texts: Sequence[str], *, limit: int, milliseconds: float
 ) -> tuple[list[float] | None, tuple[str, ...]]:
-    """The scores, or None and why the search had to do without them."""
+    """Return the scores, or None and the reason."""
     try:
         return await rerank(reranker, query, texts, limit=limit, milliseconds=milliseconds), ()
     except (RerankTooSlow, RerankFailed) as problem:

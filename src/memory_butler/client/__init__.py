@@ -1,33 +1,44 @@
-"""Memory from another process: a client for a Memory Butler server, and memory around an agent's session.
-
-Nothing here loads the engine: no database driver, no model.
-"""
+"""Client for a Memory Butler server, and memory around an agent session. Does not load the engine."""
 
 from typing import TYPE_CHECKING, Any
 
-from memory_butler.client.answers import Forgotten, Result, Results, Seen, Shown
-from memory_butler.client.session import InProcess, Session, session
+from memory_butler.client.agent_session import InProcess, Session, session
+from memory_butler.models.wire.memory_answers import (
+    ForgetAnswer,
+    FoundMemory,
+    MemoryDetail,
+    SearchResult,
+    SearchResults,
+)
 
 if TYPE_CHECKING:
-    from memory_butler.client.remote import MemoryClient
+    from memory_butler.client.memory_client import MemoryClient
 
 __all__ = [
+    "ForgetAnswer",
     "Forgotten",
+    "FoundMemory",
     "InProcess",
     "MemoryClient",
+    "MemoryDetail",
     "Result",
     "Results",
+    "SearchResult",
+    "SearchResults",
     "Seen",
     "Session",
     "Shown",
     "session",
 ]
 
+# Names of earlier versions.
+Forgotten, Result, Results, Seen, Shown = ForgetAnswer, SearchResult, SearchResults, MemoryDetail, FoundMemory
+
 
 def __getattr__(name: str) -> Any:
-    """Who has a butler in process needs no client over HTTP, and does not wait for its library."""
+    """Import the HTTP client on first use: a program with a store in process does not need its library."""
     if name != "MemoryClient":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from memory_butler.client.remote import MemoryClient  # noqa: PLC0415 (see above)
+    from memory_butler.client.memory_client import MemoryClient  # noqa: PLC0415 (see above)
 
     return MemoryClient

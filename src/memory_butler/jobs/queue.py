@@ -1,4 +1,4 @@
-"""The queue as the workers use it: one task for each entry of the timetable, with names for its only arguments."""
+"""The queue of the workers: one procrastinate task per job of the schedule, with tenant and butler as arguments."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -6,38 +6,36 @@ from procrastinate import App, JobContext
 from procrastinate.exceptions import AlreadyEnqueued
 from procrastinate.worker import Worker
 
-from memory_butler.jobs.timetable import Entry
-from memory_butler.store import queue
-from memory_butler.store.database import Database
-from memory_butler.store.queue import GatedConnector
+from memory_butler.jobs.schedule import ScheduledJob
+from memory_butler.store.gate.database import Database
+from memory_butler.store.lifecycle import queue
+from memory_butler.store.lifecycle.queue import GatedConnector
 
 QUEUE = "upkeep"
-# Nobody asks for a running job to be aborted, and heartbeats are given by whoever runs the worker: the library gives
-# up on them for good after one failure.
-HARDLY_EVER_SECONDS = 86_400.0
+# Running jobs are never aborted, and our worker sends the heartbeats itself: procrastinate stops sending them for good
+# after one failure.
+EFFECTIVELY_NEVER_SECONDS = 86_400.0
 
-Perform = Callable[[JobContext, Entry, str, str], Awaitable[None]]
+Perform = Callable[[JobContext, ScheduledJob, str, str], Awaitable[None]]
 
 
 class Queue:
-    """Jobs go in here, and workers take them out."""
-
-    def __init__(self, database: Database, timetable: Sequence[Entry], perform: Perform) -> None:
+    def __init__(self, database: Database, schedule: Sequence[ScheduledJob], perform: Perform) -> None:
         self._database = database
         self._connector = GatedConnector(database)
         self._app = App(connector=self._connector)
-        for entry in timetable:
+        for entry in schedule:
             self._app.task(name=entry.job, queue=QUEUE, pass_context=True)(_task(entry, perform))
 
     async def waiting(self) -> set[str]:
-        """What is in the queue already, by the names that `name_of` gives."""
-        async with self._database.aside() as session:
-            return await queue.waiting(session, QUEUE)
+        """Return the queueing locks of the jobs that wait."""
+        async with self._database.unlocked_write() as transaction:
+            return await queue.waiting(transaction, QUEUE)
 
     async def defer(self, job: str, tenant: str, butler: str) -> bool:
-        """Put a job into the queue, behind the others of its shard; False if it waits there already."""
+        """Enqueue a job behind the others of its shard; returns False if it waits already."""
         task = self._app.configure_task(
-            job, queue=QUEUE, lock=f"{tenant}/{butler}", queueing_lock=name_of(job, tenant, butler)
+            job, queue=QUEUE, lock=f"{tenant}/{butler}", queueing_lock=queueing_lock(job, tenant, butler)
         )
         try:
             await task.defer_async(tenant=tenant, butler=butler)
@@ -45,12 +43,11 @@ class Queue:
             return False
         return True
 
-    def tell(self) -> None:
-        """Let the worker of this process look for a job now."""
+    def wake_worker(self) -> None:
+        """Make the worker of this process fetch a job now."""
         self._connector.tell()
 
-    async def beat(self, worker: Worker) -> None:
-        """Say that a worker is alive, once it has a name to say."""
+    async def heartbeat(self, worker: Worker) -> None:
         if worker.worker_id is not None:
             await self._app.job_manager.update_heartbeat(worker.worker_id)
 
@@ -61,22 +58,22 @@ class Queue:
             concurrency=concurrency,
             wait=wait,
             fetch_job_polling_interval=poll_seconds,
-            abort_job_polling_interval=HARDLY_EVER_SECONDS,
-            update_heartbeat_interval=HARDLY_EVER_SECONDS,
-            stalled_worker_timeout=HARDLY_EVER_SECONDS,
+            abort_job_polling_interval=EFFECTIVELY_NEVER_SECONDS,
+            update_heartbeat_interval=EFFECTIVELY_NEVER_SECONDS,
+            stalled_worker_timeout=EFFECTIVELY_NEVER_SECONDS,
             shutdown_graceful_timeout=stop_seconds,
-            # Every run is on record elsewhere; the queue keeps what went wrong.
+            # Every run is recorded in job_runs; the queue keeps only failed jobs.
             delete_jobs="successful",
             install_signal_handlers=False,
         )
 
 
-def name_of(job: str, tenant: str, butler: str) -> str:
-    """Of all that are called so, one waits at a time."""
+def queueing_lock(job: str, tenant: str, butler: str) -> str:
+    """Return the lock of which at most one job waits at a time."""
     return f"{job}/{tenant}/{butler}"
 
 
-def _task(entry: Entry, perform: Perform) -> Callable[..., Awaitable[None]]:
+def _task(entry: ScheduledJob, perform: Perform) -> Callable[..., Awaitable[None]]:
     async def run(context: JobContext, *, tenant: str, butler: str) -> None:
         await perform(context, entry, tenant, butler)
 

@@ -1,72 +1,78 @@
-"""What an operation answers."""
+"""Results of operations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
-from memory_butler.models.history import StoryLine
+from memory_butler.models.history import HistoryLine
 from memory_butler.models.memories import Event, Fact, Link, Memory
 from memory_butler.models.neighbours import Neighbour
 from memory_butler.models.vocabulary import MemoryType, Tier
+from memory_butler.models.wire.codec import Reference, Wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What a write did: `created`, `confirmed` (an equal one was already there), `superseded` (it replaced one) …"""
+    """Result of a write. `outcome` is `created`, `confirmed` (an equal one existed), `superseded` (replaced one) …"""
 
     type: MemoryType
     id: UUID
-    ref: str
+    ref: Reference
     outcome: str
-    superseded_ref: str | None = None
+    superseded_ref: Annotated[str | None, Wire(name="supersedes", prefix="fact")] = None
 
 
 class Hit(NamedTuple):
-    """A candidate of a search: what ranking and showing a memory of any type needs, in the order of the statement."""
+    """A candidate of a search: a memory of any type with the scores that it is ranked by.
+
+    Its context is an episode that belongs to it: the source of a fact, or the one before an episode in its session.
+    The word scores of the latter count if it asks a question.
+    """
 
     type: MemoryType
     id: UUID
-    ref: str
     semantic_score: float | None
     keyword_score: float | None
     similarity: float | None
-    hidden_by: str | None
-    scope: str
+    word_score: float
+    word_coverage: float
+    is_named: bool
+    has_context: bool
+    context_similarity: float | None
+    context_word_score: float
+    context_word_coverage: float
+    ref: str
     butler: str
-    subject_label: str | None
-    predicate_label: str | None
     content: str
-    importance: int | None
     tags: list[str]
     validity: str
-    permanence: str | None
-    maturity: str | None
-    confidence: float
-    decay_rate: float
     created_at: datetime
-    last_confirmed_at: datetime | None
     last_referenced_at: datetime | None
-    valid_at: datetime | None
-    observed_at: datetime | None
-    session_id: str | None
-    harmful_reasons: list[str] | None
-    # What it is judged by besides: how well its words are those asked for, whether it stands under a name asked about,
-    # where it stands in its session, and how well the episode matches that it came from.
-    said: float = 0.0
-    covered: float = 0.0
-    named: bool = False
-    asked_before: float = 0.0
-    opens: bool = False
-    source_similarity: float | None = None
-    source_said: float = 0.0
-    source_covered: float = 0.0
+    scope: str
+    # Facts and episodes.
+    importance: int | None = None
+    # Episodes.
+    observed_at: datetime | None = None
+    session_id: str | None = None
+    # Facts and rules.
+    confidence: float = 1.0
+    decay_rate: float = 0.0
+    last_confirmed_at: datetime | None = None
+    # Facts.
+    subject_label: str | None = None
+    predicate_label: str | None = None
+    permanence: str | None = None
+    valid_at: datetime | None = None
+    # Rules.
+    maturity: str | None = None
+    harmful_reasons: list[str] | None = None
 
 
 class ScoreParts(NamedTuple):
-    """What a score is made of. `fit` says how well it stands among the candidates, `relevance` how likely it bears on
-    the question at all."""
+    """Components of a score. `fit` compares a memory with the other candidates; `relevance` is the probability that it
+    answers the question."""
 
     score: float
     fit: float
@@ -81,7 +87,7 @@ class ScoreParts(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A candidate with its score; `also` are the references of others that say the same and were left out."""
+    """A candidate with its score; `also` are the references of duplicates that were left out."""
 
     hit: Hit
     parts: ScoreParts
@@ -90,9 +96,9 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a search returned; `degraded` says what could not be used, for example a leg of the search.
+    """Search results. `degraded` names the parts of the search that failed.
 
-    `neighbours` has an entry for every result, by its id, if they were asked for.
+    `neighbours` has an entry for each result id if the caller asked for neighbours.
     """
 
     results: tuple[Ranked, ...]
@@ -101,11 +107,10 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Portrait:
-    """One memory with everything that is known of it; `story` says why it is like this, `outlook` what comes next.
+class MemoryDetails:
+    """One memory with its links, history and future. `story` holds its events in words, `outlook` the next change.
 
-    `aliases` are the other names of a fact's subject, `hidden_links` how many links lead to what belongs to another
-    butler.
+    `aliases` are the other names of a fact's subject; `hidden_links` counts links to memories of other butlers.
     """
 
     memory: Memory
@@ -116,7 +121,7 @@ class Portrait:
     links: tuple[Link, ...]
     chain: tuple[Fact, ...]
     events: tuple[Event, ...]
-    story: tuple[StoryLine, ...]
+    story: tuple[HistoryLine, ...]
     outlook: str
     aliases: tuple[str, ...] = ()
     hidden_links: int = 0
@@ -145,5 +150,5 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    text: str
+    text: Annotated[str, Wire(name="context")]
     receipt: Receipt

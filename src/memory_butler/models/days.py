@@ -1,4 +1,4 @@
-"""What happened day by day, and how memory stood at the end of a day. Days are those of UTC."""
+"""Daily event counts, and snapshots of memory at the end of a day. Days are UTC."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from memory_butler.models.answers import Ranked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """How often each thing happened on a day (`created`, `confirmed`, `faded` …), and how many memories of each type
-    were in use at its end."""
+    """Event counts of a day by action (`created`, `confirmed`, `faded` …), and live memories by type at its end."""
 
     day: date
     happened: Mapping[str, int]
@@ -19,17 +18,17 @@ class Day:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """Day after day without a gap. `is_complete` is false while a long log is still being counted."""
+    """Consecutive days. `is_complete` is false while a long log is still being counted."""
 
     days: tuple[Day, ...]
     is_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DayStanding:
-    """How memory stood at the end of a day, how it stands now, and how often each thing has happened since.
+class DaySnapshot:
+    """Memory at the end of a day and now, with the event counts since.
 
-    `moment` is the last of that day, or now if it is today; states are counted by type and validity.
+    `moment` is the end of that day, or now if it is today. `then` and `now` count memories by type and validity.
     """
 
     day: date
@@ -42,8 +41,8 @@ class DayStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundThen:
-    """What a search would have found at a moment, each with how it stands now: `gone` if it has been deleted."""
+class PastResults:
+    """Results of a search as of a past time, each with its current validity: `gone` if it was deleted."""
 
     results: tuple[tuple[Ranked, str], ...]
     degraded: tuple[str, ...] = ()

@@ -1,14 +1,16 @@
-"""Why a memory was or was not returned, step by step."""
+"""Explanation of a search: each step that led to a memory being returned or not."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from memory_butler.models.vocabulary import MemoryType
+from memory_butler.models.wire.codec import ALWAYS, Reference
 
 
 class Fate(StrEnum):
-    """What became of a memory on the way from the store to the answer."""
+    """The step at which a memory left the search, or `returned`."""
 
     RETURNED = "returned"
     FILTERED = "filtered"
@@ -23,7 +25,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """How one memory matches a question, whether or not a search would list it."""
+    """Match of one memory with a question, whether or not a search lists it."""
 
     passages: int
     similarity: float | None
@@ -33,8 +35,8 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How the question was understood. `names` are known to the store and taken out of what is compared."""
+class QuestionReading:
+    """The parsed question. `names` are known to the store and removed from the embedded text."""
 
     compared: str
     words: str
@@ -46,7 +48,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One filter, and whether the memory passes it."""
+    """Result of one filter for the memory."""
 
     name: str
     passed: bool
@@ -55,9 +57,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """The place on one of the two lists, with the raw score; without a place, `why` says what kept it off.
+    """Rank and raw score in the semantic or keyword list; without a rank, `why` gives the reason.
 
-    `listed` are all on the list, `last_score` is that of the last of the same type.
+    `listed` is the length of the list, `last_score` the score of its last entry of the same type.
     """
 
     rank: int | None
@@ -69,7 +71,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """One summand: what it is, its value, what that is multiplied by, and what comes of it."""
+    """One term of a weighted sum."""
 
     name: str
     value: float
@@ -78,8 +80,8 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecondLook:
-    """Stage two: `method` is judge, cross_encoder or off. The judge's vote decides on relevance in any case."""
+class RerankStep:
+    """Reranking: `method` is judge, cross_encoder or off. The relevance model's `vote` counts in any case."""
 
     method: str
     fused_place: int
@@ -92,15 +94,15 @@ class SecondLook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class RelevanceGate:
     relevance: float
     min_relevance: float
     passed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variety:
-    """What the answer's variety did: `repeats` says the same and is better, `also` say the same and are not as good."""
+class DiversityStep:
+    """Effect of diversification: `repeats` is a better duplicate of this memory, `also` are worse duplicates."""
 
     repeats: str | None
     also: tuple[str, ...]
@@ -109,7 +111,7 @@ class Variety:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """The score with its terms, and the place it gives among all candidates."""
+    """The score with its terms, and the resulting rank among all candidates."""
 
     score: float
     terms: tuple[Term, ...]
@@ -119,7 +121,7 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefingPart:
-    """Whether it is in a briefing of this budget, and if not what kept it out."""
+    """Result for a briefing with this budget: included, or the reason why not."""
 
     included: bool
     fate: Fate
@@ -131,28 +133,28 @@ class BriefingPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a question was or was not answered with a memory. What it did not get to is None.
+    """Explanation of one memory for one question. Steps that it did not reach are None.
 
-    `place` is its place in the answer, or the one it would have if more were asked for.
+    `place` is its position in the results, or the one it would have with a larger limit.
     """
 
     type: MemoryType
     id: UUID
-    ref: str
+    ref: Reference
     returned: bool
     fate: Fate
     verdict: str
-    place: int | None
+    place: int | None = None
     limit: int
-    reading: Reading
+    reading: QuestionReading
     matched_words: tuple[str, ...]
     matched_names: tuple[str, ...]
     by_meaning: Listing
     by_words: Listing
     filters: tuple[Check, ...]
-    second_look: SecondLook | None = None
-    gate: Gate | None = None
+    second_look: RerankStep | None = None
+    gate: RelevanceGate | None = None
     scoring: Scoring | None = None
-    variety: Variety | None = None
+    variety: DiversityStep | None = None
     briefing: BriefingPart | None = None
-    degraded: tuple[str, ...] = ()
+    degraded: Annotated[tuple[str, ...], ALWAYS] = ()

@@ -1,24 +1,25 @@
-"""What a memory's past tells, and what taking back a part of it did."""
+"""History of memories: events in words, undo, and the timeline."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from memory_butler.models.memories import Event
 from memory_butler.models.requests import Lineage
-from memory_butler.models.vocabulary import ConsolidationStatus, Maturity, Validity
+from memory_butler.models.vocabulary import ConsolidationStatus, Maturity, Permanence, Validity
+from memory_butler.models.wire.codec import ALWAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """As much of a memory's state as decides where it may go from there."""
+class MemoryState:
+    """The part of a memory's state that decides which transitions are allowed."""
 
     validity: Validity
     maturity: Maturity | None = None
+    permanence: Permanence | None = None
     consolidation: ConsolidationStatus | None = None
     confidence: float = 1.0
-    decay_rate: float = 0.0
     pinned: bool = False
     created_at: datetime
     last_confirmed_at: datetime | None = None
@@ -26,11 +27,11 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """An event with everything that decides whether it can be undone.
+class UndoCandidate:
+    """An event with the data that decides whether it can be undone.
 
-    `before` is how it found its memory, which is nothing if it made it, and `stands` how the memory stands now.
-    `source_id` is the event that left it as it was before, or the event itself if that was the first.
+    `before` is the state before the event (None if it created the memory), `current` the current state. `source_id` is
+    the event that wrote the state before, or the event itself if it is the first.
     """
 
     seq: int
@@ -40,6 +41,8 @@ class Past:
     entity_id: UUID
     occurred_at: datetime
     ref: str
+    # Butler that the memory belongs to; empty for an alias.
+    butler: str = ""
     application: dict[str, Any] | None = None
     undid: dict[str, Any] | None = None
     is_gone: bool = False
@@ -50,8 +53,8 @@ class Past:
     holder_ref: str | None = None
     is_confirmation: bool = False
     is_rewording: bool = False
-    stands: Standing | None
-    before: Standing | None
+    current: MemoryState | None
+    before: MemoryState | None
 
     @property
     def name(self) -> str:
@@ -59,8 +62,8 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoryLine:
-    """One event of a memory in words; `undone` says that it no longer counts."""
+class HistoryLine:
+    """One event of a memory in words; `undone` if it was undone."""
 
     event: Event
     words: str
@@ -68,20 +71,20 @@ class StoryLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenBack:
-    """One event that was undone, and how its memory stands since; `remark` says what could not be as it was."""
+class UndoneEvent:
+    """An undone event with the new state of its memory; `remark` names what could not be restored exactly."""
 
     ref: str
     event_id: UUID
     what: str
     validity: str
-    maturity: str | None = None
-    remark: str | None = None
+    maturity: Annotated[str | None, ALWAYS] = None
+    remark: Annotated[str | None, ALWAYS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftAlone:
-    """One event that was not undone, and why."""
+class SkippedEvent:
+    """An event that was not undone, and the reason."""
 
     ref: str
     event_id: UUID
@@ -91,7 +94,7 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoReport:
-    """What an undo did, or would do. `undo_id` takes the undo itself back; of long lists the first are shown."""
+    """Result of an undo or of its dry run. `undo_id` undoes the undo itself; long lists are truncated."""
 
     id: UUID
     kind: str
@@ -100,15 +103,15 @@ class UndoReport:
     undone: int
     already_undone: int
     skipped: int
-    taken_back: tuple[TakenBack, ...]
-    left_alone: tuple[LeftAlone, ...]
+    taken_back: tuple[UndoneEvent, ...]
+    left_alone: tuple[SkippedEvent, ...]
     remarks: dict[str, int]
     not_brought_back: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """One event of a tenant's log in words; `cursor` is the place right after it."""
+    """One event of a tenant's log in words; `cursor` is the position right after it."""
 
     event: Event
     ref: str | None
@@ -119,9 +122,9 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activities:
-    """A part of the log; `cursor` says where to go on, and `more` whether there is something already.
+    """A page of the log; `cursor` is the position to continue from, `more` if there are further events already.
 
-    `unsafe` says that something has been written which a crash could still undo; it is told of in a moment.
+    `unsafe` means that later events exist that are not yet durable; they are returned shortly.
     """
 
     items: tuple[Activity, ...]
@@ -132,10 +135,10 @@ class Activities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineFilter:
-    """Which part of what happened to tell; what is left out does not narrow it down.
+    """Filter of the timeline; an empty field does not filter.
 
-    `actions` are the second halves of event types (`created`, `faded` …), `kinds` what they are about, `actor` a part
-    of a name, `ref` a memory, `group` what was changed together, `until` the moment from which nothing is told.
+    `actions` are the second parts of event types (`created`, `faded` …), `kinds` the entity types, `actor` a part of a
+    name, `ref` a memory, `group` a group of events, `until` an exclusive upper bound.
     """
 
     actions: tuple[str, ...] = ()
@@ -148,8 +151,8 @@ class TimelineFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One event in words; `undone` says that it no longer counts, `about` is what its memory says."""
+class TimelineLine:
+    """One event in words; `undone` if it was undone, `about` is the content of its memory."""
 
     activity: Activity
     undone: bool = False
@@ -157,15 +160,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """What happened at one time: an event, or several that belong together, of which the last are told one by one.
+class TimelineEntry:
+    """An event, or a group of events of which the last ones are listed.
 
-    `undo_id` takes all of it back, where that can be; `words` sums up what is too much to be told; `butler` is the one
-    whose memories upkeep looked after.
+    `undo_id` undoes all of it, where possible; `words` summarizes a large group; `butler` is set for sweeps.
     """
 
     place: int
-    lines: tuple[Told, ...]
+    lines: tuple[TimelineLine, ...]
     together: int = 1
     words: str = ""
     butler: str | None = None
@@ -176,8 +178,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """Entries, the newest first; `cursor` leads to what was before them, where there may be something, even if
-    nothing was found so far."""
+    """Entries, newest first; `cursor` leads to older ones. It can be set although no entry was found so far."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TimelineEntry, ...]
     cursor: str | None

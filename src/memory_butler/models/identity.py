@@ -1,15 +1,17 @@
-"""Who somebody is to the service."""
+"""API tokens and logins."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 from memory_butler.models.vocabulary import Role
+from memory_butler.models.wire.codec import ALWAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A key to the service, without its secret."""
+    """An API token, without its secret."""
 
     tenant: str
     id: UUID
@@ -18,9 +20,9 @@ class Token:
     role: Role
     created_at: datetime
     created_by: str
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    last_used_at: datetime | None = None
+    expires_at: Annotated[datetime | None, ALWAYS] = None
+    revoked_at: Annotated[datetime | None, ALWAYS] = None
+    last_used_at: Annotated[datetime | None, ALWAYS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A person at the dashboard, without the key that their browser has."""
+    """A dashboard login, without the key in the browser's cookie."""
 
     tenant: str
     hash: bytes

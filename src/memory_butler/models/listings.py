@@ -1,13 +1,14 @@
-"""What a person wants to see a list of, and a page of it."""
+"""Filters and pages of lists."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 from uuid import UUID
 
 from memory_butler.models.memories import Link, Memory
 from memory_butler.models.vocabulary import MemoryType, Tier
+from memory_butler.models.wire.codec import HIDDEN, INLINE
 
 Entry = TypeVar("Entry")
 
@@ -22,10 +23,10 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Which memories of one type to list, and in which order. What is left out does not narrow it down.
+    """Filters and order of a list of memories of one type. An empty field does not filter.
 
-    `contains` is found as it stands, of `words` all must be there, in any order; both whatever their case.
-    `learned_by` is the butler that a fact or a rule was stored by.
+    `contains` must occur literally, `words` must all occur in any order; both ignore case. `learned_by` is the butler
+    that stored a fact or rule.
     """
 
     type: MemoryType
@@ -51,30 +52,30 @@ class Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[Entry]):
-    """A part of a list. `total` is how many there are in all, as counted for the first page; of very many only that
-    there are at least so many. `start` is how many come before, and `back` leads there, where a list can be gone
-    through both ways."""
+    """One page of a list. `total` is the number of entries in the whole list, counted for the first page;
+    `total_at_least` replaces it for very long lists. `start` is the number of entries before this page, and `back` the
+    cursor of the previous page in lists that can be read both ways."""
 
     items: tuple[Entry, ...]
     cursor: str | None
     total: int | None = None
     total_at_least: int | None = None
-    start: int = 0
-    back: str | None = None
+    start: Annotated[int, HIDDEN] = 0
+    back: Annotated[str | None, HIDDEN] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A memory as it stands now."""
+class ListedMemory:
+    """A memory with its current tier and effective confidence."""
 
-    memory: Memory
+    memory: Annotated[Memory, INLINE]
     tier: Tier
     effective_confidence: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
-    """A page of a memory's links; `hidden` is how many more lead to what belongs to another butler."""
+class LinkPage:
+    """A page of a memory's links; `hidden` counts those to memories of another butler."""
 
     memory: UUID
     page: Page[Link]
@@ -82,9 +83,9 @@ class Linked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ButlerStanding:
-    """How much one butler remembers, and how its episodes stand: those that wait to be distilled, those whose proposals
-    await a decision, and those that were given up."""
+class ButlerSummary:
+    """Counts of one butler's memories. Of its episodes, `waiting` are pending, `deciding` are in a proposal that awaits
+    review, and `stuck` are dead letters."""
 
     butler: str
     known_since: datetime

@@ -1,8 +1,8 @@
-"""Memories, their links and their history, as they are stored."""
+"""Episodes, facts, rules, links and events, as stored."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from memory_butler.models.vocabulary import (
@@ -13,13 +13,14 @@ from memory_butler.models.vocabulary import (
     Relation,
     Validity,
 )
+from memory_butler.models.wire.codec import HIDDEN, Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
     id: UUID
-    tenant_id: str
-    ref: str
+    tenant_id: Annotated[str, HIDDEN]
+    ref: Reference
     butler: str
     session_id: str | None
     content: str
@@ -46,8 +47,8 @@ class Episode:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     id: UUID
-    tenant_id: str
-    ref: str
+    tenant_id: Annotated[str, HIDDEN]
+    ref: Reference
     subject: str
     subject_label: str
     predicate: str
@@ -78,8 +79,8 @@ class Fact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     id: UUID
-    tenant_id: str
-    ref: str
+    tenant_id: Annotated[str, HIDDEN]
+    ref: Reference
     content: str
     scope: str
     tags: list[str]

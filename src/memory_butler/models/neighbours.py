@@ -1,4 +1,4 @@
-"""What stands around a result of a search."""
+"""Neighbours of a search result."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,8 +8,8 @@ from uuid import UUID
 from memory_butler.models.vocabulary import MemoryType
 
 
-class Kinship(StrEnum):
-    """How a neighbour belongs to a result: a turn of its session, another fact of its subject, what it came from."""
+class NeighbourRelation(StrEnum):
+    """Relation of a neighbour: a turn of the same agent session, a fact of the same subject, or the source episode."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -18,11 +18,10 @@ class Kinship(StrEnum):
 
 
 class Neighbour(NamedTuple):
-    """A memory beside a result, in the order of the statement. Without content it is named only: the answer holds it
-    at another place."""
+    """A neighbour; fields in the order of the SQL statement. Without content it is elsewhere in the answer."""
 
     type: MemoryType
-    relation: Kinship
+    relation: NeighbourRelation
     id: UUID
     ref: str
     content: str | None

@@ -1,4 +1,4 @@
-"""What a distiller is given, and what it proposes."""
+"""Input and output of a distiller, and results of runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ class ItemKind(StrEnum):
     CONFIRMATION = "confirmation"
 
 
-class Refusal(StrEnum):
-    """Why an item of a proposal is not applied."""
+class RefusalReason(StrEnum):
+    """Reason why an item of a proposal is not applied."""
 
     MALFORMED = "malformed"
     UNKNOWN_EVIDENCE = "unknown_evidence"
@@ -36,8 +36,8 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """A fact or rule that is known already and may bear on a batch."""
+class KnownMemory:
+    """A stored fact or rule that is related to a batch."""
 
     type: MemoryType
     id: UUID
@@ -55,19 +55,19 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Episodes of one butler to distil, in their order, and what is known already. `texts` has their words less what
-    the memory served itself."""
+    """Episodes of one butler to distil, in order, with related memories. `texts` are their contents without text that
+    was recalled from memory."""
 
     butler: str
     episodes: tuple[Episode, ...]
     texts: Mapping[UUID, str]
-    known: tuple[Known, ...]
+    known: tuple[KnownMemory, ...]
     now: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One thing that is proposed, with everything that was checked without the store."""
+    """One validated item of a proposal."""
 
     kind: ItemKind
     evidence: tuple[UUID, ...]
@@ -83,27 +83,27 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """An item that is not applied: which, why, in words that are safe to show, and as much of it as can be shown."""
+class RefusedItem:
+    """An item that is not applied: reason, message that is safe to show, and an excerpt."""
 
     place: int
     kind: ItemKind
-    reason: Refusal
+    reason: RefusalReason
     said: str
     shown: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """A proposal after validation: the items to apply, each with its place, and those that were refused."""
+class CheckedProposal:
+    """A proposal after validation: the accepted items with their positions, and the refused ones."""
 
     items: tuple[tuple[int, Item], ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedItem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a proposal cost."""
+    """Tokens and cost of a proposal."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -111,16 +111,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distilled:
-    """A distiller's answer: the proposal as plain JSON values, not yet looked at, and what it cost."""
+class DistillerResult:
+    """A distiller's proposal as unchecked JSON values, and its cost."""
 
     proposal: object
     usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """What became of one item: `outcome` is created, superseded, confirmed, refused, proposed, approved or rejected."""
+class ItemResult:
+    """Result of one item: `outcome` is created, superseded, confirmed, refused, proposed, approved or rejected."""
 
     place: int
     kind: ItemKind
@@ -134,14 +134,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What one run did: `state` is applied, waiting, rejected or failed, or `rehearsed` where nothing was changed."""
+    """Result of one run: `state` is applied, waiting, rejected or failed, or `rehearsed` for a dry run."""
 
     run: UUID
     butler: str
     distiller: str
     state: str
     episodes: tuple[str, ...]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ItemResult, ...] = ()
     error: str | None = None
     usage: Usage = Usage()
 

@@ -1,4 +1,4 @@
-"""Who asks, and for what."""
+"""Callers and their requests."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ from memory_butler.models.vocabulary import GLOBAL_SCOPE, Mode, Permanence, Role
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Which request of the caller a change or a read belongs to."""
+    """The caller's request and agent session that a change or read belongs to."""
 
     request_id: str | None = None
     subrequest_id: str | None = None
@@ -20,22 +20,22 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling. Comes from the door (authentication or the local default), never from an argument."""
+    """The authenticated identity of a caller. Set by the adapter, never from an argument of the call."""
 
     tenant: str
     butler: str
     role: Role = Role.AGENT
-    # The person or program behind it, as its token or identity provider calls it.
+    # The person or program, as named by its token or identity provider.
     name: str | None = None
     token_id: UUID | None = None
-    # Where an operator comes from who works in another tenant.
+    # The own tenant of an operator who works in another tenant.
     home: str | None = None
-    # Until when what they showed is worth anything, if that stands in it. Another one makes nobody another caller.
+    # Expiry of the credential, if it states one. Not part of the identity.
     expires_at: datetime | None = field(default=None, compare=False)
 
     @property
     def actor(self) -> str:
-        """Who is named with a change."""
+        """The name recorded with a change."""
         return self.name or self.butler
 
 
@@ -47,7 +47,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a read may see: these scopes of facts and rules, these butlers' episodes. None means all of the tenant's."""
+    """Visible scopes of facts and rules, and butlers of episodes. None means all of the tenant."""
 
     scopes: tuple[str, ...] | None
     butlers: tuple[str, ...] | None
@@ -93,7 +93,7 @@ class NewRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewNote:
-    """Something to remember, for callers who think in tiers rather than types. Without a butler it is the caller's."""
+    """A note for a tier, for callers that use tiers instead of types. The default butler is the caller's."""
 
     content: str
     tier: str = Tier.EDEN
@@ -105,10 +105,10 @@ class NewNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A ranked read. `min_confidence`, `min_relevance` and `limit` fall back to the settings; `as_of` asks about
-    another moment. `time_from` and `time_to` leave out what is from another time.
+    """A search request. `min_confidence`, `min_relevance` and `limit` default to the settings. `as_of` searches a past
+    state; `time_from` and `time_to` filter by time.
 
-    With `expand`, each result comes with up to so many neighbours of each kind.
+    `expand` is the maximum number of neighbours of each kind per result.
     """
 
     query: str

@@ -1,11 +1,11 @@
-"""What a vector index is made of."""
+"""Parameters of vector indexes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An index: its kind, and what it is built with, by name."""
+    """Kind and build options of an index."""
 
     kind: str
     options: tuple[tuple[str, int], ...]

@@ -1,4 +1,4 @@
-"""The words: every state, type and name that is stored or spoken."""
+"""Enumerations: types, states, relations, roles, and the names of special scopes."""
 
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ class Validity(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Validity | None":
-        """Some callers say `forgotten`; what is stored and returned is `retracted`."""
+        """Accepts `forgotten` as another name of `retracted`."""
         return cls.RETRACTED if value == "forgotten" else None
 
 
@@ -73,7 +73,7 @@ class Mode(StrEnum):
 
 
 class Role(StrEnum):
-    """What somebody may do: look, work as one butler, govern a tenant, or look after the service."""
+    """Permissions: read, write as one butler, administrate a tenant, or operate the service."""
 
     READER = "reader"
     AGENT = "agent"
@@ -82,7 +82,7 @@ class Role(StrEnum):
 
     @property
     def governs(self) -> bool:
-        """May it see and change what belongs to other butlers of its tenant?"""
+        """True if the role may see and change the memories of other butlers of its tenant."""
         return self in (Role.ADMIN, Role.OPERATOR)
 
 

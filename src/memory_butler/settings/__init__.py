@@ -1,4 +1,4 @@
-"""One settings object, read once: defaults, then `config.toml` in the home folder, then the environment."""
+"""Settings, read once: defaults, overridden by `config.toml` in the home folder, overridden by the environment."""
 
 from memory_butler.settings.dashboard import DashboardSettings, LoginSettings, Source
 from memory_butler.settings.lifecycle import (

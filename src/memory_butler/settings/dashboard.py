@@ -1,4 +1,4 @@
-"""The dashboard: whether there is one, how long a login holds, and through whom."""
+"""Dashboard settings: logins, the identity provider, and other stores to show."""
 
 from typing import Self
 from urllib.parse import urlsplit
@@ -10,21 +10,23 @@ from memory_butler.settings.values import Group, Name, SqlName
 
 
 class LoginSettings(Group):
-    """Logging in through the identity provider of `service.jwt` (OpenID Connect). Without these, with a token only."""
+    """Login through the identity provider of `service.jwt` (OpenID Connect). Unset: login with an API token only."""
 
-    authorize_url: str | None = Field(None, description="The provider's page where people log in.")
-    token_url: str | None = Field(None, description="Where the provider hands out tokens.")
-    client_id: str | None = Field(None, description="The name this service is registered under there.")
-    client_secret: SecretStr | None = Field(None, description="The secret it is registered with, if it has one.")
-    scopes: str = Field("openid profile", description="What the provider is asked for.")
-    name: str = Field("your identity provider", description="What the button to log in calls it.")
+    authorize_url: str | None = Field(None, description="The provider's authorization endpoint.")
+    token_url: str | None = Field(None, description="The provider's token endpoint.")
+    client_id: str | None = Field(None, description="Client id of this service at the provider.")
+    client_secret: SecretStr | None = Field(
+        None, description="Client secret of this service at the provider, if it has one."
+    )
+    scopes: str = Field("openid profile", description="Scopes requested from the provider.")
+    name: str = Field("your identity provider", description="Name of the provider on the login button.")
 
     @model_validator(mode="after")
-    def _name_all_three(self) -> Self:
+    def _check_complete(self) -> Self:
         needed = {"authorize_url": self.authorize_url, "token_url": self.token_url, "client_id": self.client_id}
         missing = [name for name, value in needed.items() if not value]
         if missing and len(missing) < len(needed):
-            raise ValueError(f"{' and '.join(missing)} not set: all three are needed to log in through a provider")
+            raise ValueError(f"{' and '.join(missing)} not set: login through a provider needs all three")
         for name in ("authorize_url", "token_url"):
             parts = urlsplit(needed[name] or "https:")
             if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback_host(parts.hostname)):
@@ -33,34 +35,37 @@ class LoginSettings(Group):
 
 
 class Source(Group):
-    """Another store whose butlers are shown beside this one's: that of a host's module, for example."""
+    """Another store whose butlers the dashboard shows too, for example that of a host's memory module."""
 
-    database_url: SecretStr = Field(description="PostgreSQL that holds it.")
-    db_schema: SqlName = Field("memory", description="Schema that holds it.")
-    app_role: SqlName | None = Field(None, description="Role to work as there; the same as here unless set.")
-    tenant: Name = Field("default", description="Tenant to show of it.")
+    database_url: SecretStr = Field(description="PostgreSQL database of the store.")
+    db_schema: SqlName = Field("memory", description="Schema of the store.")
+    app_role: SqlName | None = Field(None, description="Database role to use there. Unset: the same as here.")
+    tenant: Name = Field("default", description="Tenant of the store to show.")
 
 
 class DashboardSettings(Group):
-    """The pages for people."""
+    """The web dashboard."""
 
-    enabled: bool = Field(True, description="Whether `serve` has the dashboard.")
+    enabled: bool = Field(True, description="Serve the dashboard.")
     public_url: str | None = Field(
         None,
-        description="Address people reach the service at, if a proxy stands before it: https://memory.example.org.",
+        description="Public address of the service behind a proxy, for example https://memory.example.org.",
     )
-    session_hours: float = Field(12, gt=0, le=720, description="Hours a login holds.")
-    idle_minutes: float = Field(120, gt=0, le=43200, description="Minutes without a page or click that end a login.")
+    session_hours: float = Field(12, gt=0, le=720, description="Hours until a login expires.")
+    idle_minutes: float = Field(
+        120, gt=0, le=43200, description="Minutes without activity after which a login expires."
+    )
     login: LoginSettings = LoginSettings()
     sources: dict[Name, Source] = Field(
-        default_factory=dict, description="Other [stores](#other-stores) whose butlers are shown, by name."
+        default_factory=dict,
+        description="Other stores to show, by name; see [several stores](../guides/dashboard.md#several-stores).",
     )
 
     @model_validator(mode="after")
-    def _reach_it_somewhere(self) -> Self:
+    def _check_public_url(self) -> Self:
         parts = urlsplit(self.public_url or "https://here")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("public_url must start with https:// or http:// and name a host")
         if parts.path.strip("/") or parts.query or parts.fragment:
-            raise ValueError("public_url must end with the host and its port: the pages stand at the top of a site")
+            raise ValueError("public_url must not have a path: the dashboard is served from the root of the site")
         return self

@@ -1,4 +1,4 @@
-"""All settings together, and where they are read from."""
+"""The settings object and its sources."""
 
 import os
 import re
@@ -25,18 +25,20 @@ from memory_butler.settings.values import Days, Group, Name, SqlName, said_of
 from memory_butler.settings.vector_index import VectorIndex
 
 ENV_PREFIX = "MEMORY_BUTLER_"
-# Variables that are read by others: the client and the hooks, agents that upkeep starts, the compose file.
+# Variables that other parts read: the client, the hooks, the `claude-code` distiller and the compose file.
 NO_SETTINGS = frozenset({"URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD"})
-# What Kubernetes puts there for a service whose name begins like ours.
+# Variables that Kubernetes sets for a service whose name has the same prefix.
 _SERVICE_LINK = re.compile(r"_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)$")
 
 
 class ButlerSettings(Group):
-    """What differs for one butler."""
+    """Settings of one butler."""
 
-    review: bool | None = Field(None, description="Whether proposals for this butler wait for a person's decision.")
+    review: bool | None = Field(
+        None, description="Proposals for this butler wait for an admin's decision. Unset: as in `consolidation.review`."
+    )
     lifecycle: dict[str, Any] = Field(
-        default_factory=dict, description="Any of the settings under `lifecycle`, for this butler alone."
+        default_factory=dict, description="Any of the settings under `lifecycle`, for the memories of this butler."
     )
 
 
@@ -52,24 +54,24 @@ class Settings(BaseSettings):
 
     home: Path = Field(Path("~/.memory-butler"), description="Home folder: database, model cache, config file, logs.")
     database_url: SecretStr | None = Field(
-        None, description="PostgreSQL to use instead of the embedded one (15 or later, pgvector 0.8 or later)."
+        None, description="PostgreSQL database (15 or later, pgvector 0.8 or later). Unset: the embedded one."
     )
     owner_url: SecretStr | None = Field(
-        None, description="Connection that owns the schema, for migrations; the database URL if not given."
+        None, description="Connection of the schema's owner, for migrations. Unset: `database_url`."
     )
-    db_schema: SqlName = Field("memory", description="Schema that holds everything.")
-    app_role: SqlName = Field(
-        "memory_app", description="Role the program works as in a database of yours; owns nothing."
-    )
-    pool_size: int = Field(10, ge=1, le=200, description="Most database connections of one process.")
-    deadline_seconds: float = Field(5, gt=0, le=300, description="A call that takes longer is given up.")
+    db_schema: SqlName = Field("memory", description="Schema of all tables.")
+    app_role: SqlName = Field("memory_app", description="Database role for all work but migrations. It owns nothing.")
+    pool_size: int = Field(10, ge=1, le=200, description="Maximum number of database connections per process.")
+    deadline_seconds: float = Field(5, gt=0, le=300, description="Timeout of a call in seconds.")
     tenant: Name = Field("default", description="Tenant of the local shape.")
-    butler: Name = Field("main", description="Name this process calls itself when a call names no butler.")
+    butler: Name = Field("main", description="Default butler of calls that name none.")
     host: str = Field("127.0.0.1", description="Address `serve` listens on.")
     port: int = Field(8150, ge=0, le=65535, description="Port `serve` listens on.")
-    idempotency_days: Days = Field(7, description="Days an idempotency key is remembered.")
-    log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="Least severe log line written.")
-    log_format: Literal["text", "json"] = Field("text", description="Log lines for people, or one JSON object each.")
+    idempotency_days: Days = Field(7, description="Lifetime of an idempotency key in days.")
+    log_level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$", description="Minimum severity of log lines.")
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Format of log lines: text, or one JSON object per line."
+    )
     retrieval: Retrieval = Retrieval()
     briefing: BriefingSettings = BriefingSettings()
     embedding: Embedding = Embedding()
@@ -80,21 +82,36 @@ class Settings(BaseSettings):
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(
-        default_factory=dict, description="What differs for [single butlers](#single-butlers), by name."
+        default_factory=dict, description="Settings of [single butlers](#single-butlers), by name."
     )
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for each deprecated name that was read."""
+        return self.retrieval.weights.warnings + self.service.limits.warnings
+
     def reached_at(self, port: int | None = None) -> str:
-        """Where programs on this machine reach the server: one that listens everywhere, at its loopback address."""
+        """Address of the server for programs on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{port or self.port}"
 
     def lifecycle_of(self, butler: str) -> Lifecycle:
-        """The lifecycle of one butler's memories: the general one, with what was set for this butler."""
+        """The lifecycle settings of one butler: the general ones, overridden by those of the butler."""
         own = self.butlers.get(butler)
         return self.lifecycle.changed(own.lifecycle) if own else self.lifecycle
 
+    def fading_thresholds(self) -> dict[str | None, float]:
+        """The fading threshold of each butler with settings of its own; under None the one of all others."""
+        own: dict[str | None, float] = {name: self.lifecycle_of(name).decay.fading_below for name in self.butlers}
+        return {None: self.lifecycle.decay.fading_below, **own}
+
+    def min_confidence_of(self, requested: float | None) -> float:
+        """Minimum effective confidence of a search: as requested, else as set, else the fading threshold."""
+        chosen = self.retrieval.min_confidence if requested is None else requested
+        return self.lifecycle.decay.fading_below if chosen is None else chosen
+
     def reviews(self, butler: str) -> bool:
-        """Whether what is distilled for a butler waits for a person's decision."""
+        """Whether proposals for a butler wait for an admin's decision."""
         own = self.butlers.get(butler)
         return self.consolidation.review if own is None or own.review is None else own.review
 
@@ -117,10 +134,10 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _know_the_provider(self) -> Self:
+    def _check_login_provider(self) -> Self:
         if self.dashboard.login.authorize_url and not self.service.jwt.issuer:
             raise ValueError(
-                "dashboard.login needs service.jwt (issuer, audience, key_set): the provider's tokens are checked by it"
+                "dashboard.login needs service.jwt (issuer, audience, key_set) to verify the provider's tokens"
             )
         return self
 
@@ -137,7 +154,7 @@ class Settings(BaseSettings):
 
 
 def _refuse_unknown(environment: Mapping[str, str]) -> None:
-    """Whoever misspells `service.auth` must not get a server that is open to everybody."""
+    """Refuse unknown variables: a misspelled `service.auth` must not open the server to everybody."""
     given = {name.upper(): value for name, value in environment.items()}
     for name, value in sorted(given.items()):
         first = name.removeprefix(ENV_PREFIX).partition("__")[0]
@@ -158,13 +175,13 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
         ]
         meant = "".join(f"Did you mean {near}? " for near in get_close_matches(name, known, 1))
         raise InvalidInput(
-            f"The environment variable {name} is no setting.",
-            recovery=f"{meant}Correct or unset it; docs/settings.md lists those that there are.",
+            f"The environment variable {name} is not a setting.",
+            recovery=f"{meant}Correct or unset it; docs/reference/settings.md lists all settings.",
         )
 
 
 def load_settings(**given: Any) -> Settings:
-    """Read the settings, or say which one is wrong."""
+    """Read the settings; an error names the invalid one."""
     _refuse_unknown(os.environ)
     try:
         return Settings(**given)
@@ -172,7 +189,7 @@ def load_settings(**given: Any) -> Settings:
         lines = [f"{'.'.join(str(part) for part in e['loc']) or 'settings'}: {said_of(e)}" for e in problem.errors()]
         raise InvalidInput(
             "The settings are not valid. " + "; ".join(lines),
-            recovery="Correct config.toml in the home folder or the MEMORY_BUTLER_… variable; see docs/settings.md.",
+            recovery="Correct config.toml in the home folder or the variable; see docs/reference/settings.md.",
         ) from problem
     except ValueError as problem:  # a config file that is not TOML
         raise InvalidInput(f"config.toml cannot be read: {problem}") from problem

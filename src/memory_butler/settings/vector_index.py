@@ -1,4 +1,4 @@
-"""When and how nearness of meaning is looked up in an index."""
+"""Vector index settings."""
 
 from typing import Literal, Self
 
@@ -8,59 +8,65 @@ from memory_butler.settings.values import Group, Share
 
 
 class IvfflatSettings(Group):
-    """An IVFFlat index: quick to build, good up to some hundred thousand passages."""
+    """IVFFlat index: quick to build, suited for up to some hundred thousand passages."""
 
     lists: int | None = Field(
-        None, ge=1, le=32_768, description="Lists it is built with; unset: the square root of its rows."
+        None, ge=1, le=32_768, description="Number of lists. Unset: the square root of the number of rows."
     )
     probes: int | None = Field(
         None,
         ge=1,
         le=32_768,
-        description="Lists a search looks into first; unset: three times the square root of the lists.",
+        description="Number of lists that a search probes first. Unset: three times the square root of `lists`.",
     )
 
 
 class HnswSettings(Group):
-    """An HNSW index: slower to build and to write to, quick however many passages there are."""
+    """HNSW index: slower to build and to write to, fast for any number of passages."""
 
-    m: int = Field(24, ge=4, le=100, description="Links of a passage to others.")
+    m: int = Field(24, ge=4, le=100, description="Maximum number of links per passage.")
     ef_construction: int = Field(
-        128, ge=8, le=1000, description="Passages looked at to find them; at least twice `m`, and better many."
+        128,
+        ge=8,
+        le=1000,
+        description="Size of the candidate list while building; at least twice `m`. More gives better recall.",
     )
-    ef_search: int = Field(200, ge=1, le=1000, description="Passages a search keeps in view on its way.")
+    ef_search: int = Field(200, ge=1, le=1000, description="Size of the candidate list of a search.")
 
     @model_validator(mode="after")
-    def _look_at_enough(self) -> Self:
+    def _check_candidate_list(self) -> Self:
         if self.ef_construction < 2 * self.m:
             raise ValueError(f"ef_construction ({self.ef_construction}) is less than twice m ({self.m})")
         return self
 
 
 class VectorIndex(Group):
-    """When nearness of meaning is looked up in an index instead of looking at everything.
+    """Choice between exact vector search and an approximate index.
 
-    `memory-butler index migrate` makes it so.
+    `memory-butler index migrate` applies a change.
     """
 
     posture: Literal["auto", "exact", "ivfflat", "hnsw"] = Field(
-        "auto", description="`auto` takes IVFFlat and, from `hnsw_from` passages, HNSW; `exact` uses no index at all."
+        "auto", description="Index type. `auto`: IVFFlat, and HNSW from `hnsw_from` passages. `exact`: no index."
     )
     exact_below: int = Field(
         20_000,
         ge=0,
         le=100_000_000,
-        description="Passages of one type that a tenant must have for an index to be worth it.",
+        description="Minimum number of passages of one type in a tenant for an index.",
     )
     hnsw_from: int = Field(
-        200_000, ge=0, le=1_000_000_000, description="Passages from which `auto` takes HNSW instead of IVFFlat."
+        200_000, ge=0, le=1_000_000_000, description="Number of passages from which `auto` chooses HNSW."
     )
     scan_share: Share = Field(
         0.05,
-        description="Share of an index that a search with filters walks through before it looks at everything instead.",
+        description="Share of an index that a filtered search scans before it falls back to exact search.",
     )
     build_memory_mb: int = Field(
-        512, ge=16, le=1_000_000, description="Memory for building an index; best if all of it fits, 2 kB a passage."
+        512,
+        ge=16,
+        le=1_000_000,
+        description="Memory for building an index in MB. Fastest if the whole index fits: 2 kB per passage.",
     )
     ivfflat: IvfflatSettings = IvfflatSettings()
     hnsw: HnswSettings = HnswSettings()

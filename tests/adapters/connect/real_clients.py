@@ -163,7 +163,7 @@ def gemini(stage: Stage) -> None:
     sys.stdout.write(f"Gemini CLI {stage.run('gemini', '--version').splitlines()[0]}\n")
     before = stage.files()
     stage.run("memory-butler", "connect", "gemini", "--yes")
-    trusted = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "none"}
+    trusted: dict[str, Any] = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "none"}
     listed = stage.run("gemini", "mcp", "list", **trusted)
     expect("memory-butler" in listed and "Connected" in listed, "`connect`, then `mcp list`: healthy", listed)
     stage.run("memory-butler", "disconnect", "gemini", "--yes")

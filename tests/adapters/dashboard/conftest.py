@@ -13,12 +13,12 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Page, async_playwright, expect
-from tests.service import Door, Service, on_loopback, with_service
+from tests.support.service import Door, Service, on_loopback, with_service
 
-from memory_butler.adapters.dashboard.front import build_dashboard
-from memory_butler.adapters.http import listening
-from memory_butler.adapters.opening import LateButler
-from memory_butler.butler import Butler
+from memory_butler.adapters.dashboard.server.middleware import build_dashboard
+from memory_butler.adapters.http.app import listening
+from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.resources import Resources
 from memory_butler.settings import load_settings
 
 # Long enough for a busy machine; every wait ends as soon as what is waited for is there.
@@ -41,7 +41,7 @@ async def chromium() -> AsyncIterator[Browser]:
 @pytest.fixture(scope="session")
 async def pages_stay_loaded() -> AsyncIterator[None]:
     """NiceGUI starts with the first server and stops with the last: here it stays between tests."""
-    from memory_butler.adapters.dashboard.running import running
+    from memory_butler.adapters.dashboard.server.nicegui_setup import running
 
     async with running():
         yield
@@ -122,7 +122,7 @@ async def tabs(chromium: Browser) -> AsyncIterator[Tabs]:
         yield Tabs(chromium, stack)
 
 
-Serve = Callable[[Butler], AbstractAsyncContextManager[Door]]
+Serve = Callable[[Resources], AbstractAsyncContextManager[Door]]
 
 
 @pytest.fixture(scope="session")
@@ -131,10 +131,10 @@ def serve(pages_stay_loaded: None) -> Iterator[Serve]:
     idle: list[socket.socket] = []
 
     @asynccontextmanager
-    async def served(butler: Butler) -> AsyncIterator[Door]:
+    async def served(resources: Resources) -> AsyncIterator[Door]:
         listener = idle.pop() if idle else listening(load_settings(host="127.0.0.1", port=0))
         try:
-            async with on_loopback(LateButler.already_open(butler), listener.dup(), build_dashboard) as door:
+            async with on_loopback(LazyResources.already_open(resources), listener.dup(), build_dashboard) as door:
                 yield door
         finally:
             idle.append(listener)
@@ -145,9 +145,9 @@ def serve(pages_stay_loaded: None) -> Iterator[Serve]:
 
 
 @pytest.fixture
-async def dashboard(butler: Butler, serve: Serve) -> AsyncIterator[Door]:
+async def dashboard(resources: Resources, serve: Serve) -> AsyncIterator[Door]:
     """The dashboard of the test's own store in the local shape: whoever looks is the person at this machine."""
-    async with serve(butler) as door:
+    async with serve(resources) as door:
         yield door
 
 
@@ -179,9 +179,9 @@ LogIn = Callable[..., Awaitable[Page]]
 
 
 @pytest.fixture
-async def service(butler: Butler, serve: Serve) -> AsyncIterator[Service]:
+async def service(resources: Resources, serve: Serve) -> AsyncIterator[Service]:
     """The dashboard as a service: whoever looks has to log in. Tenants other than the test's own are there, too."""
-    ours = with_service(butler)
+    ours = with_service(resources)
     async with serve(ours) as door:
         yield Service(door.url, ours)
 

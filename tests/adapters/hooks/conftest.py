@@ -10,11 +10,12 @@ from subprocess import CompletedProcess, run
 from typing import Any
 
 import pytest
-from tests.service import Switch, on_loopback
+from tests.support.service import Switch, on_loopback
 
-from memory_butler.butler import Butler
 from memory_butler.models import NewFact, NewRule, Question
-from memory_butler.operations import recall, remember
+from memory_butler.operations.retrieval import search
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources
 from memory_butler.settings import Settings
 
 COMMAND = [sys.executable, "-m", "memory_butler.adapters.entry"]
@@ -46,10 +47,10 @@ async def served(settings: Settings) -> AsyncIterator[tuple[Switch, int]]:
 
 
 @pytest.fixture
-def port(butler: Butler, served: tuple[Switch, int]) -> int:
+def port(resources: Resources, served: tuple[Switch, int]) -> int:
     """Where the test's butler is served."""
     switch, number = served
-    switch.butler, switch.settings = butler, butler.settings
+    switch.resources, switch.settings = resources, resources.settings
     return number
 
 
@@ -148,19 +149,19 @@ def transcript(tmp_path: Path) -> Path:
     return path
 
 
-async def project_memory(butler: Butler) -> None:
+async def project_memory(resources: Resources) -> None:
     await remember.fact(
-        butler, NewFact(subject="shop", predicate="test_command", content="Tests run with make check.", scope=BUTLER)
+        resources, NewFact(subject="shop", predicate="test_command", content="Tests run with make check.", scope=BUTLER)
     )
-    await remember.rule(butler, NewRule(content="Run the linter before a commit.", scope=BUTLER))
+    await remember.rule(resources, NewRule(content="Run the linter before a commit.", scope=BUTLER))
     await remember.fact(
-        butler, NewFact(subject="bakery", predicate="oven", content="The oven is a Miele.", scope="acme.bakery")
+        resources, NewFact(subject="bakery", predicate="oven", content="The oven is a Miele.", scope="acme.bakery")
     )
 
 
-async def episodes(butler: Butler) -> list[Any]:
+async def episodes(resources: Resources) -> list[Any]:
     question = Question(query="invoices Stripe", types=("episode",), butler=BUTLER, min_relevance=0)
-    return [found.hit for found in (await recall.search(butler, question, bump=False)).results]
+    return [found.hit for found in (await search.search(resources, question, bump=False)).results]
 
 
 def context_in(answer: str) -> str:

@@ -11,7 +11,7 @@ from types import ModuleType
 import psycopg
 import pytest
 
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 ROOT = Path(__file__).parents[3]
 

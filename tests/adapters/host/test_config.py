@@ -7,23 +7,23 @@ from typing import Any
 import pytest
 
 from memory_butler.adapters.host.config import GROUPS, SCHEMA_CHARACTERS, MemoryConfig, settings_for
-from memory_butler.adapters.host.handles import Place, place_of
-from memory_butler.adapters.mcp import BOXES
+from memory_butler.adapters.host.host_database import HostConnection, host_connection
+from memory_butler.adapters.mcp.catalog import GROUPS as TOOL_GROUPS
 from memory_butler.errors import InvalidInput
 from memory_butler.settings import Settings
 
-HERE = Place("postgresql://host@localhost/household")
+HERE = HostConnection("postgresql://host@localhost/household")
 
 
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"colour": "green"}, "modules.memory.colour: there is no such key"),
-        ({"retrieval": {"speed": 9}}, "modules.memory.retrieval.speed: there is no such key"),
-        ({"retrieval": {"weights": {"relevance": 0.9}}}, "retrieval.weights: score weights add up to 1.5, not 1"),
+        ({"colour": "green"}, "modules.memory.colour: unknown key"),
+        ({"retrieval": {"speed": 9}}, "modules.memory.retrieval.speed: unknown key"),
+        ({"retrieval": {"weights": {"fit": 0.9}}}, "retrieval.weights: score weights add up to 1.5, not 1"),
         ({"briefing": {"quotas": {"facts": 0.9}}}, "briefing.quotas: section quotas add up to 1.4, more than 1"),
         ({"briefing": {"token_budget": -1}}, "modules.memory.briefing.token_budget"),
-        ({"tools": ["recall", "magic"]}, "there is no group 'magic'; the groups are remember, recall"),
+        ({"tools": ["recall", "magic"]}, "unknown group 'magic'; the groups are remember, recall"),
         ({"upkeep": {"tick_seconds": 3600, "consolidation_hours": 0.25}}, "jobs would always be late"),
         ({"consolidation": {"distiller": "oracle"}}, "modules.memory.consolidation.distiller"),
         ({"session": {"episode": "transcript"}}, "modules.memory.session.episode"),
@@ -80,18 +80,25 @@ def test_what_the_table_says_becomes_the_settings(tmp_path: Path) -> None:
     assert (made.retrieval.limit, made.retrieval.min_confidence, made.retrieval.weights.recency) == (4, 0.3, 0.3)
     assert made.service.pooler and made.briefing.token_budget == 500 and made.consolidation.distiller == "off"
     assert (made.lifecycle.eden.ttl_days, made.lifecycle.mid.capacity) == (2, 500)
-    assert made.upkeep.cadences()["consolidation"].total_seconds() == 3 * 3600
+    assert made.upkeep.intervals()["consolidation"].total_seconds() == 3 * 3600
 
 
-def test_every_box_of_tools_is_a_group() -> None:
-    """The groups are the boxes of the server, under their names, and all are on unless the table says otherwise."""
-    assert set(BOXES) < set(GROUPS.values())
+def test_a_deprecated_key_of_the_table_is_read_with_a_warning() -> None:
+    """The settings made of the table still carry the warning, so that it is logged when the store opens."""
+    made = settings_for(MemoryConfig.read({"retrieval": {"weights": {"relevance": 0.4}}}), HERE, "health")
+    assert made.retrieval.weights.fit == 0.4
+    assert "retrieval.weights.fit" in made.warnings[0]
+
+
+def test_every_group_of_tools_can_be_chosen() -> None:
+    """The groups are those of the server, under their names, and all are on unless the table says otherwise."""
+    assert set(GROUPS.values()) == set(TOOL_GROUPS)
     assert MemoryConfig.read({}).tools == tuple(GROUPS)
     assert MemoryConfig.read({"tools": ["recall", "recall"]}).tools == ("recall",)
 
 
 def schema_of(host_schema: str | None, butler: str, **table: Any) -> str:
-    return settings_for(MemoryConfig.read(table), Place(HERE.dsn, schema=host_schema), butler).db_schema
+    return settings_for(MemoryConfig.read(table), HostConnection(HERE.dsn, schema=host_schema), butler).db_schema
 
 
 def test_each_butler_has_a_schema_and_a_role_of_its_own() -> None:
@@ -143,19 +150,23 @@ class Engine:
 )
 def test_a_host_hands_over_what_it_has(db: object, dsn: str) -> None:
     """A DSN with or without a driver, an object with a URL, or one with the parts of a connection."""
-    assert place_of(db).dsn == dsn
+    assert host_connection(db).dsn == dsn
 
 
 def test_schema_and_owner_come_with_the_handle() -> None:
     """The host's schema and its second account are taken from it where there are any; the password is never shown."""
-    place = place_of(Engine("postgresql://app:geheim@db/house", owner_dsn="postgresql://boss@db/house"))
-    assert (place.owner_dsn, place.schema, place_of(Parts()).schema) == ("postgresql://boss@db/house", None, "health")
-    assert "geheim" not in repr(place)
+    connection = host_connection(Engine("postgresql://app:geheim@db/house", owner_dsn="postgresql://boss@db/house"))
+    assert (connection.owner_dsn, connection.schema, host_connection(Parts()).schema) == (
+        "postgresql://boss@db/house",
+        None,
+        "health",
+    )
+    assert "geheim" not in repr(connection)
 
 
 @pytest.mark.parametrize("db", [None, object(), {"dsn": "x"}, "mysql://anna:geheim@db/house"])
 def test_a_handle_without_a_postgres_is_refused(db: object) -> None:
     """What has no connection in it is an error that says what to hand over, and repeats no password."""
     with pytest.raises(InvalidInput) as refused:
-        place_of(db)
+        host_connection(db)
     assert "geheim" not in str(refused.value.as_dict())

@@ -16,15 +16,15 @@ from tests.adapters.host.conftest import Handle
 from tests.ai.distillers.scripted_server import answer, scripted_server
 
 from memory_butler.adapters.host import MemoryModule, SessionEnd
-from memory_butler.adapters.host.seat import Seat
+from memory_butler.adapters.host.hosted_memory import HostedMemory
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import InvalidInput
-from memory_butler.jobs.timetable import TIMETABLE
+from memory_butler.jobs.schedule import SCHEDULE
 from memory_butler.models import Question
-from memory_butler.operations import look, recall
-from memory_butler.store.migrate import HEAD
+from memory_butler.operations.retrieval import get, search
+from memory_butler.store.gate.migrate import HEAD
 
-QUIET = {"upkeep": {"worker": False}, "session": {"deadline_seconds": 20}, "deadline_seconds": 20}
+QUIET: dict[str, Any] = {"upkeep": {"worker": False}, "session": {"deadline_seconds": 20}, "deadline_seconds": 20}
 
 
 def table(home: Path, **more: Any) -> dict[str, Any]:
@@ -51,16 +51,16 @@ async def pair(host_dsn: str, home: Path) -> AsyncIterator[dict[str, tuple[Memor
     await asyncio.gather(*(module.on_shutdown() for module, _ in made))
 
 
-def seat_of(module: MemoryModule, name: str | None = None) -> Seat:
-    seat = module._seat(name)
-    assert seat
-    return seat
+def memory_of(module: MemoryModule, name: str | None = None) -> HostedMemory:
+    memory = module._memory(name)
+    assert memory
+    return memory
 
 
 async def episode(module: MemoryModule, ended: SessionEnd, name: str | None = None) -> Any:
     assert ended.outcome == "stored" and ended.ref and not ended.degraded
-    butler = await seat_of(module, name).late.get(5)
-    return (await look.look(butler, "episode", ended.ref)).memory
+    resources = await memory_of(module, name).lazy.get(5)
+    return (await get.get(resources, "episode", ended.ref)).memory
 
 
 def test_the_interface_hosts_expect() -> None:
@@ -120,7 +120,7 @@ async def test_the_database_keeps_the_schemas_apart(pair: dict[str, Any], host_d
         host.execute("SELECT count(*) FROM health_memory.facts")
         for refused in ("SELECT count(*) FROM travel_memory.facts", "SELECT count(*) FROM travel_memory.tokens"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                host.execute(refused)  # type: ignore[arg-type]
+                host.execute(refused)
 
 
 async def test_news_of_one_schema_is_not_heard_in_the_other(pair: dict[str, Any], host_dsn: str) -> None:
@@ -139,13 +139,13 @@ async def test_upkeep_of_one_schema_leaves_the_other_alone(pair: dict[str, Any],
     for module in (health, travel):
         await module.after_session("s-upkeep", "The user lives in Lisbon and likes trains.", True)
     ran = await travel.run_due()
-    assert {one.job for one in ran} == {entry.job for entry in TIMETABLE}
+    assert {one.job for one in ran} == {entry.job for entry in SCHEDULE}
     assert {(one.butler, one.outcome) for one in ran} == {("travel", "succeeded")}
     state = (await travel.health())["travel"]
     assert state["status"] == "ok" and state["upkeep"]["jobs"]["sweep"]["outcome"] == "succeeded"
     assert (await health.health())["health"]["upkeep"]["jobs"]["sweep"]["last_run"] == "never"
-    butler = await seat_of(travel).late.get(5)
-    found = await recall.search(butler, Question(query="Where does the user live?", types=("fact",)))
+    resources = await memory_of(travel).lazy.get(5)
+    found = await search.search(resources, Question(query="Where does the user live?", types=("fact",)))
     assert "Lisbon" in [entry.hit.content for entry in found.results]
 
 
@@ -225,10 +225,10 @@ async def test_a_model_notes_what_matters_and_the_summary_stands_in_for_it(
                 assert ended == SessionEnd("pending")
                 await module.settle()
             troubles = (await module.health())["travel"]["troubles"]
-            butler = await seat_of(module).late.get(5)
-            async with butler.database.read("default") as session:
+            resources = await memory_of(module).lazy.get(5)
+            async with resources.database.read("default") as transaction:
                 found = await (
-                    await session._connection.execute(
+                    await transaction._connection.execute(
                         "SELECT session_id, content FROM travel_memory.episodes WHERE session_id LIKE 'm-%' ORDER BY 1"
                     )
                 ).fetchall()
@@ -248,7 +248,7 @@ async def test_a_model_that_nobody_set_is_told_at_the_start(home: Path, caplog: 
     module = MemoryModule()
     config = table(home, session={"episode": "model"})
     await module.register_tools(FastMCP("x"), config, "postgresql://nobody@127.0.0.1:1/x", "x")
-    assert "no model is set" in seat_of(module).troubles["model"]
+    assert "no model is set" in memory_of(module).troubles["model"]
     assert [one.levelno for one in caplog.records if "no model is set" in one.getMessage()] == [logging.ERROR]
 
 
@@ -310,9 +310,9 @@ async def test_wrong_configuration_is_refused_at_the_start(home: Path, host_dsn:
     assert await server.list_tools() == [] and await module.health() == {}
     assert (await module.before_session("anything")).text == ""
     await module.register_tools(server, table(home), host_dsn, "x")
-    with pytest.raises(InvalidInput, match="another configuration"):
+    with pytest.raises(InvalidInput, match="different memory configuration"):
         await module.register_tools(server, table(home, pool_size=3), host_dsn, "x")
-    with pytest.raises(InvalidInput, match="another database"):
+    with pytest.raises(InvalidInput, match="configuration or database"):
         await module.register_tools(server, table(home), "postgresql://nobody@localhost/other", "x")
 
 

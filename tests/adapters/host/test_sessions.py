@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from fastmcp import FastMCP
 
-from memory_butler.adapters.host import MemoryModule, SessionChoices, SessionEnd, seat
-from memory_butler.adapters.host.sessions import SessionDetails, ended
+from memory_butler.adapters.host import MemoryModule, SessionChoices, SessionEnd, hosted_memory
+from memory_butler.adapters.host.sessions import SessionDetails, ended_session
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.models import Question
-from memory_butler.operations import recall
+from memory_butler.operations.retrieval import search
 
 
 class Trigger(Enum):
@@ -23,17 +23,17 @@ class Trigger(Enum):
 def test_upkeep_is_known_however_it_is_written(source: Any) -> None:
     """Neither the case of a pattern nor the type of a trigger lets the memory feed on its own upkeep."""
     choices = SessionChoices(maintenance_sources=("Nightly*", "*UPKEEP"))
-    told = ended("s", "The user decided it.", True, SessionDetails(trigger_source=source))
-    assert "upkeep" in str(told.leaves_nothing(choices))
-    other = ended("s", "The user decided it.", True, SessionDetails(trigger_source="telegram"))
-    assert other.leaves_nothing(choices) is None
+    session = ended_session("s", "The user decided it.", True, SessionDetails(trigger_source=source))
+    assert "maintenance" in str(session.skip_reason(choices))
+    other = ended_session("s", "The user decided it.", True, SessionDetails(trigger_source="telegram"))
+    assert other.skip_reason(choices) is None
 
 
 async def test_a_session_is_not_lost_with_its_notes(
     host_dsn: str, home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A model that has not answered when the host stops: the session leaves its summary, and the log says so."""
-    monkeypatch.setattr(seat, "NOTES_SECONDS", 0.2)
+    monkeypatch.setattr(hosted_memory, "NOTES_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         model = {"name": "tiny", "base_url": f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "seconds": 60}
         config: dict[str, Any] = {
@@ -46,14 +46,14 @@ async def test_a_session_is_not_lost_with_its_notes(
         await module.on_startup(config, host_dsn, butler_name="garden")
         assert await module.after_session("g-1", "The user planted tulips.", True) == SessionEnd("pending")
         await module.on_shutdown()
-    assert "has noted 1 sessions" in caplog.text
+    assert "the notes of 1 sessions are written" in caplog.text
     await module.register_tools(FastMCP("garden"), {**config, "session": {}}, host_dsn, "garden")
     await module.on_startup({**config, "session": {}}, host_dsn, butler_name="garden")
     try:
-        place = module._seat("garden")
-        assert place
+        memory = module._memory("garden")
+        assert memory
         question = Question(query="tulips", types=("episode",))
-        found = await recall.search(await place.late.get(20), question)
+        found = await search.search(await memory.lazy.get(20), question)
         assert [one.hit.content for one in found.results] == ["The user planted tulips."]
     finally:
         await module.on_shutdown()

@@ -27,14 +27,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 from tests.adapters.rest.planting import Planting
-from tests.service import on_loopback
+from tests.support.service import on_loopback
 
-from memory_butler.adapters.opening import LateButler
+from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.butler import open_butler
 from memory_butler.models import MemoryType
+from memory_butler.resources import open_resources
 from memory_butler.settings import load_settings
-from memory_butler.store.embedded import EmbeddedPostgres
+from memory_butler.store.embedded.server import EmbeddedPostgres
 
 CHECKS = [
     not_a_server_error,
@@ -109,7 +109,7 @@ def _call_all(
     sense = Sense(planting, operation.definition.raw["operationId"])
 
     @made_up(operation, mode, examples)
-    def call(case: Case) -> None:
+    def call(case: Case[Any]) -> None:
         n = next(calls)
         if mode is GenerationMode.POSITIVE and n % 2 == 0:
             sense.make(case, n // 2)
@@ -134,7 +134,7 @@ class Sense:
     operation: str
     cursors: dict[str, str] = field(default_factory=dict)
 
-    def make(self, case: Case, n: int) -> None:
+    def make(self, case: Case[Any], n: int) -> None:
         given: dict[str, Any] = case.body if isinstance(case.body, dict) else {}
         kind = {**given, **(case.path_parameters or {})}.get("type")
         kind = kind if n and kind in list(MemoryType) else MemoryType.FACT
@@ -149,14 +149,14 @@ class Sense:
         if case.query:
             case.query = self._query(case, n)
 
-    def _query(self, case: Case, n: int) -> dict[str, Any]:
+    def _query(self, case: Case[Any], n: int) -> dict[str, Any]:
         goes_on = self.cursors.pop(case.formatted_path, None)
         if goes_on:
             return {"limit": 1, "cursor": goes_on}
         kept = _one_of(sorted(set(case.query) - {"cursor"}), n)
         return {"limit": 1, **{name: case.query[name] for name in kept}}
 
-    def note(self, case: Case, response: Any) -> None:
+    def note(self, case: Case[Any], response: Any) -> None:
         """Keep the cursor of a list that was not narrowed down, for a later call."""
         if response.status_code in SUCCESS and case.query == {"limit": 1} and response.json().get("cursor"):
             self.cursors[case.formatted_path] = response.json()["cursor"]
@@ -174,10 +174,10 @@ async def long_form(examples: int) -> Seen:
         try:
             settings_ = load_settings(home=folder, consolidation={"distiller": "agent"})
             async with (
-                open_butler(settings_, embedder=FakeEmbedder()) as butler,
-                on_loopback(LateButler.already_open(butler)) as door,
+                open_resources(settings_, embedder=FakeEmbedder()) as resources,
+                on_loopback(LazyResources.already_open(resources)) as door,
             ):
-                planting = Planting(butler, asyncio.get_running_loop())
+                planting = Planting(resources, asyncio.get_running_loop())
                 return await asyncio.to_thread(campaign, door.url, examples, planting)
         finally:
             server.stop()

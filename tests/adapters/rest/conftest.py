@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.service import Switch, on_loopback
+from tests.support.service import Switch, on_loopback
 
-from memory_butler.butler import Butler
+from memory_butler.resources import Resources
 from memory_butler.settings import Settings
 
 BASE = "/api/v1"
@@ -40,9 +40,9 @@ async def guarded(settings: Settings) -> AsyncIterator[Door]:
 
 
 @pytest.fixture
-async def web(door: Door, butler: Butler) -> AsyncIterator[httpx.AsyncClient]:
+async def web(door: Door, resources: Resources) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the open server, on the test's own tenant."""
-    door.switch.butler = butler
+    door.switch.resources = resources
     async with httpx.AsyncClient(base_url=door.address + BASE) as client:
         yield client
 

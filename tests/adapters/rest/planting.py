@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from tests.operations.distillers import Scripted, of_each, with_distiller
+from tests.support.distillers import Scripted, of_each, with_distiller
 
-from memory_butler.butler import Butler
 from memory_butler.models import (
     ConsolidationStatus,
     MemoryType,
@@ -19,13 +18,19 @@ from memory_butler.models import (
     Outcome,
     RunReport,
 )
-from memory_butler.operations import agent_distils, browse, forget, judge, look, pin, remember, review, tokens
-from memory_butler.operations.consolidate import consolidate
-from memory_butler.operations.once import trail
-from memory_butler.operations.upkeep import shard_of
-from memory_butler.store import consolidation, events
-from memory_butler.store.consolidation import Verdict
-from memory_butler.store.events import Change
+from memory_butler.operations.access import tokens
+from memory_butler.operations.browse import listings
+from memory_butler.operations.consolidation import agent_distiller, review
+from memory_butler.operations.consolidation.consolidate import consolidate
+from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.operations.retrieval import get
+from memory_butler.operations.writing import feedback, forget, pin, remember
+from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.resources import Resources
+from memory_butler.store.consolidation import runs
+from memory_butler.store.consolidation.runs import EpisodeStatus
+from memory_butler.store.history import events
+from memory_butler.store.history.events import Change
 
 Given = dict[str, Any]
 # A butler of its own: whatever the calls do with theirs, its episodes can be distilled.
@@ -38,7 +43,7 @@ HARMS = 5
 class Planting:
     """Plants from any thread: the store is worked on by the loop that it was opened in."""
 
-    butler: Butler
+    resources: Resources
     loop: asyncio.AbstractEventLoop
     _numbers: Any = field(default_factory=count)
 
@@ -77,18 +82,18 @@ class Planting:
 
     async def _memory(self, kind: MemoryType) -> Given:
         n = next(self._numbers)
-        stored = {
+        stored: dict[MemoryType, Callable[[], Awaitable[Any]]] = {
             MemoryType.FACT: lambda: remember.fact(
-                self.butler, NewFact(subject=f"Anna {n}", predicate="color", content=f"Green number {n}.")
+                self.resources, NewFact(subject=f"Anna {n}", predicate="color", content=f"Green number {n}.")
             ),
-            MemoryType.RULE: lambda: remember.rule(self.butler, NewRule(content=f"Ask before deleting number {n}.")),
+            MemoryType.RULE: lambda: remember.rule(self.resources, NewRule(content=f"Ask before deleting number {n}.")),
             MemoryType.EPISODE: lambda: self._episode(n),
         }
         ref = f"{kind}:{(await stored[kind]()).ref}"
         return {"type": str(kind), "id": ref, f"{kind}_id": ref, "handle": ref, "subject": f"Anna {n}"}
 
     async def _episode(self, n: int, butler: str = "main") -> Any:
-        return await remember.episode(self.butler, NewEpisode(content=f"Painted room {n}.", butler=butler))
+        return await remember.episode(self.resources, NewEpisode(content=f"Painted room {n}.", butler=butler))
 
     async def _source(self, kind: MemoryType) -> Given:
         return {"source_episode": (await self._memory(MemoryType.EPISODE))["id"]}
@@ -102,30 +107,30 @@ class Planting:
 
     async def _forgotten(self, kind: MemoryType) -> Given:
         planted = await self._memory(kind)
-        await forget.forget(self.butler, kind, planted["id"])
+        await forget.forget(self.resources, kind, planted["id"])
         return planted
 
     async def _pinned(self, kind: MemoryType) -> Given:
         planted = await self._memory(kind)
-        await pin.pin(self.butler, kind, planted["id"])
+        await pin.pin(self.resources, kind, planted["id"])
         return planted
 
     async def _warning(self, kind: MemoryType) -> Given:
         planted = await self._memory(MemoryType.RULE)
         for _ in range(HARMS):
-            await judge.mark(self.butler, planted["id"], Outcome.HARMFUL, reason="It was slow.")
+            await feedback.mark(self.resources, planted["id"], Outcome.HARMFUL, reason="It was slow.")
         return planted
 
     async def _event(self, kind: MemoryType) -> Given:
         planted = await self._forgotten(kind)
-        seen = await look.look(self.butler, kind, planted["id"], bump=False)
+        seen = await get.get(self.resources, kind, planted["id"], bump=False)
         return {"id": str(seen.story[-1].event.id)}
 
     async def _distilled(self, *, review: bool) -> RunReport:
         for _ in range(2):
             await self._episode(next(self._numbers), GARDENER)
-        distils = with_distiller(self.butler, Scripted(of_each()), review=review)
-        [report] = await consolidate(distils, shard_of(self.butler.settings.tenant, GARDENER))
+        distils = with_distiller(self.resources, Scripted(of_each()), review=review)
+        [report] = await consolidate(distils, shard_of(self.resources.settings.tenant, GARDENER))
         return report
 
     async def _applied(self, kind: MemoryType) -> Given:
@@ -133,32 +138,34 @@ class Planting:
 
     async def _waiting(self, kind: MemoryType) -> Given:
         run = str((await self._distilled(review=True)).run)
-        seen = await review.show(self.butler, run)
+        seen = await review.get_run(self.resources, run)
         return {"run": run, "items": [seen.lines[0].place]}
 
     async def _dead_letter(self, kind: MemoryType) -> Given:
         stored = await self._episode(next(self._numbers))
-        now = self.butler.clock()
-        async with self.butler.database.write(self.butler.settings.tenant, now) as session:
-            dead = Verdict(id=stored.id, status=ConsolidationStatus.DEAD_LETTER, attempts=5, error="It fell apart.")
-            await consolidation.set_status(session, [dead])
+        now = self.resources.clock()
+        async with self.resources.database.write(self.resources.settings.tenant, now) as transaction:
+            dead = EpisodeStatus(
+                id=stored.id, status=ConsolidationStatus.DEAD_LETTER, attempts=5, error="It fell apart."
+            )
+            await runs.set_status(transaction, [dead])
             change = Change(MemoryType.EPISODE, stored.id, "dead_lettered")
-            await events.record(session, trail(self.butler, self.butler.local_caller(), now), [change])
+            await events.record(transaction, audit_trail(self.resources, self.resources.local_caller(), now), [change])
         return {"handle": stored.ref}
 
     async def _token(self, kind: MemoryType) -> Given:
-        token, _ = await tokens.create(self.butler, NewToken(tenant=self.butler.settings.tenant, butler="main"))
+        token, _ = await tokens.create(self.resources, NewToken(tenant=self.resources.settings.tenant, butler="main"))
         return {"id": str(token.id)}
 
     async def _backlog(self, kind: MemoryType) -> Given:
         """Something that waits, and nobody at it."""
-        for run in (await browse.runs(self.butler, state="claimed")).items:
-            await agent_distils.submit(self.butler, str(run.id), {"version": 1})
+        for run in (await listings.runs(self.resources, state="claimed")).items:
+            await agent_distiller.submit(self.resources, str(run.id), {"version": 1})
         await self._episode(next(self._numbers))
         return {}
 
     async def _claimed(self, kind: MemoryType) -> Given:
         await self._backlog(kind)
-        handed = await agent_distils.claim(self.butler)
+        handed = await agent_distiller.claim(self.resources)
         assert handed
         return {"run": str(handed.claim.run), "proposal": of_each()(handed.batch)}

@@ -7,21 +7,20 @@ import httpx
 import psycopg
 import pytest
 from fastmcp import Client
+from tests.adapters.rest.conftest import Post, problem_of
 
-from memory_butler.adapters.mcp import build_server
-from memory_butler.adapters.problems import STATUS, problem_response
-from memory_butler.butler import Butler
+from memory_butler.adapters.http.problems import STATUS, problem_response
+from memory_butler.adapters.mcp.server import build_server
 from memory_butler.errors import ERROR_CLASSES
-
-from .conftest import Post, problem_of
+from memory_butler.resources import Resources
 
 FACT = {"subject": "Anna", "predicate": "favorite_color", "content": "Anna likes green."}
 
 
-async def test_every_tool_has_a_route_with_its_own_schema(web: httpx.AsyncClient, butler: Butler) -> None:
+async def test_every_tool_has_a_route_with_its_own_schema(web: httpx.AsyncClient, resources: Resources) -> None:
     """The OpenAPI page has each tool of the MCP server, and asks for exactly the arguments that the tool takes."""
     paths = (await web.get("/openapi.json")).json()["paths"]
-    for tool in await build_server(butler).list_tools():
+    for tool in await build_server(resources).list_tools():
         route = paths["/" + tool.name.removeprefix("memory_")]["post"]
         schema = route["requestBody"]["content"]["application/json"]["schema"]
         assert set(schema["properties"]) == set(tool.parameters["properties"])
@@ -29,12 +28,12 @@ async def test_every_tool_has_a_route_with_its_own_schema(web: httpx.AsyncClient
         assert route["operationId"] == tool.name
 
 
-async def test_a_route_answers_what_the_tool_answers(web: httpx.AsyncClient, post: Post, butler: Butler) -> None:
+async def test_a_route_answers_what_the_tool_answers(web: httpx.AsyncClient, post: Post, resources: Resources) -> None:
     """What was stored over REST is found over both doors, in the same words."""
     stored = await post("store_fact", **FACT)
     asked = {"query": "green", "request_context": {"request_id": "r-1"}}
     found = await post("search", **asked)
-    async with Client(build_server(butler)) as client:
+    async with Client(build_server(resources)) as client:
         over_mcp = (await client.call_tool("memory_search", asked)).structured_content
     assert [result["ref"] for result in found["results"]] == [stored["ref"]]
     assert over_mcp is not None
@@ -80,10 +79,10 @@ async def test_a_request_without_an_id_gets_one(
     assert [row[0] for row in owner.execute(query, [tenant])] == ids
 
 
-@pytest.mark.parametrize("bad", ["", "a b", "x" * 201, "ümlaut".encode()])
-async def test_an_id_that_no_header_can_carry_is_refused(web: httpx.AsyncClient, bad: str | bytes) -> None:
+@pytest.mark.parametrize("bad", [b"", b"a b", b"x" * 201, "ümlaut".encode()])
+async def test_an_id_that_no_header_can_carry_is_refused(web: httpx.AsyncClient, bad: bytes) -> None:
     """And the refusal has an id of its own."""
-    reply = await web.post("/stats", headers={"X-Request-Id": bad})
+    reply = await web.post("/stats", headers={b"X-Request-Id": bad})
     assert problem_of(reply) == (422, "validation_error")
     assert len(reply.headers["x-request-id"]) == 32
 
@@ -178,14 +177,23 @@ async def test_what_is_not_there(web: httpx.AsyncClient, method: str, path: str,
 
 
 async def test_a_fault_inside_is_an_internal_error(
-    web: httpx.AsyncClient, butler: Butler, monkeypatch: pytest.MonkeyPatch
+    web: httpx.AsyncClient, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also outside of tools; the caller hears no more of it than that, and where to look."""
 
     async def broken(*given: Any, **more: Any) -> None:
         raise RuntimeError("a secret of the machine")
 
-    monkeypatch.setattr("memory_butler.operations.upkeep.listed", broken)
+    monkeypatch.setattr("memory_butler.operations.lifecycle.job_status.listed", broken)
     reply = await web.get("/jobs")
     assert problem_of(reply) == (500, "internal_error")
     assert "secret" not in reply.text
+
+
+async def test_errors_name_routes_instead_of_tools(web: httpx.AsyncClient) -> None:
+    """The recovery and the subject of the message; words of the caller stay as they are."""
+    missing = (await web.post("/get", json={"type": "fact", "id": "fact:zzzz"})).json()
+    assert "Use POST /api/v1/search to find" in missing["recovery"]
+    unknown = (await web.post("/stats", json={"memory_search": 1})).json()
+    assert unknown["message"] == "POST /api/v1/stats has no argument 'memory_search'."
+    assert unknown["recovery"].endswith("POST /api/v1/stats takes: scope, request_context.")

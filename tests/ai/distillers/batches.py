@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.batches import batch_of
+from tests.support.batches import batch_of
 
-from memory_butler.models import Batch, Known
+from memory_butler.models import Batch, KnownMemory
 
 NOW = datetime(2026, 3, 4, 10, 0, tzinfo=UTC)  # a Wednesday
 PROPOSAL: dict[str, Any] = {
@@ -19,7 +19,7 @@ PROPOSAL: dict[str, Any] = {
 }
 
 
-def batch(*texts: str, known: Sequence[Known] = (), at: Sequence[datetime] = ()) -> Batch:
+def batch(*texts: str, known: Sequence[KnownMemory] = (), at: Sequence[datetime] = ()) -> Batch:
     """Episodes ep00, ep01 … with these texts, observed one after the other unless it is said when."""
     numbers = range(len(texts))
     times = at or [NOW + timedelta(minutes=number) for number in numbers]

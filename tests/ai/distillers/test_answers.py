@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memory_butler.ai.distillers.answers import LONGEST_ANSWER, charged, microdollars, proposal_in, spent
+from memory_butler.ai.distillers.answers import MAX_ANSWER_CHARACTERS, charged, microdollars, proposal_in, spent
 from memory_butler.errors import InternalError, UnusableProposal
 from memory_butler.models import Usage
 
@@ -46,7 +46,7 @@ def test_nothing_to_propose_is_an_answer() -> None:
         ('{"version": 1, "facts": [' + '{"x": [' * 5000, "no proposal"),
         ("{" * 100_000, "no proposal"),
         ('{"version": ' + "9" * 10_000 + "}", "no proposal"),
-        (WRITTEN + " " + "x" * LONGEST_ANSWER, "too long"),
+        (WRITTEN + " " + "x" * MAX_ANSWER_CHARACTERS, "longer than"),
     ],
 )
 def test_what_is_no_proposal_is_a_failure(answer: str, why: str) -> None:

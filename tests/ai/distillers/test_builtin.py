@@ -11,7 +11,7 @@ from tests.ai.distillers.batches import NOW, batch, until
 from memory_butler.ai.distillers import builtin
 from memory_butler.ai.distillers.builtin import QUICK_CHARACTERS, BuiltInDistiller
 from memory_butler.models import Batch, Usage
-from memory_butler.policy.proposals import check
+from memory_butler.policy.consolidation.proposals import check
 
 
 async def proposal_for(given: Batch) -> Any:

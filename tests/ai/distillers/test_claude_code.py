@@ -13,7 +13,7 @@ from tests.ai.distillers.batches import PROPOSAL, batch, until
 from tests.ai.distillers.scripted_claude import ScriptedClaude, complaint, envelope
 
 from memory_butler.ai.distillers import claude_code, spent
-from memory_butler.ai.distillers.claude_code import ClaudeCodeDistiller, _taken
+from memory_butler.ai.distillers.claude_code import ClaudeCodeDistiller, _read
 from memory_butler.errors import DistillerUnavailable, MemoryButlerError, Unprocessable, UnusableProposal
 from memory_butler.models import Usage
 from memory_butler.settings import ClaudeCodeSettings
@@ -124,12 +124,12 @@ OUTAGES = {
     "wrong key": (complaint("Invalid API key · Fix external API key", 401), "(401)", "log in"),
     "no login": (complaint("Not logged in · Please run /login"), "now.", "log in"),
     "unknown model": (complaint("There's an issue with the selected model (hunter2)", 404), "(404)", "model"),
-    "too often": (complaint("API Error: Request rejected (429) · slow down", 429), "(429)", "wait"),
-    "used up": (complaint("You've hit your limit · resets 10pm", stop_reason=None), "now.", "wait"),
-    "broken server": (complaint("API Error: 500 boom", 500), "(500)", "wait"),
-    "overloaded": (complaint("API Error: 529 overloaded_error", 529), "(529)", "wait"),
-    "no network": (complaint("API Error: Unable to connect to API (ConnectionRefused)"), "now.", "wait"),
-    "something new": (complaint("Something nobody has seen before"), "now.", "wait"),
+    "too often": (complaint("API Error: Request rejected (429) · slow down", 429), "(429)", "stay pending"),
+    "used up": (complaint("You've hit your limit · resets 10pm", stop_reason=None), "now.", "stay pending"),
+    "broken server": (complaint("API Error: 500 boom", 500), "(500)", "stay pending"),
+    "overloaded": (complaint("API Error: 529 overloaded_error", 529), "(529)", "stay pending"),
+    "no network": (complaint("API Error: Unable to connect to API (ConnectionRefused)"), "now.", "stay pending"),
+    "something new": (complaint("Something nobody has seen before"), "now.", "stay pending"),
 }
 
 
@@ -233,7 +233,7 @@ async def test_no_more_than_the_bound_is_kept_of_what_is_read() -> None:
     for _ in range(3):
         stream.feed_data(b"x" * 70_000)
     stream.feed_eof()
-    assert await _taken(stream, 100_000) == b"x" * 100_000
+    assert await _read(stream, 100_000) == b"x" * 100_000
     assert stream.at_eof()
 
 

@@ -22,8 +22,8 @@ from tests.ai.distillers.scripted_server import (
 from memory_butler.ai.distillers import spent
 from memory_butler.ai.distillers.model import ModelDistiller
 from memory_butler.errors import DistillerUnavailable, MemoryButlerError, Unprocessable, UnusableProposal
-from memory_butler.models import Refusal, Usage
-from memory_butler.policy.proposals import check
+from memory_butler.models import RefusalReason, Usage
+from memory_butler.policy.consolidation.proposals import check
 from memory_butler.settings import ModelSettings
 
 GOOD = answer(json.dumps(PROPOSAL))
@@ -179,10 +179,10 @@ async def test_a_model_that_obeys_a_hostile_episode_gets_nothing_past_validation
     checked = check((await distiller(server).distil(given)).proposal, given)
     assert [item.content for _, item in checked.items] == ["Acme"]
     assert [(refused.place, refused.reason) for refused in checked.refused] == [
-        (1, Refusal.UNKNOWN_EVIDENCE),
-        (2, Refusal.UNGROUNDED),
-        (3, Refusal.UNKNOWN_TARGET),
-        (4, Refusal.UNKNOWN_TARGET),
+        (1, RefusalReason.UNKNOWN_EVIDENCE),
+        (2, RefusalReason.UNGROUNDED),
+        (3, RefusalReason.UNKNOWN_TARGET),
+        (4, RefusalReason.UNKNOWN_TARGET),
     ]
 
 

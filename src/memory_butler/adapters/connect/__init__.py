@@ -1,1 +1,1 @@
-"""Registering the server in the clients' own files: shown before it is done, and undone exactly."""
+"""Registration of the server in the configuration files of MCP clients: previewed first, and exactly reversible."""

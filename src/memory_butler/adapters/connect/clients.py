@@ -1,4 +1,4 @@
-"""The clients: where each keeps its configuration, and how it writes a server down. From each client's documentation.
+"""The supported MCP clients: their configuration files and formats, from each client's documentation.
 
 | client | for one person | for one project |
 |---|---|---|
@@ -22,9 +22,9 @@ from memory_butler.adapters.connect.entries import Entries, Format, Json, Toml
 from memory_butler.adapters.connect.executable import executable, is_usual, shared_executable
 
 TOKEN = "MEMORY_BUTLER_TOKEN"
-# Codex and Gemini CLI would wait for ten and five seconds, which a first start on a busy machine may need.
+# Codex and Gemini CLI time out after 10 and 5 seconds by default; a first start on a busy machine may take longer.
 PATIENCE_SECONDS = 60
-# Claude Code's names of the moments, ours, and the seconds after which it need not wait any longer.
+# Event name in Claude Code, our hook, and its timeout in seconds.
 HOOKS = {"SessionStart": ("session-start", 5), "PreCompact": ("pre-compact", 5), "SessionEnd": ("session-end", 3)}
 
 
@@ -35,7 +35,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One file of a client: where it is, how it is written, and under which name it has servers, if it has any."""
+    """One configuration file of a client: path, format, and the section of its servers, if it has one."""
 
     path: Path
     format: Format
@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How the server is to be reached: started by the client (`home` if it is not the usual one), or at a URL."""
+    """Connection of a client: it starts the server itself (with `home`), or connects to a URL."""
 
     home: Path
     url: str | None = None
@@ -118,7 +118,7 @@ def _base(scope: Scope, project: Path) -> Path:
 
 
 def _headers(variable: str) -> dict[str, Any]:
-    """The token itself is never written down: the client takes it from its environment."""
+    """Refer to the token by an environment variable: the token itself is never written to the file."""
     return {"headers": {"Authorization": f"Bearer {variable}"}}
 
 

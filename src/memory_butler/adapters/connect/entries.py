@@ -1,4 +1,4 @@
-"""What stands in a client's file because of us, in each of the two formats: put in, recognised, taken out."""
+"""Our entries in a client's file, in JSON and TOML: insert, find, remove."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -56,7 +56,7 @@ class Json:
         return text
 
     def without(self, text: str, section: str | None, original: str | None) -> str:
-        """What we put in is gone, and so is what was made to hold it, unless it was there before or holds more."""
+        """Remove our entries, and the containers created for them unless they existed before or hold more."""
         before = self.value_of(original) if original is not None else {}
         if section:
             text = json_text.take(text, (section, NAME))
@@ -107,14 +107,14 @@ class Toml:
 
 
 def _checked(text: str, wanted: Any, value_of: Callable[[str], Any]) -> str:
-    """A text that says what it should, or none: a file written in an unusual way is better changed by hand."""
+    """Return the text if it parses to the expected value; a file in an unusual style must be changed by hand."""
     try:
         is_right = value_of(text) == wanted
     except InvalidInput:
         is_right = False
     if not is_right:
         raise Conflict(
-            f"The entry {NAME} is written in a way that cannot be changed without changing more.",
+            f"The entry {NAME} is written in a form that cannot be edited without changing other entries.",
             recovery="Remove that entry by hand, then try again.",
         )
     return text
@@ -131,7 +131,7 @@ def _at(value: Any, *path: str | None) -> Any:
 
 
 def _handlers(value: Any, event: str) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """Our handlers of an event, with the places of their group and of themselves in it."""
+    """Yield our handlers of an event, each with the index of its group and its own index."""
     groups = _at(value, "hooks", event)
     for place, group in enumerate(groups if isinstance(groups, list) else []):
         inner = _dict(group).get("hooks")
@@ -152,7 +152,7 @@ def _without_hooks(text: str, event: str) -> str:
 
 
 def _pruned(text: str, path: tuple[str, ...], before: Any) -> str:
-    """Without something that holds nothing, unless it was there before."""
+    """Remove an empty container, unless it existed before."""
     found = _at(json_text.value_of(text), *path) if text.strip() else None
     is_empty = isinstance(found, dict | list) and not found
     return json_text.take(text, path) if is_empty and _at(before, *path) is None else text

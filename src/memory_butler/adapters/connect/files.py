@@ -1,7 +1,7 @@
-"""Changing a client's files: what would change, doing it with a backup beside each, and undoing exactly that.
+"""Changes of client files: preview, apply with a backup beside each file, exact undo.
 
-A backup is written when we are not in a file yet, and stays for as long as we are. If nobody has touched the file
-since, undoing brings the backup back byte for byte; otherwise only our own entries go.
+The backup is written before our first entry and stays as long as our entries do. If the file has not been changed
+since, undo restores the backup byte for byte; otherwise it removes only our own entries.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ MODE = {Scope.USER: 0o600, Scope.PROJECT: 0o644}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one file says now and is to say; None where there is no file."""
+    """Content of one file before and after; None means no file."""
 
     path: Path
     before: str | None
@@ -47,7 +47,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a client has us, in one of its files, and how."""
+    """Registration of Memory Butler in one file of a client."""
 
     path: Path
     server: bool
@@ -98,7 +98,7 @@ def apply(change: Change) -> None:
     path, backup = change.path, _backup_path(change.path)
     try:
         if _text(path) != change.before:
-            raise Conflict(f"{path} has been changed meanwhile; nothing was written.", recovery="Try again.")
+            raise Conflict(f"{path} was changed meanwhile; nothing was written.", recovery="Try again.")
         if not change.is_removal:
             _keep_backup(change)
         if change.after is None:
@@ -112,7 +112,7 @@ def apply(change: Change) -> None:
     except OSError as problem:
         raise InvalidInput(
             f"{path} cannot be written: {problem.strerror or problem}.",
-            recovery="Check who owns the file and its folder, and that there is room.",
+            recovery="Check the owner of the file and of its folder, and the free disk space.",
         ) from problem
 
 
@@ -140,7 +140,7 @@ def _undone(place: Place, text: str, original: str | None) -> str | None:
 
 
 def _is_untouched(place: Place, text: str, original: str, entries: Entries) -> bool:
-    """Whether the file is what connecting made of the original, to the byte."""
+    """Return True if the file is byte for byte what connecting made of the original."""
     try:
         was = place.format.found(original, place.section)
         return not _has_us(was) and place.format.with_entries(original, entries) == text
@@ -149,7 +149,7 @@ def _is_untouched(place: Place, text: str, original: str, entries: Entries) -> b
 
 
 def _read(place: Place) -> tuple[Path, str | None]:
-    """The file itself, behind whatever links lead to it, and what it says."""
+    """Return the resolved path and the text of the file."""
     path = Path(os.path.realpath(place.path))
     try:
         return path, _text(path)
@@ -163,7 +163,7 @@ def _read(place: Place) -> tuple[Path, str | None]:
 def _text(path: Path) -> str | None:
     try:
         if path.stat().st_size > LONGEST_BYTES:
-            raise InvalidInput(f"{path} is larger than any configuration file.")
+            raise InvalidInput(f"{path} is larger than {LONGEST_BYTES:,} bytes, so it is not a configuration file.")
         return path.read_bytes().decode()
     except FileNotFoundError:
         return None
@@ -171,14 +171,14 @@ def _text(path: Path) -> str | None:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """A file that cannot be understood is never written over."""
+    """Add the path to errors about a file that cannot be parsed; such a file is never overwritten."""
     try:
         yield
     except Conflict as problem:
         raise Conflict(f"{path}: {problem.message}", recovery=problem.recovery) from None
     except InvalidInput as problem:
         raise InvalidInput(
-            f"{path} cannot be understood: {problem.message}. Nothing was changed.",
+            f"{path} cannot be parsed: {problem.message}. Nothing was changed.",
             recovery="Correct the file (the client cannot read it like this either), then try again.",
         ) from None
 
@@ -195,7 +195,7 @@ def _backup_of(path: Path) -> str | None:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    """All or nothing: a client that reads meanwhile sees the old file or the new one."""
+    """Write atomically: a client that reads meanwhile sees the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     kept = path.stat().st_mode & 0o777 if path.exists() else mode
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -1,6 +1,6 @@
-"""JSON edited as text: one member or entry is put in or taken out, and every other byte stays as it is.
+"""JSON edited as text: inserts or removes one member, and leaves every other byte as it is.
 
-Comments and commas at the end are understood, because several clients allow them in their files.
+Comments and trailing commas are accepted, because several clients allow them.
 """
 
 import json
@@ -22,7 +22,7 @@ class NotJson(ValueError):
 
 @dataclass(slots=True)
 class Node:
-    """A value with its place in the text; of an object or a list also what is in it, in order."""
+    """A value with its position in the text; for an object or a list also its members, in order."""
 
     start: int
     end: int
@@ -35,9 +35,9 @@ def value_of(text: str) -> Any:
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """The text with one more member (or, for a path that ends with -1, one more entry of a list).
+    """Insert a member, or append to a list if the path ends with -1.
 
-    What is on the way and not there is made. A member that is there is replaced.
+    Missing containers on the path are created. An existing member is replaced.
     """
     root = _read(text)
     node, at = _deepest(root, path)
@@ -52,7 +52,7 @@ def put(text: str, path: Path, value: Any) -> str:
 
 
 def take(text: str, path: Path) -> str:
-    """The text without one member or entry, and without the comma that belonged to it."""
+    """Remove one member or list entry, and its comma."""
     node, at = _deepest(_read(text), path[:-1])
     places = [place for place, (key, _, _) in enumerate(node.inner) if key == path[-1]]
     if at < len(path) - 1 or not places:
@@ -72,7 +72,7 @@ def take(text: str, path: Path) -> str:
 
 
 def _squeezed(rest: str) -> str:
-    """What follows in an object or list that holds nothing any more: its end comes at once, or after a remark."""
+    """Remove the whitespace before the end of a container that has become empty; a comment stays."""
     return rest.lstrip() if rest.lstrip()[:1] in ("}", "]") else rest
 
 
@@ -103,7 +103,7 @@ def _inserted(text: str, node: Node, key: str | int, value: Any) -> str:
 
 
 def _after_comma(text: str, at: int) -> int:
-    """Behind the comma that follows a value, and behind a remark on the same line."""
+    """Return the position after the comma that follows a value, and after a comment on the same line."""
     comma = _comma(text, at)
     note = _NOTE.match(text, comma + 1)
     return note.end() if note else comma + 1
@@ -131,7 +131,7 @@ def _indent_at(text: str, at: int) -> str:
 
 
 def _deepest(root: Node, path: Path) -> tuple[Node, int]:
-    """The last node on the way that is there, and how many steps lead to it."""
+    """Return the deepest existing node on the path, and the number of steps to it."""
     node = root
     for at, step in enumerate(path):
         below = [inner for key, _, inner in node.inner if key == step]

@@ -1,4 +1,4 @@
-"""TOML edited as text: one table is added at the end or taken out, and every other byte stays as it is."""
+"""TOML edited as text: appends or removes one table, and leaves every other byte as it is."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def value_of(text: str) -> dict[str, Any]:
 
 
 def put(text: str, path: tuple[str, str], value: dict[str, Any]) -> str:
-    """The text with this table at its end; one that is there already is replaced."""
+    """Append the table; an existing one is replaced."""
     text = take(text, path)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[{'.'.join(map(_key, path))}]", *(f"{_key(key)} = {_written(said)}" for key, said in value.items()), ""]
@@ -24,7 +24,7 @@ def put(text: str, path: tuple[str, str], value: dict[str, Any]) -> str:
 
 
 def take(text: str, path: tuple[str, str]) -> str:
-    """The text without this table, the tables below it, and one empty line before each."""
+    """Remove the table, its subtables, and one empty line before each."""
     lines = text.splitlines(keepends=True)
     headers = _headers(lines)
     gone: set[int] = set()
@@ -32,7 +32,7 @@ def take(text: str, path: tuple[str, str]) -> str:
         if names[: len(path)] != list(path):
             continue
         end = headers[at + 1][0] if at + 1 < len(headers) else len(lines)
-        # What stands above the next table belongs to that.
+        # Comments above the next table belong to that table.
         while end > place + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
             end -= 1
         begin = place - 1 if place and not lines[place - 1].strip() else place
@@ -41,7 +41,7 @@ def take(text: str, path: tuple[str, str]) -> str:
 
 
 def _headers(lines: list[str]) -> list[tuple[int, list[str]]]:
-    """The lines that begin a table, with the table's names; lines inside long texts are none."""
+    """Return the header lines with the names of their tables; lines inside multi-line strings do not count."""
     found, quote = [], ""
     for at, line in enumerate(lines):
         if not quote and _HEADER.match(line.rstrip("\r\n")):
@@ -54,7 +54,7 @@ def _headers(lines: list[str]) -> list[tuple[int, list[str]]]:
 
 
 def _names(header: str) -> list[str]:
-    """The names of a header, read as TOML reads them; none if it is no header."""
+    """Parse the names of a header; empty if it is no header."""
     try:
         inner: Any = tomllib.loads(header)
     except tomllib.TOMLDecodeError:

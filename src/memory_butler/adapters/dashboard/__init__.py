@@ -1,6 +1,6 @@
-"""The pages for people: see, search, correct and govern what is remembered.
+"""Dashboard: web pages to inspect, search, correct and administer the stored memories.
 
-`front` decides which requests are the dashboard's and who is asking; nothing of NiceGUI is loaded before the first of
-them comes. `running` loads it and the pages; a page asks operations through its `Visitor`, in the name of the person
-who looks at it, and shows what they say. Nothing is decided here.
+`server.middleware` routes requests, authenticates them and loads NiceGUI with the first dashboard request.
+`server.nicegui_setup` configures NiceGUI and imports the pages. A page calls operations through its `PageContext`, on
+behalf of the user who opened it. Behaviour is decided in operations and policy, never here.
 """

@@ -1,1 +1,1 @@
-"""What Claude Code asks for at certain moments of a session. Nothing here loads the memory itself: it asks a server."""
+"""Hooks of Claude Code. They call a running server and never load the memory themselves."""

@@ -1,4 +1,4 @@
-"""Where a session's project is and where it comes from, read from files: no program is started for it."""
+"""Project folder and Git remote of an agent session, read from files without starting git."""
 
 import os
 
@@ -7,8 +7,8 @@ HIGHEST_FOLDERS = 64
 
 
 def project_of(directory: str) -> tuple[str, str | None]:
-    """The root of the repository around a folder and the address of its remote; the folder itself if there is none."""
-    folder = os.path.abspath(directory)  # noqa: PTH100 (pathlib would take longer to load than all the rest)
+    """Return the repository root around a folder and its remote URL; without a repository, the folder itself."""
+    folder = os.path.abspath(directory)  # noqa: PTH100 (importing pathlib would take longer than the rest)
     for _ in range(HIGHEST_FOLDERS):
         config = _config_of(os.path.join(folder, ".git"))  # noqa: PTH118
         if config is not None:
@@ -21,7 +21,7 @@ def project_of(directory: str) -> tuple[str, str | None]:
 
 
 def remote_in(config: str) -> str | None:
-    """The address of `origin` in a repository's configuration, or of the first remote that has one."""
+    """Return the URL of `origin` in a Git configuration, else of the first remote."""
     section, found = "", dict[str, str]()
     for line in config.splitlines():
         said = line.strip()
@@ -34,7 +34,7 @@ def remote_in(config: str) -> str | None:
 
 
 def _config_of(marker: str) -> str | None:
-    """The configuration behind a `.git`: a folder, or in a linked working tree a file that names one."""
+    """Read the configuration of a `.git` folder, or of a `.git` file in a linked working tree."""
     where = marker
     if os.path.isfile(marker):  # noqa: PTH113
         named = (_read(marker) or "").partition("gitdir:")[2].strip()

@@ -1,7 +1,7 @@
-"""The end of a session's transcript, as Claude Code writes it: one JSON object a line.
+"""The end of a Claude Code transcript: one JSON object per line.
 
-Only the last part of the file is read, however long it is. What nobody said is left out: what the client itself put in,
-work of other agents, results of tools, thoughts.
+Only the last part of the file is read. Text that neither the user nor the agent wrote is left out: text of the client,
+subagents, tool results, thinking.
 """
 
 import json
@@ -20,7 +20,7 @@ class Turn(NamedTuple):
 
 
 def turns_at_end(path: str, limit_bytes: int = TAIL_BYTES) -> list[Turn]:
-    """The turns in the last part of a transcript, oldest first; none if it cannot be read."""
+    """Return the turns in the last part of a transcript, oldest first; none if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             size = file.seek(0, os.SEEK_END)
@@ -28,13 +28,13 @@ def turns_at_end(path: str, limit_bytes: int = TAIL_BYTES) -> list[Turn]:
             read = file.read(limit_bytes)
     except OSError:
         return []
-    # The first line of a part is the end of something.
+    # The first line of a partial read is incomplete.
     lines = read.split(b"\n")[1 if size > limit_bytes else 0 :]
     return [turn for line in lines if (turn := _turn_in(line)) is not None]
 
 
 def last_of(turns: list[Turn], most: int, characters: int) -> list[Turn]:
-    """The last turns, so many at most and of so many characters; of a long one both of its ends."""
+    """Return the last turns within both limits; a long turn is cut to its beginning and end."""
     kept: list[Turn] = []
     for turn in reversed(turns[-most:]):
         text = turn.text
@@ -48,9 +48,9 @@ def last_of(turns: list[Turn], most: int, characters: int) -> list[Turn]:
 
 
 def last_words_of_person(turns: list[Turn], longest: int) -> str:
-    """What the person said last."""
+    """Return the user's last message."""
     for turn in reversed(turns):
-        # What begins with a tag was written by the client: a command and its output.
+        # Text that begins with a tag is a command and its output, written by the client.
         if turn.role == "user" and turn.text.strip() and not turn.text.lstrip().startswith("<"):
             return " ".join(turn.text.split())[:longest]
     return ""

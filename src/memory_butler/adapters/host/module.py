@@ -1,4 +1,4 @@
-"""The module a host platform loads: tools on the butler's own server, hooks around its sessions, upkeep beside it."""
+"""The module that a host platform loads: tools on the butler's server, hooks around its sessions, a worker."""
 
 import asyncio
 import logging
@@ -7,47 +7,47 @@ from typing import Any, ClassVar, Protocol, Unpack
 
 from pydantic import BaseModel
 
-from memory_butler.adapters.answering import MemoryTool
 from memory_butler.adapters.host.config import MemoryConfig
-from memory_butler.adapters.host.handles import place_of
-from memory_butler.adapters.host.seat import Seat
+from memory_butler.adapters.host.host_database import host_connection
+from memory_butler.adapters.host.hosted_memory import HostedMemory
 from memory_butler.adapters.host.sessions import (
     UNAVAILABLE,
     SessionDetails,
     SessionEnd,
     SessionStart,
-    ended,
-    lineage_in,
+    ended_session,
+    parse_lineage,
 )
-from memory_butler.adapters.mcp import INSTRUCTIONS
+from memory_butler.adapters.mcp.server import INSTRUCTIONS
+from memory_butler.adapters.mcp.tool_base import MemoryTool
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError
-from memory_butler.jobs.record import Ran
-from memory_butler.policy.admission import slug
+from memory_butler.jobs.job_run import FinishedRun
+from memory_butler.policy.memories.validation import slug
 from memory_butler.settings import Settings
-from memory_butler.store.migrate import LABEL
+from memory_butler.store.gate.migrate import LABEL
 
 log = logging.getLogger(__name__)
 
 
 def shared_embedder(home: Path | None = None) -> Embedder:
-    """One embedding model for all modules of a process; the host closes it after them. `home` is where it is kept."""
-    usual: Path = home or Settings.model_fields["home"].default
-    return OnnxEmbedder(cache=usual.expanduser() / "models")
+    """Return an embedder for all modules of a process. The host closes it after them. `home`: folder of the model."""
+    folder: Path = home or Settings.model_fields["home"].default
+    return OnnxEmbedder(cache=folder.expanduser() / "models")
 
 
 class HostServer(Protocol):
-    """The butler's MCP server: fastmcp's, or anything that takes its tools."""
+    """The butler's MCP server: a FastMCP, or any object with its `add_tool`."""
 
     def add_tool(self, tool: MemoryTool) -> Any: ...
 
 
 class MemoryModule:
-    """Long-term memory for the butlers of a host: one module a butler, or one for all of them.
+    """Long-term memory for the butlers of a host: one module per butler, or one for all of them.
 
-    Wrong configuration is refused when the butler starts. From then on nothing that happens to the memory reaches the
-    host: hooks answer within their deadline and say when they are degraded, tools answer with an error that says how
-    to recover, and `health` tells the rest.
+    Invalid configuration is rejected when the butler starts. After that, failures of the memory never reach the host:
+    hooks return within their deadline and report when they are degraded, tools return an error with a recovery hint,
+    and `health` reports the rest.
     """
 
     name: ClassVar[str] = "memory"
@@ -57,58 +57,58 @@ class MemoryModule:
     instructions: ClassVar[str] = INSTRUCTIONS
 
     def __init__(self, *, embedder: Embedder | None = None) -> None:
-        """Several modules of one process may share an embedder, which then is the host's to close."""
+        """`embedder`: shared by several modules of a process; the host closes it."""
         self._embedder = embedder
-        self._seats: dict[str, Seat] = {}
-        # Started by a host that names its butler only when it registers tools.
+        self._memories: dict[str, HostedMemory] = {}
+        # Starts without a butler name: some hosts pass the name only to `register_tools`.
         self._unnamed: list[tuple[MemoryConfig, object]] = []
 
     def migration_revisions(self) -> str | None:
-        """The label of the migrations' branch. They are run at the start, in the memory's own schema."""
+        """Return the branch label of the migrations. They run at startup, in the schema of the memory."""
         return LABEL
 
     async def register_tools(self, mcp: HostServer, config: object, db: object, butler_name: str) -> None:
-        """Put the chosen tools on a butler's server. They work as that butler, whatever a call says."""
+        """Register the configured tools on a butler's server. They always act as that butler."""
         read = MemoryConfig.read(config)
         if not read.enabled:
             return
-        seat = self._take(butler_name, read, db)
-        for tool in seat.tools():
+        memory = self._register(butler_name, read, db)
+        for tool in memory.tools():
             mcp.add_tool(tool)
         started = [entry for entry in self._unnamed if entry[1] is db]
         if started:
             self._unnamed.remove(started[0])
-            await seat.start()
+            await memory.start()
 
     async def on_startup(self, config: object, db: object, *_: Any, butler_name: str | None = None, **__: Any) -> None:
-        """Bring the schema up to date and open the store. What else a host passes is not looked at."""
+        """Migrate the schema and open the store. Other arguments of the host are ignored."""
         read = MemoryConfig.read(config)
         if not read.enabled:
             return
-        seat = self._seat_for(read, db, butler_name)
-        if seat is None:
+        memory = self._memory_for(read, db, butler_name)
+        if memory is None:
             self._unnamed.append((read, db))
         else:
-            await seat.start()
+            await memory.start()
 
     async def on_shutdown(self) -> None:
-        """Let go of everything, within some seconds."""
-        seats, self._seats, self._unnamed = list(self._seats.values()), {}, []
-        await asyncio.gather(*(seat.close() for seat in seats))
+        """Close all memories; bounded in time."""
+        memories, self._memories, self._unnamed = list(self._memories.values()), {}, []
+        await asyncio.gather(*(memory.close() for memory in memories))
 
     async def before_session(
         self, trigger_prompt: str, request_context: object = None, *, butler_name: str | None = None
     ) -> SessionStart:
-        """What a session should know from its start. Never raises, never takes longer than its deadline."""
+        """Return the briefing for a new session. Never raises, and never exceeds its deadline."""
         try:
-            seat = self._seat(butler_name)
-            if seat is None:
+            memory = self._memory(butler_name)
+            if memory is None:
                 return SessionStart("", reason="this butler has no memory")
-            return await seat.before(trigger_prompt, lineage_in(request_context))
+            return await memory.before(trigger_prompt, parse_lineage(request_context))
         except MemoryButlerError as problem:
-            reason = _misused("before_session", problem)
+            reason = _log_misuse("before_session", problem)
         except Exception:
-            # The outermost place of a hook: whatever a host passes, its session goes on.
+            # Boundary of a hook: the host's session continues whatever happens.
             log.exception("before_session failed")
             reason = InternalError.error_class
         return SessionStart(UNAVAILABLE, degraded=True, reason=reason)
@@ -116,63 +116,63 @@ class MemoryModule:
     async def after_session(
         self, session_id: str | None, summary: str | None, success: bool, **details: Unpack[SessionDetails]
     ) -> SessionEnd:
-        """Keep what a session leaves behind. Never raises, never takes longer than its deadline."""
+        """Store the episode of a finished session. Never raises, and never exceeds its deadline."""
         try:
-            seat = self._seat(details.get("butler_name"))
-            if seat is None:
+            memory = self._memory(details.get("butler_name"))
+            if memory is None:
                 return SessionEnd("none", reason="this butler has no memory")
-            return await seat.after(ended(session_id, summary, success, details))
+            return await memory.after(ended_session(session_id, summary, success, details))
         except MemoryButlerError as problem:
-            reason = _misused("after_session", problem)
+            reason = _log_misuse("after_session", problem)
         except Exception:
-            # The outermost place of a hook: whatever a host passes, its session goes on.
+            # Boundary of a hook: the host's session continues whatever happens.
             log.exception("after_session failed")
             reason = InternalError.error_class
         return SessionEnd("none", degraded=True, reason=reason)
 
     async def health(self) -> dict[str, dict[str, Any]]:
-        """How the memory of each butler stands."""
-        found = await asyncio.gather(*(seat.health() for seat in self._seats.values()))
-        return {one["butler"]: one for one in found}
+        """Return the status of each butler's memory."""
+        reports = await asyncio.gather(*(memory.health() for memory in self._memories.values()))
+        return {report["butler"]: report for report in reports}
 
-    async def run_due(self, butler_name: str | None = None) -> list[Ran]:
-        """Do the upkeep that is due now: for hosts with a timetable of their own (`upkeep.worker = false`)."""
-        seat = self._seat(butler_name)
-        return await seat.run_due() if seat else []
+    async def run_due(self, butler_name: str | None = None) -> list[FinishedRun]:
+        """Run all jobs that are due, for hosts with their own scheduler (`upkeep.worker = false`)."""
+        memory = self._memory(butler_name)
+        return await memory.run_due() if memory else []
 
     async def settle(self) -> None:
-        """Wait for the notes that models still write of sessions."""
-        await asyncio.gather(*(seat.settle() for seat in self._seats.values()))
+        """Wait until all pending notes of sessions are stored."""
+        await asyncio.gather(*(memory.settle() for memory in self._memories.values()))
 
-    def _take(self, butler_name: str, config: MemoryConfig, db: object) -> Seat:
+    def _register(self, butler_name: str, config: MemoryConfig, db: object) -> HostedMemory:
         name = slug(butler_name, "butler_name")
-        known = self._seats.get(name)
+        known = self._memories.get(name)
         if known is None:
-            known = self._seats[name] = Seat(name, config, db, self._embedder)
-        elif known.config != config or known.place != place_of(db):
+            known = self._memories[name] = HostedMemory(name, config, db, self._embedder)
+        elif known.config != config or known.connection != host_connection(db):
             raise InvalidInput(
-                f"The butler {name!r} is there already, with another configuration of memory or another database.",
-                recovery="Give each butler a name of its own, or stop the module before it is configured anew.",
+                f"The butler {name!r} is already registered with a different memory configuration or database.",
+                recovery="Give each butler a unique name, or call on_shutdown before you configure it again.",
             )
         return known
 
-    def _seat_for(self, config: MemoryConfig, db: object, butler_name: str | None) -> Seat | None:
+    def _memory_for(self, config: MemoryConfig, db: object, butler_name: str | None) -> HostedMemory | None:
         name = butler_name or getattr(db, "butler_name", None)
         if name:
-            return self._take(str(name), config, db)
-        return next((seat for seat in self._seats.values() if seat.db is db), None)
+            return self._register(str(name), config, db)
+        return next((memory for memory in self._memories.values() if memory.db is db), None)
 
-    def _seat(self, butler_name: str | None) -> Seat | None:
+    def _memory(self, butler_name: str | None) -> HostedMemory | None:
         if butler_name is not None:
-            return self._seats.get(slug(butler_name, "butler_name"))
-        if len(self._seats) > 1:
+            return self._memories.get(slug(butler_name, "butler_name"))
+        if len(self._memories) > 1:
             raise InvalidInput(
-                "This module serves several butlers; the call does not say which.",
-                recovery=f"Pass butler_name, one of: {', '.join(self._seats)}.",
+                "This module serves several butlers, and the call names none.",
+                recovery=f"Pass butler_name, one of: {', '.join(self._memories)}.",
             )
-        return next(iter(self._seats.values()), None)
+        return next(iter(self._memories.values()), None)
 
 
-def _misused(hook: str, problem: MemoryButlerError) -> str:
-    log.error("%s was called wrongly: %s", hook, problem.message)
+def _log_misuse(hook: str, problem: MemoryButlerError) -> str:
+    log.error("%s was called with invalid arguments: %s", hook, problem.message)
     return f"{problem.error_class}: {problem.message}"

@@ -1,4 +1,4 @@
-"""What other memories have left, as memories of ours: one small file for each format, and how it is shown."""
+"""Importers for other memory products, one module per format, and the output of the import command."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from memory_butler.adapters.cli.tables.memories import safe
 from memory_butler.adapters.importers import (
     claude_code,
     claude_mem,
@@ -16,14 +17,13 @@ from memory_butler.adapters.importers import (
     mcp_memory_service,
     mem0,
 )
-from memory_butler.adapters.tables import safe
 from memory_butler.errors import InvalidInput
 from memory_butler.models import NewEpisode, NewFact
-from memory_butler.operations.adopt import KINDS, Adopted, New, Parsed
+from memory_butler.operations.transfer.import_foreign import KINDS, Adopted, New, Parsed
 
 CONTENT_SHOWN = 200
 
-# Reads what is at a path, for a butler, whose own the notes become that are about nobody in particular.
+# Parses the file or folder at a path. Notes without a subject are stored about the butler.
 Parser = Callable[[Path, str], Parsed]
 FORMATS: dict[str, Parser] = {
     mcp_memory.NAME: mcp_memory.parse,
@@ -37,11 +37,11 @@ FORMATS: dict[str, Parser] = {
 
 def parser_of(name: str) -> Parser:
     if name not in FORMATS:
-        raise InvalidInput(f"--from {name!r} is not known.", recovery=f"It is one of: {', '.join(FORMATS)}.")
+        raise InvalidInput(f"--from {name!r} is not a known format.", recovery=f"Choose one of: {', '.join(FORMATS)}.")
     return FORMATS[name]
 
 
-def shape(done: Adopted) -> dict[str, Any]:
+def as_json(done: Adopted) -> dict[str, Any]:
     return {
         "from": done.source,
         "dry_run": done.dry_run,
@@ -53,21 +53,21 @@ def shape(done: Adopted) -> dict[str, Any]:
 
 
 def table(done: Adopted) -> RenderableType:
-    shown = Table(box=None, pad_edge=False, expand=True)
-    shown.add_column("type", width=7)
-    shown.add_column("about", no_wrap=True, overflow="ellipsis", width=26)
-    shown.add_column("content", no_wrap=True, overflow="ellipsis", ratio=1)
+    rows = Table(box=None, pad_edge=False, expand=True)
+    rows.add_column("type", width=7)
+    rows.add_column("about", no_wrap=True, overflow="ellipsis", width=26)
+    rows.add_column("content", no_wrap=True, overflow="ellipsis", ratio=1)
     for new in done.examples:
         content = " ".join(new.content.split())[:CONTENT_SHOWN]
-        shown.add_row(*(Text(safe(part)) for part in (KINDS[type(new)], _about(new), content)))
+        rows.add_row(*(Text(safe(part)) for part in (KINDS[type(new)], _about(new), content)))
     total = sum(done.stored.values())
     more = f" (the first {len(done.examples)} are shown)" if total > len(done.examples) else ""
     counted = [f"{count:,} {kind}{'s' * (count != 1)}" for kind, count in sorted(done.stored.items())]
-    said = [f"{'Would store' if done.dry_run else 'Stored'} {', '.join(counted) or 'nothing'}{more}."]
+    lines = [f"{'Would store' if done.dry_run else 'Stored'} {', '.join(counted) or 'nothing'}{more}."]
     if done.superseding:
-        said.append(f"{done.superseding:,} of the facts take the place of one that is there.")
-    said += [f"Left out {count:,}: {safe(why)}." for why, count in sorted(done.left_out.items())]
-    return Group(*([shown] if done.examples else []), *(Text(line.replace("..", ".")) for line in said))
+        lines.append(f"{done.superseding:,} of the facts supersede an existing fact.")
+    lines += [f"Left out {count:,}: {safe(why)}." for why, count in sorted(done.left_out.items())]
+    return Group(*([rows] if done.examples else []), *(Text(line.replace("..", ".")) for line in lines))
 
 
 def _about(new: New) -> str:

@@ -2,19 +2,19 @@
 
 | there | here |
 |---|---|
-| an observation: title, narrative, facts | a fact about its project, beside the others |
+| an observation: title, narrative, facts | a fact about its project; replaces no other |
 | its type and concepts | tags |
-| the summary of a session | an episode, which waits for consolidation like any other |
+| the summary of a session | an episode, to be consolidated |
 """
 
 from pathlib import Path
 from typing import Any
 
-from memory_butler.adapters.importers.notes import clean_tags, json_of, moment, notes, words
+from memory_butler.adapters.importers.notes import clean_text, normalized_tags, note_facts, parse_json, parse_time
 from memory_butler.models import NewEpisode
-from memory_butler.operations.adopt import Parsed
-from memory_butler.policy.admission import EPISODE_CHARACTERS
-from memory_butler.store import foreign
+from memory_butler.operations.transfer.import_foreign import Parsed
+from memory_butler.policy.memories.validation import EPISODE_CHARACTERS
+from memory_butler.store.transfer import foreign_databases
 
 NAME = "claude-mem"
 _PARTS = {
@@ -28,49 +28,49 @@ _PARTS = {
 
 
 def parse(path: Path, butler: str) -> Parsed:
-    found = Parsed(NAME)
-    for row in foreign.claude_mem_observations(path):
+    result = Parsed(NAME)
+    for row in foreign_databases.claude_mem_observations(path):
         text = _observation(row)
         if not text:
-            found.left_out["has no words"] += 1
+            result.left_out["has no text"] += 1
             continue
         tags = [row.get("type") or "", *_list(row.get("concepts"))]
-        found.items += notes(words(row.get("project")) or butler, text, tags=tags, metadata=_origin(row))
-    for row in foreign.claude_mem_summaries(path):
-        said = [f"{label}: {words(row.get(part))}" for part, label in _PARTS.items() if words(row.get(part))]
-        if not said:
-            found.left_out["has no words"] += 1
+        result.items += note_facts(clean_text(row.get("project")) or butler, text, tags=tags, metadata=_origin(row))
+    for row in foreign_databases.claude_mem_summaries(path):
+        lines = [f"{label}: {clean_text(row.get(part))}" for part, label in _PARTS.items() if clean_text(row.get(part))]
+        if not lines:
+            result.left_out["has no text"] += 1
             continue
-        found.items.append(
+        result.items.append(
             NewEpisode(
-                content="\n".join(said)[:EPISODE_CHARACTERS],
+                content="\n".join(lines)[:EPISODE_CHARACTERS],
                 butler=butler,
                 session_id=_session(row),
-                observed_at=moment(row.get("created_at_epoch"), per_second=1000),
-                tags=clean_tags([row.get("project") or ""]),
+                observed_at=parse_time(row.get("created_at_epoch"), per_second=1000),
+                tags=normalized_tags([row.get("project") or ""]),
                 metadata=_origin(row),
             )
         )
-    return found
+    return result
 
 
 def _observation(row: dict[str, Any]) -> str:
-    head = ". ".join(part.rstrip(".") for name in ("title", "subtitle") if (part := words(row.get(name))))
-    body = words(row.get("narrative")) or words(row.get("text"))
-    facts = [f"- {words(fact)}" for fact in _list(row.get("facts")) if words(fact)]
+    head = ". ".join(part.rstrip(".") for name in ("title", "subtitle") if (part := clean_text(row.get(name))))
+    body = clean_text(row.get("narrative")) or clean_text(row.get("text"))
+    facts = [f"- {clean_text(fact)}" for fact in _list(row.get("facts")) if clean_text(fact)]
     return "\n".join(part for part in (head, body, *facts) if part)
 
 
-def _list(given: object) -> list[Any]:
-    found = json_of(given) if isinstance(given, str) else given
-    return found if isinstance(found, list) else []
+def _list(value: object) -> list[Any]:
+    parsed = parse_json(value) if isinstance(value, str) else value
+    return parsed if isinstance(parsed, list) else []
 
 
 def _session(row: dict[str, Any]) -> str | None:
-    """Earlier versions call it by another name."""
-    return words(row.get("memory_session_id")) or words(row.get("sdk_session_id")) or None
+    """Return the session id; earlier versions have it in another column."""
+    return clean_text(row.get("memory_session_id")) or clean_text(row.get("sdk_session_id")) or None
 
 
 def _origin(row: dict[str, Any]) -> dict[str, Any]:
-    at = moment(row.get("created_at_epoch"), per_second=1000)
+    at = parse_time(row.get("created_at_epoch"), per_second=1000)
     return {"imported_from": NAME, "id": row.get("id"), **({"said_at": at.isoformat()} if at else {})}

@@ -2,45 +2,47 @@
 
 | there | here |
 |---|---|
-| an observation of an entity | a fact about it, beside its other ones |
-| the type of an entity | a fact, its property `is_a` |
-| a relation | a fact about where it starts |
+| an observation of an entity | a fact about it; replaces no other |
+| the type of an entity | a fact with the predicate `is_a` |
+| a relation | a fact about its source |
 """
 
 from pathlib import Path
 
-from memory_butler.adapters.importers.notes import json_of, notes, relation, text_of, words
+from memory_butler.adapters.importers.notes import clean_text, note_facts, parse_json, read_text_file, relation_fact
 from memory_butler.errors import InvalidInput
 from memory_butler.models import NewFact
-from memory_butler.operations.adopt import Parsed
+from memory_butler.operations.transfer.import_foreign import Parsed
 
 NAME = "mcp-memory"
 FROM = {"imported_from": NAME}
-UNREADABLE = "not a line of such a file"
+UNREADABLE = "neither an entity nor a relation"
 
 
 def parse(path: Path, butler: str) -> Parsed:
-    found = Parsed(NAME)
-    # Other breaks than this one may stand unescaped in what a line says.
-    for line in text_of(path).split("\n"):
+    parsed = Parsed(NAME)
+    # Not splitlines(): JSON may contain other line separators unescaped.
+    for line in read_text_file(path).split("\n"):
         if line.strip():
-            _read(line, found)
-    if not found.items and found.left_out:
-        raise InvalidInput(f"{path} holds no entities and relations.", recovery="Pass the server's memory.jsonl.")
-    return found
+            _read(line, parsed)
+    if not parsed.items and parsed.left_out:
+        raise InvalidInput(f"{path} contains no entities or relations.", recovery="Pass the server's memory.jsonl.")
+    return parsed
 
 
-def _read(line: str, found: Parsed) -> None:
-    row = json_of(line)
+def _read(line: str, parsed: Parsed) -> None:
+    row = parse_json(line)
     kind = row.get("type") if isinstance(row, dict) else None
-    if kind == "entity" and words(row.get("name")):
-        name, type_name = words(row["name"]), words(row.get("entityType"))
+    if kind == "entity" and clean_text(row.get("name")):
+        name, type_name = clean_text(row["name"]), clean_text(row.get("entityType"))
         if type_name:
-            found.items.append(NewFact(subject=name, predicate="is_a", content=type_name, metadata=FROM))
-        given = row.get("observations")
-        for observation in given if isinstance(given, list) else []:
-            found.items += notes(name, words(observation), metadata=FROM)
-    elif kind == "relation" and all(words(row.get(end)) for end in ("from", "to", "relationType")):
-        found.items.append(relation(words(row["from"]), words(row["relationType"]), words(row["to"]), FROM))
+            parsed.items.append(NewFact(subject=name, predicate="is_a", content=type_name, metadata=FROM))
+        observations = row.get("observations")
+        for observation in observations if isinstance(observations, list) else []:
+            parsed.items += note_facts(name, clean_text(observation), metadata=FROM)
+    elif kind == "relation" and all(clean_text(row.get(end)) for end in ("from", "to", "relationType")):
+        parsed.items.append(
+            relation_fact(clean_text(row["from"]), clean_text(row["relationType"]), clean_text(row["to"]), FROM)
+        )
     else:
-        found.left_out[UNREADABLE] += 1
+        parsed.left_out[UNREADABLE] += 1

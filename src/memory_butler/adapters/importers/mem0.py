@@ -1,65 +1,72 @@
-"""An export of mem0: the JSON that `get_all` answers, as it is or as a list of several answers.
+"""An export of mem0: the JSON that `get_all` returns, or a list of several.
 
 | there | here |
 |---|---|
-| a memory | a fact about its user (else its agent, else this butler), beside the others |
+| a memory | a fact about its user (else its agent, else this butler); replaces no other |
 | its categories | tags |
-| a relation of the graph | a fact about where it starts |
+| a relation of the graph | a fact about its source |
 """
 
 from pathlib import Path
 from typing import Any
 
-from memory_butler.adapters.importers.notes import json_of, moment, notes, relation, text_of, words
+from memory_butler.adapters.importers.notes import (
+    clean_text,
+    note_facts,
+    parse_json,
+    parse_time,
+    read_text_file,
+    relation_fact,
+)
 from memory_butler.errors import InvalidInput
-from memory_butler.operations.adopt import Parsed
+from memory_butler.operations.transfer.import_foreign import Parsed
 
 NAME = "mem0"
-WITHOUT_WORDS = "has no words"
+NO_TEXT = "has no text"
 
 
 def parse(path: Path, butler: str) -> Parsed:
-    given = json_of(text_of(path))
-    found = Parsed(NAME)
-    for answer in given if isinstance(given, list) else [given]:
-        _answer(answer, butler, found)
-    if not found.items:
-        raise InvalidInput(f"{path} holds no memories of mem0.", recovery="Save what get_all() returns as JSON.")
-    return found
+    export = parse_json(read_text_file(path))
+    parsed = Parsed(NAME)
+    for answer in export if isinstance(export, list) else [export]:
+        _answer(answer, butler, parsed)
+    if not parsed.items:
+        raise InvalidInput(f"{path} contains no memories of mem0.", recovery="Save the result of get_all() as JSON.")
+    return parsed
 
 
-def _answer(answer: Any, butler: str, found: Parsed) -> None:
+def _answer(answer: Any, butler: str, parsed: Parsed) -> None:
     if not isinstance(answer, dict):
-        found.left_out[WITHOUT_WORDS] += 1
+        parsed.left_out[NO_TEXT] += 1
         return
     if "results" not in answer and "relations" not in answer:
-        _memory(answer, butler, found)
+        _memory(answer, butler, parsed)
         return
     for row in _list(answer.get("results")):
-        _memory(row, butler, found)
+        _memory(row, butler, parsed)
     for row in _list(answer.get("relations")):
         ends = row if isinstance(row, dict) else {}
-        source, name = words(ends.get("source")), words(ends.get("relationship"))
-        target = words(ends.get("target")) or words(ends.get("destination"))
+        source, name = clean_text(ends.get("source")), clean_text(ends.get("relationship"))
+        target = clean_text(ends.get("target")) or clean_text(ends.get("destination"))
         if source and name and target:
-            found.items.append(relation(source, name, target, {"imported_from": NAME}))
+            parsed.items.append(relation_fact(source, name, target, {"imported_from": NAME}))
         else:
-            found.left_out["is no relation"] += 1
+            parsed.left_out["is an incomplete relation"] += 1
 
 
-def _list(given: object) -> list[Any]:
-    return given if isinstance(given, list) else []
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _memory(row: Any, butler: str, found: Parsed) -> None:
-    text = words(row.get("memory")) if isinstance(row, dict) else ""
+def _memory(row: Any, butler: str, parsed: Parsed) -> None:
+    text = clean_text(row.get("memory")) if isinstance(row, dict) else ""
     if not text:
-        found.left_out[WITHOUT_WORDS] += 1
+        parsed.left_out[NO_TEXT] += 1
         return
-    subject = words(row.get("user_id")) or words(row.get("agent_id")) or butler
-    metadata: dict[str, Any] = {"imported_from": NAME, "id": words(row.get("id"))}
-    said = moment(row.get("created_at"))
-    if said:
-        metadata["said_at"] = said.isoformat()
+    subject = clean_text(row.get("user_id")) or clean_text(row.get("agent_id")) or butler
+    metadata: dict[str, Any] = {"imported_from": NAME, "id": clean_text(row.get("id"))}
+    created_at = parse_time(row.get("created_at"))
+    if created_at:
+        metadata["said_at"] = created_at.isoformat()
     tags = row.get("categories")
-    found.items += notes(subject, text, tags=tags if isinstance(tags, list) else (), metadata=metadata)
+    parsed.items += note_facts(subject, text, tags=tags if isinstance(tags, list) else (), metadata=metadata)

@@ -1,4 +1,4 @@
-"""The REST application: /api/v1 of the server."""
+"""The REST application at /api/v1."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,39 +9,40 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from memory_butler.adapters.answering import MemoryTool
-from memory_butler.adapters.mcp import program_version
-from memory_butler.adapters.opening import LateButler
-from memory_butler.adapters.problems import (
+from memory_butler.adapters.http.activity_stream import OPERATION, ActivityStreams
+from memory_butler.adapters.http.activity_stream import PATH as STREAM_PATH
+from memory_butler.adapters.http.problems import (
     REQUEST_ID_PATTERN,
+    RETRY_SECONDS,
     WRONG_CONTENT_TYPE,
     WRONG_METHOD,
+    problem_from,
     problem_response,
     request_id_from,
 )
-from memory_butler.adapters.rest.desk import Desk
-from memory_butler.adapters.rest.envelope import Envelope, WrongContentType
-from memory_butler.adapters.rest.governing import governing_routes
-from memory_butler.adapters.rest.memories import memory_routes
+from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.adapters.mcp.server import program_version
+from memory_butler.adapters.mcp.tool_base import MemoryTool
+from memory_butler.adapters.rest.administration import administration_routes
+from memory_butler.adapters.rest.listings import memory_routes
+from memory_butler.adapters.rest.middleware import RequestIds, WrongContentType
+from memory_butler.adapters.rest.request_handler import RequestHandler
 from memory_butler.adapters.rest.schemas import COMPONENTS, TEXT, problems
-from memory_butler.adapters.rest.tools import tool_routes
-from memory_butler.adapters.streaming import OPERATION, ActivityStreams
-from memory_butler.adapters.streaming import PATH as STREAM_PATH
+from memory_butler.adapters.rest.tools import BASE, tool_routes, with_routes
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, NotFound
 
-BASE = "/api/v1"
-ABOUT = "Long-term memory for AI agents: every tool as a route, and listings for people."
-_SHOWN_PROBLEMS = 5
+ABOUT = "Long-term memory for AI agents: every tool as a route, lists of memories, and administration."
+_MAX_PROBLEMS = 5
 
 
-def mount_rest(server: Starlette, late: LateButler, tools: Sequence[MemoryTool]) -> None:
-    """Put the application into the server, and have the server say in the same form what it does not have."""
-    server.mount(BASE, build_rest(late, tools))
+def mount_rest(server: Starlette, lazy: LazyResources, tools: Sequence[MemoryTool]) -> None:
+    """Mount the application, and report unknown paths of the whole server in the same format."""
+    server.mount(BASE, build_rest(lazy, tools))
     server.add_exception_handler(HTTPException, no_route)
 
 
-def build_rest(late: LateButler, tools: Sequence[MemoryTool]) -> FastAPI:
-    """The application itself. It has no page to try things out: such pages load from elsewhere."""
+def build_rest(lazy: LazyResources, tools: Sequence[MemoryTool]) -> FastAPI:
+    """The application. It has no Swagger page, because that loads scripts from a CDN."""
     app = _Rest(
         title="Memory Butler",
         version=program_version(),
@@ -51,20 +52,20 @@ def build_rest(late: LateButler, tools: Sequence[MemoryTool]) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.secured = late.settings.service.auth == "required"
-    app.add_middleware(Envelope)
-    app.add_exception_handler(MemoryButlerError, _refused)
+    app.secured = lazy.settings.service.auth == "required"
+    app.add_middleware(RequestIds)
+    app.add_exception_handler(MemoryButlerError, _error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, no_route)
-    desk = Desk(late)
-    for routes in (tool_routes(tools), memory_routes(desk), governing_routes(desk)):
+    handler = RequestHandler(lazy)
+    for routes in (tool_routes(tools), memory_routes(handler), administration_routes(handler)):
         app.include_router(routes)
-    app.add_route(STREAM_PATH, ActivityStreams(late).open, methods=["GET"])
+    app.add_route(STREAM_PATH, ActivityStreams(lazy).open, methods=["GET"])
     return app
 
 
 class _Rest(FastAPI):
-    """FastAPI, with what it cannot know of our answers in its OpenAPI page."""
+    """FastAPI with the OpenAPI parts that it cannot derive from our routes."""
 
     secured = False
 
@@ -87,15 +88,18 @@ class _Rest(FastAPI):
 _STREAM = {
     "tags": ["activity"],
     "operationId": OPERATION,
-    "summary": "What happens in memory, as it happens: server-sent events.",
-    "description": "Every event has the cursor behind it as its id. Whoever comes again with it, as `since` or as the "
-    "header `Last-Event-ID`, misses nothing and hears nothing twice.",
+    "summary": "Stream events of the store as server-sent events.",
+    "description": "The id of each event is the cursor after it. A client that reconnects with it, as `since` or in "
+    "the header `Last-Event-ID`, misses no event and gets none twice.",
     "parameters": [
-        {"name": "since", "in": "query", "schema": TEXT, "description": "The cursor to go on from."},
+        {"name": "since", "in": "query", "schema": TEXT, "description": "Cursor to continue from; default now."},
         {"name": "scope", "in": "query", "schema": TEXT, "description": "Only this scope."},
     ],
     "responses": {
-        200: {"description": "Events, for as long as you listen.", "content": {"text/event-stream": {"schema": TEXT}}},
+        200: {
+            "description": "Events until you disconnect.",
+            "content": {"text/event-stream": {"schema": TEXT}},
+        },
         **problems(),
     },
 }
@@ -103,43 +107,45 @@ _REQUEST_ID = {
     "name": "X-Request-Id",
     "in": "header",
     "required": False,
-    "description": "Your id of this request: kept with what the request changes, and returned. Made if left out.",
+    "description": "Your id of this request, stored with its changes and returned. Default: generated.",
     "schema": {"type": "string", "pattern": REQUEST_ID_PATTERN},
 }
 
 
-async def _refused(request: Request, problem: Exception) -> Response:
+async def _error(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, MemoryButlerError)
     status = WRONG_CONTENT_TYPE if isinstance(problem, WrongContentType) else None
-    return problem_response(problem, request.state.request_id, status=status)
+    retry_seconds = getattr(problem, "retry_seconds", RETRY_SECONDS)
+    error = with_routes(problem.as_dict())
+    return problem_from(error, request.state.request_id, status=status, retry_seconds=retry_seconds)
 
 
 async def _invalid(request: Request, problem: Exception) -> Response:
-    """What is wrong with a path or a query, in words for whoever wrote it."""
+    """Validation errors of a path or a query as one error message."""
     assert isinstance(problem, RequestValidationError)
     lines = []
-    for error in problem.errors()[:_SHOWN_PROBLEMS]:
+    for error in problem.errors()[:_MAX_PROBLEMS]:
         name = ".".join(str(part)[:60] for part in error["loc"][1:]) or "the request"
-        said = "is not known" if error["type"] == "extra_forbidden" else str(error["msg"])
-        lines.append(f"{name}: {said}.")
+        message = "is unknown" if error["type"] == "extra_forbidden" else str(error["msg"])
+        lines.append(f"{name}: {message}.")
     return problem_response(InvalidInput(" ".join(dict.fromkeys(lines))), request.state.request_id)
 
 
 async def no_route(request: Request, problem: Exception) -> Response:
-    """Nothing is at an address, or not with this method: also outside of /api/v1."""
+    """The error for an unknown path or method, also outside of /api/v1."""
     assert isinstance(problem, HTTPException)
     request_id = getattr(request.state, "request_id", None) or request_id_from(request.scope)
-    refused: MemoryButlerError
+    error: MemoryButlerError
     if problem.status_code == WRONG_METHOD:
         allowed = (problem.headers or {}).get("Allow", "")
-        refused = InvalidInput(
-            f"{request.method[:20]} is not offered here.", recovery=f"Offered: {allowed}; see {BASE}/openapi.json."
+        error = InvalidInput(
+            f"{request.method[:20]} is not allowed here.", recovery=f"Allowed: {allowed}; see {BASE}/openapi.json."
         )
-        return problem_response(refused, request_id, status=WRONG_METHOD, headers=problem.headers)
+        return problem_response(error, request_id, status=WRONG_METHOD, headers=problem.headers)
     if problem.status_code == 404:
-        refused = NotFound("There is nothing at this address.", recovery=f"{BASE}/openapi.json lists what there is.")
+        error = NotFound("There is no such path.", recovery=f"{BASE}/openapi.json lists all paths.")
     elif problem.status_code < 500:
-        refused = InvalidInput(str(problem.detail))
+        error = InvalidInput(str(problem.detail))
     else:
-        refused = InternalError()
-    return problem_response(refused, request_id)
+        error = InternalError()
+    return problem_response(error, request_id)

@@ -1,5 +1,6 @@
-"""Every tool as a route: the same objects that the MCP door has, so there is no second implementation."""
+"""Every tool as a REST route. The routes call the tools of the MCP server."""
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -7,15 +8,17 @@ from fastapi import APIRouter, Request
 from fastmcp.utilities.json_schema import dereference_refs
 from starlette.responses import Response
 
-from memory_butler.adapters.answering import MemoryTool, without_text
-from memory_butler.adapters.identity import calling
-from memory_butler.adapters.problems import json_bytes, problem_from
-from memory_butler.adapters.rest.answers import answer_schema
-from memory_butler.adapters.rest.envelope import body_of
-from memory_butler.adapters.rest.schemas import body, ok, problems
+from memory_butler.adapters.http.identity import in_process_principal
+from memory_butler.adapters.http.problems import json_bytes, problem_from
+from memory_butler.adapters.mcp.catalog import TOOLS
+from memory_butler.adapters.mcp.tool_base import MemoryTool, without_text
+from memory_butler.adapters.rest.middleware import body_of
+from memory_butler.adapters.rest.schemas import documented, request_body
 from memory_butler.models import Principal
 
+BASE = "/api/v1"
 PREFIX = "memory_"
+_TOOL = re.compile(r"\bmemory_[a-z_]+\b")
 
 
 def tool_routes(tools: Sequence[MemoryTool]) -> APIRouter:
@@ -31,9 +34,8 @@ def tool_routes(tools: Sequence[MemoryTool]) -> APIRouter:
             operation_id=tool.name,
             summary=summary,
             description=description.strip(),
-            response_class=Response,
-            responses={**ok(answer_schema(tool.name)), **problems()},
-            openapi_extra={"requestBody": body(dereference_refs(tool.parameters), required=required)},
+            openapi_extra={"requestBody": request_body(dereference_refs(tool.parameters), required=required)},
+            **documented(tool.declaration.answer),
         )
     return router
 
@@ -41,29 +43,42 @@ def tool_routes(tools: Sequence[MemoryTool]) -> APIRouter:
 def _route(tool: MemoryTool) -> Callable[[Request], Awaitable[Response]]:
     async def call(request: Request) -> Response:
         arguments = _with_request_id(await body_of(request), request.state.request_id)
-        shown, plain = calling.set(principal_of(request)), without_text.set(True)
+        previous, plain = in_process_principal.set(principal_of(request)), without_text.set(True)
         try:
             result = await tool.run(arguments)
         finally:
             without_text.reset(plain)
-            calling.reset(shown)
+            in_process_principal.reset(previous)
         request_id = request.state.request_id
         content: dict[str, Any] = result.structured_content or {}
         if result.is_error:
-            return problem_from(content, request_id)
+            return problem_from(with_routes(content), request_id)
         return Response(json_bytes({**content, "request_id": request_id}), media_type="application/json")
 
     return call
 
 
+def with_routes(error: dict[str, Any]) -> dict[str, Any]:
+    """An error that names the routes of tools instead of the tools: its recovery, and the subject of its message."""
+    message, recovery = str(error["message"]), str(error["recovery"])
+    subject = _TOOL.match(message)
+    if subject:
+        message = _route_of(subject) + message[subject.end() :]
+    return {**error, "message": message, "recovery": _TOOL.sub(_route_of, recovery)}
+
+
+def _route_of(match: re.Match[str]) -> str:
+    return f"POST {BASE}/{match[0].removeprefix(PREFIX)}" if match[0] in TOOLS else match[0]
+
+
 def principal_of(request: Request) -> Principal | None:
-    """Whoever showed a token; nobody where none is asked for."""
-    found = request.scope.get("state", {}).get("principal")
-    return found if isinstance(found, Principal) else None
+    """The authenticated caller; None where authentication is not required."""
+    principal = request.scope.get("state", {}).get("principal")
+    return principal if isinstance(principal, Principal) else None
 
 
 def _with_request_id(arguments: dict[str, Any], request_id: str) -> dict[str, Any]:
-    """The request's id goes into lineage also where it came as a header or was made here."""
+    """Arguments whose lineage has the id of the request, also if it came as a header or was generated."""
     context = arguments.get("request_context")
     if context is None or (isinstance(context, dict) and context.get("request_id") is None):
         return {**arguments, "request_context": {**(context or {}), "request_id": request_id}}

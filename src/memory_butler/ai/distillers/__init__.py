@@ -1,4 +1,4 @@
-"""Distillers: they read a batch of episodes and propose facts and rules. What comes of it is not theirs to decide."""
+"""Distillers read a batch of episodes and propose facts and rules. Policy decides which proposals are applied."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from memory_butler.ai.distillers.answers import charged, spent
 from memory_butler.ai.distillers.builtin import BuiltInDistiller
 from memory_butler.ai.distillers.claude_code import ClaudeCodeDistiller
 from memory_butler.ai.distillers.model import ModelDistiller
-from memory_butler.models import Batch, Distilled
+from memory_butler.models import Batch, DistillerResult
 from memory_butler.settings import Settings
 
 __all__ = ["Distiller", "charged", "open_distiller", "spent"]
@@ -15,8 +15,8 @@ __all__ = ["Distiller", "charged", "open_distiller", "spent"]
 class Distiller(Protocol):
     """Reads episodes and proposes what to remember.
 
-    `distil` raises `DistillerUnavailable` when it cannot be asked now, `UnusableProposal` when the answer is of no
-    use, `Unprocessable` when it never will be; `spent` tells what such a failure cost.
+    `distil` raises `DistillerUnavailable` if it cannot answer now, `UnusableProposal` if the answer is invalid, and
+    `Unprocessable` if a retry cannot help; `spent` returns the cost of such a failure.
     """
 
     @property
@@ -24,22 +24,22 @@ class Distiller(Protocol):
 
     @property
     def wants_known(self) -> bool:
-        """Whether it makes use of what is known already."""
+        """True if it uses existing memories."""
 
     @property
     def can_read_ahead(self) -> bool:
-        """Whether it needs nothing but the batch and costs nothing, so that it may be asked before it counts."""
+        """True if it needs only the batch and costs nothing, so that its proposal may be prefetched."""
 
-    async def distil(self, batch: Batch) -> Distilled: ...
+    async def distil(self, batch: Batch) -> DistillerResult: ...
 
     async def close(self) -> None: ...
 
 
 def open_distiller(settings: Settings) -> Distiller | None:
-    """The distiller that the settings choose; None if an agent does the work, or nobody.
+    """Return the configured distiller; None if an agent distils, or nobody does.
 
-    Nothing is loaded, started or connected yet: what is wrong with a distiller is said when it is asked, and never
-    keeps the store from opening.
+    Nothing is loaded, started or connected yet: a faulty distiller fails at its first batch and never keeps the store
+    from opening.
     """
     chosen = settings.consolidation
     if chosen.built_in:

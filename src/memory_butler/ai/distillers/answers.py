@@ -1,4 +1,4 @@
-"""What the distillers that ask a model share: finding the proposal in an answer, and keeping account of its cost."""
+"""Shared by the distillers that call a model: extracting the proposal from an answer, and its cost."""
 
 import json
 import math
@@ -11,9 +11,9 @@ from memory_butler.models import Usage
 
 E = TypeVar("E", bound=MemoryButlerError)
 
-LONGEST_ANSWER = 1_000_000
-# A proposal with some words around it is found; a heap of braces is not searched to its end.
-MOST_STARTS = 200
+MAX_ANSWER_CHARACTERS = 1_000_000
+# Maximum number of opening braces to try: bounds the time for an answer full of braces.
+MAX_STARTS = 200
 CHARACTERS_PER_TOKEN = 4
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _LISTS = ("facts", "updates", "rules", "confirmations")
@@ -21,25 +21,25 @@ _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
 def proposal_in(answer: str) -> dict[str, Any]:
-    """The proposal in an answer, whatever words or fences are around it.
+    """Return the proposal in an answer, ignoring text or fences around it.
 
-    Of several the last one that proposes anything: a model may quote the example first, or explain itself after.
+    Of several, the last non-empty one: a model may quote the example first, or add an explanation.
     """
     text = _THOUGHTS.sub("", answer).strip()
     if not text:
         raise UnusableProposal("The answer was blank.")
-    if len(text) > LONGEST_ANSWER:
-        raise UnusableProposal("The answer was far too long.")
-    found = [one for one in _objects(text) if "version" in one]
-    if not found:
-        raise UnusableProposal("The answer held no proposal: no JSON object with a version.")
-    return next((one for one in reversed(found) if any(one.get(kind) for kind in _LISTS)), found[-1])
+    if len(text) > MAX_ANSWER_CHARACTERS:
+        raise UnusableProposal(f"The answer was longer than {MAX_ANSWER_CHARACTERS:,} characters.")
+    proposals = [value for value in _objects(text) if "version" in value]
+    if not proposals:
+        raise UnusableProposal("The answer contained no proposal: no JSON object with a version.")
+    return next((value for value in reversed(proposals) if any(value.get(kind) for kind in _LISTS)), proposals[-1])
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost JSON objects of a text, in order."""
+    """Yield the outermost JSON objects of a text, in order."""
     start = text.find("{")
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         if start < 0:
             return
         try:
@@ -52,22 +52,22 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many tokens a text costs where nobody says."""
+    """Estimate the tokens of a text, for servers that do not count them."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def microdollars(dollars: float) -> int:
-    """Never less than it was."""
+    """Rounds up."""
     return math.ceil(round(dollars * 1_000_000, 3))
 
 
 def charged(problem: E, usage: Usage) -> E:
-    """An error that also says what was spent before it came to it: an answer that cannot be used costs all the same."""
+    """Attach the usage to an error: an unusable answer costs as much as a usable one."""
     vars(problem)["usage"] = usage
     return problem
 
 
 def spent(problem: MemoryButlerError) -> Usage:
-    """What was spent on the way to an error."""
+    """Return the usage attached to an error."""
     usage = vars(problem).get("usage")
     return usage if isinstance(usage, Usage) else Usage()

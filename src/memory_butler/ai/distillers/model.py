@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory_butler.ai.distillers.answers import charged, estimated_tokens, microdollars, proposal_in
 from memory_butler.ai.distillers.rendering import Prompt, has_words, render
 from memory_butler.errors import DistillerUnavailable, MemoryButlerError, UnusableProposal
-from memory_butler.models import Batch, Distilled, Usage
+from memory_butler.models import Batch, DistillerResult, Usage
 from memory_butler.models.proposals import PROPOSAL_VERSION
 from memory_butler.settings import ModelSettings
 
@@ -23,7 +23,7 @@ CORRECTION = (
 
 @dataclass(slots=True)
 class _Account:
-    """What a batch has cost so far. A request counts by its length until the server says what it was."""
+    """Usage of a batch so far. A pending request counts with its estimated tokens."""
 
     settings: ModelSettings
     input_tokens: int = 0
@@ -46,7 +46,7 @@ class _Account:
 
 
 class ModelDistiller:
-    """Asks a model, a bounded number of times and for a bounded time."""
+    """Calls a model, with bounded retries and a timeout."""
 
     wants_known = True
     can_read_ahead = False
@@ -56,21 +56,21 @@ class ModelDistiller:
         self._settings = settings
         self._server: ModelServer | None = None
 
-    async def distil(self, batch: Batch) -> Distilled:
+    async def distil(self, batch: Batch) -> DistillerResult:
         if not has_words(batch):
-            return Distilled(proposal={"version": PROPOSAL_VERSION})
+            return DistillerResult(proposal={"version": PROPOSAL_VERSION})
         server = await self._opened()
         account = _Account(self._settings)
         try:
             async with asyncio.timeout(self._settings.seconds), server.model() as model:
                 proposal = await self._ask(server, model, render(batch), account)
         except TimeoutError:
-            late = f"The model {self._settings.name} did not answer within {self._settings.seconds:g} seconds."
-            raise charged(UnusableProposal(late), account.usage) from None
+            message = f"The model {self._settings.name} did not answer within {self._settings.seconds:g} seconds."
+            raise charged(UnusableProposal(message), account.usage) from None
         except MemoryButlerError as problem:
             account.pending = 0
             raise charged(problem, account.usage) from None
-        return Distilled(proposal=proposal, usage=account.usage)
+        return DistillerResult(proposal=proposal, usage=account.usage)
 
     async def close(self) -> None:
         return None
@@ -100,7 +100,7 @@ class ModelDistiller:
 
 
 def model_server(settings: ModelSettings) -> "ModelServer":
-    """The part that needs pydantic-ai. Loading it takes a second, and most stores never do."""
+    """Import pydantic-ai at the first use: it takes a second, and most stores never need it."""
     try:
         from memory_butler.ai.distillers.model_server import ModelServer  # noqa: PLC0415
     except ImportError:

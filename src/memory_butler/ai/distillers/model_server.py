@@ -1,4 +1,4 @@
-"""Talking to a language model through pydantic-ai. Needs the extra `models`, and is imported when it is needed."""
+"""Requests to a language model through pydantic-ai. Needs the extra `models`; imported at the first use."""
 
 import re
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from memory_butler.ai.distillers.rendering import Prompt
 from memory_butler.errors import DistillerUnavailable, MemoryButlerError, Unprocessable, UnusableProposal
-from memory_butler.policy.proposals import PROPOSAL_SCHEMA
+from memory_butler.policy.consolidation.proposal_schema import PROPOSAL_SCHEMA
 from memory_butler.settings import ModelSettings
 
 
@@ -28,9 +28,8 @@ class RequestRejected(UnusableProposal):
     """The model's server rejected the request."""
 
 
-class _Way(Enum):
-    """How an answer of the right form is asked for: by OpenAI's own format, by the older one with a schema that some
-    servers understand instead, or by words alone."""
+class _Mode(Enum):
+    """Output modes: OpenAI's JSON schema, the older JSON mode with a schema that some servers accept, or plain text."""
 
     SCHEMA = auto()
     JSON = auto()
@@ -38,7 +37,7 @@ class _Way(Enum):
 
 
 class Meaning(NamedTuple):
-    """What a failure of theirs is to us."""
+    """Error class and message for a failure of pydantic-ai."""
 
     kind: type[MemoryButlerError]
     words: str
@@ -47,7 +46,7 @@ class Meaning(NamedTuple):
 
 PROPOSAL = "proposal"
 DESCRIPTION = "What to remember from the episodes."
-# How servers that have no code for it say that a request does not fit.
+# Messages of servers that have no error code for a request that exceeds the context window.
 _TOO_LONG = re.compile(
     r"context[ _-]?(?:length|size|window)|maximum context|(?:prompt|input|request)(?: is|_is)?[ _]too[ _](?:long|large)"
     r"|too many (?:input )?tokens|request_too_large|string_above_max_length"
@@ -56,7 +55,7 @@ _FORMAT = re.compile(r"response_format|json_schema")
 _CHECK_KEY = "Check consolidation.model.api_key, or the provider's own variable."
 _CHECK_NAME = "Check consolidation.model.name and consolidation.model.base_url."
 _CHECK_SERVER = "Check that it runs and that consolidation.model.base_url is right; the episodes wait."
-# What each failure means here, in words of our own: what a server says may repeat what it was sent.
+# Messages are our own: a server's message may repeat the prompt.
 _MEANINGS = {
     failures.ModelConnectionError: Meaning(
         DistillerUnavailable, "The server of the model {} cannot be reached, or broke off", _CHECK_SERVER
@@ -76,7 +75,7 @@ _KEY_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_KEY|TOKEN)\b")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer. `text` is what may hold the proposal; tokens are 0 where the server does not count."""
+    """One answer of the model. Token counts are 0 if the server does not report them."""
 
     text: str
     refused: bool
@@ -86,49 +85,49 @@ class Reply:
 
 
 class ModelServer:
-    """Asks the model that the settings name, within the schema of a proposal where its server can."""
+    """Calls the configured model, with the schema of a proposal if its server supports one."""
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
-        # Once one has worked, those before it are not tried again.
-        self._ways = [_Way.SCHEMA, _Way.JSON, _Way.PLAIN] if settings.base_url else [_Way.SCHEMA, _Way.PLAIN]
+        # After one mode has worked, the modes before it are not tried again.
+        self._modes = [_Mode.SCHEMA, _Mode.JSON, _Mode.PLAIN] if settings.base_url else [_Mode.SCHEMA, _Mode.PLAIN]
 
     def model(self) -> Model:
-        """The model, to be entered while it is asked."""
+        """Return the model, an async context manager."""
         return open_model(self._settings)
 
     async def ask(self, model: Model, prompt: Prompt, correction: str | None) -> Reply:
-        """One answer, or an error that says whether it is worth asking again. Not bounded in time."""
-        for place, way in enumerate(self._ways):
+        """Return one answer; the class of an error says if a retry can help. No timeout."""
+        for place, mode in enumerate(self._modes):
             try:
-                reply = await self._ask(model, prompt, correction, way)
+                reply = await self._ask(model, prompt, correction, mode)
             except RequestRejected:
-                if way is _Way.PLAIN:
+                if mode is _Mode.PLAIN:
                     raise
             else:
-                self._ways = self._ways[place:]
+                self._modes = self._modes[place:]
                 return reply
-        raise AssertionError("the plain way is the last one")
+        raise AssertionError("the plain mode is the last one")
 
-    async def tell(self, model: Model, prompt: Prompt) -> Reply:
-        """One answer in plain words. Not bounded in time."""
-        return await self._ask(model, prompt, None, _Way.PLAIN)
+    async def ask_for_text(self, model: Model, prompt: Prompt) -> Reply:
+        """Return one answer in plain text. No timeout."""
+        return await self._ask(model, prompt, None, _Mode.PLAIN)
 
-    async def _ask(self, model: Model, prompt: Prompt, correction: str | None, way: "_Way") -> Reply:
+    async def _ask(self, model: Model, prompt: Prompt, correction: str | None, mode: "_Mode") -> Reply:
         parts = [UserPromptPart(text) for text in (prompt.data, correction) if text]
-        # The run is tried again later as a whole; waiting in here for a busy server would only use up the deadline.
-        wanted = RequestSettings(max_tokens=self._settings.max_output_tokens, max_retries=0)
-        form = _form(native=self._settings.base_url is not None) if way is _Way.SCHEMA else None
-        if way is not _Way.PLAIN and self._settings.base_url:
-            wanted["temperature"] = 0.0
-        if way is _Way.JSON:
-            wanted["extra_body"] = {"response_format": {"type": "json_object", "schema": PROPOSAL_SCHEMA}}
+        # No retries here: the whole run is retried later, and waiting for a busy server would use up the timeout.
+        request_settings = RequestSettings(max_tokens=self._settings.max_output_tokens, max_retries=0)
+        output = _output_schema(native=self._settings.base_url is not None) if mode is _Mode.SCHEMA else None
+        if mode is not _Mode.PLAIN and self._settings.base_url:
+            request_settings["temperature"] = 0.0
+        if mode is _Mode.JSON:
+            request_settings["extra_body"] = {"response_format": {"type": "json_object", "schema": PROPOSAL_SCHEMA}}
         try:
             response = await model_request(
                 model,
                 [ModelRequest(parts=parts, instructions=prompt.instructions)],
-                model_settings=wanted,
-                model_request_parameters=form,
+                model_settings=request_settings,
+                model_request_parameters=output,
             )
         except failures.ModelAPIError as problem:
             raise _translated(problem, self._settings) from None
@@ -146,7 +145,7 @@ class ModelServer:
 
 
 def open_model(settings: ModelSettings) -> Model:
-    """The model that the settings name. Nothing is sent yet."""
+    """Return the configured model. Sends nothing."""
     name = settings.name
     if not name:
         raise DistillerUnavailable(
@@ -156,7 +155,7 @@ def open_model(settings: ModelSettings) -> Model:
     key = settings.api_key.get_secret_value() if settings.api_key else None
     try:
         if settings.base_url:
-            # The key of a big provider is not handed to whatever listens at an address: only a key that was set for it.
+            # A custom URL gets only the key that was configured for it, never the provider's key of the environment.
             provider = OpenAICompatibleProvider(
                 "compatible",
                 base_url=settings.base_url,
@@ -182,8 +181,8 @@ def _provider(kind: str, key: str) -> Provider[object]:
     return make(api_key=key)  # type: ignore[call-arg]
 
 
-def _unknown(name: str, said: str) -> DistillerUnavailable:
-    if variable := _KEY_VARIABLE.search(said):
+def _unknown(name: str, message: str) -> DistillerUnavailable:
+    if variable := _KEY_VARIABLE.search(message):
         return DistillerUnavailable(
             f"There is no key for the model {name}.",
             recovery=f"Set consolidation.model.api_key, or the environment variable {variable[0]}.",
@@ -195,9 +194,9 @@ def _unknown(name: str, said: str) -> DistillerUnavailable:
     )
 
 
-def _form(*, native: bool) -> ModelRequestParameters:
-    """The schema of a proposal, as an output format or as the one tool to call, whichever the model is best at."""
-    form = ModelRequestParameters(
+def _output_schema(*, native: bool) -> ModelRequestParameters:
+    """Return the schema of a proposal as output format or as the only tool, whichever suits the model."""
+    output = ModelRequestParameters(
         output_mode="auto",
         output_object=OutputObjectDefinition(json_schema=PROPOSAL_SCHEMA, name=PROPOSAL, description=DESCRIPTION),
         output_tools=[
@@ -206,7 +205,7 @@ def _form(*, native: bool) -> ModelRequestParameters:
             )
         ],
     )
-    return replace(form, output_mode="native") if native else form
+    return replace(output, output_mode="native") if native else output
 
 
 def _text(response: ModelResponse) -> str:
@@ -217,12 +216,12 @@ def _text(response: ModelResponse) -> str:
 
 
 def _translated(problem: failures.ModelAPIError, settings: ModelSettings) -> MemoryButlerError:
-    """Whether the outage is theirs, the answer is bad, or the request can never work. Their words stay with them."""
+    """Map a failure to an outage, an unusable answer, or a request that can never work."""
     status = problem.status_code if isinstance(problem, failures.ModelHTTPError) else None
     if _is_too_long(problem, status):
         return Unprocessable(f"The episodes are too long for the model {settings.name}.")
     if status and status >= 500 and _FORMAT.search(str(problem.body)[:2_000]):
-        # Some servers fail over a format that they do not know instead of refusing it.
+        # Some servers fail with a 5xx status for an unsupported format instead of rejecting it.
         return RequestRejected(f"The server of the model {settings.name} does not know the format asked for.")
     if isinstance(problem, failures.ModelTimeoutError) and problem.phase == "read":
         return UnusableProposal(f"The model {settings.name} took too long to answer.")
@@ -239,5 +238,5 @@ def _is_too_long(problem: failures.ModelAPIError, status: int | None) -> bool:
         return False
     inner = problem.body.get("error", problem.body) if isinstance(problem.body, dict) else problem.body
     message = inner.get("message") if isinstance(inner, dict) else inner
-    said = (problem.provider_error_code, problem.provider_error_type, message)
-    return any(_TOO_LONG.search(str(one)[:500].lower()) for one in said if one)
+    texts = (problem.provider_error_code, problem.provider_error_type, message)
+    return any(_TOO_LONG.search(str(text)[:500].lower()) for text in texts if text)

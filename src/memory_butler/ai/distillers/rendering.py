@@ -1,4 +1,4 @@
-"""The prompt for a batch. Episodes and memories go in as data that cannot leave its block."""
+"""The prompt for a batch. Episodes and memories are escaped, so that they cannot end their block."""
 
 import json
 import re
@@ -9,11 +9,11 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from memory_butler.models import Batch, Known
+from memory_butler.models import Batch, KnownMemory
 from memory_butler.models.proposals import PROPOSAL_VERSION
 
-# What could end a block or a line, open a fence, or hide from a reader: inside a JSON text, an escape says the same.
-_TELLING = re.compile(
+# Characters that could end a block or a line, open a fence, or are invisible. A JSON escape has the same meaning.
+_UNSAFE = re.compile(
     r"[<>`\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
     r"\U000e0000-\U000e007f]"
 )
@@ -21,7 +21,7 @@ _TELLING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is told, and what it is given to read."""
+    """Instructions, and the data to read."""
 
     instructions: str
     data: str
@@ -32,7 +32,7 @@ class Prompt:
 
 
 def render(batch: Batch) -> Prompt:
-    """The prompt for a batch; the same batch gives the same prompt."""
+    """Return the prompt for a batch. Deterministic."""
     episodes = [
         {"id": f"episode:{episode.ref}", "observed_at": _moment(episode.observed_at), "text": text}
         for episode in batch.episodes
@@ -48,11 +48,11 @@ def render(batch: Batch) -> Prompt:
 
 
 def has_words(batch: Batch) -> bool:
-    """Whether there is anything to read in a batch: an episode may hold nothing but what the memory served itself."""
+    """Return False if all texts are empty: an episode may contain only text that the memory itself served."""
     return any(batch.texts.get(episode.id, "").strip() for episode in batch.episodes)
 
 
-def _known(one: Known) -> dict[str, object]:
+def _known(one: KnownMemory) -> dict[str, object]:
     shown = {
         "id": one.handle,
         "subject": one.subject,
@@ -65,13 +65,13 @@ def _known(one: Known) -> dict[str, object]:
 
 
 def _moment(when: datetime) -> str:
-    """The weekday helps with "next Friday"."""
+    """With the weekday, so that the model can resolve "next Friday"."""
     return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ, %A}"
 
 
 def data_line(record: Mapping[str, object]) -> str:
-    """A record as one line of a block, which it cannot leave."""
-    return _TELLING.sub(_escaped, json.dumps(record, ensure_ascii=False))
+    """Return a record as one escaped line of a block."""
+    return _UNSAFE.sub(_escaped, json.dumps(record, ensure_ascii=False))
 
 
 def _escaped(match: re.Match[str]) -> str:

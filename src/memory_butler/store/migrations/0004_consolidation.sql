@@ -7,8 +7,8 @@ CREATE TABLE {schema}.consolidation_runs (
     id uuid NOT NULL,
     butler text NOT NULL CHECK (length(butler) BETWEEN 1 AND 64),
     distiller text NOT NULL,
-    -- A claimed run is being worked on, a waiting one awaits a person's decision; all others have ended. A rehearsed one
-    -- changed nothing and is here for what it cost.
+    -- A claimed run is being worked on, a waiting one awaits a person's decision; all others have ended. A rehearsed
+    -- one changed nothing and is here for what it cost.
     state text NOT NULL CHECK (state IN ('claimed', 'waiting', 'applied', 'rejected', 'failed', 'lost', 'rehearsed')),
     claimed_at timestamptz NOT NULL,
     lease_until timestamptz NOT NULL,

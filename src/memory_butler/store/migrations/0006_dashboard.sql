@@ -61,15 +61,17 @@ BEGIN
 END $body$;
 
 -- Does an event still stand at a moment? What undid it up to then, and what undid that, take turns.
-CREATE FUNCTION {schema}.stood(tenant text, event uuid, moment timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE AS $body$
+CREATE FUNCTION {schema}.stood(tenant text, event uuid, moment timestamptz)
+    RETURNS boolean LANGUAGE plpgsql STABLE AS $body$
 BEGIN
     RETURN NOT EXISTS (SELECT FROM {schema}.memory_events u WHERE u.tenant_id = tenant AND u.undoes = event
         AND u.occurred_at <= moment AND {schema}.stood(tenant, u.id, moment));
 END $body$;
 
--- Was another name of a subject given, by a moment, together with a fact in one of these scopes? A name that was withdrawn
--- and given again counts by that giving alone. Nothing, if no giving of it is in the log. A function and not a part of
--- the statements that ask: few questions meet such a name, and setting up what looks into the log would slow down all.
+-- Was another name of a subject given, by a moment, together with a fact in one of these scopes? A name that was
+-- withdrawn and given again counts by that giving alone. Nothing, if no giving of it is in the log. A function and not
+-- a part of the statements that ask: few questions meet such a name, and setting up what looks into the log would slow
+-- down all.
 CREATE FUNCTION {schema}.was_given(tenant text, name uuid, scopes text[], moment timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $body$
 BEGIN

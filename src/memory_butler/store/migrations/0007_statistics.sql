@@ -1,6 +1,6 @@
 -- How often the database counts what a table holds. Every count throws away the plans of all statements that read the
--- table, on every connection, and to plan the search takes longer than to run it: a busy service stood still for seconds
--- each minute. The plans are made to fit every tenant, so a table has to be counted again when it has doubled.
+-- table, on every connection, and to plan the search takes longer than to run it: a busy service stood still for
+-- seconds each minute. The plans are made to fit every tenant, so a table has to be counted again when it has doubled.
 ALTER TABLE {schema}.episodes SET (autovacuum_analyze_scale_factor = 1);
 ALTER TABLE {schema}.facts SET (autovacuum_analyze_scale_factor = 1);
 ALTER TABLE {schema}.rules SET (autovacuum_analyze_scale_factor = 1);

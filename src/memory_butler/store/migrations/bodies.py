@@ -1,4 +1,4 @@
-"""How a revision runs its `.sql` body: as it stands, inside the migration's transaction."""
+"""Runs the `.sql` body of a revision unchanged, inside the migration's transaction."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from alembic import context
 from procrastinate.schema import SchemaManager
 from psycopg import sql
 
-from memory_butler.store.queries import Names, migration_body
+from memory_butler.store.gate.queries import Names, migration_body
 
 
 def run_body(op: Any, body: str) -> None:

@@ -5,7 +5,7 @@ from alembic import context
 from psycopg import sql
 from sqlalchemy import NullPool, create_engine, text
 
-from memory_butler.store.queries import Names
+from memory_butler.store.gate.queries import Names
 
 attributes = context.config.attributes
 names: Names = attributes["memory_names"]

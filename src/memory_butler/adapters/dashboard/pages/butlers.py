@@ -1,4 +1,4 @@
-"""Each butler and all of them together; over several stores, as far as they answer."""
+"""All butlers with their counts, of this store and of the configured other stores."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -7,96 +7,96 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.element import Element
 
-from memory_butler.adapters.answering import Visit
-from memory_butler.adapters.dashboard.address import address
-from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.elements import Moment, chip, tag, text_of
-from memory_butler.adapters.dashboard.shell import follow, page
-from memory_butler.adapters.dashboard.teaching import command
-from memory_butler.adapters.dashboard.visitor import Visitor
-from memory_butler.butler import Butler
+from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, tag, visible_text
+from memory_butler.adapters.dashboard.components.empty_states import shell_command
+from memory_butler.adapters.dashboard.components.page_frame import page, subscribe
+from memory_butler.adapters.dashboard.server.page_context import PageContext
+from memory_butler.adapters.dashboard.server.page_url import url_for
+from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.models import Caller
-from memory_butler.models.listings import ButlerStanding
-from memory_butler.operations import butlers
-from memory_butler.operations.butlers import Heard
+from memory_butler.models.listings import ButlerSummary
+from memory_butler.operations.browse import butlers
+from memory_butler.operations.browse.butlers import StoreButlers
+from memory_butler.resources import Resources
 
 OWN = "this store"
-# Of the time a call has, so much is for stores elsewhere: those that answered are shown in any case.
-PATIENCE = 0.5
+# Share of a call's deadline for other stores, so that those that answered are shown in any case.
+TIMEOUT_SHARE = 0.5
 FIGURES = (("facts", "Facts"), ("rules", "Rules"), ("episodes", "Episodes"), ("waiting", "Waiting"))
 
 
 @page("/butlers", "Butlers")
-async def butlers_page(visitor: Visitor, request: Request) -> None:
+async def butlers_page(context: PageContext, request: Request) -> None:
     box = tag("div", "mb-stack")
 
     async def redraw() -> None:
-        heard = await visitor.ask("memory_stats", partial(_heard, visitor))
+        stores_data = await context.call("memory_stats", partial(_read_stores, context))
         box.clear()
         with box:
-            _draw(visitor, heard)
+            _draw(context, stores_data)
 
-    await follow(visitor, Calmly(redraw))
+    await subscribe(context, Throttle(redraw))
     await redraw()
 
 
-async def _heard(visitor: Visitor, visit: Visit) -> tuple[Heard, ...]:
-    async def own() -> Butler:
-        return visit.butler
+async def _read_stores(context: PageContext, call: CallContext) -> tuple[StoreButlers, ...]:
+    async def own() -> Resources:
+        return call.resources
 
-    asked: dict[str, tuple[Callable[[], Awaitable[Butler]], Caller]] = {OWN: (own, visit.caller)}
-    if butlers.may_see_other_stores(visit.butler, visit.caller):
-        sources = visitor.desk.sources
+    requests: dict[str, tuple[Callable[[], Awaitable[Resources]], Caller]] = {OWN: (own, call.caller)}
+    if butlers.may_see_other_stores(call.resources, call.caller):
+        sources = context.dashboard.other_stores
         for name in sources.names:
-            asked[name] = (partial(sources.butler, name, visit.butler), sources.caller(name))
-    return await butlers.everywhere(asked, PATIENCE * visit.butler.settings.deadline_seconds)
+            requests[name] = (partial(sources.resources, name, call.resources), sources.caller(name))
+    return await butlers.butlers_of_stores(requests, TIMEOUT_SHARE * call.resources.settings.deadline_seconds)
 
 
-def _draw(visitor: Visitor, heard: Sequence[Heard]) -> None:
-    silent = [one for one in heard if one.problem]
-    for one in silent:
+def _draw(context: PageContext, stores_data: Sequence[StoreButlers]) -> None:
+    unavailable = [one for one in stores_data if one.problem]
+    for one in unavailable:
         with tag("div", "mb-note mb-note-bad", role="alert"):
-            tag("strong", text=f"{text_of(one.source)} did not answer.")
-            tag("span", text=f" {text_of(one.problem or '')} What the others said is shown.")
-    everyone = [butler for one in heard for butler in one.butlers]
-    if not everyone:
-        if not silent:
-            _nobody(visitor)
+            tag("strong", text=f"{visible_text(one.source)} did not respond.")
+            tag("span", text=f" {visible_text(one.problem or '')} The other stores are shown.")
+    all_butlers = [butler for one in stores_data for butler in one.butlers]
+    if not all_butlers:
+        if not unavailable:
+            _draw_empty(context)
         return
-    _together(everyone, stores=len(heard) - len(silent), of=len(heard))
-    for one in heard:
+    _draw_totals(all_butlers, stores=len(stores_data) - len(unavailable), of=len(stores_data))
+    for one in stores_data:
         if one.problem:
             continue
-        if len(heard) > 1:
-            tag("h2", text=f"{text_of(one.source)} · {one.tenant}")
+        if len(stores_data) > 1:
+            tag("h2", text=f"{visible_text(one.source)} · {one.tenant}")
         with tag("div", "mb-grid"):
             for butler in one.butlers:
                 _card(butler, with_links=one.source == OWN)
 
 
-def _together(everyone: Sequence[ButlerStanding], *, stores: int, of: int) -> None:
-    said = f"{len(everyone)} butler{'s' * (len(everyone) > 1)}"
+def _draw_totals(all_butlers: Sequence[ButlerSummary], *, stores: int, of: int) -> None:
+    title = f"{len(all_butlers)} butler{'s' * (len(all_butlers) > 1)}"
     if of > 1:
-        said += f" in {stores} of {of} stores"
+        title += f" in {stores} of {of} stores"
     with tag("section", "mb-card"):
-        tag("h2", text=said)
-        _figures({name: sum(getattr(one, name) for one in everyone) for name, _ in FIGURES})
+        tag("h2", text=title)
+        _figures({name: sum(getattr(one, name) for one in all_butlers) for name, _ in FIGURES})
 
 
-def _card(one: ButlerStanding, *, with_links: bool) -> None:
+def _card(one: ButlerSummary, *, with_links: bool) -> None:
     with tag("section", "mb-card mb-butler"):
         with tag("div", "mb-line"):
             ui.icon("room_service").props('aria-hidden="true"').classes("mb-muted")
-            tag("h2", text=text_of(one.butler), dir="auto")
+            tag("h2", text=visible_text(one.butler), dir="auto")
         with tag("p", "mb-muted mb-small"):
-            tag("span", text="learned something ")
-            Moment(one.last_at, form="ago", otherwise="never")
+            tag("span", text="last memory: ")
+            Timestamp(one.last_at, format="ago", placeholder="never")
         _figures({name: getattr(one, name) for name, _ in FIGURES})
         marks = (
             (one.fading, "fading", "fading"),
             (one.warnings, "warning" if one.warnings == 1 else "warnings", "bad"),
-            (one.deciding, "awaiting a decision", "warn"),
-            (one.stuck, "given up", "bad"),
+            (one.deciding, "in review", "warn"),
+            (one.stuck, "failed", "bad"),
         )
         if any(count for count, _, _ in marks):
             with tag("div", "mb-line"):
@@ -106,7 +106,7 @@ def _card(one: ButlerStanding, *, with_links: bool) -> None:
         if with_links:
             with tag("div", "mb-line mb-small"):
                 for label in ("Facts", "Rules", "Episodes", "Consolidation"):
-                    tag("a", text=label, href=address(f"/{label.lower()}", {"butler": one.butler}))
+                    tag("a", text=label, href=url_for(f"/{label.lower()}", {"butler": one.butler}))
 
 
 def _figures(counts: dict[str, int]) -> Element:
@@ -118,8 +118,8 @@ def _figures(counts: dict[str, int]) -> Element:
     return box
 
 
-def _nobody(visitor: Visitor) -> None:
+def _draw_empty(context: PageContext) -> None:
     with tag("section", "mb-card mb-empty"):
-        tag("h2", text="No butler has been here yet")
-        tag("p", text="A butler is known as soon as it stores something. Store the first memory yourself:")
-        tag("pre", text=command(visitor.desk.settings, "remember", "fact", "Ana", "lives in", "Lisbon"))
+        tag("h2", text="No butlers yet")
+        tag("p", text="A butler appears when it stores its first memory. Store one yourself:")
+        tag("pre", text=shell_command(context.dashboard.settings, "remember", "fact", "Ana", "lives in", "Lisbon"))

@@ -1,4 +1,4 @@
-"""Consolidation: what waits, what runs made of it, what they cost, what was given up; or one run, to be decided on."""
+"""Consolidation: backlog, runs, cost and failed episodes; or one run with its review."""
 
 import asyncio
 from dataclasses import replace
@@ -7,118 +7,126 @@ from functools import partial
 from fastapi import Request
 from nicegui import events, ui
 
-from memory_butler.adapters.answering import Visit
-from memory_butler.adapters.dashboard import charts, distilling
-from memory_butler.adapters.dashboard.address import move_to, on_travel
-from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.distilling import PATH, View, view_from
-from memory_butler.adapters.dashboard.distilling_parts import Letters, Runs
-from memory_butler.adapters.dashboard.elements import Moment, props_of, tag, text_of
-from memory_butler.adapters.dashboard.errands import Errand
-from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.one_run import OneRun
-from memory_butler.adapters.dashboard.requeueing import tell_requeued
-from memory_butler.adapters.dashboard.shell import every, follow, page
-from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
-from memory_butler.adapters.dashboard.undoing import UndoBar
-from memory_butler.adapters.dashboard.visitor import Visitor, new_request_id
-from memory_butler.butler import Butler
+from memory_butler.adapters.dashboard.actions.background_tasks import BackgroundTask
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components import charts
+from memory_butler.adapters.dashboard.components.elements import Timestamp, set_props, tag, visible_text
+from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
+from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
+from memory_butler.adapters.dashboard.components.run_panel import RunPanel, notify_requeued
+from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
+from memory_butler.adapters.dashboard.components.vue_components import DeadLetters, RunTable
+from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
+from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url
+from memory_butler.adapters.dashboard.view_models import consolidation_rows
+from memory_butler.adapters.dashboard.view_models.consolidation_rows import PATH, ConsolidationQuery, query_from
+from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller, Episode, MemoryType, RunReport
 from memory_butler.models.listings import Page
-from memory_butler.operations import backlog, browse, dead_letters, distil_now, ledger
-from memory_butler.operations.ledger import CameTo, Ledger
-from memory_butler.store.consolidation import Run
+from memory_butler.operations.browse import listings
+from memory_butler.operations.consolidation import backlog, dead_letters, overview, run_now
+from memory_butler.operations.consolidation.overview import ConsolidationOverview, RunOutcomes
+from memory_butler.resources import Resources
+from memory_butler.store.consolidation.runs import Run
 
-ERRAND = "consolidation"
-RUNS, LETTERS = 15, 10
-# A proposal that begins to wait writes nothing into the log, so the page looks by itself as well.
-TICK_SECONDS, LOOK_EVERY = 1.0, 15
-_STATES = [{"name": name, "label": label.capitalize()} for name, (label, _) in distilling.STATES.items()]
-Parts = tuple[Ledger, tuple[Page[Run], list[CameTo]], Page[Episode]]
+TASK_KIND = "consolidation"
+RUNS, DEAD_LETTERS = 15, 10
+# A run that starts to wait for review writes no event, so the page also polls.
+TICK_SECONDS, REFRESH_TICKS = 1.0, 15
+_STATES = [{"name": name, "label": label.capitalize()} for name, (label, _) in consolidation_rows.STATES.items()]
+PageData = tuple[ConsolidationOverview, tuple[Page[Run], list[RunOutcomes]], Page[Episode]]
 
 
 @page(PATH, "Consolidation")
-async def consolidation(visitor: Visitor, request: Request) -> None:
-    if not visitor.may("runs"):
-        _for_administrators()
+async def consolidation(context: PageContext, request: Request) -> None:
+    if not context.may("runs"):
+        _draw_admins_only()
         return
-    view = view_from(dict(request.query_params))
-    if view.run:
-        await OneRun(visitor, view.run).build()
+    query = query_from(dict(request.query_params))
+    if query.run:
+        await RunPanel(context, query.run).build()
     else:
-        await Board(visitor, view).build()
+        await ConsolidationPage(context, query).build()
 
 
-class Board:
-    """Everything but a single run."""
+class ConsolidationPage:
+    """The page without a run in the URL."""
 
-    def __init__(self, visitor: Visitor, view: View) -> None:
-        self._visitor = visitor
-        self._view = view
-        self._drawn: object = None
-        self._watches = False
+    def __init__(self, context: PageContext, query: ConsolidationQuery) -> None:
+        self._context = context
+        self._query = query
+        self._last_drawn: object = None
+        self._is_watching = False
         self._ticks = 0
-        self._bar = UndoBar(visitor, self._refresh)
+        self._bar = UndoBar(context, self._refresh)
 
     async def build(self) -> None:
-        await follow(self._visitor, Calmly(self._refresh))
-        found = await self._read()
+        await subscribe(self._context, Throttle(self._refresh))
+        data = await self._read()
         with tag("div", "mb-stack"):
-            self._teaching = tag("section", "mb-card mb-empty mb-teach")
-            with self._teaching:
-                tag("h2", text="There was nothing to distil yet")
-                tag("p", text="Here episodes become facts and rules. Store one, or let an agent do it:")
-                tag("pre", text=command(self._visitor.desk.settings, *EXAMPLES[MemoryType.EPISODE]))
-            self._top = tag("div", "mb-grid mb-distil-top")
-            # What wants to be put right comes first; where nothing does, it is out of the way.
-            parts = (self._lay_out_letters, self._lay_out_runs)
-            for lay_out in parts if found[2].items else reversed(parts):
-                lay_out()
-            self._cost = Cost()
-        self._runs.on("filter", handled(self._on_filter))
-        self._runs.on("turn", handled(self._on_turn_runs))
-        self._letters.on("turn", handled(self._on_turn_letters))
-        self._letters.on("requeue", handled(self._on_requeue))
-        on_travel(self._on_travel)
-        self._show(found)
+            self._empty_state = tag("section", "mb-card mb-empty mb-getting-started")
+            with self._empty_state:
+                tag("h2", text="Nothing to consolidate yet")
+                tag(
+                    "p",
+                    text="Consolidation turns episodes into facts and rules. Store an episode, or let an agent do it:",
+                )
+                tag("pre", text=shell_command(self._context.dashboard.settings, *EXAMPLES[MemoryType.EPISODE]))
+            self._top = tag("div", "mb-grid mb-consolidation-top")
+            # Failed episodes come first; without any, their card moves to the end.
+            sections = (self._draw_dead_letters, self._draw_runs)
+            for draw in sections if data[2].items else reversed(sections):
+                draw()
+            self._cost = CostCard()
+        self._runs.on("filter", handle_errors(self._on_filter))
+        self._runs.on("page", handle_errors(self._on_page_runs))
+        self._dead_letters.on("page", handle_errors(self._on_page_dead_letters))
+        self._dead_letters.on("requeue", handle_errors(self._on_requeue))
+        on_popstate(self._on_popstate)
+        self._show(data)
         ui.run_javascript("document.getElementById(location.hash.slice(1))?.scrollIntoView()")
-        every(self._visitor, TICK_SECONDS, self._tick)
+        refresh_every(self._context, TICK_SECONDS, self._tick)
 
-    def _lay_out_runs(self) -> None:
+    def _draw_runs(self) -> None:
         with tag("section", "mb-card", aria_label="Runs"):
             tag("h2", text="Runs")
-            self._runs = Runs(states=_STATES, rows=[], butlers=[], butler="", state="", next="", later=False, empty="")
+            self._runs = RunTable(
+                states=_STATES, rows=[], butlers=[], butler="", state="", next="", has_newer=False, empty=""
+            )
 
-    def _lay_out_letters(self) -> None:
-        with tag("section", "mb-card", aria_label="Given up", id=distilling.GIVEN_UP):
-            tag("h2", text="Given up")
-            self._letters = Letters(rows=[], next="", later=False, may=self._visitor.may("requeue"), busy=False)
+    def _draw_dead_letters(self) -> None:
+        with tag("section", "mb-card", aria_label="Failed episodes", id=consolidation_rows.DEAD_LETTERS_ID):
+            tag("h2", text="Failed episodes")
+            self._dead_letters = DeadLetters(
+                rows=[], next="", has_previous=False, can_requeue=self._context.may("requeue"), busy=False
+            )
 
     # --- reading ---
 
-    async def _read(self) -> Parts:
-        view, ask = self._view, self._visitor.ask
+    async def _read(self) -> PageData:
+        query, ask = self._query, self._context.call
 
-        async def runs(visit: Visit) -> tuple[Page[Run], list[CameTo]]:
-            found = await browse.runs(
-                visit.butler,
-                visit.caller,
-                only_butler=view.butler or None,
-                state=view.state or None,
+        async def runs(call: CallContext) -> tuple[Page[Run], list[RunOutcomes]]:
+            page = await listings.runs(
+                call.resources,
+                call.caller,
+                only_butler=query.butler or None,
+                state=query.state or None,
                 limit=RUNS,
-                cursor=view.runs or None,
+                cursor=query.runs or None,
             )
-            came = await ledger.came_to(visit.butler, [one.id for one in found.items], visit.caller)
-            return found, [came[one.id] for one in found.items]
+            outcomes = await overview.run_outcomes(call.resources, [run.id for run in page.items], call.caller)
+            return page, [outcomes[run.id] for run in page.items]
 
         return await asyncio.gather(
-            ask("runs", lambda visit: ledger.ledger(visit.butler, visit.caller)),
+            ask("runs", lambda call: overview.overview(call.resources, call.caller)),
             ask("runs", runs),
             ask(
                 "dead_letters",
-                lambda visit: browse.dead_letters(
-                    visit.butler, visit.caller, limit=LETTERS, cursor=view.letters or None
+                lambda call: listings.dead_letters(
+                    call.resources, call.caller, limit=DEAD_LETTERS, cursor=query.letters or None
                 ),
             ),
         )
@@ -127,192 +135,192 @@ class Board:
         self._show(await self._read())
 
     async def _tick(self) -> None:
-        """Show how far distilling is, and look now and then for what nobody tells of."""
-        errand = self._errand()
+        """Show the progress of a running task, and poll for changes that write no event."""
+        task = self._task()
         self._ticks += 1
-        ended = self._watches and not (errand and errand.is_running)
-        if ended or self._ticks % LOOK_EVERY == 0:
+        ended = self._is_watching and not (task and task.is_running)
+        if ended or self._ticks % REFRESH_TICKS == 0:
             await self._refresh()
-        elif self._watches:
+        elif self._is_watching:
             self._draw_top(self._ledger)
-        if ended and errand:
-            self._watches = False
-            _tell(errand)
+        if ended and task:
+            self._is_watching = False
+            _notify_finished(task)
 
-    # --- what a person does ---
+    # --- events ---
 
     async def _on_filter(self, event: events.GenericEventArguments) -> None:
-        given = event.args if isinstance(event.args, dict) else {}
-        wanted = {name: str(given.get(name, ""))[:100] for name in ("butler", "state")}
-        await self._go(replace(view_from(wanted), letters=self._view.letters))
+        args = event.args if isinstance(event.args, dict) else {}
+        filters = {name: str(args.get(name, ""))[:100] for name in ("butler", "state")}
+        await self._go(replace(query_from(filters), letters=self._query.letters))
 
-    async def _on_turn_runs(self, event: events.GenericEventArguments) -> None:
-        await self._go(replace(self._view, runs=str(event.args or "")[:2000]))
+    async def _on_page_runs(self, event: events.GenericEventArguments) -> None:
+        await self._go(replace(self._query, runs=str(event.args or "")[:2000]))
 
-    async def _on_turn_letters(self, event: events.GenericEventArguments) -> None:
-        await self._go(replace(self._view, letters=str(event.args or "")[:2000]))
+    async def _on_page_dead_letters(self, event: events.GenericEventArguments) -> None:
+        await self._go(replace(self._query, letters=str(event.args or "")[:2000]))
 
-    async def _go(self, view: View) -> None:
-        before, self._view = self._view, view
+    async def _go(self, query: ConsolidationQuery) -> None:
+        before, self._query = self._query, query
         try:
             await self._refresh()
         except MemoryButlerError:
-            self._view = before
+            self._query = before
             raise
-        move_to(PATH, view.in_address())
+        push_url(PATH, query.url_params())
 
-    async def _on_travel(self, query: dict[str, str]) -> None:
-        self._view = view_from(query)
+    async def _on_popstate(self, query: dict[str, str]) -> None:
+        self._query = query_from(query)
         await self._refresh()
 
     async def _on_requeue(self, event: events.GenericEventArguments) -> None:
-        handles = [str(one)[:100] for one in event.args][:LETTERS] if isinstance(event.args, list) else []
-        request_id = self._bar.new_id()
-        done = await self._visitor.ask(
+        handles = [str(one)[:100] for one in event.args][:DEAD_LETTERS] if isinstance(event.args, list) else []
+        request_id = self._bar.new_request_id()
+        requeued = await self._context.call(
             "requeue",
-            lambda visit: dead_letters.requeue(visit.butler, handles, visit.caller),
+            lambda call: dead_letters.requeue(call.resources, handles, call.caller),
             request_id=request_id,
         )
-        await tell_requeued(self._visitor, self._bar, done, request_id)
+        await notify_requeued(self._context, self._bar, requeued, request_id)
         await self._refresh()
 
-    async def _on_now(self) -> None:
-        """Begin to distil in the background: that takes longer than a click may."""
+    async def _on_consolidate(self) -> None:
+        """Start consolidation in the background: it takes longer than a click may."""
 
-        async def begin(visit: Visit) -> None:
-            self._visitor.desk.errands.begin(
-                visit.caller.principal.tenant, ERRAND, partial(_distil, visit.butler, visit.caller)
+        async def start(call: CallContext) -> None:
+            self._context.dashboard.background_tasks.start(
+                call.caller.principal.tenant, TASK_KIND, partial(_consolidate, call.resources, call.caller)
             )
 
-        await self._visitor.ask("consolidate", begin, request_id=new_request_id())
+        await self._context.call("consolidate", start, request_id=new_request_id())
         self._draw_top(self._ledger)
 
-    # --- what is shown ---
+    # --- drawing ---
 
-    def _errand(self) -> Errand | None:
-        return self._visitor.desk.errands.of(self._visitor.principal.tenant, ERRAND)
+    def _task(self) -> BackgroundTask | None:
+        return self._context.dashboard.background_tasks.get(self._context.principal.tenant, TASK_KIND)
 
-    def _show(self, found: Parts) -> None:
-        ledger_now, (runs, came), letters = found
-        view = self._view
-        self._draw_top(ledger_now)
-        is_narrowed = bool(view.butler or view.state or view.runs)
-        open_ends = ledger_now.waiting or ledger_now.claimed or ledger_now.proposals or ledger_now.dead_letters
-        self._teaching.set_visibility(not (runs.items or is_narrowed or open_ends))
-        outcomes = {run.id: one for run, one in zip(runs.items, came, strict=True)}
-        props_of(
+    def _show(self, data: PageData) -> None:
+        ledger, (runs, outcomes), dead_letter_page = data
+        query = self._query
+        self._draw_top(ledger)
+        is_filtered = bool(query.butler or query.state or query.runs)
+        has_work = ledger.waiting or ledger.claimed or ledger.proposals or ledger.dead_letters
+        self._empty_state.set_visibility(not (runs.items or is_filtered or has_work))
+        outcome_by_run = {run.id: one for run, one in zip(runs.items, outcomes, strict=True)}
+        set_props(
             self._runs,
-            rows=distilling.run_rows(runs.items, outcomes),
-            butlers=list(ledger_now.butlers),
-            butler=view.butler,
-            state=view.state,
+            rows=consolidation_rows.run_rows(runs.items, outcome_by_run),
+            butlers=list(ledger.butlers),
+            butler=query.butler,
+            state=query.state,
             next=runs.cursor or "",
-            later=bool(view.runs),
-            empty="No run is like this." if view.butler or view.state else "There was no run yet.",
+            has_newer=bool(query.runs),
+            empty="No matching runs." if query.butler or query.state else "No runs yet.",
         )
-        props_of(
-            self._letters,
-            rows=distilling.letter_rows(letters.items),
-            next=letters.cursor or "",
-            later=bool(view.letters),
+        set_props(
+            self._dead_letters,
+            rows=consolidation_rows.dead_letter_rows(dead_letter_page.items),
+            next=dead_letter_page.cursor or "",
+            has_previous=bool(query.letters),
         )
 
-    def _draw_top(self, found: Ledger) -> None:
-        """The tiles and what it costs, if anything about them is new."""
-        errand = self._errand()
-        running = errand if errand and errand.is_running else None
-        self._watches = self._watches or running is not None
-        self._ledger = found
-        now = (found, (running.done, running.total) if running else None)
-        if now == self._drawn:
+    def _draw_top(self, ledger: ConsolidationOverview) -> None:
+        """Redraw tiles and cost if they have changed."""
+        task = self._task()
+        running = task if task and task.is_running else None
+        self._is_watching = self._is_watching or running is not None
+        self._ledger = ledger
+        now = (ledger, (running.done, running.total) if running else None)
+        if now == self._last_drawn:
             return
-        self._drawn = now
+        self._last_drawn = now
         self._top.clear()
         with self._top:
-            self._waiting_tile(found, running)
-            _next_tile(found)
-            _open_tile(found)
-        self._cost.show(found)
+            self._waiting_tile(ledger, running)
+            _next_tile(ledger)
+            _open_tile(ledger)
+        self._cost.show(ledger)
 
-    def _waiting_tile(self, found: Ledger, running: Errand | None) -> None:
-        with tag("section", "mb-card mb-distil-tile", aria_label="Waiting"):
+    def _waiting_tile(self, ledger: ConsolidationOverview, running: BackgroundTask | None) -> None:
+        with tag("section", "mb-card mb-consolidation-tile", aria_label="Waiting"):
             tag("h2", text="Waiting")
-            tag("p", "mb-distil-figure mb-number", text=f"{found.waiting:,}")
+            tag("p", "mb-consolidation-figure mb-number", text=f"{ledger.waiting:,}")
             with tag("p", "mb-muted mb-small"):
-                if found.oldest:
-                    tag("span", text="The oldest came ")
-                    Moment(found.oldest, form="ago")
+                if ledger.oldest:
+                    tag("span", text="Oldest: ")
+                    Timestamp(ledger.oldest, format="ago")
                 else:
-                    tag("span", text="Nothing waits.")
+                    tag("span", text="No episodes are waiting.")
             if running:
                 _progress(running)
-            elif self._visitor.may("consolidate") and found.works_by_itself and found.waiting:
-                with tag("div", "mb-distil-act"):
-                    button = tag("button", "mb-button", text="Distil now", type="button")
-                    button.on("click", handled(self._on_now))
+            elif self._context.may("consolidate") and ledger.works_by_itself and ledger.waiting:
+                with tag("div", "mb-consolidation-act"):
+                    button = tag("button", "mb-button", text="Consolidate now", type="button")
+                    button.on("click", handle_errors(self._on_consolidate))
 
 
-async def _distil(butler: Butler, caller: Caller, errand: Errand) -> str:
-    errand.total = sum((await backlog.backlogs(butler, caller)).values())
+async def _consolidate(resources: Resources, caller: Caller, task: BackgroundTask) -> str:
+    task.total = sum((await backlog.backlogs(resources, caller)).values())
     reports: list[RunReport] = []
 
-    def tell(report: RunReport) -> None:
+    def on_progress(report: RunReport) -> None:
         reports.append(report)
-        errand.done = min(errand.total, distil_now.taken(reports))
+        task.done = min(task.total, run_now.episode_count(reports))
 
-    await distil_now.distil_now(butler, caller, progress=tell)
-    return distilling.came_to_words(reports)
-
-
-def _tell(errand: Errand) -> None:
-    """What came of it, once it is over."""
-    if errand.problem:
-        ui.notify(text_of(errand.problem), type="negative", position="bottom", timeout=8000, close_button="Close")
-    elif errand.came_to:
-        ui.notify(text_of(errand.came_to), type="positive", position="bottom", timeout=8000)
+    await run_now.consolidate_now(resources, caller, progress=on_progress)
+    return consolidation_rows.summary_text(reports)
 
 
-def _progress(errand: Errand) -> None:
-    share = 100 * errand.done / errand.total if errand.total else 0
-    with tag("div", "mb-distil-act", role="status"):
-        tag("p", "mb-small", text=f"Distilling: {errand.done:,} of {errand.total:,}")
+def _notify_finished(task: BackgroundTask) -> None:
+    """Notify the user of the result of a finished task."""
+    if task.problem:
+        ui.notify(visible_text(task.problem), type="negative", position="bottom", timeout=8000, close_button="Close")
+    elif task.summary:
+        ui.notify(visible_text(task.summary), type="positive", position="bottom", timeout=8000)
+
+
+def _progress(task: BackgroundTask) -> None:
+    share = 100 * task.done / task.total if task.total else 0
+    with tag("div", "mb-consolidation-act", role="status"):
+        tag("p", "mb-small", text=f"Processed {task.done:,} of {task.total:,}")
         with tag("div", "mb-bar"):
             tag("span", "mb-part-fit").style(f"width:{share:.1f}%")
 
 
-def _next_tile(found: Ledger) -> None:
-    with tag("section", "mb-card mb-distil-tile", aria_label="Next run"):
+def _next_tile(ledger: ConsolidationOverview) -> None:
+    with tag("section", "mb-card mb-consolidation-tile", aria_label="Next run"):
         tag("h2", text="Next run")
-        with tag("p", "mb-distil-figure"):
-            if found.is_due:
+        with tag("p", "mb-consolidation-figure"):
+            if ledger.is_due:
                 tag("span", text="Due now")
             else:
-                Moment(found.next_run, form="ago", otherwise="–")
-        tag("p", "mb-muted mb-small", text=text_of(distilling.distiller_words(found)))
-        rows = distilling.backlog_rows(found)
+                Timestamp(ledger.next_run, format="ago", placeholder="–")
+        tag("p", "mb-muted mb-small", text=visible_text(consolidation_rows.distiller_text(ledger)))
+        rows = consolidation_rows.backlog_rows(ledger)
         if len(rows) > 1:
-            with tag("ul", "mb-distil-list mb-small"):
-                for row in rows[: distilling.SHOWN]:
+            with tag("ul", "mb-consolidation-list mb-small"):
+                for row in rows[: consolidation_rows.MAX_LINES]:
                     with tag("li"):
                         tag("span", "mb-grow", text=row["butler"], dir="auto")
                         tag("span", "mb-number", text=f"{row['waiting']:,} {row['later'] and '(' + row['later'] + ')'}")
 
 
-def _open_tile(found: Ledger) -> None:
-    with tag("section", "mb-card mb-distil-tile", aria_label="Open ends"):
-        tag("h2", text="Open ends")
-        with tag("ul", "mb-distil-list"):
-            for number, words, where in distilling.open_ends(found):
+def _open_tile(ledger: ConsolidationOverview) -> None:
+    with tag("section", "mb-card mb-consolidation-tile", aria_label="To do"):
+        tag("h2", text="To do")
+        with tag("ul", "mb-consolidation-list"):
+            for number, label, href in consolidation_rows.todo_counts(ledger):
                 with tag("li"):
                     tag("b", "mb-number", text=f"{number:,}")
                     if number:
-                        tag("a", text=words, href=where)
+                        tag("a", text=label, href=href)
                     else:
-                        tag("span", "mb-muted", text=words)
+                        tag("span", "mb-muted", text=label)
 
 
-class Cost:
-    """What it costs, day by day. Its chart stays where it is once it is there, and only its figures change."""
+class CostCard:
+    """Cost per day. The chart element stays; only its data changes."""
 
     def __init__(self) -> None:
         self._shown: object = None
@@ -322,30 +330,30 @@ class Cost:
             self._words = tag("div")
             self._box = tag("div")
 
-    def show(self, found: Ledger) -> None:
-        shown = (found.days, found.daily_tokens, found.daily_dollars)
+    def show(self, ledger: ConsolidationOverview) -> None:
+        shown = (ledger.days, ledger.daily_tokens, ledger.daily_dollars)
         if shown == self._shown:
             return
         self._shown = shown
-        said = distilling.spent_words(found.days)
+        spent = consolidation_rows.spent_text(ledger.days)
         self._words.clear()
         with self._words:
-            tag("p", "mb-muted", text=f"{said}." if said else f"Nothing was spent in {len(found.days)} days.")
-            for words, share in distilling.budget_lines(found):
-                with tag("div", "mb-distil-budget"):
+            tag("p", "mb-muted", text=f"{spent}." if spent else f"No cost in {len(ledger.days)} days.")
+            for words, share in consolidation_rows.budget_lines(ledger):
+                with tag("div", "mb-consolidation-budget"):
                     tag("span", "mb-small", text=words)
                     with tag("div", "mb-bar", role="img", aria_label=words):
                         tag("span", "mb-part-fit" if share < 100 else "mb-over").style(f"width:{share}%")
         if self._chart is not None:
-            charts.redraw(self._chart, distilling.cost_options(found))
-        elif said:
+            charts.redraw(self._chart, consolidation_rows.cost_chart(ledger))
+        elif spent:
             with self._box:
-                label = "What consolidation cost, day by day"
-                self._chart = charts.chart(distilling.cost_options(found), height=190, label=label)
+                label = "Cost of consolidation per day"
+                self._chart = charts.chart(consolidation_rows.cost_chart(ledger), height=190, label=label)
 
 
-def _for_administrators() -> None:
+def _draw_admins_only() -> None:
     with tag("section", "mb-card mb-empty"):
-        tag("h2", text="Only administrators look after consolidation")
-        tag("p", text="Here episodes become facts and rules. What came of it you find under Facts and Rules;")
-        tag("p", text="to see or decide on runs, log in with a token of an administrator.")
+        tag("h2", text="Consolidation is for administrators")
+        tag("p", text="Consolidation turns episodes into facts and rules, which you find under Facts and Rules.")
+        tag("p", text="To see or review runs, log in with an administrator's token.")

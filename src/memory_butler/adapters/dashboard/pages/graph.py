@@ -1,274 +1,277 @@
-"""The graph: subjects, facts, rules and episodes around a chosen one. A click walks."""
+"""The graph: the neighbourhood of a subject or memory. Clicking a node moves the graph there."""
 
 from uuid import UUID
 
 from fastapi import Request
 from nicegui import events, ui
 
-from memory_butler.adapters.dashboard import charts, surroundings
-from memory_butler.adapters.dashboard.address import address, move_to, on_travel
-from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.elements import Moment, chip, say, tag, text_of
-from memory_butler.adapters.dashboard.entries import Entries, Group
-from memory_butler.adapters.dashboard.focusing import Focus
-from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.saying import state_of
-from memory_butler.adapters.dashboard.shell import follow, page, trouble
-from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
-from memory_butler.adapters.dashboard.visitor import Visitor
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components import charts
+from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, tag, text_tag, visible_text
+from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
+from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
+from memory_butler.adapters.dashboard.components.vue_components import EntryList, Group, KeyboardFocus
+from memory_butler.adapters.dashboard.server.page_context import PageContext
+from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
+from memory_butler.adapters.dashboard.server.routes import memory_path
+from memory_butler.adapters.dashboard.view_models import graph_chart
+from memory_butler.adapters.dashboard.view_models.phrases import count_text, state_label
 from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound
 from memory_butler.models import Activity, MemoryType
-from memory_butler.models.neighbourhood import Neighbourhood, SpotKind
-from memory_butler.operations import neighbourhood, recall
+from memory_butler.models.graph import MemoryGraph, NodeKind
+from memory_butler.operations.browse import graph as graph_operation
+from memory_butler.operations.retrieval import search
 
 PIXELS = 560
-STARTS = 18
+START_SUBJECTS = 18
 FIRST = "() => document.querySelector('.mb-entries-found a.mb-entry-name')?.focus()"
 
 
-@page(surroundings.PATH, "Graph")
-async def graph(visitor: Visitor, request: Request) -> None:
-    await View(visitor).open(surroundings.wanted_center(request.query_params))
+@page(graph_chart.PATH, "Graph")
+async def graph(context: PageContext, request: Request) -> None:
+    await GraphPage(context).open(graph_chart.center_from(request.query_params))
 
 
-class View:
-    """What is in the middle is in the address; what a click names is looked up among what is shown."""
+class GraphPage:
+    """The URL holds the centre. Keys from the browser are only accepted if the page has offered them."""
 
-    def __init__(self, visitor: Visitor) -> None:
-        self.visitor = visitor
+    def __init__(self, context: PageContext) -> None:
+        self.context = context
         self._center: str | None = None
-        self._shown: Neighbourhood | None = None
-        self._offered: set[str] = set()
-        self._searched = ""
-        self._hits: list[str] = []
-        self._turn = 0
-        self._calmly = Calmly(self._draw_again)
+        self._shown: MemoryGraph | None = None
+        self._offered_keys: set[str] = set()
+        self._last_search = ""
+        self._result_keys: list[str] = []
+        self._request_number = 0
+        self._throttled = Throttle(self._redraw)
 
     async def open(self, center: str | None) -> None:
-        await follow(self.visitor, self._news)
-        self._keyboard = Focus()
+        await subscribe(self.context, self._on_events)
+        self._keyboard = KeyboardFocus()
         self._draw_search()
-        self._start = tag("div", "mb-stack")
-        self._picture = tag("div")
+        self._start_area = tag("div", "mb-stack")
+        self._chart_area = tag("div")
         self._chart: ui.echart | None = None
-        on_travel(self._travelled)
+        on_popstate(self._on_popstate)
         await self._go(center)
 
     def _draw_search(self) -> None:
         with tag("section", "mb-card mb-graph-search"):
-            box = ui.input(label="Look for a subject or a memory", placeholder="Ana, or: what must not be eaten?")
+            box = ui.input(label="Search for a subject or a memory", placeholder="Ana, or: what must not be eaten?")
             box.props("outlined dense clearable debounce=300 maxlength=300 autocomplete=off type=search")
-            box.on_value_change(handled(self._typed))
-            box.on("keydown.enter", handled(self._entered), js_handler="event => emit(event.target.value)")
+            box.on_value_change(handle_errors(self._on_type))
+            box.on("keydown.enter", handle_errors(self._on_enter), js_handler="event => emit(event.target.value)")
             box.on("keydown.down.prevent", js_handler=FIRST)
-            self._found = tag("div", aria_live="polite")
+            self._results = tag("div", aria_live="polite")
 
-    async def _typed(self, event: events.ValueChangeEventArguments[str | None]) -> None:
-        words = str(event.value or "").strip()
-        # Whoever pressed Enter has been answered before the box says what is in it.
-        if words != self._searched:
-            await self._search(words)
+    async def _on_type(self, event: events.ValueChangeEventArguments[str | None]) -> None:
+        text = str(event.value or "").strip()
+        # After Enter the search has run already when the debounced value arrives.
+        if text != self._last_search:
+            await self._search(text)
 
-    async def _entered(self, event: events.GenericEventArguments) -> None:
-        """Enter chooses what was found first."""
-        words = event.args.strip()[:300] if isinstance(event.args, str) else ""
-        if words != self._searched or not self._hits:
-            await self._search(words)
-        if words == self._searched and self._hits:
-            await self._walk(self._hits[0])
+    async def _on_enter(self, event: events.GenericEventArguments) -> None:
+        """Enter opens the first result."""
+        text = event.args.strip()[:300] if isinstance(event.args, str) else ""
+        if text != self._last_search or not self._result_keys:
+            await self._search(text)
+        if text == self._last_search and self._result_keys:
+            await self._move_to(self._result_keys[0])
 
-    async def _search(self, words: str) -> None:
-        self._searched, self._hits = words, []
-        self._turn += 1
-        mine = self._turn
-        if not words:
-            self._found.clear()
+    async def _search(self, text: str) -> None:
+        self._last_search, self._result_keys = text, []
+        self._request_number += 1
+        request_number = self._request_number
+        if not text:
+            self._results.clear()
             return
-        question = surroundings.question_of(words, governs=self.visitor.principal.role.governs)
-        known = await self.visitor.ask(
+        question = graph_chart.question_of(text, governs=self.context.principal.role.governs)
+        subjects = await self.context.call(
             "list_memories",
-            lambda visit: neighbourhood.subjects(visit.butler, visit.caller, words=words, limit=surroundings.FOUND),
+            lambda call: graph_operation.subjects(
+                call.resources, call.caller, words=text, limit=graph_chart.MAX_RESULTS
+            ),
         )
-        answer = await self.visitor.ask(
+        answer = await self.context.call(
             "memory_search",
-            lambda visit: recall.search(visit.butler, question, visit.caller, bump=False),
+            lambda call: search.search(call.resources, question, call.caller, bump=False),
         )
-        if mine != self._turn:
-            # Whoever types on or walks has asked for something else by now.
+        if request_number != self._request_number:
+            # The user has typed on or moved meanwhile.
             return
-        subjects = surroundings.subject_entries(known)
-        memories = [surroundings.hit_entry(entry.hit) for entry in answer.results]
+        subject_entries = graph_chart.subject_entries(subjects)
+        memories = [graph_chart.hit_entry(entry.hit) for entry in answer.results]
         groups: list[Group] = [
             {"title": title, "entries": entries}
-            for title, entries in (("Subjects", subjects), ("Memories", memories))
+            for title, entries in (("Subjects", subject_entries), ("Memories", memories))
             if entries
         ]
-        self._hits = [entry["key"] for group in groups for entry in group["entries"] if entry["href"]]
-        self._found.clear()
-        with self._found:
+        self._result_keys = [entry["key"] for group in groups for entry in group["entries"] if entry["href"]]
+        self._results.clear()
+        with self._results:
             if groups:
-                self._entries(groups, form="found")
+                self._draw_entries(groups, variant="found")
             else:
-                tag("p", "mb-muted", text="Nothing was found. Try other words.")
+                tag("p", "mb-muted", text="No results. Try other words.")
 
-    def _entries(self, groups: list[Group], *, form: str = "") -> None:
-        self._offered |= {entry["key"] for group in groups for entry in group["entries"]}
-        Entries(groups, form=form).on("walk", handled(self._walked))
+    def _draw_entries(self, groups: list[Group], *, variant: str = "") -> None:
+        self._offered_keys |= {entry["key"] for group in groups for entry in group["entries"]}
+        EntryList(groups, variant=variant).on("navigate", handle_errors(self._on_navigate))
 
-    async def _walked(self, event: events.GenericEventArguments) -> None:
+    async def _on_navigate(self, event: events.GenericEventArguments) -> None:
         key = event.args if isinstance(event.args, str) else ""
-        if key in self._offered:
-            await self._walk(key)
-            self._keyboard.put([".mb-graph-panel"])
+        if key in self._offered_keys:
+            await self._move_to(key)
+            self._keyboard.focus_first([".mb-graph-panel"])
 
-    async def _clicked(self, event: events.GenericEventArguments) -> None:
-        """A node was clicked; which one is found by the number it was given."""
+    async def _on_node_click(self, event: events.GenericEventArguments) -> None:
+        """Handle a click on a node, which the browser names by its number."""
         data = event.args.get("data") if event.args.get("dataType") == "node" else None
         number = str(data.get("id", "")) if isinstance(data, dict) else ""
-        spots = self._shown.spots if self._shown else ()
+        spots = self._shown.nodes if self._shown else ()
         spot = spots[int(number)] if number.isdecimal() and int(number) < len(spots) else None
         if spot is None or spot.key == self._center:
             return
         if spot.is_gone:
-            ui.notify("That episode was deleted; only its trace is kept.", position="bottom")
+            ui.notify("This episode was deleted.", position="bottom")
             return
-        await self._walk(spot.key)
+        await self._move_to(spot.key)
 
-    async def _walk(self, key: str) -> None:
-        self._turn += 1
-        shown = await self._read(key)
-        move_to(surroundings.PATH, surroundings.in_address(key))
-        self._found.clear()
-        self._draw(key, shown)
+    async def _move_to(self, key: str) -> None:
+        self._request_number += 1
+        neighbourhood = await self._read(key)
+        push_url(graph_chart.PATH, graph_chart.url_params(key))
+        self._results.clear()
+        self._draw(key, neighbourhood)
 
-    async def _travelled(self, query: dict[str, str]) -> None:
-        await self._go(surroundings.wanted_center(query))
+    async def _on_popstate(self, query: dict[str, str]) -> None:
+        await self._go(graph_chart.center_from(query))
 
     async def _go(self, center: str | None) -> None:
         if center is None:
             await self._draw_start()
             return
         try:
-            shown = await self._read(center)
+            neighbourhood = await self._read(center)
         except (NotFound, InvalidInput) as problem:
             await self._draw_start(problem)
             return
-        self._draw(center, shown)
+        self._draw(center, neighbourhood)
 
-    async def _read(self, key: str) -> Neighbourhood:
+    async def _read(self, key: str) -> MemoryGraph:
         kind, _, rest = key.partition(":")
-        if kind == SpotKind.SUBJECT:
-            return await self.visitor.ask(
-                "links", lambda visit: neighbourhood.of_subject(visit.butler, rest, visit.caller)
+        if kind == NodeKind.SUBJECT:
+            return await self.context.call(
+                "links", lambda call: graph_operation.subject_graph(call.resources, rest, call.caller)
             )
-        return await self.visitor.ask(
-            "links", lambda visit: neighbourhood.of_memory(visit.butler, kind, rest, visit.caller)
+        return await self.context.call(
+            "links", lambda call: graph_operation.memory_graph(call.resources, kind, rest, call.caller)
         )
 
-    async def _news(self, items: tuple[Activity, ...]) -> None:
-        """Draw again what is shown if it changed, or if something new may belong to it."""
+    async def _on_events(self, items: tuple[Activity, ...]) -> None:
+        """Redraw if a shown memory has changed or a new one may belong here."""
         if self._center is None or self._shown is None:
             return
-        watched: set[UUID] = {spot.id for spot in self._shown.spots if spot.id}
-        if not any(one.event.entity_id in watched or one.event.event_type.endswith(".created") for one in items):
+        shown_ids: set[UUID] = {spot.id for spot in self._shown.nodes if spot.id}
+        if not any(one.event.entity_id in shown_ids or one.event.event_type.endswith(".created") for one in items):
             return
-        await self._calmly()
+        await self._throttled()
 
-    async def _draw_again(self) -> None:
+    async def _redraw(self) -> None:
         center = self._center
         if center is None:
             return
-        shown = await self._read(center)
-        # Meanwhile somebody may have walked on.
-        if center == self._center and shown != self._shown:
-            self._draw(center, shown)
+        neighbourhood = await self._read(center)
+        # The user may have moved meanwhile.
+        if center == self._center and neighbourhood != self._shown:
+            self._draw(center, neighbourhood)
 
     async def _draw_start(self, problem: MemoryButlerError | None = None) -> None:
         self._center = self._shown = None
-        known = await self.visitor.ask(
-            "list_memories", lambda visit: neighbourhood.subjects(visit.butler, visit.caller, limit=STARTS)
+        subjects = await self.context.call(
+            "list_memories", lambda call: graph_operation.subjects(call.resources, call.caller, limit=START_SUBJECTS)
         )
-        self._picture.set_visibility(False)
-        self._start.clear()
-        with self._start:
+        self._chart_area.set_visibility(False)
+        self._start_area.clear()
+        with self._start_area:
             if problem:
-                trouble(problem)
+                show_error(problem)
             with tag("section", "mb-card"):
-                if known:
-                    tag("h2", text="Where to begin")
-                    tag("p", "mb-muted", text="The subjects that most is known of. Choose one, and walk from there.")
-                    entries = surroundings.subject_entries(known)
-                    self._entries([{"title": "", "entries": entries}], form="tiles")
+                if subjects:
+                    tag("h2", text="Top subjects")
+                    tag("p", "mb-muted", text="The subjects with the most facts. Choose one to start.")
+                    entries = graph_chart.subject_entries(subjects)
+                    self._draw_entries([{"title": "", "entries": entries}], variant="tiles")
                 else:
-                    _draw_empty(self.visitor)
+                    _draw_empty(self.context)
 
-    def _draw(self, key: str, shown: Neighbourhood) -> None:
-        self._center, self._shown = key, shown
-        self._start.clear()
-        self._picture.set_visibility(True)
+    def _draw(self, key: str, neighbourhood: MemoryGraph) -> None:
+        self._center, self._shown = key, neighbourhood
+        self._start_area.clear()
+        self._chart_area.set_visibility(True)
         if self._chart is None:
-            self._make_room(shown)
+            self._draw_chart_area(neighbourhood)
         else:
-            charts.redraw(self._chart, surroundings.options(shown))
-        say(self._remark, _remark(shown))
+            charts.redraw(self._chart, graph_chart.chart_options(neighbourhood))
+        self._hint.set_text(_hint_text(neighbourhood))
         self._panel.clear()
         with self._panel:
-            _draw_panel(shown)
+            _draw_panel(neighbourhood)
         self._lists.clear()
         with self._lists:
-            tag("h2", text="The same in words")
-            self._entries(surroundings.lists(shown))
+            tag("h2", text="As a list")
+            self._draw_entries(graph_chart.text_lists(neighbourhood))
 
-    def _make_room(self, shown: Neighbourhood) -> None:
-        """The picture with what stands beside it. It stays; only what it shows changes."""
-        with self._picture, tag("div", "mb-graph"):
-            with tag("section", "mb-card mb-graph-picture"):
-                label = "What stands around the chosen one; the lists below say the same in words"
-                self._chart = charts.chart(surroundings.options(shown), height=PIXELS, label=label)
-                self._chart.on("componentClick", handled(self._clicked), ["dataType", "data"])
-                self._remark = tag("p", "mb-muted mb-small")
+    def _draw_chart_area(self, neighbourhood: MemoryGraph) -> None:
+        """Create the chart and its side panel. They stay; only their content changes."""
+        with self._chart_area, tag("div", "mb-graph"):
+            with tag("section", "mb-card mb-graph-chart"):
+                label = "The selected node and its neighbours; the lists below have the same content"
+                self._chart = charts.chart(graph_chart.chart_options(neighbourhood), height=PIXELS, label=label)
+                self._chart.on("componentClick", handle_errors(self._on_node_click), ["dataType", "data"])
+                self._hint = text_tag("p", "mb-muted mb-small")
             self._panel = tag(
-                "aside", "mb-card mb-graph-panel", aria_label="The chosen one", aria_live="polite", tabindex="-1"
+                "aside", "mb-card mb-graph-panel", aria_label="Selected node", aria_live="polite", tabindex="-1"
             )
-            self._lists = tag("section", "mb-card mb-graph-lists", aria_label="The same in words")
+            self._lists = tag("section", "mb-card mb-graph-lists", aria_label="As a list")
 
 
-def _remark(shown: Neighbourhood) -> str:
-    said = ["Click to walk, drag to move, scroll to zoom."]
-    if shown.more:
-        said.append("There is more than fits here: walk on to see it.")
-    if shown.hidden:
-        said.append(f"{shown.hidden} more {'link leads' if shown.hidden == 1 else 'links lead'} to another butler's.")
-    return " ".join(said)
+def _hint_text(neighbourhood: MemoryGraph) -> str:
+    hints = ["Click a node to go there, drag to move, scroll to zoom."]
+    if neighbourhood.more:
+        hints.append("Not all neighbours are shown; click a node to see more.")
+    if neighbourhood.hidden:
+        hints.append(f"{count_text(neighbourhood.hidden, 'more link', 'more links')} to memories of other butlers.")
+    return " ".join(hints)
 
 
-def _draw_panel(shown: Neighbourhood) -> None:
-    spot = shown.center
+def _draw_panel(neighbourhood: MemoryGraph) -> None:
+    spot = neighbourhood.center
     with tag("div", "mb-line"):
-        chip(str(spot.kind), "info" if spot.kind is SpotKind.SUBJECT else str(spot.kind))
+        chip(str(spot.kind), "info" if spot.kind is NodeKind.SUBJECT else str(spot.kind))
         if spot.validity:
-            chip(state_of(spot.validity), spot.validity)
+            chip(state_label(spot.validity), spot.validity)
         if spot.ref:
             tag("code", "mb-muted", text=f"{spot.kind}:{spot.ref}")
-    if spot.kind is SpotKind.SUBJECT:
-        tag("h2", "mb-words", text=text_of(spot.subject_label or ""), dir="auto")
-        facts = sum(tie.target == spot.key for tie in shown.ties)
-        tag("p", "mb-muted", text="1 fact about it is shown." if facts == 1 else f"{facts} facts about it are shown.")
-        tag("a", "mb-graph-open", text="All facts about it", href=address("/facts", {"subject": spot.subject}))
+    if spot.kind is NodeKind.SUBJECT:
+        tag("h2", "mb-text", text=visible_text(spot.subject_label or ""), dir="auto")
+        facts = sum(tie.target == spot.key for tie in neighbourhood.edges)
+        tag("p", "mb-muted", text=count_text(facts, "fact"))
+        tag("a", "mb-graph-open", text="Show in the list", href=url_for("/facts", {"subject": spot.subject}))
         return
-    entry = surroundings.walkable(spot)
+    entry = graph_chart.node_entry(spot)
     if entry["label"]:
-        tag("h2", "mb-words", text=entry["label"], dir="auto")
-    tag("p", "mb-words mb-graph-words", text=text_of(spot.content or ""), dir="auto", tabindex="0")
+        tag("h2", "mb-text", text=entry["label"], dir="auto")
+    tag("p", "mb-text mb-graph-text", text=visible_text(spot.content or ""), dir="auto", tabindex="0")
     if spot.at:
         with tag("p", "mb-muted mb-small"):
-            Moment(spot.at)
-    tag("a", "mb-graph-open", text="Open its page", href=memory_path(spot.kind, spot.ref or str(spot.id)))
+            Timestamp(spot.at)
+    tag("a", "mb-graph-open", text="Open", href=memory_path(spot.kind, spot.ref or str(spot.id)))
 
 
-def _draw_empty(visitor: Visitor) -> None:
+def _draw_empty(context: PageContext) -> None:
     with tag("div", "mb-empty"):
-        tag("h2", text="There is nothing to draw yet")
-        tag("p", text="The graph begins with the first fact. Store one, or let an agent do it:")
-        tag("pre", text=command(visitor.desk.settings, *EXAMPLES[MemoryType.FACT]))
+        tag("h2", text="Nothing to show yet")
+        tag("p", text="The graph starts with the first fact. Store one, or let an agent do it:")
+        tag("pre", text=shell_command(context.dashboard.settings, *EXAMPLES[MemoryType.FACT]))

@@ -1,4 +1,4 @@
-"""Facts, rules and episodes: everything that is remembered, to be searched through and put right in place."""
+"""The list pages for facts, rules and episodes: search, filter, and act on rows in place."""
 
 import asyncio
 from collections import OrderedDict
@@ -10,262 +10,275 @@ from uuid import UUID
 from fastapi import Request
 from nicegui import events
 
-from memory_butler.adapters.dashboard import acting, distilling, listing
-from memory_butler.adapters.dashboard.acting import Done
-from memory_butler.adapters.dashboard.address import address, move_to, on_travel
-from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.clicking import Clicks
-from memory_butler.adapters.dashboard.doing import Doing
-from memory_butler.adapters.dashboard.elements import tag
-from memory_butler.adapters.dashboard.focusing import Focus, buttons
-from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.listing import EVERYTHING, Wanted
-from memory_butler.adapters.dashboard.memories import Filters, Memories
-from memory_butler.adapters.dashboard.rows import Row, columns_of, listed_of, row_of
-from memory_butler.adapters.dashboard.shell import every, follow, page
-from memory_butler.adapters.dashboard.teaching import teach
-from memory_butler.adapters.dashboard.undoing import UndoBar
-from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
+from memory_butler.adapters.dashboard.actions import memory_actions
+from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
+from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
+from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components.elements import tag
+from memory_butler.adapters.dashboard.components.empty_states import draw_empty_state
+from memory_butler.adapters.dashboard.components.memory_list import FilterBar, MemoryTable
+from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
+from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
+from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus, action_buttons
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
+from memory_butler.adapters.dashboard.view_models import consolidation_rows, list_query
+from memory_butler.adapters.dashboard.view_models.list_query import EVERYTHING, Query
+from memory_butler.adapters.dashboard.view_models.list_rows import Row, columns_of, listed_from, memory_row
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Activity, Memory, MemoryType, Stored
-from memory_butler.models.listings import Listed, Page
-from memory_butler.operations import browse, look, review
+from memory_butler.models.listings import ListedMemory, Page
+from memory_butler.operations.browse import listings
+from memory_butler.operations.consolidation import review
+from memory_butler.operations.retrieval import get
 
-KNOWN = 500
-# That something was proposed is no event of any memory.
+CACHED_ROWS = 500
+# A run that starts to wait for review writes no event of an episode, so the page polls.
 REVIEW_SECONDS = 10.0
 
 
-class List:
-    """One open page: what it is asked for, and what it shows."""
+class ListPage:
+    """One open list page."""
 
-    def __init__(self, visitor: Visitor, kind: MemoryType, request: Request) -> None:
-        self._visitor = visitor
+    def __init__(self, context: PageContext, kind: MemoryType, request: Request) -> None:
+        self._context = context
         self._kind = kind
         self._request = request
         self._path = f"/{kind}s"
-        self._wanted: Wanted = listing.read(kind, request.query_params)
-        self._unknown = listing.unknown(kind, request.query_params)
-        self._page: Page[Listed] = Page(items=(), cursor=None)
-        # A browser may still show what was listed before.
-        self._known: OrderedDict[str, Listed] = OrderedDict()
-        self._deciding: dict[UUID, UUID] = {}
-        self._reading = asyncio.Lock()
-        self._calmly = Calmly(partial(self._show, "live"))
-        self._clicks = Clicks()
-        self._asked = 0
+        self._query: Query = list_query.parse(kind, request.query_params)
+        self._unknown = list_query.unknown(kind, request.query_params)
+        self._page: Page[ListedMemory] = Page(items=(), cursor=None)
+        # The browser may still show rows of an earlier page.
+        self._rows: OrderedDict[str, ListedMemory] = OrderedDict()
+        self._in_review: dict[UUID, UUID] = {}
+        self._read_lock = asyncio.Lock()
+        self._throttled = Throttle(partial(self._show, "live"))
+        self._click_guard = ClickGuard()
+        self._request_number = 0
 
     async def build(self) -> None:
-        await follow(self._visitor, self._heard)
-        self._bar = UndoBar(self._visitor, self._show, self._focus)
-        self._keyboard = Focus()
-        self._doing = Doing(self._visitor, self._bar)
+        await subscribe(self._context, self._on_events)
+        self._bar = UndoBar(self._context, self._show, self._focus)
+        self._keyboard = KeyboardFocus()
+        self._actions = ActionRunner(self._context, self._bar)
         noun = f"{self._kind}s"
-        self._filters = Filters(listing.filters_of(self._kind), listing.sorts_of(self._kind), noun=noun)
-        self._memories = Memories(columns_of(self._kind), noun=noun)
-        self._teaching = tag("div")
-        for name, work in {"want": self._want, "add": self._add, "drop": self._drop}.items():
-            self._filters.on(name, handled(work))
-        for part in (self._filters, self._memories):
-            part.on("clear", handled(self._clear))
-            part.on("sort", handled(self._sort))
-        self._memories.on("add", handled(self._add))
-        self._memories.on("turn", handled(self._turn))
-        self._memories.on("act", handled(self._act))
-        on_travel(self._travelled)
+        self._filter_bar = FilterBar(
+            list_query.filter_fields(self._kind), list_query.sort_options(self._kind), noun=noun
+        )
+        self._table = MemoryTable(columns_of(self._kind), noun=noun)
+        self._empty_state = tag("div")
+        for name, work in {"change": self._on_change, "add": self._on_add, "remove": self._on_remove}.items():
+            self._filter_bar.on(name, handle_errors(work))
+        for component in (self._filter_bar, self._table):
+            component.on("clear", handle_errors(self._on_clear))
+            component.on("sort", handle_errors(self._on_sort))
+        self._table.on("add", handle_errors(self._on_add))
+        self._table.on("page", handle_errors(self._on_page))
+        self._table.on("action", handle_errors(self._on_action))
+        on_popstate(self._on_popstate)
         await self._show()
         if self._kind is MemoryType.EPISODE:
-            every(self._visitor, REVIEW_SECONDS, self._look_at_reviews)
+            refresh_every(self._context, REVIEW_SECONDS, self._poll_reviews)
 
-    async def _show(self, how: str = "asked") -> None:
-        """Read what is asked for, and show it; of several wishes the last."""
-        self._asked += how == "asked"
-        mine = self._asked
-        self._filters.show(self._wanted, listing.chips_of(self._kind, self._wanted))
-        async with self._reading:
+    async def _show(self, mode: str = "request") -> None:
+        """Read the listing and show it; of several concurrent requests the last wins."""
+        self._request_number += mode == "request"
+        request_number = self._request_number
+        self._filter_bar.show(self._query, list_query.active_filters(self._kind, self._query))
+        async with self._read_lock:
             try:
-                listing.refuse(self._kind, self._unknown)
-                found = await self._read(self._wanted)
-                deciding = await self._read_deciding(found.items)
-                is_empty = not found.items and not await self._has_any()
-            except LoginOver:
+                list_query.reject(self._kind, self._unknown)
+                page = await self._read(self._query)
+                in_review = await self._read_in_review(page.items)
+                is_empty = not page.items and not await self._has_any()
+            except LoginExpired:
                 raise
             except MemoryButlerError as problem:
-                self._memories.complain(problem)
+                self._table.show_error(problem)
                 return
-        if mine != self._asked:
+        if request_number != self._request_number:
             return
-        self._page, self._deciding = found, deciding
-        self._keep(found.items)
-        self._draw(how)
-        self._teaching.clear()
-        self._memories.visible = self._filters.visible = not is_empty
+        self._page, self._in_review = page, in_review
+        self._remember(page.items)
+        self._draw(mode)
+        self._empty_state.clear()
+        self._table.visible = self._filter_bar.visible = not is_empty
         if is_empty:
-            with self._teaching:
-                teach(self._visitor, self._kind, self._request)
+            with self._empty_state:
+                draw_empty_state(self._context, self._kind, self._request)
 
-    def _keep(self, items: Iterable[Listed]) -> None:
+    def _remember(self, items: Iterable[ListedMemory]) -> None:
         for one in items:
-            self._known[str(one.memory.id)] = one
-            self._known.move_to_end(str(one.memory.id))
-        while len(self._known) > KNOWN:
-            self._known.popitem(last=False)
+            self._rows[str(one.memory.id)] = one
+            self._rows.move_to_end(str(one.memory.id))
+        while len(self._rows) > CACHED_ROWS:
+            self._rows.popitem(last=False)
 
-    def _draw(self, how: str) -> None:
-        found, wanted = self._page, self._wanted
-        rows = [self._row(one) for one in found.items]
-        self._memories.show(
+    def _draw(self, mode: str) -> None:
+        page, query = self._page, self._query
+        rows = [self._row(one) for one in page.items]
+        self._table.show(
             rows,
-            how,
-            place=listing.place_words(found),
-            has_back=found.back is not None,
-            has_more=found.cursor is not None,
-            sort=wanted.get("sort", "created"),
-            descending=wanted.get("order") != "asc",
-            steady=not listing.is_plain(wanted),
-            empty="" if rows else "filtered" if listing.is_narrowed(self._kind, wanted) else "idle",
+            mode,
+            position=list_query.page_position(page),
+            has_previous=page.back is not None,
+            has_next=page.cursor is not None,
+            sort=query.get("sort", "created"),
+            descending=query.get("order") != "asc",
+            hold_updates=not list_query.is_default(query),
+            empty="" if rows else "filtered" if list_query.is_filtered(self._kind, query) else "idle",
         )
 
-    def _row(self, listed: Listed, *, is_changed: bool = False) -> Row:
-        run = self._deciding.get(listed.memory.id)
-        in_review = address(distilling.PATH, {"run": str(run)}) if run and self._visitor.may("runs") else ""
-        offered = acting.offered(self._visitor, listed.memory)
-        return row_of(listed, offered, is_changed=is_changed, in_review=in_review if run else None)
+    def _row(self, listed: ListedMemory, *, is_changed: bool = False) -> Row:
+        run = self._in_review.get(listed.memory.id)
+        in_review = url_for(consolidation_rows.PATH, {"run": str(run)}) if run and self._context.may("runs") else ""
+        offered = memory_actions.available_actions(self._context, listed.memory)
+        return memory_row(
+            listed,
+            offered,
+            fading_below=memory_actions.decay_rules(self._context, listed.memory).fading_below,
+            is_changed=is_changed,
+            in_review=in_review if run else None,
+        )
 
-    async def _read_deciding(self, items: Sequence[Listed]) -> dict[UUID, UUID]:
+    async def _read_in_review(self, items: Sequence[ListedMemory]) -> dict[UUID, UUID]:
         if self._kind is not MemoryType.EPISODE or not items:
             return {}
         shown = [one.memory.id for one in items]
-        return await self._visitor.ask(
-            "list_memories", lambda visit: review.deciding(visit.butler, shown, visit.caller)
+        return await self._context.call(
+            "list_memories", lambda call: review.runs_awaiting_decision(call.resources, shown, call.caller)
         )
 
-    async def _look_at_reviews(self) -> None:
-        if await self._read_deciding(self._page.items) != self._deciding:
-            await self._calmly()
+    async def _poll_reviews(self) -> None:
+        if await self._read_in_review(self._page.items) != self._in_review:
+            await self._throttled()
 
-    async def _read(self, wanted: Wanted, limit: int = browse.USUAL) -> Page[Listed]:
-        asked = listing.listing_of(self._kind, wanted, governs=self._visitor.principal.role.governs)
-        return await self._visitor.ask(
+    async def _read(self, query: Query, limit: int = listings.DEFAULT_LIMIT) -> Page[ListedMemory]:
+        listing = list_query.listing_of(self._kind, query, governs=self._context.principal.role.governs)
+        return await self._context.call(
             "list_memories",
-            lambda visit: browse.memories(visit.butler, asked, visit.caller, limit=limit, cursor=wanted.get("cursor")),
+            lambda call: listings.memories(
+                call.resources, listing, call.caller, limit=limit, cursor=query.get("cursor")
+            ),
         )
 
     async def _has_any(self) -> bool:
         return bool((await self._read({"validity": EVERYTHING}, limit=1)).items)
 
-    async def _go(self, wanted: Wanted) -> None:
-        """Show something else, and have the address say so."""
-        if wanted == self._wanted and not self._unknown:
-            self._memories.settle()
+    async def _go(self, query: Query) -> None:
+        """Show another query and update the URL."""
+        if query == self._query and not self._unknown:
+            self._table.stop_loading()
             return
-        is_typing = "q" in self._wanted and "q" in wanted and {**self._wanted, "q": ""} == {**wanted, "q": ""}
-        self._wanted, self._unknown = wanted, ()
-        move_to(self._path, wanted, instead=is_typing)
-        self._memories.wait()
+        is_typing = "q" in self._query and "q" in query and {**self._query, "q": ""} == {**query, "q": ""}
+        self._query, self._unknown = query, ()
+        push_url(self._path, query, replace=is_typing)
+        self._table.start_loading()
         await self._show()
 
-    async def _travelled(self, query: dict[str, str]) -> None:
-        self._wanted, self._unknown = listing.read(self._kind, query), listing.unknown(self._kind, query)
-        self._memories.wait()
+    async def _on_popstate(self, query: dict[str, str]) -> None:
+        self._query, self._unknown = list_query.parse(self._kind, query), list_query.unknown(self._kind, query)
+        self._table.start_loading()
         await self._show()
 
-    async def _want(self, event: events.GenericEventArguments) -> None:
+    async def _on_change(self, event: events.GenericEventArguments) -> None:
         changes = event.args if isinstance(event.args, dict) else {}
-        await self._go(listing.changed(self._kind, self._wanted, changes))
+        await self._go(list_query.with_changes(self._kind, self._query, changes))
 
-    async def _add(self, event: events.GenericEventArguments) -> None:
+    async def _on_add(self, event: events.GenericEventArguments) -> None:
         name, value = _texts(event.args, 2)
-        await self._go(listing.added(self._kind, self._wanted, name, value))
+        await self._go(list_query.with_value(self._kind, self._query, name, value))
 
-    async def _drop(self, event: events.GenericEventArguments) -> None:
+    async def _on_remove(self, event: events.GenericEventArguments) -> None:
         name, value = _texts(event.args, 2)
-        await self._go(listing.without(self._kind, self._wanted, name, value))
+        await self._go(list_query.without(self._kind, self._query, name, value))
 
-    async def _clear(self, event: events.GenericEventArguments) -> None:
-        await self._go({name: value for name, value in self._wanted.items() if name in ("sort", "order")})
+    async def _on_clear(self, event: events.GenericEventArguments) -> None:
+        await self._go({name: value for name, value in self._query.items() if name in ("sort", "order")})
 
-    async def _sort(self, event: events.GenericEventArguments) -> None:
+    async def _on_sort(self, event: events.GenericEventArguments) -> None:
         [name] = _texts([event.args], 1)
-        await self._go(listing.sorted_by(self._kind, self._wanted, name))
+        await self._go(list_query.sorted_by(self._kind, self._query, name))
 
-    async def _turn(self, event: events.GenericEventArguments) -> None:
-        [where] = _texts([event.args], 1)
-        cursor = self._page.back if where == "back" else self._page.cursor
-        is_first = where == "back" and self._page.start <= browse.USUAL
-        await self._go({**self._wanted, "cursor": cursor} if cursor and not is_first else self._first())
+    async def _on_page(self, event: events.GenericEventArguments) -> None:
+        [direction] = _texts([event.args], 1)
+        cursor = self._page.back if direction == "previous" else self._page.cursor
+        is_first = direction == "previous" and self._page.start <= listings.DEFAULT_LIMIT
+        await self._go({**self._query, "cursor": cursor} if cursor and not is_first else self._first())
 
-    def _first(self) -> Wanted:
-        return {name: value for name, value in self._wanted.items() if name != "cursor"}
+    def _first(self) -> Query:
+        return {name: value for name, value in self._query.items() if name != "cursor"}
 
-    async def _act(self, event: events.GenericEventArguments) -> None:
+    async def _on_action(self, event: events.GenericEventArguments) -> None:
         name, row = _texts(event.args, 2)
-        chosen = self._known.get(row)
-        if chosen is None:
-            raise InvalidInput("That memory is not on this page any more.")
-        with self._clicks.once(name, row) as is_first:
+        listed = self._rows.get(row)
+        if listed is None:
+            raise InvalidInput("This memory is not on the page any more.")
+        with self._click_guard.once(name, row) as is_first:
             if is_first:
-                await self._do(name, row, chosen.memory)
+                await self._run_action(name, row, listed.memory)
 
-    async def _do(self, name: str, row: str, memory: Memory) -> None:
+    async def _run_action(self, name: str, row: str, memory: Memory) -> None:
         try:
-            done = await self._doing.do(name, memory)
-        except LoginOver:
+            result = await self._actions.run(name, memory)
+        except LoginExpired:
             raise
         except MemoryButlerError:
-            # It is not what the person saw: what it is now is the better half of the answer.
+            # The memory has changed since it was shown: show its current state together with the error.
             await self._refresh(row, row)
             raise
-        if done is not None and done.stored is not None:
-            await self._refresh(row, str(done.stored.id))
-            for id in self._made_way(done.stored, row):
+        if result is not None and result.stored is not None:
+            await self._refresh(row, str(result.stored.id))
+            for id in self._replaced_rows(result.stored, row):
                 await self._refresh(id, id)
-            self._focus(done)
+            self._focus(result)
 
-    def _made_way(self, stored: Stored, row: str) -> list[str]:
-        """What stands in another row and was replaced."""
-        known = [(id, one.memory.ref) for id, one in self._known.items() if id != row]
+    def _replaced_rows(self, stored: Stored, row: str) -> list[str]:
+        """The ids of other rows that the action superseded."""
+        known = [(id, one.memory.ref) for id, one in self._rows.items() if id != row]
         return [id for id, ref in known if ref == stored.superseded_ref]
 
-    def _focus(self, done: Done) -> None:
-        """On the row, whatever it shows by now; if it is gone, on the first, or on the search."""
-        refs = (done.stored.ref, done.stored.superseded_ref) if done.stored else ()
+    def _focus(self, result: ActionResult) -> None:
+        """Focus the row; if it is gone, the first row or the search box."""
+        refs = (result.stored.ref, result.stored.superseded_ref) if result.stored else ()
         rows = [f'tr[data-ref="{self._kind}:{ref}"]' for ref in refs if ref]
-        places = [place for row in rows for place in (*buttons(row, done.action), f"{row} .mb-row-words")]
-        self._keyboard.put([*places, ".mb-row-words", ".mb-filters input[type=search]"])
+        places = [place for row in rows for place in (*action_buttons(row, result.action), f"{row} .mb-row-text")]
+        self._keyboard.focus_first([*places, ".mb-row-text", ".mb-filters input[type=search]"])
 
     async def _refresh(self, old: str, now: str) -> None:
-        """Show what became of a memory where it stood."""
-        found = await self._visitor.ask(
-            "memory_get", lambda visit: look.look(visit.butler, self._kind, now, visit.caller, bump=False)
+        """Replace a memory's row by its current state."""
+        page = await self._context.call(
+            "memory_get", lambda call: get.get(call.resources, self._kind, now, call.caller, bump=False)
         )
-        new = listed_of(found)
-        self._keep([new])
-        self._memories.replace(old, self._row(new, is_changed=True))
+        new = listed_from(page)
+        self._remember([new])
+        self._table.replace(old, self._row(new, is_changed=True))
 
-    async def _heard(self, items: tuple[Activity, ...]) -> None:
-        heard = (item.event for item in items if item.event.entity_type == self._kind)
-        if any(not self._bar.is_own(event.request_id) for event in heard):
-            await self._calmly()
+    async def _on_events(self, items: tuple[Activity, ...]) -> None:
+        events_here = (item.event for item in items if item.event.entity_type == self._kind)
+        if any(not self._bar.is_own(event.request_id) for event in events_here):
+            await self._throttled()
 
 
-def _texts(given: Any, count: int) -> Sequence[str]:
-    """What a page sent, if it is as many texts as it should be."""
-    if not isinstance(given, list) or len(given) != count or not all(isinstance(one, str) for one in given):
-        raise InvalidInput("The page sent something else than was expected.")
-    return given
+def _texts(args: Any, count: int) -> Sequence[str]:
+    """The arguments of a browser event, checked to be `count` strings."""
+    if not isinstance(args, list) or len(args) != count or not all(isinstance(one, str) for one in args):
+        raise InvalidInput("The page sent an unexpected event. Reload it.")
+    return args
 
 
 @page("/facts", "Facts")
-async def facts(visitor: Visitor, request: Request) -> None:
-    await List(visitor, MemoryType.FACT, request).build()
+async def facts(context: PageContext, request: Request) -> None:
+    await ListPage(context, MemoryType.FACT, request).build()
 
 
 @page("/rules", "Rules")
-async def rules(visitor: Visitor, request: Request) -> None:
-    await List(visitor, MemoryType.RULE, request).build()
+async def rules(context: PageContext, request: Request) -> None:
+    await ListPage(context, MemoryType.RULE, request).build()
 
 
 @page("/episodes", "Episodes")
-async def episodes(visitor: Visitor, request: Request) -> None:
-    await List(visitor, MemoryType.EPISODE, request).build()
+async def episodes(context: PageContext, request: Request) -> None:
+    await ListPage(context, MemoryType.EPISODE, request).build()

@@ -1,214 +1,217 @@
-"""One memory: what it says, where it came from, what becomes of it, and everything that happened to it."""
+"""The page of one memory: text, sources, versions, confidence, history and retrieval test."""
 
 from uuid import UUID
 
 from fastapi import Request
 from nicegui import events, ui
 
-from memory_butler.adapters.answering import Visit
-from memory_butler.adapters.dashboard import acting, distilling, portrait
-from memory_butler.adapters.dashboard.address import address
-from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.clicking import Clicks, is_second_of_two
-from memory_butler.adapters.dashboard.doing import Doing
-from memory_butler.adapters.dashboard.elements import chip, tag, text_of
-from memory_butler.adapters.dashboard.entries import Entries
-from memory_butler.adapters.dashboard.focusing import Focus, buttons
-from memory_butler.adapters.dashboard.handling import Handler, handled
-from memory_butler.adapters.dashboard.memory_parts import (
-    DecayCard,
-    Scores,
-    draw_chain,
-    draw_glance,
+from memory_butler.adapters.dashboard.actions import memory_actions
+from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
+from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard, is_double_click
+from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors
+from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components.elements import chip, tag, visible_text
+from memory_butler.adapters.dashboard.components.memory_sections import (
+    ConfidenceCard,
+    RetrievalTest,
+    draw_back_link,
+    draw_details,
     draw_sources,
-    way_back,
-    with_runs,
+    draw_versions,
+    link_runs,
 )
-from memory_butler.adapters.dashboard.places import memory_path
-from memory_butler.adapters.dashboard.shell import follow, page, trouble
-from memory_butler.adapters.dashboard.undoing import UndoBar
-from memory_butler.adapters.dashboard.visitor import Visitor
+from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
+from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
+from memory_butler.adapters.dashboard.components.vue_components import EntryList, KeyboardFocus, action_buttons
+from memory_butler.adapters.dashboard.server.page_context import PageContext
+from memory_butler.adapters.dashboard.server.page_url import url_for
+from memory_butler.adapters.dashboard.server.routes import memory_path
+from memory_butler.adapters.dashboard.view_models import consolidation_rows, memory_details
+from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import NotFound
-from memory_butler.models import Activity, Episode, Memory, MemoryType, Portrait
-from memory_butler.models.neighbourhood import Beside
-from memory_butler.operations import look, neighbourhood, review, undo
+from memory_butler.models import Activity, Episode, Memory, MemoryDetails, MemoryType
+from memory_butler.models.graph import MemoryLinks
+from memory_butler.operations.browse import graph
+from memory_butler.operations.consolidation import review
+from memory_butler.operations.history import undo
+from memory_butler.operations.retrieval import get
 
-# An event may be one of very many that belong together, such as those of a sweep: then it is taken back alone.
-TOGETHER = 10
+# Larger groups of events, such as those of a sweep, are not undone from here: then the event is undone alone.
+MAX_GROUP_SIZE = 10
 
 
-async def shown(visitor: Visitor, request: Request) -> None:
+async def memory_page(context: PageContext, request: Request) -> None:
     _, _, kind, handle = request.url.path.split("/", 3)
-    view = View(visitor, kind, request.path_params.get("handle", handle))
-    await view.open(portrait.wanted_query(request.query_params))
+    view = MemoryPage(context, kind, request.path_params.get("handle", handle))
+    await view.open(memory_details.query_from(request.query_params))
 
 
 for _kind in MemoryType:
-    page(f"/memory/{_kind}/{{handle}}", _kind.capitalize())(shown)
-page("/memory/{kind}/{handle}", "Memory")(shown)
+    page(f"/memory/{_kind}/{{handle}}", _kind.capitalize())(memory_page)
+page("/memory/{kind}/{handle}", "Memory")(memory_page)
 
 
 @page("/memory/{rest:path}", "Memory")
-async def nowhere(visitor: Visitor, request: Request) -> None:
-    raise NotFound("This address names no memory.", recovery="Choose one from the lists, or look for it in the graph.")
+async def unknown_address(context: PageContext, request: Request) -> None:
+    raise NotFound("There is no memory at this address.", recovery="Search for it in the lists or in the graph.")
 
 
-class View:
-    """The page of one memory as one person sees it. The question that is tried out stays when the rest is redrawn."""
+class MemoryPage:
+    """The retrieval test keeps its question when the rest is redrawn."""
 
-    def __init__(self, visitor: Visitor, kind: str, handle: str) -> None:
-        self.visitor = visitor
+    def __init__(self, context: PageContext, kind: str, handle: str) -> None:
+        self.context = context
         self.kind, self.handle = kind, handle
-        self._watched: set[UUID] = set()
-        self._undoable: portrait.Undoable | None = None
+        self._shown_ids: set[UUID] = set()
+        self._undoable: memory_details.Undoable | None = None
         self._in_review: str | None = None
-        self._clicks = Clicks()
-        self._calmly = Calmly(self._redraw)
+        self._click_guard = ClickGuard()
+        self._throttled = Throttle(self._redraw)
 
     async def open(self, query: str) -> None:
-        await follow(self.visitor, self._news)
-        found, beside = await self._read()
-        ui.page_title(f"{found.memory.type}:{found.memory.ref} · Memory Butler")
-        self._bar = UndoBar(self.visitor, self._redraw, lambda done: self._focus(done.action))
-        self._keyboard = Focus()
-        self._doing = Doing(self.visitor, self._bar)
-        way_back(found)
-        with tag("div", "mb-memory") as self._all:
+        await subscribe(self.context, self._on_events)
+        portrait, beside = await self._read()
+        ui.page_title(f"{portrait.memory.type}:{portrait.memory.ref} · Memory Butler")
+        self._bar = UndoBar(self.context, self._redraw, lambda done: self._focus(done.action))
+        self._keyboard = KeyboardFocus()
+        self._actions = ActionRunner(self.context, self._bar)
+        draw_back_link(portrait)
+        with tag("div", "mb-memory") as self._root:
             self._head = tag("div", "mb-memory-head")
             with tag("div", "mb-stack"):
                 self._sources = tag("div", "mb-stack")
-                self._scores = Scores(self.visitor, found, query)
+                self._retrieval_test = RetrievalTest(self.context, portrait, query)
                 self._history = tag("div", "mb-stack")
             with tag("div", "mb-stack"):
-                self._decay = DecayCard()
+                self._decay = ConfidenceCard()
                 self._side = tag("div", "mb-stack")
-        self._draw(found, beside)
-        await self._scores.open()
+        self._draw(portrait, beside)
+        await self._retrieval_test.open()
 
-    async def _read(self) -> tuple[Portrait, Beside]:
-        async def looked(visit: Visit) -> Portrait:
-            self._now = visit.butler.clock()
-            return await look.look(visit.butler, self.kind, self.handle, visit.caller, bump=False)
+    async def _read(self) -> tuple[MemoryDetails, MemoryLinks]:
+        async def load(call: CallContext) -> MemoryDetails:
+            self._now = call.resources.clock()
+            return await get.get(call.resources, self.kind, self.handle, call.caller, bump=False)
 
-        found = await self.visitor.ask("memory_get", looked)
-        beside = await self.visitor.ask(
-            "links", lambda visit: neighbourhood.beside(visit.butler, self.kind, self.handle, visit.caller)
+        portrait = await self.context.call("memory_get", load)
+        beside = await self.context.call(
+            "links", lambda call: graph.memory_links(call.resources, self.kind, self.handle, call.caller)
         )
-        self._undoable = await self._find_undoable(found) if self.visitor.may("memory_undo") else None
-        self._in_review = await self._find_review(found) if isinstance(found.memory, Episode) else None
-        self._watched = {found.memory.id, *(fact.id for fact in found.chain)}
-        self._watched |= {one.other.id for one in beside.joined if one.other.id}
-        return found, beside
+        self._undoable = await self._find_undoable(portrait) if self.context.may("memory_undo") else None
+        self._in_review = await self._find_review(portrait) if isinstance(portrait.memory, Episode) else None
+        self._shown_ids = {portrait.memory.id, *(fact.id for fact in portrait.chain)}
+        self._shown_ids |= {one.other.id for one in beside.joined if one.other.id}
+        return portrait, beside
 
-    async def _find_review(self, found: Portrait) -> str | None:
-        """Where the proposal is decided on that an episode is part of; empty for whoever may not."""
-        wanted = found.memory.id
-        deciding = await self.visitor.ask(
-            "list_memories", lambda visit: review.deciding(visit.butler, [wanted], visit.caller)
+    async def _find_review(self, portrait: MemoryDetails) -> str | None:
+        """The URL of the run under review that an episode belongs to; empty for users who may not open it."""
+        undo_id = portrait.memory.id
+        in_review = await self.context.call(
+            "list_memories", lambda call: review.runs_awaiting_decision(call.resources, [undo_id], call.caller)
         )
-        if wanted not in deciding:
+        if undo_id not in in_review:
             return None
-        return address(distilling.PATH, {"run": str(deciding[wanted])}) if self.visitor.may("runs") else ""
+        return url_for(consolidation_rows.PATH, {"run": str(in_review[undo_id])}) if self.context.may("runs") else ""
 
-    async def _find_undoable(self, found: Portrait) -> portrait.Undoable | None:
-        """The newest event, if the operation says that it can be taken back: with its group if that is small."""
-        line = portrait.candidate(found.story)
+    async def _find_undoable(self, portrait: MemoryDetails) -> memory_details.Undoable | None:
+        """The newest event if it can be undone, with its group if that is small."""
+        line = memory_details.newest_event(portrait.story)
         if line is None:
             return None
-        for wanted in filter(None, (line.event.group_id, line.event.id)):
-            changes = await self._would_undo(wanted)
+        for undo_id in filter(None, (line.event.group_id, line.event.id)):
+            changes = await self._would_undo(undo_id)
             if changes:
-                return portrait.Undoable(line.event.id, wanted, changes)
+                return memory_details.Undoable(line.event.id, undo_id, changes)
         return None
 
-    async def _would_undo(self, wanted: UUID) -> int:
-        return await self.visitor.ask(
-            "memory_undo", lambda visit: undo.would_undo(visit.butler, wanted, visit.caller, most=TOGETHER)
+    async def _would_undo(self, undo_id: UUID) -> int:
+        return await self.context.call(
+            "memory_undo", lambda call: undo.would_undo(call.resources, undo_id, call.caller, most=MAX_GROUP_SIZE)
         )
 
-    async def _news(self, items: tuple[Activity, ...]) -> None:
-        heard = (item.event for item in items if item.event.entity_id in self._watched)
-        if any(not self._bar.is_own(event.request_id) for event in heard):
-            await self._calmly()
+    async def _on_events(self, items: tuple[Activity, ...]) -> None:
+        events_here = (item.event for item in items if item.event.entity_id in self._shown_ids)
+        if any(not self._bar.is_own(event.request_id) for event in events_here):
+            await self._throttled()
 
     async def _redraw(self) -> None:
         try:
-            found, beside = await self._read()
+            portrait, beside = await self._read()
         except NotFound as problem:
-            # An episode whose time was over while somebody looked at it.
-            self._watched = set()
-            self._all.clear()
-            with self._all, tag("div", "mb-memory-head"):
-                trouble(problem)
+            # An episode that expired while its page was open.
+            self._shown_ids = set()
+            self._root.clear()
+            with self._root, tag("div", "mb-memory-head"):
+                show_error(problem)
         else:
-            self._draw(found, beside)
+            self._draw(portrait, beside)
 
-    def _draw(self, found: Portrait, beside: Beside) -> None:
+    def _draw(self, portrait: MemoryDetails, beside: MemoryLinks) -> None:
         for part in (self._head, self._sources, self._history, self._side):
             part.clear()
         with self._head:
-            self._draw_head(found)
+            self._draw_head(portrait)
         with self._sources:
-            draw_sources(found, beside)
-            if found.chain:
-                draw_chain(found)
+            draw_sources(portrait, beside)
+            if portrait.chain:
+                draw_versions(portrait)
         with self._history:
-            self._draw_story(found)
-        self._decay.draw(found, self._now)
+            self._draw_history(portrait)
+        self._decay.draw(portrait, self._now, memory_actions.decay_rules(self.context, portrait.memory))
         with self._side:
-            draw_glance(found, self._in_review)
+            draw_details(portrait, self._in_review)
 
-    def _draw_head(self, found: Portrait) -> None:
-        memory = found.memory
-        with tag("section", "mb-card mb-hero", aria_label="The memory"):
+    def _draw_head(self, portrait: MemoryDetails) -> None:
+        memory = portrait.memory
+        with tag("section", "mb-card mb-hero", aria_label="Memory"):
             with tag("div", "mb-line"):
-                for words, colour in portrait.chips(found):
-                    chip(words, colour)
+                for label, colour in memory_details.chips(portrait):
+                    chip(label, colour)
                 tag("code", "mb-muted", text=f"{memory.type}:{memory.ref}")
-            tag("h2", "mb-words", text=portrait.title_of(memory), dir="auto")
-            tag("p", "mb-words mb-hero-words", text=text_of(memory.content), dir="auto", tabindex="0")
+            tag("h2", "mb-text", text=memory_details.title_of(memory), dir="auto")
+            tag("p", "mb-text mb-hero-text", text=visible_text(memory.content), dir="auto", tabindex="0")
             if memory.tags:
                 with tag("div", "mb-line"):
-                    for one in memory.tags:
-                        chip(f"#{one}")
-            newer = portrait.replacement(found)
+                    for name in memory.tags:
+                        chip(f"#{name}")
+            newer = memory_details.replacement(portrait)
             if newer:
                 with tag("p", "mb-note mb-note-warn"):
-                    tag("span", text="There is a newer one: ")
+                    tag("span", text="Replaced by ")
                     tag("a", text=f"fact:{newer.ref}", href=memory_path(newer.type, newer.ref))
-            with tag("p", "mb-outlook"):
-                ui.icon("hourglass_bottom" if found.expires_at else "all_inclusive").props('aria-hidden="true"')
-                tag("span", text=text_of(found.outlook))
-            self._draw_actions(found)
+            with tag("p", "mb-forecast"):
+                ui.icon("hourglass_bottom" if portrait.expires_at else "all_inclusive").props('aria-hidden="true"')
+                tag("span", text=visible_text(portrait.outlook))
+            self._draw_actions(portrait)
 
-    def _draw_actions(self, found: Portrait) -> None:
-        memory = found.memory
-        with tag("div", "mb-line mb-actions", role="group", aria_label="What you can do"):
-            for action in acting.offered(self.visitor, memory):
+    def _draw_actions(self, portrait: MemoryDetails) -> None:
+        memory = portrait.memory
+        with tag("div", "mb-line mb-actions", role="group", aria_label="Actions"):
+            for action in memory_actions.available_actions(self.context, memory):
                 button = ui.button(action.label, icon=action.icon, color=None)
                 button.props("outline no-caps dense padding='4px 12px'")
                 button.props["data-act"] = action.name
-                button.on("click", handled(self._started(action.name, memory)), ["detail"])
-            with tag("a", "mb-quiet-link", href=address("/graph", {"center": f"{memory.type}:{memory.ref}"})):
+                button.on("click", handle_errors(self._action_handler(action.name, memory)), ["detail"])
+            with tag("a", "mb-link-small", href=url_for("/graph", {"center": f"{memory.type}:{memory.ref}"})):
                 ui.icon("hub").props('aria-hidden="true"')
-                tag("span", text="See it in the graph")
+                tag("span", text="Show in graph")
 
-    def _started(self, name: str, memory: Memory) -> Handler:
+    def _action_handler(self, name: str, memory: Memory) -> Handler:
         async def start(event: events.GenericEventArguments) -> None:
-            with self._clicks.once(name, memory.id) as is_first:
-                if is_first and not is_second_of_two(event) and await self._doing.do(name, memory):
+            with self._click_guard.once(name, memory.id) as is_first:
+                if is_first and not is_double_click(event) and await self._actions.run(name, memory):
                     await self._redraw()
                     self._focus(name)
 
         return start
 
-    def _draw_story(self, found: Portrait) -> None:
+    def _draw_history(self, portrait: MemoryDetails) -> None:
         with tag("section", "mb-card"):
-            tag("h2", text="What happened to it")
-            listed = Entries(with_runs(portrait.story(found.story, self._undoable)), form="line")
-            listed.on("act", handled(self._take_back))
+            tag("h2", text="History")
+            entries = EntryList(link_runs(memory_details.history(portrait.story, self._undoable)), variant="line")
+            entries.on("action", handle_errors(self._undo))
 
-    async def _take_back(self, event: events.GenericEventArguments) -> None:
+    async def _undo(self, event: events.GenericEventArguments) -> None:
         if (
             self._undoable is None
             or not isinstance(event.args, list)
@@ -216,15 +219,15 @@ class View:
         ):
             return
         undo_id = self._undoable.undo_id
-        with self._clicks.once("undo", undo_id) as is_first:
+        with self._click_guard.once("undo", undo_id) as is_first:
             if not is_first:
                 return
-            report = await acting.take_back(self.visitor, undo_id, request_id=self._bar.new_id())
-            words = "Taken back" if report.undone else "That was taken back already."
-            ui.notify(words, type="positive", position="bottom")
+            report = await memory_actions.undo_change(self.context, undo_id, request_id=self._bar.new_request_id())
+            message = "Undone" if report.undone else ALREADY_UNDONE
+            ui.notify(message, type="positive", position="bottom")
             await self._redraw()
             self._focus("")
 
     def _focus(self, action: str) -> None:
-        """Back to what can be done, which is drawn anew with the rest."""
-        self._keyboard.put([*buttons(".mb-actions", action), ".mb-actions button", ".mb-actions a"])
+        """Focus an action button: they were redrawn with the rest."""
+        self._keyboard.focus_first([*action_buttons(".mb-actions", action), ".mb-actions button", ".mb-actions a"])

@@ -1,4 +1,4 @@
-"""The first page: how memory stands, at a glance."""
+"""Overview: counts, attention items, recent events and charts."""
 
 import asyncio
 from dataclasses import dataclass
@@ -7,169 +7,176 @@ from typing import Any
 from fastapi import Request
 from nicegui import events, ui
 
-from memory_butler.adapters.dashboard import acting, glance, telling
-from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.charts import chart, redraw
-from memory_butler.adapters.dashboard.clicking import Clicks
-from memory_butler.adapters.dashboard.elements import props_of, say, tag
-from memory_butler.adapters.dashboard.glance_parts import AttentionList, Bars, Figures, Story
-from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.shell import follow, page
-from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
-from memory_butler.adapters.dashboard.undoing import UndoBar
-from memory_butler.adapters.dashboard.visitor import Visitor
-from memory_butler.adapters.http import connection_lines
+from memory_butler.adapters.dashboard.actions import memory_actions
+from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components.charts import chart, redraw
+from memory_butler.adapters.dashboard.components.elements import set_props, tag, text_tag
+from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
+from memory_butler.adapters.dashboard.components.page_frame import page, subscribe
+from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
+from memory_butler.adapters.dashboard.components.vue_components import AttentionList, CountCards, EventList, ShareBars
+from memory_butler.adapters.dashboard.server.page_context import PageContext
+from memory_butler.adapters.dashboard.view_models import history_entries, overview_figures
+from memory_butler.adapters.http.app import connection_lines
 from memory_butler.models import Fact, MemoryType
 from memory_butler.models.days import Growth
 from memory_butler.models.history import Timeline, TimelineFilter
-from memory_butler.operations import attention, days, report, timeline
-from memory_butler.operations.attention import Attention
-from memory_butler.operations.undo import KINDS
-from memory_butler.policy.confidence import FADING_BELOW
+from memory_butler.operations.history import days, timeline
+from memory_butler.operations.history.undo import KINDS
+from memory_butler.operations.system import alerts as attention
+from memory_butler.operations.system import stats as report
+from memory_butler.operations.system.alerts import Alerts
 
 RECENT = 6
-_CONFIDENCE = "Facts in use by how certain they are by now, in ten steps"
-_GROWTH = "What was stored, confirmed, superseded, faded, expired and forgotten on each of the last 90 days"
+_CONFIDENCE = "Histogram of the confidence of facts in use"
+_GROWTH = "Memories stored, confirmed, superseded, faded, expired and forgotten per day, last 90 days"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """Everything that the page shows, as it stands."""
+class OverviewData:
+    """All data of the page."""
 
     report: dict[str, Any]
     growth: Growth
-    attention: Attention
+    attention: Alerts
     recent: Timeline
 
 
 @page("/", "Overview")
-async def overview(visitor: Visitor, request: Request) -> None:
-    await Overview(visitor).open()
+async def overview(context: PageContext, request: Request) -> None:
+    await Overview(context).open()
 
 
 class Overview:
-    def __init__(self, visitor: Visitor) -> None:
-        self._visitor = visitor
-        self._bar = UndoBar(visitor, self._redraw)
-        self._room = tag("div", "mb-stack")
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+        self._bar = UndoBar(context, self._redraw)
+        self._content = tag("div", "mb-stack")
         self._is_empty: bool | None = None
         self._confirmable: dict[str, Fact] = {}
-        self._clicks = Clicks()
+        self._click_guard = ClickGuard()
 
     async def open(self) -> None:
-        await follow(self._visitor, Calmly(self._redraw))
+        await subscribe(self._context, Throttle(self._redraw))
         await self._redraw()
 
-    async def _read(self) -> Seen:
-        ask = self._visitor.ask
+    async def _read(self) -> OverviewData:
+        ask = self._context.call
         changes = TimelineFilter(kinds=tuple(str(kind) for kind in KINDS))
-        found = await asyncio.gather(
-            ask("memory_stats", lambda visit: report.report(visit.butler, caller=visit.caller)),
-            ask("memory_stats", lambda visit: days.growth(visit.butler, visit.caller)),
-            ask("memory_stats", lambda visit: attention.attention(visit.butler, visit.caller)),
+        results = await asyncio.gather(
+            ask("memory_stats", lambda call: report.stats(call.resources, caller=call.caller)),
+            ask("memory_stats", lambda call: days.growth(call.resources, call.caller)),
+            ask("memory_stats", lambda call: attention.alerts(call.resources, call.caller)),
             ask(
                 "memory_activity_stream",
-                lambda visit: timeline.timeline(visit.butler, changes, visit.caller, limit=RECENT),
+                lambda call: timeline.timeline(call.resources, changes, call.caller, limit=RECENT),
             ),
         )
-        return Seen(*found)
+        return OverviewData(*results)
+
+    def _fading_below(self) -> float:
+        return self._context.dashboard.settings.lifecycle.decay.fading_below
 
     async def _redraw(self) -> None:
-        seen = await self._read()
-        is_empty = glance.is_empty(seen.report)
+        data = await self._read()
+        is_empty = overview_figures.is_empty(data.report)
         if is_empty != self._is_empty:
             self._is_empty = is_empty
-            self._room.clear()
-            with self._room:
+            self._content.clear()
+            with self._content:
                 if is_empty:
-                    _teach(self._visitor)
+                    _draw_getting_started(self._context)
                 else:
-                    self._lay_out()
+                    self._draw_layout()
         if not is_empty:
-            self._show(seen)
+            self._show(data)
 
-    def _lay_out(self) -> None:
-        """The places for everything, each of its own height: nothing moves when the figures come."""
-        self._figures = Figures([])
-        with tag("div", "mb-glance"):
-            with tag("section", "mb-card mb-glance-attention", aria_label="Needs attention"):
+    def _draw_layout(self) -> None:
+        """Create all sections with fixed heights, so that the layout does not shift when the data arrives."""
+        self._figures = CountCards([])
+        with tag("div", "mb-overview-columns"):
+            with tag("section", "mb-card mb-overview-attention", aria_label="Needs attention"):
                 tag("h2", text="Needs attention")
                 self._attention = AttentionList([])
-                self._attention.on("act", handled(self._confirm))
-                self._calm = tag("p", "mb-muted mb-calm", text="Nothing does. All is as it should be.")
-            with tag("section", "mb-card mb-glance-recent", aria_label="Lately"):
-                tag("h2", text="Lately")
-                self._recent = Story([], compact=True)
-                tag("a", "mb-small", text="The whole timeline", href=telling.TIMELINE)
+                self._attention.on("action", handle_errors(self._confirm))
+                self._no_attention = tag("p", "mb-muted mb-no-attention", text="Nothing needs attention.")
+            with tag("section", "mb-card mb-overview-recent", aria_label="Recent activity"):
+                tag("h2", text="Recent activity")
+                self._recent = EventList([], compact=True)
+                tag("a", "mb-small", text="View all", href=history_entries.TIMELINE)
         with tag("section", "mb-card"):
             tag("h2", text="Growth and decay")
-            self._counting = tag("p", "mb-note mb-small", text="The log is still being counted.")
+            self._incomplete = tag("p", "mb-note mb-small", text="Still counting older events.")
             self._growth = chart({}, height=330, label=_GROWTH)
             tag(
                 "p",
                 "mb-muted mb-small",
-                text="Day by day (UTC), 90 days at most. What was added stands up, what went hangs down.",
+                text="Per day (UTC), up to 90 days. Additions point up, removals down.",
             )
         with tag("div", "mb-grid"):
             with tag("section", "mb-card"):
-                tag("h2", text="How certain facts are")
+                tag("h2", text="Confidence of facts")
                 self._confidence = chart({}, height=200, label=_CONFIDENCE)
-                said = f"Confidence as it is by now. What is below {FADING_BELOW:g} is fading."
-                tag("p", "mb-muted mb-small", text=said)
+                note = f"Current confidence. Facts below {self._fading_below():g} are fading."
+                tag("p", "mb-muted mb-small", text=note)
             with tag("section", "mb-card"):
                 tag("h2", text="Tiers")
-                self._tiers = Bars([])
+                self._tiers = ShareBars([])
             with tag("section", "mb-card"):
-                tag("h2", text="Do rules help?")
-                self._judged = tag("p", "mb-small")
-                self._marks = Bars([])
-                tag("h2", "mb-second", text="Waiting to be distilled")
-                self._waiting = tag("p", "mb-figure-count mb-number")
-                self._waited = tag("p", "mb-muted mb-small")
+                tag("h2", text="Rule effectiveness")
+                self._effectiveness = text_tag("p", "mb-small")
+                self._feedback_bars = ShareBars([])
+                tag("h2", "mb-subheading", text="Waiting for consolidation")
+                self._backlog_count = text_tag("p", "mb-figure-count mb-number")
+                self._backlog_text = text_tag("p", "mb-muted mb-small")
                 tag("a", "mb-small", text="Consolidation", href="/consolidation")
 
-    def _show(self, seen: Seen) -> None:
-        may_confirm = self._visitor.may("memory_confirm")
-        items = glance.attention_list(seen.attention, may_confirm=may_confirm)
-        self._confirmable = {str(one.fact.id): one.fact for one in seen.attention.fading} if may_confirm else {}
-        governs = self._visitor.principal.role.governs
-        props_of(self._figures, cards=glance.figures(seen.report, seen.attention.line, governs=governs))
-        props_of(self._attention, items=items)
-        self._calm.set_visibility(not items)
-        props_of(self._recent, entries=telling.story(seen.recent.entries, with_undo=False))
-        self._counting.set_visibility(not seen.growth.is_complete)
-        redraw(self._growth, glance.growth_chart(seen.growth))
-        redraw(self._confidence, glance.confidence_chart(seen.report))
-        props_of(self._tiers, bars=glance.tiers(seen.report))
-        judged, marks = glance.effectiveness(seen.report)
-        say(self._judged, judged)
-        props_of(self._marks, bars=marks)
-        count, waited = glance.backlog(seen.report, seen.attention.line, seen.attention.at)
-        say(self._waiting, count)
-        say(self._waited, waited)
+    def _show(self, data: OverviewData) -> None:
+        may_confirm = self._context.may("memory_confirm")
+        items = overview_figures.attention_list(data.attention, may_confirm=may_confirm)
+        self._confirmable = {str(one.fact.id): one.fact for one in data.attention.fading} if may_confirm else {}
+        governs = self._context.principal.role.governs
+        set_props(self._figures, cards=overview_figures.count_cards(data.report, data.attention.line, governs=governs))
+        set_props(self._attention, items=items)
+        self._no_attention.set_visibility(not items)
+        set_props(self._recent, entries=history_entries.event_entries(data.recent.entries, with_undo=False))
+        self._incomplete.set_visibility(not data.growth.is_complete)
+        redraw(self._growth, overview_figures.growth_chart(data.growth))
+        redraw(self._confidence, overview_figures.confidence_chart(data.report, self._fading_below()))
+        set_props(self._tiers, bars=overview_figures.tiers(data.report))
+        effectiveness, marks = overview_figures.effectiveness(data.report)
+        self._effectiveness.set_text(effectiveness)
+        set_props(self._feedback_bars, bars=marks)
+        count, backlog_text = overview_figures.backlog(data.report, data.attention.line, data.attention.at)
+        self._backlog_count.set_text(count)
+        self._backlog_text.set_text(backlog_text)
 
     async def _confirm(self, event: events.GenericEventArguments) -> None:
         fact = self._confirmable.get(str(event.args))
         if fact is None:
-            ui.notify("That has been seen to already.", position="bottom")
+            ui.notify("Already confirmed.", position="bottom")
             return
-        with self._clicks.once("confirm", fact.ref) as is_first:
+        with self._click_guard.once("confirm", fact.ref) as is_first:
             if is_first:
-                done = await acting.act(self._visitor, "confirm", "fact", fact.ref, request_id=self._bar.new_id())
-                self._bar.offer(acting.with_words(done, fact.content))
+                done = await memory_actions.run_action(
+                    self._context, "confirm", "fact", fact.ref, request_id=self._bar.new_request_id()
+                )
+                self._bar.show(memory_actions.with_content(done, fact.content))
                 await self._redraw()
 
 
-def _teach(visitor: Visitor) -> None:
-    """How to have something to look at."""
-    with tag("section", "mb-card mb-empty mb-teach"):
-        tag("h2", text="Nothing is remembered yet")
-        tag("p", text="Memories appear here as soon as somebody stores one. This page follows along by itself.")
-        tag("h3", text="Store the first one")
-        tag("pre", text=command(visitor.desk.settings, *EXAMPLES[MemoryType.FACT]))
+def _draw_getting_started(context: PageContext) -> None:
+    """Shown while the store is empty."""
+    with tag("section", "mb-card mb-empty mb-getting-started"):
+        tag("h2", text="No memories yet")
+        tag("p", text="Memories appear here as soon as one is stored. This page updates itself.")
+        tag("h3", text="Store a fact")
+        tag("pre", text=shell_command(context.dashboard.settings, *EXAMPLES[MemoryType.FACT]))
         tag("h3", text="Connect an agent")
-        tag("p", text="Claude Code, with one of these:")
-        tag("pre", text="\n".join(connection_lines(visitor.desk.settings)))
-        tag("h3", text="Or look around in a made-up life first")
-        tag("p", text="This fills a store of its own with eight weeks of somebody's memories, and says how to open it:")
-        tag("pre", text=command(visitor.desk.settings, "demo", "--keep", on_this_store=False))
+        tag("p", text="Claude Code, with one of these commands:")
+        tag("pre", text="\n".join(connection_lines(context.dashboard.settings)))
+        tag("h3", text="Or try the demo store")
+        tag("p", text="This creates a separate store with eight weeks of sample memories, and prints how to open it:")
+        tag("pre", text=shell_command(context.dashboard.settings, "demo", "--keep", on_this_store=False))

@@ -1,4 +1,4 @@
-"""The playground: ask what an agent would ask, and see what it gets and why. Nothing here counts as used."""
+"""Playground: what an agent would receive for a prompt, and why. Its searches do not count as use of a memory."""
 
 import asyncio
 from dataclasses import replace
@@ -7,206 +7,237 @@ from typing import Any
 from fastapi import Request
 from nicegui import events, ui
 
-from memory_butler.adapters.dashboard import asking
-from memory_butler.adapters.dashboard.address import address, move_to, on_travel
-from memory_butler.adapters.dashboard.asking import PATH, Wish, in_address, wish_from
-from memory_butler.adapters.dashboard.asking_parts import AskForm, Block, Results, Why
-from memory_butler.adapters.dashboard.complaints import words_of
-from memory_butler.adapters.dashboard.elements import props_of, tag, text_of
-from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.saying import counted
-from memory_butler.adapters.dashboard.shell import page, trouble
-from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.error_texts import user_text
+from memory_butler.adapters.dashboard.components.elements import set_props, tag, visible_text
+from memory_butler.adapters.dashboard.components.page_frame import page, show_error
+from memory_butler.adapters.dashboard.components.vue_components import (
+    ContextBlock,
+    ExplainPanel,
+    PlaygroundForm,
+    SearchResults,
+)
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
+from memory_butler.adapters.dashboard.view_models import playground_results
+from memory_butler.adapters.dashboard.view_models.phrases import count_text, sentence
+from memory_butler.adapters.dashboard.view_models.playground_results import (
+    PATH,
+    PlaygroundQuery,
+    query_from,
+    url_params,
+)
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Answer, Briefing, MemoryType
 from memory_butler.models.explanation import Term
-from memory_butler.operations import brief, browse, explain, recall
-from memory_butler.policy.admission import BUDGET_TOKENS
+from memory_butler.operations.briefing import brief
+from memory_butler.operations.browse import listings
+from memory_butler.operations.retrieval import explain
+from memory_butler.operations.retrieval import search as search_operation
+from memory_butler.policy.memories.validation import BUDGET_TOKENS
 
-NOW_ONLY = "What is explained is how a question is answered now. Empty the field “As of” to ask why."
+NOW_ONLY = "Explanations are only available for the present. Clear “As of” to use them."
 _KINDS = [{"name": str(kind), "label": f"{kind}s".capitalize()} for kind in MemoryType]
 
-# What a search finds with what each score is the sum of, the block, and the words of what was left out of it.
-Found = tuple[Answer, list[tuple[Term, ...]], Briefing, dict[str, str]]
+# Search results with the terms of each score, the context block, and the texts that were left out of it.
+Results = tuple[Answer, list[tuple[Term, ...]], Briefing, dict[str, str]]
 
 
 @page(PATH, "Playground")
-async def playground(visitor: Visitor, request: Request) -> None:
-    await Playground(visitor).build(dict(request.query_params))
+async def playground(context: PageContext, request: Request) -> None:
+    await Playground(context).build(dict(request.query_params))
 
 
 class Playground:
-    def __init__(self, visitor: Visitor) -> None:
-        self._visitor = visitor
-        self._usual = visitor.principal.butler
-        self._form: AskForm | None = None
-        self._why: Why | None = None
-        self._asked = 0
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+        self._default_butler = context.principal.butler
+        self._form: PlaygroundForm | None = None
+        self._explain_panel: ExplainPanel | None = None
+        self._request_number = 0
 
     async def build(self, query: dict[str, str]) -> None:
-        visitor = self._visitor
-        butlers = await visitor.ask("list_memories", lambda visit: browse.butlers(visit.butler, visit.caller))
-        self._usual = visitor.principal.butler if visitor.principal.butler in butlers else butlers[0]
-        self._wish = wish_from(query, self._usual)
-        tag("p", "mb-muted mb-lead", text="See what an agent would be told, and why. Nothing here counts as used.")
+        context = self._context
+        butlers = await context.call("list_memories", lambda call: listings.butlers(call.resources, call.caller))
+        self._default_butler = context.principal.butler if context.principal.butler in butlers else butlers[0]
+        self._query = query_from(query, self._default_butler)
+        tag(
+            "p",
+            "mb-muted mb-lead",
+            text="See what an agent would receive for a prompt, and why. Searches here do not count as use.",
+        )
         with tag("div", "mb-stack"):
-            self._form = AskForm(
-                wish=self._filled(),
+            self._form = PlaygroundForm(
+                query=self._form_values(),
                 butlers=list(butlers),
-                modes=[{"name": str(mode), "label": label} for mode, label in asking.MODES.items()],
+                modes=[{"name": str(mode), "label": label} for mode, label in playground_results.MODES.items()],
                 kinds=_KINDS,
-                usual=visitor.desk.settings.briefing.token_budget,
-                most=BUDGET_TOKENS,
-                travels=visitor.principal.role.governs,
+                default_budget=context.dashboard.settings.briefing.token_budget,
+                max_budget=BUDGET_TOKENS,
+                has_as_of=context.principal.role.governs,
                 busy=False,
             )
-            self._form.on("ask", handled(self._on_ask))
-            self._answer = tag("div", "mb-stack mb-play-answer")
-        on_travel(self._on_travel)
+            self._form.on("search", handle_errors(self._on_search))
+            self._answer = tag("div", "mb-stack mb-playground-answer")
+        on_popstate(self._on_popstate)
         await self._draw()
 
-    # --- what a person does ---
+    # --- events ---
 
-    async def _on_ask(self, event: events.GenericEventArguments) -> None:
-        given = event.args if isinstance(event.args, dict) else {}
-        query = {str(name): str(value)[:20_000] for name, value in given.items()}
-        await self._go(wish_from(query, self._usual))
+    async def _on_search(self, event: events.GenericEventArguments) -> None:
+        args = event.args if isinstance(event.args, dict) else {}
+        query = {str(name): str(value)[:20_000] for name, value in args.items()}
+        await self._go(query_from(query, self._default_butler))
 
-    async def _on_why(self, event: events.GenericEventArguments) -> None:
-        self._wish = replace(self._wish, why=str(event.args)[:200])
-        move_to(PATH, in_address(self._wish, self._usual))
+    async def _on_explain(self, event: events.GenericEventArguments) -> None:
+        self._query = replace(self._query, explain=str(event.args)[:200])
+        push_url(PATH, url_params(self._query, self._default_butler))
         await self._explain()
-        ui.run_javascript("document.getElementById('why')?.scrollIntoView({block: 'nearest'})")
+        ui.run_javascript("document.getElementById('explain')?.scrollIntoView({block: 'nearest'})")
 
-    async def _on_travel(self, query: dict[str, str]) -> None:
-        self._wish = wish_from(query, self._usual)
+    async def _on_popstate(self, query: dict[str, str]) -> None:
+        self._query = query_from(query, self._default_butler)
         await self._draw()
 
-    async def _go(self, wish: Wish) -> None:
-        self._wish = wish
-        move_to(PATH, in_address(wish, self._usual))
+    async def _go(self, query: PlaygroundQuery) -> None:
+        self._query = query
+        push_url(PATH, url_params(query, self._default_butler))
         await self._draw()
 
-    # --- what is shown ---
+    # --- drawing ---
 
     async def _draw(self) -> None:
-        """Ask, then show; the last answer stays until the next is there."""
+        """Search, then show; the previous results stay until the new ones are there."""
         assert self._form
-        self._asked += 1
-        mine = self._asked
-        props_of(self._form, wish=self._filled(), busy=bool(self._wish.prompt))
+        self._request_number += 1
+        request_number = self._request_number
+        set_props(self._form, query=self._form_values(), busy=bool(self._query.prompt))
         try:
-            found = await self._found() if self._wish.prompt else None
-        except LoginOver:
+            results = await self._search() if self._query.prompt else None
+        except LoginExpired:
             raise
         except MemoryButlerError as problem:
-            if mine == self._asked:
+            if request_number == self._request_number:
                 self._answer.clear()
                 with self._answer:
-                    trouble(problem)
+                    show_error(problem)
             return
         finally:
-            if mine == self._asked:
-                props_of(self._form, busy=False)
-        if mine != self._asked:
+            if request_number == self._request_number:
+                set_props(self._form, busy=False)
+        if request_number != self._request_number:
             return
         self._answer.clear()
         with self._answer:
-            if found is None:
-                _teach()
+            if results is None:
+                _draw_examples()
             else:
-                self._show(*found)
+                self._show(*results)
                 await self._explain()
 
-    async def _found(self) -> Found:
-        question, request = self._wish.question(), self._wish.request()
+    async def _search(self) -> Results:
+        question, request = self._query.question(), self._query.request()
 
-        async def search(visit: Any) -> tuple[Answer, list[tuple[Term, ...]]]:
-            answer = await recall.search(visit.butler, question, visit.caller, bump=False)
-            return answer, [recall.weighed(visit.butler, one) for one in answer.results]
+        async def search(call: Any) -> tuple[Answer, list[tuple[Term, ...]]]:
+            answer = await search_operation.search(call.resources, question, call.caller, bump=False)
+            return answer, [search_operation.score_terms(call.resources, one) for one in answer.results]
 
-        (answer, terms), (briefing, left) = await asyncio.gather(
-            self._visitor.ask("memory_search", search),
-            self._visitor.ask(
-                "memory_context", lambda visit: brief.brief_and_words(visit.butler, request, visit.caller)
+        (answer, terms), (briefing, contents) = await asyncio.gather(
+            self._context.call("memory_search", search),
+            self._context.call(
+                "memory_context", lambda call: brief.brief_with_omitted(call.resources, request, call.caller)
             ),
         )
-        return answer, terms, briefing, left
+        return answer, terms, briefing, contents
 
-    def _show(self, answer: Answer, terms: list[tuple[Term, ...]], briefing: Briefing, left: dict[str, str]) -> None:
+    def _show(
+        self, answer: Answer, terms: list[tuple[Term, ...]], briefing: Briefing, contents: dict[str, str]
+    ) -> None:
         _tabs()
-        with tag("div", "mb-both") as both:
+        with tag("div", "mb-playground-columns") as both:
             both.props["data-tab"] = "found"
-            with tag("section", "mb-card mb-of-found", aria_label="Search results"):
-                tag("h2", text=f"A search finds {counted(len(answer.results), 'memory', 'memories')}")
-                Results(
-                    rows=asking.result_rows(answer, terms),
-                    labels=[{"name": name, "label": label} for name, label in asking.LABELS.items()],
-                    notes=[asking.sentence(said) for said in answer.degraded],
-                    empty="Nothing that is remembered bears on this. Try other words, or all types.",
+            with tag("section", "mb-card mb-pane-results", aria_label="Search results"):
+                tag("h2", text=count_text(len(answer.results), "search result"))
+                SearchResults(
+                    rows=playground_results.result_rows(answer, terms),
+                    labels=[{"name": name, "label": label} for name, label in playground_results.LABELS.items()],
+                    notes=[sentence(note) for note in answer.degraded],
+                    empty="No memory is relevant to this. Try other words, or all types.",
                 )
-            with tag("div", "mb-stack mb-play-side"):
-                with tag("section", "mb-card mb-of-block", aria_label="Context block"):
-                    tag("h2", text="The block an agent gets")
-                    block = Block(text=briefing.text, receipt=asking.receipt_shape(briefing.receipt, left))
-                    block.on("why", handled(self._on_why))
-                self._why = Why(asked=self._wish.why, told=None, problem="", note=NOW_ONLY if self._wish.as_of else "")
-                self._why.on("why", handled(self._on_why))
+            with tag("div", "mb-stack mb-playground-side"):
+                with tag("section", "mb-card mb-pane-block", aria_label="Context block"):
+                    tag("h2", text="Context sent to the agent")
+                    block = ContextBlock(
+                        text=briefing.text, receipt=playground_results.receipt_props(briefing.receipt, contents)
+                    )
+                    block.on("explain", handle_errors(self._on_explain))
+                self._explain_panel = ExplainPanel(
+                    reference=self._query.explain,
+                    explanation=None,
+                    problem="",
+                    note=NOW_ONLY if self._query.as_of else "",
+                )
+                self._explain_panel.on("explain", handle_errors(self._on_explain))
 
     async def _explain(self) -> None:
-        wish, box = self._wish, self._why
-        if box is None or not wish.why or wish.as_of:
+        query, panel = self._query, self._explain_panel
+        if panel is None or not query.explain or query.as_of:
             return
-        budget = wish.tokens if wish.tokens is not None else self._visitor.desk.settings.briefing.token_budget
+        budget = query.tokens if query.tokens is not None else self._context.dashboard.settings.briefing.token_budget
         try:
-            told = await self._visitor.ask(
+            explanation = await self._context.call(
                 "memory_explain",
-                lambda visit: explain.explain(
-                    visit.butler, wish.question(), wish.why, visit.caller, token_budget=budget
+                lambda call: explain.explain(
+                    call.resources, query.question(), query.explain, call.caller, token_budget=budget
                 ),
             )
-        except LoginOver:
+        except LoginExpired:
             raise
         except MemoryButlerError as problem:
-            props_of(box, asked=wish.why, told=None, problem=text_of(words_of(problem)))
+            set_props(panel, reference=query.explain, explanation=None, problem=visible_text(user_text(problem)))
         else:
-            props_of(box, asked=wish.why, told=asking.why_shape(told), problem="")
+            set_props(
+                panel,
+                reference=query.explain,
+                explanation=playground_results.explanation_props(explanation),
+                problem="",
+            )
 
-    def _filled(self) -> dict[str, Any]:
-        wish = self._wish
+    def _form_values(self) -> dict[str, Any]:
+        query = self._query
         return {
-            "prompt": wish.prompt,
-            "butler": wish.butler,
-            "mode": str(wish.mode),
-            "types": list(wish.types),
-            "budget": wish.budget,
-            "as_of": wish.as_of,
+            "prompt": query.prompt,
+            "butler": query.butler,
+            "mode": str(query.mode),
+            "types": list(query.types),
+            "budget": query.budget,
+            "as_of": query.as_of,
         }
 
 
 def _tabs() -> None:
-    """On a narrow screen one of the two is shown at a time."""
+    """On narrow screens: tabs for search results and context block."""
     with tag("div", "mb-tabs", role="tablist", aria_label="What to show"):
         for name, label, chosen in (("found", "Search results", "true"), ("block", "Context block", "false")):
             button = tag("button", "mb-tab", text=label, type="button", role="tab", aria_selected=chosen)
             button.props["data-shows"] = name
             button.on(
                 "click",
-                js_handler="(event) => { const tab = event.currentTarget, box = tab.closest('.mb-play-answer');"
-                " box.querySelector('.mb-both').dataset.tab = tab.dataset.shows;"
+                js_handler="(event) => { const tab = event.currentTarget, box = tab.closest('.mb-playground-answer');"
+                " box.querySelector('.mb-playground-columns').dataset.tab = tab.dataset.shows;"
                 " for (const one of box.querySelectorAll('.mb-tab'))"
                 " one.setAttribute('aria-selected', String(one === tab)); }",
             )
 
 
-def _teach() -> None:
+def _draw_examples() -> None:
     with tag("section", "mb-card mb-empty"):
-        tag("h2", text="Ask what an agent would be asked")
+        tag("h2", text="Try a prompt")
         tag(
             "p",
-            text="You see what a search finds, with every part of each score, and the block of memory that an agent",
+            text="See the search results with every term of their scores, and the context block that an agent gets:",
         )
-        tag("p", text="starts its work with: what is in it, what was cut, and why. Begin with one of these:")
+        tag("p", text="what is in it, what was left out, and why. Start with one of these:")
         with tag("div", "mb-examples"):
-            for example in asking.EXAMPLES:
-                tag("a", "mb-example", text=example, href=address(PATH, {"prompt": example}))
+            for example in playground_results.EXAMPLES:
+                tag("a", "mb-example", text=example, href=url_for(PATH, {"prompt": example}))

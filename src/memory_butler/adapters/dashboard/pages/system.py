@@ -1,4 +1,4 @@
-"""Whether the machinery is healthy: jobs, checks, versions, the search index, the database, and who has tokens."""
+"""System page: jobs, health checks, versions, search index, database and API tokens."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -7,205 +7,209 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.element import Element
 
-from memory_butler.adapters.answering import Visit
-from memory_butler.adapters.dashboard import standing
-from memory_butler.adapters.dashboard.complaints import advice_of, message_of
-from memory_butler.adapters.dashboard.elements import Moment, chip, say, tag, text_of
-from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.shell import every, page
-from memory_butler.adapters.dashboard.tabular import Fold, Rows
-from memory_butler.adapters.dashboard.token_desk import TokenDesk
-from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
-from memory_butler.adapters.doctor import Finding
-from memory_butler.adapters.doctor_server import examine_server
-from memory_butler.adapters.mcp import program_version
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
+from memory_butler.adapters.dashboard.components.data_tables import CollapsibleCard, DataTable
+from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, tag, text_tag, visible_text
+from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every
+from memory_butler.adapters.dashboard.components.token_panel import TokenPanel
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.view_models import system_tables
+from memory_butler.adapters.dashboard.view_models.phrases import count_text
+from memory_butler.adapters.doctor.findings import Finding
+from memory_butler.adapters.doctor.running_server import examine_server
+from memory_butler.adapters.mcp.server import program_version
+from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError, PermissionDenied
 from memory_butler.models import Role
-from memory_butler.operations import machinery, report, upkeep, vector_index
+from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.retrieval import vector_indexes
+from memory_butler.operations.system import stats, system_info
 
 REFRESH_SECONDS = 5.0
-JOBS = ("Job", "Butler", "Stands", "Last run", ">Took", "Next run", "Note")
-POSTURE = ("Type", ">Passages", "Searched", "Stands")
-DATABASE = ("Table", ">Rows, about", ">Size", ">of it indexes")
+JOBS = ("Job", "Butler", "Status", "Last run", ">Duration", "Next run", "Note")
+POSTURE = ("Type", ">Passages", "Search", "Status")
+DATABASE = ("Table", ">Rows (est.)", ">Size", ">Indexes")
 
 
 @page("/system", "System")
-async def system(visitor: Visitor, request: Request) -> None:
-    if not visitor.may("machinery"):
-        await _in_short(visitor)
+async def system(context: PageContext, request: Request) -> None:
+    if not context.may("system_info"):
+        await _draw_summary(context)
         return
-    board = Board(visitor)
-    await board.draw()
-    desk = TokenDesk(visitor, request)
-    await desk.draw()
-    every(visitor, REFRESH_SECONDS, board.refresh)
-    # What takes its time comes when the rest is there to see.
-    ui.timer(0.05, handled(board.look_closer), once=True)
+    system_page = SystemPage(context)
+    await system_page.draw()
+    dashboard = TokenPanel(context, request)
+    await dashboard.draw()
+    refresh_every(context, REFRESH_SECONDS, system_page.refresh)
+    # Slow parts load after the page is visible.
+    ui.timer(0.05, handle_errors(system_page.load_details), once=True)
 
 
-async def _in_short(visitor: Visitor) -> None:
-    """What anybody may know: whether upkeep keeps up, and what memories are found by."""
-    found = await visitor.ask("memory_stats", lambda visit: report.report(visit.butler, caller=visit.caller))
+async def _draw_summary(context: PageContext) -> None:
+    """The page for users who are not admins: job status and embedding model."""
+    found = await context.call("memory_stats", lambda call: stats.stats(call.resources, caller=call.caller))
     with tag("div", "mb-stack"):
         with tag("section", "mb-card"):
             tag("h2", text="Jobs")
-            for job, stands in found["jobs"].items():
+            for job, status in found["jobs"].items():
                 with tag("div", "mb-sys-line"):
                     tag("strong", text=job)
-                    chip(stands["status"], "good" if stands["status"] == "ok" else "warn")
+                    chip(status["status"], "good" if status["status"] == "ok" else "warn")
         with tag("section", "mb-card"):
             tag("h2", text="Search index")
-            tag("p", text=f"Memories are indexed with {found['embedding_model']}.")
-        allowed = f"You are a {visitor.principal.role} here." if visitor.principal.role is Role.READER else ""
+            tag("p", text=f"Embedding model: {found['embedding_model']}.")
+        role = f"You are a {context.principal.role} here." if context.principal.role is Role.READER else ""
         with tag("section", "mb-card mb-empty"):
-            tag("h2", text="There is more for administrators")
-            tag("p", text=f"{allowed} Runs and their notes, health checks, sizes and tokens are theirs to see.".strip())
+            tag("h2", text="Administrators see more")
+            tag("p", text=f"{role} Job details, health checks, sizes and tokens are for administrators.".strip())
 
 
-class Board:
-    """The page for those who govern: what is there at once, and what is filled in when it is known."""
+class SystemPage:
+    """The page for admins. Fast parts are drawn at once, slow ones filled in later."""
 
-    def __init__(self, visitor: Visitor) -> None:
-        self._visitor = visitor
-        self._jobs = upkeep.Worst()
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+        self._jobs = job_status.WorstJobs()
         self._findings: list[Finding] | None = None
 
     async def draw(self) -> None:
         with tag("div", "mb-stack"):
-            self._verdict = tag("p", "mb-note mb-sys-verdict", role="status")
-            about = "What runs by itself, and when. A server and memory-butler work look after it."
-            with Fold("Jobs", about) as self._jobs_card:
-                self._job_rows = Rows(
-                    JOBS, label="Jobs", empty="There is nothing to look after: no butler has stored anything yet."
-                )
-                self._more_jobs = tag("p", "mb-muted mb-small")
-            with tag("div", "mb-sys-two"):
-                with Fold("Health", "What a check-up finds on this server.") as self._health_card:
+            self._status = text_tag("p", "mb-note mb-sys-status", role="status")
+            description = "Scheduled jobs, run by the server or by memory-butler work."
+            with CollapsibleCard("Jobs", description) as self._jobs_card:
+                self._job_rows = DataTable(JOBS, label="Jobs", empty="No jobs: no butler has stored anything yet.")
+                self._more_jobs = text_tag("p", "mb-muted mb-small")
+            with tag("div", "mb-sys-columns"):
+                with CollapsibleCard("Health", "Results of memory-butler doctor on this server.") as self._health_card:
                     self._health_card.classes("mb-sys-health")
-                    self._health = tag("div", "mb-sys-later")
+                    self._health = tag("div", "mb-sys-loading")
                     with tag("div", "mb-line"):
-                        ui.button("Check again", on_click=handled(self._check_again)).props("outline no-caps dense")
+                        ui.button("Check again", on_click=handle_errors(self._check_again)).props(
+                            "outline no-caps dense"
+                        )
                         self._checked = tag("span", "mb-muted mb-small")
                 with tag("div", "mb-stack"):
-                    with Fold("Versions") as versions_card:
-                        versions_card.say(program_version())
+                    with CollapsibleCard("Versions") as versions_card:
+                        versions_card.set_note(program_version())
                         self._versions = tag("dl", "mb-sys-pairs")
-                    with Fold("Search index", "How memories are found by meaning.") as self._index_card:
-                        self._index = tag("div", "mb-sys-later")
-            with Fold("Database", "What it keeps, table by table; all tenants together.") as self._database_card:
-                self._database = tag("div", "mb-sys-later")
+                    with CollapsibleCard("Search index", "Embeddings and vector indexes.") as self._index_card:
+                        self._index = tag("div", "mb-sys-loading")
+            with CollapsibleCard("Database", "Size per table, all tenants together.") as self._database_card:
+                self._database = tag("div", "mb-sys-loading")
         await self.refresh()
         await self._show_versions()
 
     async def refresh(self) -> None:
-        """What changes by itself."""
+        """Update the jobs."""
 
-        async def asked(visit: Visit) -> None:
-            self._jobs = await upkeep.worst(visit.butler, visit.caller, limit=standing.MOST_JOBS)
-            self._job_rows.show(standing.job_lines(self._jobs.jobs, visit.butler.clock()))
-            say(self._more_jobs, standing.more_jobs(self._jobs))
+        async def load(call: CallContext) -> None:
+            self._jobs = await job_status.worst(call.resources, call.caller, limit=system_tables.MAX_JOBS)
+            self._job_rows.show(system_tables.job_rows(self._jobs.jobs, call.resources.clock()))
+            self._more_jobs.set_text(system_tables.more_jobs_text(self._jobs))
             self._more_jobs.set_visibility(self._jobs.total > len(self._jobs.jobs))
 
-        await self._visitor.ask("jobs", asked)
-        self._judge()
+        await self._context.call("jobs", load)
+        self._update_status()
 
-    def _judge(self) -> None:
-        found = standing.verdict(self._jobs, self._findings)
-        self._jobs_card.say(*standing.jobs_note(self._jobs))
+    def _update_status(self) -> None:
+        found = system_tables.overall_status(self._jobs, self._findings)
+        self._jobs_card.set_note(*system_tables.jobs_note(self._jobs))
         if self._findings is not None:
-            self._health_card.say(*standing.health_note(self._findings))
-        words = found.words if self._findings is not None or found.tone != "good" else "The jobs are on time."
-        self._verdict.classes(replace=f"mb-note mb-sys-verdict mb-sys-{found.tone}")
-        say(self._verdict, words)
+            self._health_card.set_note(*system_tables.health_note(self._findings))
+        text = found.text if self._findings is not None or found.tone != "good" else "Jobs are on time."
+        self._status.classes(replace=f"mb-note mb-sys-status mb-sys-{found.tone}")
+        self._status.set_text(text)
 
     async def _show_versions(self) -> None:
-        found = await self._visitor.ask("machinery", lambda visit: machinery.versions(visit.butler, visit.caller))
-        said = {
+        found = await self._context.call("system_info", lambda call: system_info.versions(call.resources, call.caller))
+        versions = {
             "Memory Butler": program_version(),
             "Schema": f"revision {found.revision}",
             "PostgreSQL": found.postgresql,
-            "pgvector": found.pgvector or "not there",
+            "pgvector": found.pgvector or "not installed",
             "Python": found.python,
         }
         with self._versions:
-            for name, version in said.items():
+            for name, version in versions.items():
                 tag("dt", text=name)
                 tag("dd", "mb-number", text=version)
 
-    async def look_closer(self) -> None:
-        """What takes its time: each part on its own, so that one that fails does not take the others along."""
+    async def load_details(self) -> None:
+        """Load the slow parts, each on its own, so that a failing one does not affect the others."""
         await self._fill(self._index, self._show_index)
         await self._fill(self._database, self._show_database)
         await self._fill(self._health, self._show_health)
-        self._judge()
+        self._update_status()
 
-    async def _fill(self, place: Element, show: Callable[[], Awaitable[None]]) -> None:
+    async def _fill(self, container: Element, show: Callable[[], Awaitable[None]]) -> None:
         try:
             await show()
-        except LoginOver:
+        except LoginExpired:
             raise
         except MemoryButlerError as problem:
-            place.clear()
-            with place:
-                quiet = isinstance(problem, PermissionDenied)
-                tag("p", "mb-muted" if quiet else "mb-note mb-note-warn", text=text_of(message_of(problem)))
-                if advice := advice_of(problem):
-                    tag("p", "mb-muted mb-small", text=text_of(advice))
+            container.clear()
+            with container:
+                is_denied = isinstance(problem, PermissionDenied)
+                tag("p", "mb-muted" if is_denied else "mb-note mb-note-warn", text=visible_text(user_message(problem)))
+                if advice := user_advice(problem):
+                    tag("p", "mb-muted mb-small", text=visible_text(advice))
 
     async def _show_index(self) -> None:
-        async def asked(visit: Visit) -> tuple[machinery.Coverage, vector_index.Status]:
-            coverage = await machinery.coverage(visit.butler, visit.caller)
-            return coverage, await machinery.posture(visit.butler, visit.caller)
+        async def load(call: CallContext) -> tuple[system_info.Coverage, vector_indexes.Status]:
+            coverage = await system_info.coverage(call.resources, call.caller)
+            return coverage, await system_info.vector_index_status(call.resources, call.caller)
 
-        coverage, posture = await self._visitor.ask("machinery", asked)
-        self._index_card.say(f"{coverage.share:.0%}", "good" if coverage.share == 1 else "warn")
+        coverage, posture = await self._context.call("system_info", load)
+        self._index_card.set_note(f"{coverage.share:.0%}", "good" if coverage.share == 1 else "warn")
         self._index.clear()
         with self._index:
-            tag("p", text=f"{coverage.model}, {coverage.dimensions} numbers a text.")
-            with tag("div", "mb-sys-share", role="img", aria_label=standing.coverage_words(coverage)):
+            tag("p", text=f"{coverage.model}, {coverage.dimensions} dimensions.")
+            with tag("div", "mb-sys-share", role="img", aria_label=system_tables.coverage_text(coverage)):
                 tag("i").style(f"width:{100 * coverage.share:.2f}%")
-            tag("p", "mb-small", text=standing.coverage_words(coverage))
-            advice = standing.coverage_advice(coverage)
+            tag("p", "mb-small", text=system_tables.coverage_text(coverage))
+            advice = system_tables.coverage_advice(coverage)
             if advice:
                 tag("p", "mb-note mb-note-warn mb-small", text=advice)
-            tag("p", "mb-muted mb-small", text=standing.posture_words(posture))
+            tag("p", "mb-muted mb-small", text=system_tables.posture_text(posture))
             with_size = any(one.bytes is not None for one in posture.standings)
-            with_tenant = any(one.tenant != self._visitor.principal.tenant for one in posture.standings)
-            rows = Rows(
+            with_tenant = any(one.tenant != self._context.principal.tenant for one in posture.standings)
+            rows = DataTable(
                 (*POSTURE, ">Size") if with_size else POSTURE,
                 label="Indexes",
-                empty="All of it is searched exactly: it is small enough.",
+                empty="No index needed: exact search is fast enough.",
             )
-            lines = standing.posture_lines(posture.standings, with_tenant=with_tenant, with_size=with_size)
+            lines = system_tables.posture_rows(posture.standings, with_tenant=with_tenant, with_size=with_size)
             rows.show(lines)
             if posture.due:
-                due = f"{len(posture.due)} to do: run memory-butler index migrate. Reads and writes go on meanwhile."
-                tag("p", "mb-note mb-note-warn mb-small", text=due)
+                changes = count_text(len(posture.due), "index change")
+                hint = f"{changes} pending: run memory-butler index migrate. It does not block reads or writes."
+                tag("p", "mb-note mb-note-warn mb-small", text=hint)
 
     async def _show_database(self) -> None:
-        found = await self._visitor.ask("machinery", lambda visit: machinery.sizes(visit.butler, visit.caller))
-        self._database_card.say(standing.size(found.ours_bytes))
+        found = await self._context.call("system_info", lambda call: system_info.sizes(call.resources, call.caller))
+        self._database_card.set_note(system_tables.size_text(found.ours_bytes))
         self._database.clear()
         with self._database:
-            ours = f"{standing.size(found.ours_bytes)} of {standing.size(found.whole_bytes)} in the database is memory."
-            tag("p", text=ours)
-            Rows(DATABASE, label="Tables").show(standing.size_lines(found))
+            ours, whole = system_tables.size_text(found.ours_bytes), system_tables.size_text(found.whole_bytes)
+            tag("p", text=f"Memory Butler uses {ours} of the database's {whole}.")
+            DataTable(DATABASE, label="Tables").show(system_tables.size_rows(found))
 
     async def _show_health(self) -> None:
-        async def asked(visit: Visit) -> tuple[list[Finding], datetime]:
-            machinery.require_all(visit.butler, visit.caller)
-            return await examine_server(visit.butler.settings, visit.butler.embedder), visit.butler.clock()
+        async def load(call: CallContext) -> tuple[list[Finding], datetime]:
+            system_info.require_all_tenants(call.resources, call.caller)
+            return await examine_server(call.resources.settings, call.resources.embedder), call.resources.clock()
 
-        found, at = await self._visitor.ask("machinery", asked)
+        found, at = await self._context.call("system_info", load)
         self._findings = found
         self._health.clear()
         with self._health:
-            Rows(("", "Check", "Finding"), label="Checks").show(standing.finding_lines(found))
+            DataTable(("", "Check", "Finding"), label="Checks").show(system_tables.finding_rows(found))
         self._checked.clear()
         with self._checked:
             tag("span", text="Checked ")
-            Moment(at, form="short")
+            Timestamp(at, format="short")
 
     async def _check_again(self) -> None:
         await self._fill(self._health, self._show_health)
-        self._judge()
+        self._update_status()

@@ -1,4 +1,4 @@
-"""What happened, as a story; and how memory stood on any day of it."""
+"""The timeline of events, and the store as of any day."""
 
 from collections.abc import Mapping
 from datetime import UTC, date
@@ -6,260 +6,273 @@ from datetime import UTC, date
 from fastapi import Request
 from nicegui import events, ui
 
-from memory_butler.adapters.answering import Visit
-from memory_butler.adapters.dashboard import tale, telling
-from memory_butler.adapters.dashboard.acting import Done
-from memory_butler.adapters.dashboard.address import move_to, on_travel, refuse_unknown
-from memory_butler.adapters.dashboard.calm import Calmly
-from memory_butler.adapters.dashboard.distilling import undo_lines
-from memory_butler.adapters.dashboard.elements import props_of, say, tag
-from memory_butler.adapters.dashboard.glance_parts import LookBack, Story, Tale
-from memory_butler.adapters.dashboard.handling import handled
-from memory_butler.adapters.dashboard.making_sure import MakingSure
-from memory_butler.adapters.dashboard.saying import counted
-from memory_butler.adapters.dashboard.shell import follow, page, trouble
-from memory_butler.adapters.dashboard.teaching import EXAMPLES, command
-from memory_butler.adapters.dashboard.undoing import UndoBar
-from memory_butler.adapters.dashboard.visitor import LoginOver, Visitor
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
+from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
+from memory_butler.adapters.dashboard.components.elements import set_props, tag, text_tag
+from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
+from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
+from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
+from memory_butler.adapters.dashboard.components.vue_components import AsOfPanel, EventList, TimelineFilters
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, reject_unknown
+from memory_butler.adapters.dashboard.view_models import history_entries, timeline_query
+from memory_butler.adapters.dashboard.view_models.consolidation_rows import undo_lines
+from memory_butler.adapters.dashboard.view_models.phrases import count_text
+from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import MemoryType, UndoReport
-from memory_butler.models.days import DayStanding
-from memory_butler.models.history import Entry, Timeline
-from memory_butler.operations import days, timeline, undo
+from memory_butler.models.days import DaySnapshot
+from memory_butler.models.history import Timeline, TimelineEntry
+from memory_butler.operations.history import days, timeline, undo
 
-PATH = telling.TIMELINE
-# So many entries a page holds; who wants to see more is helped by narrowing it down.
-MOST = 600
+PATH = history_entries.TIMELINE
+# Maximum number of entries on a page; filters lead to older ones.
+MAX_ENTRIES = 600
 
 
 @page(PATH, "Timeline")
-async def shown(visitor: Visitor, request: Request) -> None:
-    await TimelinePage(visitor, request.query_params).open()
+async def timeline_page(context: PageContext, request: Request) -> None:
+    await TimelinePage(context, request.query_params).open()
 
 
 class TimelinePage:
-    def __init__(self, visitor: Visitor, query: Mapping[str, str]) -> None:
-        self._visitor = visitor
-        self._wanted = tale.read(query)
-        self._unknown = tale.unknown(query)
-        self._governs = visitor.principal.role.governs
-        self._bar = UndoBar(visitor, self._again)
-        self._is_sure = MakingSure()
-        self._entries: list[Entry] = []
+    def __init__(self, context: PageContext, query: Mapping[str, str]) -> None:
+        self._context = context
+        self._query = timeline_query.parse(query)
+        self._unknown = timeline_query.unknown(query)
+        self._governs = context.principal.role.governs
+        self._bar = UndoBar(context, self._reload)
+        self._confirm = ConfirmDialog()
+        self._entries: list[TimelineEntry] = []
         self._cursor: str | None = None
-        self._asked = 0
+        self._request_number = 0
 
     async def open(self) -> None:
-        await follow(self._visitor, Calmly(self._news))
+        await subscribe(self._context, Throttle(self._on_events))
         with tag("div", "mb-stack"):
             if self._governs:
-                self._back = LookBack()
-                self._back.on("day", handled(self._on_day))
-                self._back.on("ask", handled(self._on_ask))
-            self._filters = Tale(self._shown_filters(), tale.actions(), tale.kinds(governs=self._governs))
-            self._filters.on("choose", handled(self._on_choose))
-            with tag("div", "mb-story-room"):
-                self._new = tag("button", "mb-news mb-story-new", type="button", aria_live="polite")
-                self._new.on("click", handled(self._on_new))
-                self._new.set_visibility(False)
-                self._trouble = tag("div")
-                self._story = Story([])
-                self._story.on("undo", handled(self._on_undo))
-                self._nothing = tag("div", "mb-card mb-empty")
+                self._as_of_panel = AsOfPanel()
+                self._as_of_panel.on("day", handle_errors(self._on_day))
+                self._as_of_panel.on("search", handle_errors(self._on_search))
+            self._filters = TimelineFilters(
+                self._filter_values(),
+                timeline_query.action_choices(),
+                timeline_query.kind_choices(governs=self._governs),
+            )
+            self._filters.on("change", handle_errors(self._on_filter))
+            with tag("div", "mb-events-room"):
+                self._new_button = text_tag("button", "mb-new-button mb-events-new", type="button", aria_live="polite")
+                self._new_button.on("click", handle_errors(self._on_new))
+                self._new_button.set_visibility(False)
+                self._error_box = tag("div")
+                self._event_list = EventList([])
+                self._event_list.on("undo", handle_errors(self._on_undo))
+                self._empty_state = tag("div", "mb-card mb-empty")
                 with tag("div", "mb-pager"):
-                    self._earlier = ui.button("Earlier", on_click=handled(self._on_earlier), icon="expand_more")
-                    self._earlier.props("flat no-caps")
-        on_travel(self._on_travel)
+                    self._earlier_button = ui.button(
+                        "Earlier", on_click=handle_errors(self._on_earlier), icon="expand_more"
+                    )
+                    self._earlier_button.props("flat no-caps")
+        on_popstate(self._on_popstate)
         await self._draw()
 
-    # --- what a person does ---
+    # --- events ---
 
-    async def _on_choose(self, event: events.GenericEventArguments) -> None:
-        given = event.args if isinstance(event.args, dict) else {}
-        kept: tale.Wanted = {name: self._wanted[name] for name in ("day", "q") if name in self._wanted}
-        await self._go(tale.read({**{name: given.get(name) for name in tale.FILTERS}, **kept}))
+    async def _on_filter(self, event: events.GenericEventArguments) -> None:
+        args = event.args if isinstance(event.args, dict) else {}
+        as_of_params: timeline_query.Query = {name: self._query[name] for name in ("day", "q") if name in self._query}
+        await self._go(
+            timeline_query.parse({**{name: args.get(name) for name in timeline_query.FILTERS}, **as_of_params})
+        )
 
     async def _on_day(self, event: events.GenericEventArguments) -> None:
-        await self._go(tale.read({**self._wanted, "day": event.args or None, "q": None}))
+        await self._go(timeline_query.parse({**self._query, "day": event.args or None, "q": None}))
 
-    async def _on_ask(self, event: events.GenericEventArguments) -> None:
-        await self._go(tale.read({**self._wanted, "q": event.args}))
+    async def _on_search(self, event: events.GenericEventArguments) -> None:
+        await self._go(timeline_query.parse({**self._query, "q": event.args}))
 
-    async def _on_travel(self, query: dict[str, str]) -> None:
-        self._wanted, self._unknown = tale.read(query), tale.unknown(query)
+    async def _on_popstate(self, query: dict[str, str]) -> None:
+        self._query, self._unknown = timeline_query.parse(query), timeline_query.unknown(query)
         await self._draw()
 
-    async def _go(self, wanted: tale.Wanted) -> None:
-        if wanted != self._wanted or self._unknown:
-            self._wanted, self._unknown = wanted, ()
-            move_to(PATH, {name: wanted.get(name) for name in tale.NAMES})
+    async def _go(self, query: timeline_query.Query) -> None:
+        if query != self._query or self._unknown:
+            self._query, self._unknown = query, ()
+            push_url(PATH, {name: query.get(name) for name in timeline_query.PARAMS})
             await self._draw()
 
     async def _on_new(self) -> None:
-        await self._tell()
-        ui.run_javascript("document.querySelector('.mb-story-room').scrollIntoView({block: 'start'})")
+        await self._load()
+        ui.run_javascript("document.querySelector('.mb-events-room').scrollIntoView({block: 'start'})")
 
     async def _on_earlier(self) -> None:
         cursor = self._cursor
-        found = await self._read(cursor)
-        # Whoever clicks twice, or meanwhile asks for something else, gets nothing twice.
+        result = await self._read(cursor)
+        # After a double click, or another query meanwhile, the page is not added twice.
         if cursor == self._cursor:
-            self._entries += found.entries
-            self._cursor = found.cursor
+            self._entries += result.entries
+            self._cursor = result.cursor
             self._show()
 
-    # --- taking back ---
+    # --- undo ---
 
     async def _on_undo(self, event: events.GenericEventArguments) -> None:
         entry = next((one for one in self._entries if one.place == event.args), None)
         if entry is None or entry.undo_id is None:
-            ui.notify("That was taken back already.", position="bottom")
+            ui.notify(ALREADY_UNDONE, position="bottom")
             return
-        skips = False
+        skip_changed = False
         if entry.together > 1:
             plan = await self._undo(entry, dry_run=True)
             if not plan.undone:
-                ui.notify("Nothing of it can be taken back now.", type="warning", position="bottom")
+                ui.notify("This can no longer be undone.", type="warning", position="bottom")
                 return
-            back, stays = undo_lines(plan)
-            if not await self._is_sure(f"Undo {counted(plan.undone, 'change')}?", back, stays, button="Undo"):
+            effects, skipped = undo_lines(plan)
+            if not await self._confirm(f"Undo {count_text(plan.undone, 'change')}?", effects, skipped, button="Undo"):
                 return
-            skips = bool(plan.skipped)
-        report = await self._undo(entry, skip_changed=skips)
-        self._bar.offer(Done(f"Undone: {counted(report.undone, 'change')}", None, report.undo_id))
-        await self._again()
+            skip_changed = bool(plan.skipped)
+        report = await self._undo(entry, skip_changed=skip_changed)
+        self._bar.show(ActionResult(f"Undone: {count_text(report.undone, 'change')}", None, report.undo_id))
+        await self._reload()
 
-    async def _undo(self, entry: Entry, *, dry_run: bool = False, skip_changed: bool = False) -> UndoReport:
+    async def _undo(self, entry: TimelineEntry, *, dry_run: bool = False, skip_changed: bool = False) -> UndoReport:
         assert entry.undo_id
-        wanted = entry.undo_id
-        return await self._visitor.ask(
+        query = entry.undo_id
+        return await self._context.call(
             "memory_undo",
-            lambda visit: undo.undo(visit.butler, wanted, visit.caller, dry_run=dry_run, skip_changed=skip_changed),
-            request_id=self._bar.new_id(),
+            lambda call: undo.undo(call.resources, query, call.caller, dry_run=dry_run, skip_changed=skip_changed),
+            request_id=self._bar.new_request_id(),
         )
 
-    # --- what is shown ---
+    # --- drawing ---
 
     async def _draw(self) -> None:
-        """Show what the address asks for, of several wishes the last; what is wrong with it is said in its place."""
-        self._asked += 1
-        mine = self._asked
-        self._trouble.clear()
-        props_of(self._filters, wanted=self._shown_filters())
+        """Show the query; of several concurrent requests the last wins. Errors are shown in place of the events."""
+        self._request_number += 1
+        request_number = self._request_number
+        self._error_box.clear()
+        set_props(self._filters, query=self._filter_values())
         try:
-            await self._tell()
-            if self._governs and mine == self._asked:
-                await self._look_back()
-        except LoginOver:
+            await self._load()
+            if self._governs and request_number == self._request_number:
+                await self._load_as_of()
+        except LoginExpired:
             raise
         except MemoryButlerError as problem:
-            if mine != self._asked:
+            if request_number != self._request_number:
                 return
             self._entries, self._cursor = [], None
             self._show()
-            self._nothing.set_visibility(False)
-            with self._trouble:
-                trouble(problem)
+            self._empty_state.set_visibility(False)
+            with self._error_box:
+                show_error(problem)
 
-    async def _tell(self, count: int = timeline.USUAL) -> None:
-        mine = self._asked
+    async def _load(self, count: int = timeline.USUAL) -> None:
+        request_number = self._request_number
         entries, cursor = await self._read_newest(count)
-        if mine == self._asked:
+        if request_number == self._request_number:
             self._entries, self._cursor = entries, cursor
             self._show()
 
-    async def _again(self) -> None:
-        """The same again, as it stands by now, and as much of it: nobody loses their place by taking something back."""
-        await self._tell(max(len(self._entries), timeline.USUAL))
+    async def _reload(self) -> None:
+        """Reload as many entries as are shown, so that the user keeps their position after an undo."""
+        await self._load(max(len(self._entries), timeline.USUAL))
 
-    async def _read_newest(self, count: int) -> tuple[list[Entry], str | None]:
-        """So many of the newest entries, in no more reads than a person needs to page to the end of what is held."""
-        entries: list[Entry] = []
+    async def _read_newest(self, count: int) -> tuple[list[TimelineEntry], str | None]:
+        """The newest `count` entries, with a bounded number of reads."""
+        entries: list[TimelineEntry] = []
         cursor: str | None = None
-        for _ in range(MOST // timeline.USUAL):
-            found = await self._read(cursor, min(count - len(entries), timeline.MOST))
-            entries += found.entries
-            cursor = found.cursor
+        for _ in range(MAX_ENTRIES // timeline.USUAL):
+            result = await self._read(cursor, min(count - len(entries), timeline.MOST))
+            entries += result.entries
+            cursor = result.cursor
             if cursor is None or len(entries) >= count:
                 break
         return entries, cursor
 
     async def _read(self, cursor: str | None, limit: int = timeline.USUAL) -> Timeline:
-        refuse_unknown(self._unknown, tale.NAMES)
-        chosen = tale.filter_of(self._wanted)
-        return await self._visitor.ask(
+        reject_unknown(self._unknown, timeline_query.PARAMS)
+        filters = timeline_query.filter_of(self._query)
+        return await self._context.call(
             "memory_activity_stream",
-            lambda visit: timeline.timeline(visit.butler, chosen, visit.caller, limit=limit, cursor=cursor),
+            lambda call: timeline.timeline(call.resources, filters, call.caller, limit=limit, cursor=cursor),
         )
 
-    async def _news(self) -> None:
-        """Say how much has come; what somebody reads stays where it is."""
-        if "day" in self._wanted:
+    async def _on_events(self) -> None:
+        """Show the number of new entries; the list itself does not move."""
+        if "day" in self._query:
             return
         top = self._entries[0].place if self._entries else 0
-        fresh = [one for one in (await self._read(None)).entries if one.place > top]
+        new_entries = [one for one in (await self._read(None)).entries if one.place > top]
         if not self._entries:
-            await self._tell()
-        elif fresh:
-            more = "+" * (len(fresh) == timeline.USUAL)
-            say(self._new, f"{len(fresh)}{more} new")
-            self._new.set_visibility(True)
+            await self._load()
+        elif new_entries:
+            more = "+" * (len(new_entries) == timeline.USUAL)
+            self._new_button.set_text(f"{len(new_entries)}{more} new")
+            self._new_button.set_visibility(True)
 
     def _show(self) -> None:
-        props_of(self._story, entries=telling.story(self._entries))
-        self._new.set_visibility(False)
-        self._earlier.set_visibility(self._cursor is not None and len(self._entries) < MOST)
-        self._nothing.set_visibility(not self._entries)
-        self._nothing.clear()
-        with self._nothing:
-            narrowed = any(name in self._wanted for name in (*tale.FILTERS, "day"))
-            tag("h2", text="Nothing of the kind" if narrowed else "Nothing has happened yet")
+        set_props(self._event_list, entries=history_entries.event_entries(self._entries))
+        self._new_button.set_visibility(False)
+        self._earlier_button.set_visibility(self._cursor is not None and len(self._entries) < MAX_ENTRIES)
+        self._empty_state.set_visibility(not self._entries)
+        self._empty_state.clear()
+        with self._empty_state:
+            is_filtered = any(name in self._query for name in (*timeline_query.FILTERS, "day"))
+            tag("h2", text="No matching events" if is_filtered else "No events yet")
             if self._cursor is not None:
-                tag("p", text="Nothing was found so far. There is more of the log to look through: Earlier goes on.")
-            elif narrowed:
-                tag("p", text="Nothing that happened fits what is chosen above.")
+                tag("p", text="None found so far. “Earlier” continues the search.")
+            elif is_filtered:
+                tag("p", text="No event matches the filters above.")
             else:
-                tag("p", text="Everything that is stored, confirmed, corrected, forgotten or fades is told here.")
-                tag("pre", text=command(self._visitor.desk.settings, *EXAMPLES[MemoryType.FACT]))
+                tag("p", text="Every change of a memory appears here: stored, confirmed, corrected, forgotten, faded.")
+                tag("pre", text=shell_command(self._context.dashboard.settings, *EXAMPLES[MemoryType.FACT]))
 
-    def _shown_filters(self) -> dict[str, str]:
-        return {name: self._wanted.get(name, "") for name in tale.FILTERS}
+    def _filter_values(self) -> dict[str, str]:
+        return {name: self._query.get(name, "") for name in timeline_query.FILTERS}
 
-    async def _look_back(self) -> None:
-        mine, wanted = self._asked, self._wanted.get("day")
+    async def _load_as_of(self) -> None:
+        request_number, query = self._request_number, self._query.get("day")
 
-        async def stood(visit: Visit) -> tuple[date, DayStanding]:
-            today = visit.butler.clock().astimezone(UTC).date()
-            day = days.parse_day(wanted) if wanted else today
-            return today, await days.standing(visit.butler, day, visit.caller)
+        async def load(call: CallContext) -> tuple[date, DaySnapshot]:
+            today = call.resources.clock().astimezone(UTC).date()
+            day = days.parse_day(query) if query else today
+            return today, await days.standing(call.resources, day, call.caller)
 
-        today, found = await self._visitor.ask("memory_stats", stood)
-        if mine != self._asked:
+        today, result = await self._context.call("memory_stats", load)
+        if request_number != self._request_number:
             return
-        is_today = found.day == today
-        props_of(
-            self._back,
-            first=found.first_day.isoformat(),
+        is_today = result.day == today
+        set_props(
+            self._as_of_panel,
+            first=result.first_day.isoformat(),
             last=today.isoformat(),
-            day="" if is_today else found.day.isoformat(),
-            kinds=tale.types(found),
-            since=tale.since(found),
-            query=self._wanted.get("q", ""),
+            day="" if is_today else result.day.isoformat(),
+            kinds=timeline_query.type_counts(result),
+            changes=timeline_query.changes_since(result),
+            query=self._query.get("q", ""),
             rows=[],
             notes=[],
-            asked=False,
+            searched=False,
             busy=False,
         )
-        words = self._wanted.get("q")
-        if not words or is_today:
+        question = self._query.get("q")
+        if not question or is_today:
             return
-        props_of(self._back, busy=True)
+        set_props(self._as_of_panel, busy=True)
         try:
-            then = await self._visitor.ask(
-                "memory_search", lambda visit: days.search_then(visit.butler, words, found.moment, visit.caller)
+            results = await self._context.call(
+                "memory_search", lambda call: days.search_then(call.resources, question, result.moment, call.caller)
             )
-            if mine == self._asked:
-                props_of(self._back, rows=tale.rows(then), notes=list(then.degraded), asked=True)
+            if request_number == self._request_number:
+                set_props(
+                    self._as_of_panel,
+                    rows=timeline_query.result_rows(results),
+                    notes=list(results.degraded),
+                    searched=True,
+                )
         finally:
-            if mine == self._asked:
-                props_of(self._back, busy=False)
+            if request_number == self._request_number:
+                set_props(self._as_of_panel, busy=False)

@@ -1,0 +1,185 @@
+"""Commands that run the scheduled jobs and show their status."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memory_butler.adapters.cli import terminal
+from memory_butler.adapters.cli.options import Json
+from memory_butler.adapters.cli.terminal import settings_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from memory_butler.jobs.job_run import FinishedRun
+    from memory_butler.operations.lifecycle.job_status import JobStatus
+    from memory_butler.resources import Resources
+
+NICENESS = 10
+
+
+def work(
+    ctx: typer.Context,
+    *,
+    concurrency: Annotated[
+        int | None, typer.Option(help="Number of shards (tenant and butler) to process at once (default 2).")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Run the jobs that are due, then exit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
+) -> None:
+    """Run a worker until Ctrl-C: it runs each scheduled job when it is due. Several workers can run at once."""
+    import asyncio
+
+    from memory_butler.jobs.worker import Worker
+
+    outcomes: list[str] = []
+
+    def report(run: "FinishedRun") -> None:
+        outcomes.append(run.outcome)
+        terminal.print_json(_encode_run(run)) if as_json else sys.stdout.write(_run_line(run))
+        sys.stdout.flush()
+
+    async def task(resources: "Resources") -> None:
+        stop = _stopped_by_signals(asyncio.get_running_loop())
+        lower_priority()
+        worker = Worker(resources, on_run=report)
+        if not once and not as_json:
+            sys.stdout.write("The worker is running. Ctrl-C stops it.\n")
+            sys.stdout.flush()
+        await (worker.once(stop) if once else worker.run(stop))
+
+    terminal.run_task(settings_of(ctx, upkeep={"concurrency": concurrency} if concurrency is not None else None), task)
+    if once and not as_json:
+        failed = outcomes.count("failed")
+        count = len(outcomes)
+        words = f"{count} {'run' if count == 1 else 'runs'}, {failed} failed." if outcomes else "No job was due."
+        sys.stdout.write(words + "\n")
+    raise typer.Exit(1 if once and "failed" in outcomes else 0)
+
+
+def lower_priority() -> None:
+    """Yield the CPU to servers on this machine. Called after the store is open, so that a database started by this
+    process keeps its normal priority."""
+    import os
+    from contextlib import suppress
+
+    with suppress(AttributeError, OSError):
+        os.nice(NICENESS)
+
+
+def _stopped_by_signals(loop: Any) -> Any:
+    """An event that SIGINT or SIGTERM sets; a second signal kills the process."""
+    import asyncio
+    import signal
+
+    stop = asyncio.Event()
+
+    def once() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, once)
+    return stop
+
+
+def _encode_run(run: "FinishedRun") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from memory_butler.models.wire.codec import encode
+
+    shape: dict[str, Any] = encode(asdict(run))
+    return shape
+
+
+def _run_line(run: "FinishedRun") -> str:
+    from memory_butler.adapters.cli.tables.memories import safe
+
+    detail = run.report.get("error") or run.report.get("note")
+    words = f"{run.job} of {run.tenant}/{run.butler} {run.outcome} in {run.seconds:.1f} s"
+    return safe(words + (f": {detail}" if detail else "")) + "\n"
+
+
+def jobs(ctx: typer.Context, as_json: Json = False) -> None:
+    """Show the status of each scheduled job for each butler: last run, next run, failures."""
+    from memory_butler.operations.lifecycle import job_status
+
+    async def task(resources: "Resources") -> "tuple[tuple[JobStatus, ...], Any]":
+        return await job_status.statuses(resources), resources.clock()
+
+    statuses, now = terminal.run_task(settings_of(ctx), task)
+    if as_json:
+        terminal.print_json({"jobs": [_encode_status(one) for one in statuses]})
+    else:
+        terminal.console().print(_status_table(statuses, now))
+
+
+def _encode_status(one: "JobStatus") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from memory_butler.models.wire.codec import encode
+
+    shape: dict[str, Any] = encode(asdict(one))
+    shape["last_run"] = shape["last_run"] or "never"
+    return {**shape, "note": one.note}
+
+
+def _status_table(statuses: "tuple[JobStatus, ...]", now: Any) -> "RenderableType":
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from memory_butler.adapters.cli.tables.memories import date_of, safe
+
+    if not statuses:
+        return Text("There are no jobs yet: no butler has stored anything.")
+    table = Table(box=None, pad_edge=False)
+    for name in ("butler", "job", "status", "last run", "took", "next run"):
+        table.add_column(name, no_wrap=name not in ("status", "butler"), overflow="fold")
+    for one in statuses:
+        took = f"{one.seconds:.1f} s" if one.seconds is not None else ("running" if one.last_run else "")
+        following = date_of(one.next_run) if one.next_run > now else "now"
+        last = date_of(one.last_run) if one.last_run else "never"
+        table.add_row(safe(one.butler), one.job, _status_text(one), last, took, following)
+    notes = [
+        Text(safe(f"{one.job} of {one.butler}: {one.note}"), style="red" if one.outcome == "failed" else "dim")
+        for one in statuses
+        if one.note
+    ]
+    wrong = [one for one in statuses if one.status != "ok"]
+    head = (
+        Text(f"{len(wrong)} of {len(statuses)} need attention.", style="bold red")
+        if wrong
+        else Text("All jobs are on schedule.")
+    )
+    advice = Text(
+        "Is a worker running? `serve` and `mcp` run one unless started with --no-worker; or start `memory-butler work`."
+    )
+    return Group(
+        head, table, *notes, *([advice] if any(one.status in ("never", "overdue") for one in statuses) else [])
+    )
+
+
+def _status_text(one: "JobStatus") -> "Text":
+    """The status of a job, highlighted if it needs attention."""
+    from rich.text import Text
+
+    late = f"overdue by {_span(one.overdue_seconds)}" if one.overdue_seconds else ""
+    if one.status == "never":
+        return Text(f"NEVER RAN{', ' + late if late else ''}", style="bold red" if late else "bold yellow")
+    if one.status == "failing":
+        return Text(f"FAILED {one.failures}×{', ' + late if late else ''}", style="bold red")
+    return Text(late.upper(), style="bold red") if late else Text("ok", style="green")
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+COMMANDS = (work, jobs)

@@ -1,0 +1,187 @@
+"""Commands that change one memory, give feedback on a rule, or forget everything about a subject."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memory_butler.adapters.cli import transfer
+from memory_butler.adapters.cli.options import Id, Key, Reason, Ref, ToolJson
+from memory_butler.adapters.cli.terminal import parse_reference, read_text, run_and_print, run_write
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from memory_butler.operations.trust.forget_about import ForgetReport
+
+Rule = Annotated[str, typer.Argument(metavar="RULE", help="Reference or id of a rule.")]
+SHOWN = 50
+
+
+def _mark(ctx: typer.Context, rule: str, outcome: str, *, reason: str | None, key: str | None, as_json: bool) -> None:
+    from memory_butler.models import Outcome
+    from memory_butler.operations.writing import feedback
+
+    run_write(
+        ctx,
+        as_json,
+        lambda resources: feedback.mark(resources, rule, Outcome(outcome), reason=reason, idempotency_key=key),
+    )
+
+
+def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: ToolJson = False) -> None:
+    """Report that a rule helped."""
+    _mark(ctx, rule, "helpful", reason=reason, key=key, as_json=as_json)
+
+
+def harmful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: ToolJson = False) -> None:
+    """Report that a rule did harm. Harm counts four times; repeated harm turns the rule into a warning."""
+    _mark(ctx, rule, "harmful", reason=reason, key=key, as_json=as_json)
+
+
+def restore(
+    ctx: typer.Context,
+    ref: Ref,
+    id: Id = None,
+    *,
+    supersede: Annotated[
+        bool,
+        typer.Option("--supersede", help="Supersede a live fact with the same subject and predicate."),
+    ] = False,
+    reason: Reason = None,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Restore a forgotten, expired or superseded memory. With a file of `backup`: restore the store."""
+    from memory_butler.operations.writing import restore as restore_operation
+
+    if id is None and ":" not in ref and Path(ref).is_file():
+        transfer.restore_backup(ctx, Path(ref), as_json=as_json)
+        return
+    reference = parse_reference(ref, id)
+    run_write(
+        ctx,
+        as_json,
+        lambda resources: restore_operation.restore(
+            resources, *reference, supersede=supersede, reason=reason, idempotency_key=key
+        ),
+    )
+
+
+def correct(
+    ctx: typer.Context,
+    fact: Annotated[str, typer.Argument(metavar="FACT", help="Reference or id of a fact.")],
+    content: Annotated[str, typer.Argument(help='The correct value; "-" reads it from stdin.')],
+    *,
+    reason: Reason = None,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Correct the value of a wrong fact. The corrected fact replaces it; its other properties stay."""
+    from memory_butler.operations.writing import correct as correct_operation
+
+    text = read_text(content)
+    run_write(
+        ctx,
+        as_json,
+        lambda resources: correct_operation.correct(resources, fact, text, reason=reason, idempotency_key=key),
+    )
+
+
+def pin(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:
+    """Pin a memory: it does not decay or expire and is never evicted."""
+    from memory_butler.operations.writing import pin as pin_operation
+
+    reference = parse_reference(ref, id)
+    run_write(ctx, as_json, lambda resources: pin_operation.pin(resources, *reference, idempotency_key=key))
+
+
+def unpin(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:
+    """Unpin a memory; decay restarts now."""
+    from memory_butler.operations.writing import pin as pin_operation
+
+    reference = parse_reference(ref, id)
+    run_write(ctx, as_json, lambda resources: pin_operation.unpin(resources, *reference, idempotency_key=key))
+
+
+def reverse(
+    ctx: typer.Context,
+    rule: Rule,
+    *,
+    reason: Reason = None,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Turn a warning back into a rule. It is a candidate again and its feedback starts from zero."""
+    from memory_butler.operations.writing import restore as restore_operation
+
+    run_write(
+        ctx, as_json, lambda resources: restore_operation.reverse(resources, rule, reason=reason, idempotency_key=key)
+    )
+
+
+def forget_about(
+    ctx: typer.Context,
+    *,
+    subject: Annotated[str | None, typer.Option(help="Forget every fact about this subject, and its aliases.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(help="Forget every memory that contains this text: a name, an address, a number."),
+    ] = None,
+    really: Annotated[bool, typer.Option("--really", help="Make the changes (default: only show them).")] = False,
+    reason: Reason = None,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Forget everything about a subject or a text, as one group that can be undone. Only shows it without --really."""
+    from memory_butler.adapters.wire import answers
+    from memory_butler.operations.trust import forget_about as forget_about_operation
+
+    run_and_print(
+        ctx,
+        as_json,
+        lambda resources: forget_about_operation.forget_about(
+            resources, subject=subject, text=text, dry_run=not really, reason=reason, idempotency_key=key
+        ),
+        answers.forget_answer,
+        lambda report: _forgotten(report, subject),
+    )
+
+
+def _forgotten(report: "ForgetReport", subject: str | None) -> "RenderableType":
+    """The memories that were or would be forgotten, and the next command."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from memory_butler.adapters.cli.tables.memories import safe
+
+    count = len(report.touched)
+    what = f"{count} {'memory' if count == 1 else 'memories'}"
+    if report.aliases:
+        aliases = len(report.aliases)
+        what += f" and {aliases} {'alias' if aliases == 1 else 'aliases'}"
+    if not count and not report.aliases:
+        lines = ["No memory in use matches." if report.dry_run else "Nothing to forget."]
+    elif report.dry_run:
+        lines = [f"This would forget {what}. Nothing was changed; add --really to do it."]
+    else:
+        lines = [f"Forgot {what}. They are out of use and can be restored."]
+        lines.append(f"To undo: memory-butler undo {report.group_id}")
+    if report.mentions:
+        other, them = ("memory mentions", "it") if report.mentions == 1 else ("memories mention", "them")
+        lines.append(f"{report.mentions} more {other} {safe(subject or '')!r}; --text includes {them}.")
+    table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("reference", no_wrap=True)
+    table.add_column("memory", overflow="fold")
+    for entry in report.touched[:SHOWN]:
+        line = f"{safe(entry.line)}\n" if entry.line is not None else ""
+        table.add_row(
+            Text(f"{entry.type}:{entry.ref}", style="cyan"), Text.assemble(line, (", ".join(entry.why), "dim"))
+        )
+    if count > SHOWN:
+        lines.insert(0, f"… and {count - SHOWN} more.")
+    return Group(*([table] if count else []), *(Text(line) for line in lines))
+
+
+COMMANDS = (helpful, harmful, restore, correct, pin, unpin, reverse, forget_about)

@@ -1,0 +1,98 @@
+"""Commands that store a fact, a rule or an episode."""
+
+from typing import Annotated
+
+import typer
+
+from memory_butler.adapters.cli.options import Importance, Key, StoreScope, Tags, ToolJson
+from memory_butler.adapters.cli.terminal import parse_time, read_text, run_write, settings_of
+
+remember_app = typer.Typer(no_args_is_help=True, help="Store a fact, a rule or an episode.", rich_markup_mode=None)
+
+
+@remember_app.command("fact")
+def remember_fact(
+    ctx: typer.Context,
+    subject: Annotated[str, typer.Argument(help="Person or thing that the fact is about.")],
+    predicate: Annotated[str, typer.Argument(help="Property of the subject; a new value supersedes the old one.")],
+    content: Annotated[str, typer.Argument(help='The value; "-" reads it from stdin.')],
+    *,
+    importance: Importance = 5,
+    permanence: Annotated[
+        str, typer.Option(help="Decay rate: permanent, stable, standard, volatile or ephemeral.")
+    ] = "standard",
+    scope: StoreScope = "global",
+    tag: Tags = None,
+    valid_at: Annotated[
+        str | None, typer.Option(help="Time of an event, which never supersedes: 2026-03-01T09:30:00+01:00.")
+    ] = None,
+    alias: Annotated[
+        list[str] | None, typer.Option("--alias", help="Another name of the subject; can be repeated.")
+    ] = None,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Store a fact. The same value confirms an existing fact; another value supersedes it."""
+    from memory_butler.models import NewFact
+    from memory_butler.operations.writing import remember
+
+    new = NewFact(
+        subject=subject,
+        predicate=predicate,
+        content=read_text(content),
+        importance=importance,
+        permanence=permanence,
+        scope=scope,
+        tags=tuple(tag or ()),
+        valid_at=parse_time(valid_at, "--valid-at"),
+        aliases=tuple(alias or ()),
+        idempotency_key=key,
+    )
+    run_write(ctx, as_json, lambda resources: remember.fact(resources, new))
+
+
+@remember_app.command("rule")
+def remember_rule(
+    ctx: typer.Context,
+    content: Annotated[str, typer.Argument(help='Instruction; "-" reads it from stdin.')],
+    *,
+    scope: StoreScope = "global",
+    tag: Tags = None,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Store a rule. It starts as a candidate; helpful feedback promotes it."""
+    from memory_butler.models import NewRule
+    from memory_butler.operations.writing import remember
+
+    new = NewRule(content=read_text(content), scope=scope, tags=tuple(tag or ()), idempotency_key=key)
+    run_write(ctx, as_json, lambda resources: remember.rule(resources, new))
+
+
+@remember_app.command("episode")
+def remember_episode(
+    ctx: typer.Context,
+    content: Annotated[str, typer.Argument(help='Observation; "-" reads it from stdin.')],
+    *,
+    butler: Annotated[str | None, typer.Option(help="Butler that owns the episode (default: this one).")] = None,
+    session: Annotated[str | None, typer.Option(help="Id of the agent session.")] = None,
+    importance: Importance = 5,
+    observed_at: Annotated[str | None, typer.Option(help="Time of the observation: 2026-03-01T09:30:00+01:00.")] = None,
+    tag: Tags = None,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Store an episode: something that happened in an agent session. Episodes are deleted after a week."""
+    from memory_butler.models import NewEpisode
+    from memory_butler.operations.writing import remember
+
+    new = NewEpisode(
+        content=read_text(content),
+        butler=butler or settings_of(ctx).butler,
+        session_id=session,
+        importance=importance,
+        observed_at=parse_time(observed_at, "--observed-at"),
+        tags=tuple(tag or ()),
+        idempotency_key=key,
+    )
+    run_write(ctx, as_json, lambda opened: remember.episode(opened, new))

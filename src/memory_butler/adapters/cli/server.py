@@ -1,0 +1,172 @@
+"""Commands for the server and the store."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memory_butler.adapters.cli import terminal
+from memory_butler.adapters.cli.options import Json
+from memory_butler.adapters.cli.terminal import settings_of
+from memory_butler.errors import InvalidInput
+
+NoWorker = Annotated[bool, typer.Option("--no-worker", help="Do not run a worker inside this process.")]
+
+
+def version() -> None:
+    """Print the version."""
+    from importlib import metadata
+
+    try:
+        installed = metadata.version("memory-butler")
+    except metadata.PackageNotFoundError:
+        installed = "unknown (not installed)"
+    sys.stdout.write(f"memory-butler {installed}\n")
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on (default 8150).")] = None,
+    no_worker: NoWorker = False,
+) -> None:
+    """Serve MCP over HTTP, REST and the dashboard until Ctrl-C."""
+    import asyncio
+
+    from memory_butler.adapters.http import app
+
+    asyncio.run(app.serve(settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
+
+
+def mcp(
+    ctx: typer.Context,
+    butler: Annotated[str | None, typer.Option(help="Butler name of this agent (default 'main').")] = None,
+    no_worker: NoWorker = False,
+) -> None:
+    """Serve MCP over stdio, for a client that starts this command."""
+    import asyncio
+
+    from memory_butler.adapters.mcp import server as door
+
+    asyncio.run(door.run_stdio(settings_of(ctx, butler=butler, upkeep=_without_worker(no_worker))))
+
+
+def _without_worker(no_worker: bool) -> dict[str, bool] | None:
+    return {"worker": False} if no_worker else None
+
+
+def doctor(ctx: typer.Context, as_json: Json = False) -> None:
+    """Check the installation and print a fix for each problem."""
+    from memory_butler.adapters.cli.tables.memories import finding_line
+    from memory_butler.adapters.doctor.checks import examine
+    from memory_butler.adapters.doctor.findings import Finding
+    from memory_butler.adapters.telemetry.logs import silence_libraries
+
+    silence_libraries()
+    out = terminal.console()
+
+    def show(finding: Finding) -> None:
+        out.print(finding_line(finding.check, finding.status, finding.message, finding.advice))
+
+    findings = examine(ctx.find_root().obj, (lambda finding: None) if as_json else show)
+    healthy = all(finding.status != "problem" for finding in findings)
+    if as_json:
+        terminal.print_json({"ok": healthy, "checks": [finding.as_dict() for finding in findings]})
+    else:
+        out.print("No problems found." if healthy else "Problems found: see the lines marked ✗.")
+    raise typer.Exit(0 if healthy else 1)
+
+
+def stop(ctx: typer.Context) -> None:
+    """Stop the embedded database. The next command that needs it starts it again."""
+    from memory_butler.store.embedded.server import EmbeddedPostgres
+
+    settings = settings_of(ctx)
+    if settings.database_url:
+        raise InvalidInput(
+            "The configured database is your own PostgreSQL server, which Memory Butler does not stop.",
+            recovery="Stop it where it runs, or unset MEMORY_BUTLER_DATABASE_URL to use the embedded database.",
+        )
+    stopped = EmbeddedPostgres(settings.home).stop()
+    message = "The database has stopped. A running server or agent starts it again on its next call.\n"
+    sys.stdout.write(message if stopped else "The database was not running.\n")
+
+
+def uninstall(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+) -> None:
+    """Delete the home folder with all memories. Lists what it deletes and asks first."""
+    from memory_butler.adapters.uninstall import plan, remove
+
+    settings = settings_of(ctx)
+    planned = plan(settings)
+    out = terminal.console()
+    out.print(planned.in_words(), soft_wrap=True, markup=False)
+    if not yes:
+        typer.confirm("Delete all of it permanently?", abort=True)
+    remove(settings, planned)
+    out.print("Deleted.")
+
+
+def demo(
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Create a demo store with eight weeks of invented memories instead.")
+    ] = False,
+    folder: Annotated[Path, typer.Option("--folder", help="Folder of the demo store.", show_default=True)] = Path(
+        "~/.memory-butler-demo"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Show a half-minute demo on a temporary store, or create a demo store."""
+    if keep:
+        _create_demo(folder.expanduser().absolute(), as_json=as_json)
+    else:
+        from memory_butler.adapters.demo import story
+
+        story.run_story()
+
+
+def _create_demo(home: Path, *, as_json: bool) -> None:
+    from memory_butler.adapters.connect.executable import executable
+    from memory_butler.adapters.demo.store import create_demo_store
+    from memory_butler.adapters.telemetry.logs import configure_logging
+    from memory_butler.settings import load_settings
+
+    configure_logging(load_settings(home=home))
+    with terminal.progress_bar("Writing eight weeks") as update:
+        count = create_demo_store(home, lambda done, total: update(None, done, total))
+    if as_json:
+        terminal.print_json({"home": str(home), "memories": count})
+        return
+    command = f"MEMORY_BUTLER_HOME={shlex.quote(str(home))} {shlex.join(executable())}"
+    sys.stdout.write(
+        f"Created a demo store with {count} memories in {home}\n"
+        f"Open it:    {command} serve\n"
+        f"Delete it:  {command} uninstall\n"
+    )
+
+
+def reindex(ctx: typer.Context, as_json: Json = False) -> None:
+    """Rebuild the search index. Needed after a change of the text-search setting. After an upgrade that changes the
+    index, the daily jobs rebuild it within a day; this does it now."""
+    from memory_butler.operations.retrieval import indexing
+    from memory_butler.operations.system import stats
+    from memory_butler.resources import Resources
+
+    async def task(resources: Resources) -> int:
+        counted = (await stats.stats(resources))["memories"]
+        total = sum(sum(states.values()) for states in counted.values())
+        with terminal.progress_bar("Indexing", total=total) as update:
+            return await indexing.reindex(resources, progress=lambda done: update(None, done, total))
+
+    indexed = terminal.run_task(settings_of(ctx), task)
+    if as_json:
+        terminal.print_json({"indexed": indexed})
+    else:
+        sys.stdout.write(f"Indexed {indexed} {'memory' if indexed == 1 else 'memories'}.\n")
+
+
+COMMANDS = (serve, mcp, reindex, doctor, stop, uninstall, demo, version)

@@ -1,0 +1,360 @@
+"""Results in the terminal: plain tables that fit 80 columns and work in a pipe."""
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from memory_butler.english.text.normalize import as_words
+from memory_butler.models import (
+    Answer,
+    Episode,
+    Fact,
+    Hit,
+    Maturity,
+    MemoryDetails,
+    Neighbour,
+    NeighbourRelation,
+    Receipt,
+    ScoreParts,
+    Stored,
+    Tier,
+)
+from memory_butler.policy.lifecycle.tiers import tier_of
+from memory_butler.policy.memories.anti_patterns import warning
+from memory_butler.policy.memories.text import ordinal, subject_and_predicate
+
+BAR_CELLS = 5
+NEIGHBOUR_CHARACTERS = 160
+_BIDI = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)}
+_OUTCOMES = {
+    "created": "Stored {ref}",
+    "confirmed": "Confirmed {ref}",
+    "superseded": "Stored {ref}; it supersedes {old}",
+    "retracted": "Forgot {ref}: it is out of use and can be restored",
+    "already_retracted": "{ref} was already forgotten",
+    "marked_helpful": "Marked {ref} helpful",
+    "marked_harmful": "Marked {ref} harmful",
+    "restored": "Restored {ref}: it is in use again",
+    "already_active": "{ref} is already in use",
+    "corrected": "Stored {ref}; it corrects {old}",
+    "unchanged": "{ref} already has this value",
+    "pinned": "Pinned {ref}: it does not decay until it is unpinned",
+    "already_pinned": "{ref} was already pinned",
+    "unpinned": "Unpinned {ref}: decay restarts now",
+    "already_unpinned": "{ref} is not pinned",
+    "reversed": "Reversed {ref}: it is a candidate rule again",
+}
+TIERS = {Tier.EDEN: "Eden", Tier.MID: "mid-term", Tier.LONG: "long-term"}
+_KINSHIPS = {
+    NeighbourRelation.BEFORE: "before",
+    NeighbourRelation.AFTER: "after",
+    NeighbourRelation.SAME_SUBJECT: "same subject",
+    NeighbourRelation.SOURCE: "source",
+}
+REASONS = {
+    "budget": "the token budget is used up",
+    "quota": "the section's share of the token budget is used up",
+    "confidence": "their confidence is too low",
+    "scope": "they belong to another butler's scope",
+}
+
+
+def safe(text: str) -> str:
+    """Text without control characters (except line breaks and tabs) and bidirectional marks."""
+    return "".join(
+        "�" if (unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t") or char in _BIDI else char
+        for char in text
+    )
+
+
+def date_of(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M") if moment else "never"
+
+
+def bar(share: float, cells: int = BAR_CELLS) -> str:
+    """A share between 0 and 1 as a bar."""
+    filled = round(max(0.0, min(1.0, share)) * cells)
+    return "█" * filled + "░" * (cells - filled)
+
+
+def describe_memory(hit: Hit) -> Text:
+    """The text of a memory; for an anti-pattern the warning."""
+    if hit.maturity == Maturity.ANTI_PATTERN:
+        return Text(safe(warning(hit.content, hit.harmful_reasons or [])), style="yellow")
+    if hit.subject_label is None:
+        return Text(safe(hit.content))
+    name = f"{subject_and_predicate(hit.subject_label, hit.predicate_label)}: "
+    return Text.assemble((safe(name), "bold"), safe(hit.content))
+
+
+def describe_state(hit: Hit) -> str:
+    """State, tier, scope and date."""
+    parts = [hit.maturity or (hit.validity if hit.validity != "active" else ""), hit.permanence or ""]
+    parts.append(TIERS[tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity)])
+    if hit.subject_label is None and hit.maturity is None:
+        parts.append(f"seen {(hit.observed_at or hit.created_at).date()} by {hit.butler}")
+    else:
+        parts.append(f"from {hit.created_at.date()}")
+        parts.append(f"happened {hit.valid_at.date()}" if hit.valid_at else "")
+        parts.append(f"scope {hit.scope}" if hit.scope != "global" else "")
+    return " · ".join(part.replace("_", "-") for part in parts if part)
+
+
+def describe_ranks(parts: ScoreParts) -> str:
+    """The ranks by meaning and by words."""
+    places = []
+    if parts.semantic_rank is not None:
+        places.append(f"{ordinal(parts.semantic_rank)} by meaning")
+    if parts.keyword_rank is not None:
+        places.append(f"{ordinal(parts.keyword_rank)} by words")
+    return ", ".join(places)
+
+
+def describe_relevance(parts: ScoreParts) -> str:
+    percent = 100 * parts.relevance
+    return f"{percent:.0f} % relevant" if percent >= 1 else "< 1 % relevant"
+
+
+def answer(result: Answer) -> RenderableType:
+    lines: list[RenderableType] = [Text(f"! {safe(note)}", style="yellow") for note in result.degraded]
+    if not result.results:
+        return Group(*lines, Text("No results."))
+    table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("reference", no_wrap=True)
+    table.add_column("memory", overflow="fold")
+    for entry in result.results:
+        details = f"{describe_state(entry.hit)} · {describe_relevance(entry.parts)} · {describe_ranks(entry.parts)}"
+        if entry.also:
+            details += f" · duplicates: {', '.join(entry.also)}"
+        text = Text.assemble(describe_memory(entry.hit), "\n", (safe(details), "dim"))
+        reference = Text(f"{entry.hit.type}:{entry.hit.ref}", style="cyan")
+        table.add_row(f"{entry.parts.score:.3f}", reference, text)
+        for related in result.neighbours.get(entry.hit.id, ()):
+            table.add_row("", Text(f"  {related.type}:{related.ref}", style="dim cyan"), neighbour(related))
+    return Group(*lines, table)
+
+
+def neighbour(related: Neighbour) -> Text:
+    """Its relation to the result above it, and the start of its text."""
+    text = Text(f"  {_KINSHIPS[related.relation]}: ", style="dim")
+    if related.content is None:
+        return text.append("also in these results")
+    name = f"{as_words(related.predicate_label)}: " if related.predicate_label else ""
+    words = " ".join((name + related.content).split())
+    cut = words if len(words) <= NEIGHBOUR_CHARACTERS else f"{words[:NEIGHBOUR_CHARACTERS]}…"
+    return text.append(safe(cut), "not dim")
+
+
+def stored(result: Stored) -> RenderableType:
+    template = _OUTCOMES.get(result.outcome, f"{result.outcome}: {{ref}}")
+    if result.outcome == "restored" and result.superseded_ref:
+        template += "; it supersedes {old}"
+    return Text(template.format(ref=f"{result.type}:{result.ref}", old=f"fact:{result.superseded_ref}") + ".")
+
+
+def portrait(result: MemoryDetails) -> RenderableType:
+    memory = result.memory
+    parts: list[RenderableType] = [
+        Text(f"{memory.type}:{memory.ref}", style="bold cyan"),
+        Padding(Text(safe(memory.content)), (0, 0, 0, 2), expand=False),
+        _pairs(_properties(result)),
+    ]
+    if result.chain:
+        parts.append(Text("Supersession", style="bold"))
+        rows = [
+            (f"fact:{fact.ref}", fact.validity.value, date_of(fact.created_at), fact.content) for fact in result.chain
+        ]
+        parts.append(_rows(rows))
+    if result.links:
+        parts.append(Text("Links", style="bold"))
+        parts.append(_rows(_link_row(link, memory.id) for link in result.links))
+    return Group(*parts)
+
+
+def _properties(result: MemoryDetails) -> dict[str, str]:
+    memory = result.memory
+    pairs: dict[str, str] = {"id": str(memory.id)}
+    if isinstance(memory, Fact):
+        pairs |= {
+            "subject": memory.subject_label,
+            "predicate": memory.predicate_label,
+            "permanence": memory.permanence.value,
+        }
+        pairs |= {"aliases": ", ".join(result.aliases)} if result.aliases else {}
+        pairs |= {"happened": date_of(memory.valid_at)} if memory.valid_at else {}
+    if isinstance(memory, Episode):
+        pairs |= {"butler": memory.butler, "session": memory.session_id or "", "observed": date_of(memory.observed_at)}
+        pairs |= {"consolidation": memory.consolidation_status.value.replace("_", " ")} | _attempts(memory)
+        pairs |= {"importance": str(memory.importance)}
+    else:
+        pairs |= {
+            "scope": memory.scope,
+            "confidence": f"{result.effective_confidence:.2f} now, {memory.confidence:g} stored",
+        }
+        pairs |= {"last confirmed": date_of(memory.last_confirmed_at)}
+    if isinstance(memory, Fact):
+        pairs |= {"importance": str(memory.importance)}
+    if not isinstance(memory, Fact | Episode):
+        score = memory.effectiveness_score
+        marks = f"{memory.success_count} helpful, {memory.harmful_count} harmful"
+        pairs |= {"maturity": memory.maturity.value, "feedback": marks}
+        pairs |= {"effectiveness": f"{score:.2f}"} if score is not None else {}
+        pairs |= {"harmful because": "; ".join(memory.harmful_reasons)} if memory.harmful_reasons else {}
+    pairs |= {"state": memory.validity.value, "tier": result.tier.value, "stored": date_of(memory.created_at)}
+    pairs |= {"referenced": f"{memory.reference_count} times, last {date_of(memory.last_referenced_at)}"}
+    pairs |= {"fades": date_of(result.fades_at)} if result.fades_at else {}
+    pairs |= {"expires": date_of(result.expires_at)} if result.expires_at else {}
+    pairs |= {"outlook": result.outlook}
+    pairs |= {"tags": ", ".join(memory.tags)} if memory.tags else {}
+    return {name: value for name, value in pairs.items() if value}
+
+
+def _attempts(memory: Episode) -> dict[str, str]:
+    """Failed consolidation attempts, the last error and the next retry."""
+    if not memory.consolidation_attempts:
+        return {}
+    attempts = {"attempts": str(memory.consolidation_attempts), "last error": memory.last_consolidation_error or ""}
+    retry_at = memory.next_consolidation_retry_at
+    return attempts | ({"next retry": date_of(retry_at)} if retry_at else {})
+
+
+def _link_row(link: Any, here: Any) -> tuple[str, ...]:
+    outward = link.source_id == here
+    kind, other = (link.target_type, link.target_id) if outward else (link.source_type, link.source_id)
+    name = f"{kind}:{link.other_ref}" if link.other_ref else f"{kind} {other}"
+    return ("→" if outward else "←", link.relation.value, name, link.availability)
+
+
+def receipt(report: Receipt) -> RenderableType:
+    """Token counts of a briefing, and the omitted memories with the reason."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("section", "lines", "tokens", "quota"):
+        table.add_column(column, justify="left" if column == "section" else "right")
+    for section in report.sections:
+        table.add_row(section.section, str(section.lines), str(section.used_tokens), str(section.quota_tokens))
+    head = Text(f"{report.used_tokens} of {report.token_budget} tokens used, counted by {report.tokenizer}")
+    lines = [Text(f"! {safe(note)}", style="yellow") for note in report.degraded]
+    return Group(head, table, *lines, *(Text(line) for line in omissions(report)))
+
+
+def omissions(report: Receipt) -> list[str]:
+    """The omitted memories, one sentence per reason."""
+    by_reason: dict[str, list[str]] = {}
+    for entry in report.left_out:
+        by_reason.setdefault(entry["reason"], []).append(entry["ref"])
+    lines = [f"Left out: {', '.join(refs)}, because {REASONS.get(why, why)}." for why, refs in by_reason.items()]
+    lines += [
+        f"Hidden: {count} live {'memory' if count == 1 else 'memories'}, because {REASONS.get(why, why)}."
+        for why, count in report.hidden.items()
+        if count
+    ]
+    return lines or ["Nothing was left out."]
+
+
+def stats(report: Mapping[str, Any]) -> RenderableType:
+    parts: list[RenderableType] = [Text(f"Scope: {report['scope']}")]
+    for title, values in report.items():
+        if title == "scope":
+            continue
+        if title == "tiers":
+            parts += [Text("Tiers", style="bold"), _tiers(values)]
+        elif title == "tiers_by_butler":
+            if len(values) > 1:
+                parts += [Text("Tiers by butler, fullest first", style="bold"), _tiers_by_butler(values)]
+        elif title == "consolidation":
+            parts += [Text("Consolidation", style="bold"), _pairs(_consolidation(values))]
+        elif isinstance(values, Mapping):
+            parts.append(Text(title.replace("_", " ").capitalize(), style="bold"))
+            parts.append(_pairs({str(name): _words(value) for name, value in values.items()} or {"none": ""}))
+        else:
+            parts.append(Text.assemble((f"{title.replace('_', ' ').capitalize()}: ", "bold"), str(values)))
+    return Group(*parts)
+
+
+def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
+    """The distiller and its statistics."""
+    rate = values["success_rate"]
+    pairs = {"distiller": values["distiller"], f"runs in {values['days']} days": _words(values["runs"])}
+    if values["runs"]:
+        pairs |= {
+            "success rate": "–" if rate is None else f"{rate:.0%}",
+            "by distiller": _words(values["by_distiller"]),
+        }
+        pairs |= {"episodes": str(values["episodes"]), "items per episode": _words(values["items_per_episode"])}
+        pairs |= {"items": _words(values["items"]), "refused": _words(values["refused"])}
+        pairs |= {"awaiting review": str(values["awaiting_review"])}
+    if values["tokens"]:
+        pairs |= {"cost": f"{values['tokens']:,} tokens, {values['dollars']:.4f} dollars"}
+    return pairs
+
+
+def _tiers(tiers: Mapping[str, Any]) -> RenderableType:
+    """Fill level, age and use of each tier."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("tier")
+    for column in ("memories", "capacity"):
+        table.add_column(column, justify="right")
+    table.add_column("full")
+    table.add_column("references", justify="right")
+    table.add_column("oldest")
+    for name, tier in tiers.items():
+        counts = (str(tier["count"]), str(tier["capacity"]), bar(tier["count"] / tier["capacity"]))
+        table.add_row(name, *counts, str(tier["references"]), (tier["oldest"] or "–")[:10])
+    return Padding(table, (0, 0, 0, 2), expand=False)
+
+
+def _tiers_by_butler(butlers: Mapping[str, Any]) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("butler", overflow="fold")
+    for column in next(iter(butlers.values())):
+        table.add_column(column, justify="right", overflow="fold")
+    for name, tiers in butlers.items():
+        table.add_row(Text(safe(name)), *(f"{tier['count']} of {tier['capacity']}" for tier in tiers.values()))
+    return Padding(table, (0, 0, 0, 2), expand=False)
+
+
+def finding_line(check: str, status: str, message: str, advice: str | None) -> RenderableType:
+    """One line of `doctor`, and the fix."""
+    mark, style = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}[status]
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text(mark, style=style), Text.assemble((check, "bold"), f": {safe(message)}"))
+    if advice:
+        grid.add_row("", Text(f"→ {safe(advice)}"))
+    return grid
+
+
+def problem_block(message: str, recovery: str) -> RenderableType:
+    """An error and its recovery."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text("✗", style="bold red"), Text(safe(message)))
+    grid.add_row(Text("→", style="bold"), Text(safe(recovery)))
+    return grid
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name.replace('_', ' ')} {_words(count)}" for name, count in value.items()) or "none"
+    return "–" if value is None else str(value)
+
+
+def _pairs(pairs: Mapping[str, str]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in pairs.items():
+        grid.add_row(Text(name.replace("_", " ")), Text(safe(value)))
+    return Padding(grid, (0, 0, 0, 2), expand=False)
+
+
+def _rows(rows: Iterable[Iterable[str]]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    for row in rows:
+        grid.add_row(*(Text(safe(cell)) for cell in row))
+    return Padding(grid, (0, 0, 0, 2), expand=False)

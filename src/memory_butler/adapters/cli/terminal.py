@@ -1,0 +1,222 @@
+"""Shared parts of the commands: settings, input, running a task on the store, output and errors."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import typer
+
+from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from memory_butler.models import Stored
+    from memory_butler.resources import Resources
+    from memory_butler.settings import Settings
+
+Result = TypeVar("Result")
+ProgressUpdate = Callable[[str | None, int, int | None], None]
+
+# Errors name MCP tools. These are the commands that do the same; a tool that is not listed has no command.
+COMMANDS_OF_TOOLS: Final = {
+    "memory_store_episode": "remember episode",
+    "memory_store_fact": "remember fact",
+    "memory_store_rule": "remember rule",
+    "memory_store": "store",
+    "memory_search": "search",
+    "memory_recall": "recall",
+    "memory_explain": "explain",
+    "memory_get": "get",
+    "memory_stats": "stats",
+    "memory_context": "context",
+    "memory_confirm": "confirm",
+    "memory_mark_helpful": "helpful",
+    "memory_mark_harmful": "harmful",
+    "memory_forget": "forget",
+    "memory_forget_about": "forget-about",
+    "memory_restore": "restore",
+    "memory_correct": "correct",
+    "memory_pin": "pin",
+    "memory_unpin": "unpin",
+    "memory_reverse": "reverse",
+    "memory_undo": "undo",
+}
+
+
+def prepare() -> None:
+    """Make new files private, and let the terminal replace characters that it cannot show."""
+    os.umask(0o077)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def settings_of(ctx: typer.Context, **options: Any) -> "Settings":
+    """The settings, with the home folder and the other options of the command line."""
+    from memory_butler.settings import load_settings
+
+    home = ctx.find_root().obj
+    overrides = {name: value for name, value in options.items() if value is not None}
+    return load_settings(**overrides, **({"home": home} if home else {}))
+
+
+def run_task(settings: "Settings", task: Callable[["Resources"], Awaitable[Result]]) -> Result:
+    """Open the store, run one task on it, and close it."""
+    import asyncio
+
+    from memory_butler.adapters.telemetry.logs import configure_logging
+    from memory_butler.resources import open_resources
+
+    async def run() -> Result:
+        with spinner("Opening the store …") as stop_spinner:
+            async with open_resources(settings) as resources:
+                stop_spinner()
+                return await task(resources)
+
+    configure_logging(settings)
+    return asyncio.run(run())
+
+
+def run_and_print(
+    ctx: typer.Context,
+    as_json: bool,
+    task: Callable[["Resources"], Awaitable[Result]],
+    to_answer: Callable[[Result], Any] | None,
+    render: Callable[[Result], "RenderableType"],
+) -> None:
+    """Run a task on the store and print its result, as JSON or as a table."""
+    result = run_task(settings_of(ctx), task)
+    if as_json:
+        print_json(to_answer(result) if to_answer else result)
+    else:
+        console().print(render(result))
+
+
+def run_write(ctx: typer.Context, as_json: bool, task: Callable[["Resources"], Awaitable["Stored"]]) -> None:
+    """Run a task that stores or changes one memory, and print its outcome."""
+    from memory_butler.adapters.cli.tables.memories import stored
+
+    run_and_print(ctx, as_json, task, None, stored)
+
+
+def console(*, stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def print_json(value: Any) -> None:
+    """Print one line of JSON, with ASCII escapes unless stdout is UTF-8."""
+    from memory_butler.models.wire.codec import encode
+
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(encode(value), ensure_ascii=not is_utf8, separators=(",", ":")) + "\n")
+
+
+@contextmanager
+def spinner(message: str) -> Iterator[Callable[[], None]]:
+    """Show a spinner on a terminal; the yielded function stops it early."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    status = console(stderr=True).status(message)
+    status.start()
+    try:
+        yield status.stop
+    finally:
+        status.stop()
+
+
+@contextmanager
+def progress_bar(description: str, *, total: int | None = None, percent: bool = False) -> Iterator[ProgressUpdate]:
+    """Show a progress bar on a terminal; the yielded function takes the stage (or None), the count and the total."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    amount = TaskProgressColumn() if percent else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeElapsedColumn())
+    with Progress(*columns, console=console(stderr=True), disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total or None)
+
+
+def read_text(argument: str) -> str:
+    """An argument, or all of stdin for "-"."""
+    if argument != "-":
+        return argument
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise InvalidInput("The input on stdin is not UTF-8 text.", recovery="Convert it to UTF-8 first.") from None
+
+
+def parse_time(argument: str | None, option: str) -> datetime | None:
+    if argument is None:
+        return None
+    try:
+        return datetime.fromisoformat(argument.strip())
+    except ValueError:
+        raise InvalidInput(
+            f"{option} {argument!r} is not a date and time.", recovery="Write it like 2026-03-01T09:30:00+01:00."
+        ) from None
+
+
+def parse_reference(first: str, second: str | None) -> tuple[str, str]:
+    """Type and id of a memory, from `fact:k3f7` or from a type and an id."""
+    if second is not None:
+        return first, second
+    kind, colon, ref = first.strip("[]() ").partition(":")
+    if not colon:
+        raise InvalidInput(
+            f"{first!r} does not name the type of the memory.",
+            recovery="Pass a reference such as fact:k3f7, or a type and an id: fact 0198….",
+        )
+    return kind, ref
+
+
+def name_commands(text: str) -> str:
+    """A text with the command of this program in place of each MCP tool that has one."""
+    return re.sub(
+        r"`?\b(memory_[a-z_]+)\b`?",
+        lambda match: f"`memory-butler {COMMANDS_OF_TOOLS[match[1]]}`" if match[1] in COMMANDS_OF_TOOLS else match[0],
+        text,
+    )
+
+
+def print_error(problem: MemoryButlerError, *, as_json: bool) -> int:
+    """Print an error and its recovery; returns the exit code. JSON goes to stdout in place of the result."""
+    message, recovery = name_commands(problem.message), name_commands(problem.recovery)
+    if as_json:
+        print_json({**problem.as_dict(), "message": message, "recovery": recovery})
+        return 1
+    from memory_butler.adapters.cli.tables.memories import problem_block
+
+    console(stderr=True).print(problem_block(message, recovery))
+    return 1
+
+
+def internal_error(fault: BaseException) -> MemoryButlerError:
+    """An unexpected exception as an error: the log gets the traceback, the user the class and where to look."""
+    import logging
+
+    from memory_butler.adapters.telemetry import logs
+
+    log = logs.current_log()
+    if log:
+        logging.getLogger("memory_butler.cli").error("unexpected fault", exc_info=fault)
+        where = f" The traceback is in {log}."
+    else:
+        where = f" It happened at:{logs.describe_fault(fault).strip().splitlines()[-2]}."
+    return InternalError(f"Unexpected error in Memory Butler: {type(fault).__name__}.{where}")

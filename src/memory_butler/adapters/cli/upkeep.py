@@ -1,0 +1,97 @@
+"""Maintenance commands: the daily sweep, and the daily counts of the dashboard."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memory_butler.adapters.cli import terminal
+from memory_butler.adapters.cli.options import DryRun, Json
+from memory_butler.adapters.cli.terminal import settings_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from memory_butler.operations.lifecycle.sweep import SweepReport
+
+
+def sweep(
+    ctx: typer.Context,
+    *,
+    butler: Annotated[str | None, typer.Option(help="Only this butler's memories (default: all butlers).")] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Run the daily sweep now: promote, fade, expire, delete, evict. Prints the changes of each duty."""
+    from memory_butler.operations.lifecycle import job_status
+    from memory_butler.operations.lifecycle import sweep as sweep_operation
+    from memory_butler.resources import Resources
+
+    async def task(opened: Resources) -> "SweepReport":
+        with terminal.progress_bar("Sweeping") as update:
+
+            def show(step: sweep_operation.Progress) -> None:
+                stage = f"{step.butler}: {_spoken(step.duty)}, {step.scanned:,} scanned"
+                update(stage, step.duties_done, step.duties)
+
+            report = await sweep_operation.sweep(opened, only_butler=butler, dry_run=dry_run, progress=show)
+        for shard in [] if dry_run else report.shards:
+            shard_caller = job_status.shard_of(opened.settings.tenant, shard.butler)
+            await job_status.put_on_record(opened, shard_caller, "sweep", report.started_at, shard.as_dict())
+        return report
+
+    report = terminal.run_task(settings_of(ctx), task)
+    if as_json:
+        terminal.print_json(report.as_dict())
+    else:
+        terminal.console().print(_table(report))
+
+
+def _table(report: "SweepReport") -> "RenderableType":
+    """One table per butler, with the command that undoes its changes."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for shard in report.shards:
+        table = Table(title=f"Butler {shard.butler}", title_justify="left", box=None, pad_edge=False)
+        for name in ("duty", "scanned", "would change" if report.dry_run else "changed", "seconds"):
+            table.add_column(name, justify="left" if name == "duty" else "right")
+        table.add_column("outcomes", overflow="fold")
+        for duty in shard.duties:
+            outcomes = ", ".join(f"{outcome} {count:,}" for outcome, count in duty.outcomes.items())
+            figures = (f"{duty.scanned:,}", f"{duty.changed:,}", f"{duty.seconds:.1f}")
+            table.add_row(_spoken(duty.duty), *figures, outcomes)
+        parts.append(table)
+        if shard.group_id:
+            parts.append(Text(f"To undo: memory-butler undo {shard.group_id}"))
+    verb = "would change" if report.dry_run else "changed"
+    parts.append(
+        Text(f"{report.changed:,} {verb}, in {report.seconds:.1f} seconds." if parts else "The store is empty.")
+    )
+    return Group(*parts)
+
+
+def recount(ctx: typer.Context, as_json: Json = False) -> None:
+    """Rebuild the daily counts of the dashboard from the event log. They follow the log by themselves; this starts
+    over."""
+    from memory_butler.operations.history import days
+    from memory_butler.resources import Resources
+
+    async def task(opened: Resources) -> int:
+        with terminal.progress_bar("Counting") as update:
+            return await days.recount(opened, progress=lambda done, total: update(None, done, total))
+
+    counted = terminal.run_task(settings_of(ctx), task)
+    if as_json:
+        terminal.print_json({"counted": counted})
+    else:
+        sys.stdout.write(f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
+
+
+def _spoken(duty: str) -> str:
+    return duty.replace("_", " ")
+
+
+COMMANDS = (sweep, recount)

@@ -1,0 +1,148 @@
+"""Runs the action that a user chose for a memory: opens its dialog if it needs input, and offers to undo it."""
+
+from dataclasses import dataclass
+
+from nicegui import ui
+
+from memory_butler.adapters.dashboard.actions.memory_actions import (
+    ACTIONS,
+    QUOTE_CHARACTERS,
+    Action,
+    ActionInput,
+    ActionResult,
+    find_conflict,
+    run_action,
+    with_content,
+)
+from memory_butler.adapters.dashboard.components.elements import tag, visible_text
+from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
+from memory_butler.adapters.dashboard.server.page_context import PageContext
+from memory_butler.adapters.dashboard.view_models.phrases import truncate
+from memory_butler.errors import InvalidInput
+from memory_butler.models import Fact, Memory
+from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.memories.validation import FACT_CHARACTERS, REASON_CHARACTERS
+
+PREVIEW_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class DialogText:
+    title: str
+    explanation: str
+    reason_label: str
+
+
+_TEXTS = {
+    "correct": DialogText(
+        "Correct this {type}",
+        "The corrected fact replaces it at once. The old version stays in its history.",
+        "How do you know? (optional)",
+    ),
+    "forget": DialogText(
+        "Forget this {type}?",
+        "It is no longer used. You can {undo}restore it later.",
+        "Reason (optional)",
+    ),
+    "harmful": DialogText(
+        "Mark this {type} as harmful",
+        "One harmful mark outweighs four helpful ones. A rule that keeps doing harm becomes a warning.",
+        "What went wrong? (optional)",
+    ),
+    "restore": DialogText(
+        "Replace “{replaced}” with this {type}?",
+        "{ref} is in use now. Restoring this one supersedes it; both stay in the history.",
+        "Reason (optional)",
+    ),
+}
+
+
+class ActionRunner:
+    """One per page. `run` returns None if the user cancels."""
+
+    def __init__(self, context: PageContext, bar: UndoBar) -> None:
+        self._context = context
+        self._bar = bar
+        self._dialog = ui.dialog()
+        self._is_open = False
+
+    async def run(self, name: str, memory: Memory) -> ActionResult | None:
+        action = ACTIONS.get(name)
+        if action is None:
+            raise InvalidInput(f"There is no action {name[:40]!r}.")
+        conflict = await find_conflict(self._context, memory) if name == "restore" else None
+        # An identical rule cannot be superseded; the operation's error says what to do instead.
+        replaced = conflict if isinstance(conflict, Fact) else None
+        input = await self._ask(action, memory, replaced) if action.needs or replaced else ActionInput()
+        if input is None:
+            return None
+        request_id = self._bar.new_request_id()
+        result = await run_action(self._context, name, memory.type, str(memory.id), input, request_id=request_id)
+        self._bar.show(with_content(result, input.text or memory.content))
+        return result
+
+    async def _ask(self, action: Action, memory: Memory, replaced: Fact | None) -> ActionInput | None:
+        if self._is_open:
+            return None
+        self._is_open = True
+        try:
+            self._dialog.clear()
+            with self._dialog:
+                self._draw_form(action, memory, replaced)
+            answer = await self._dialog
+            return answer if isinstance(answer, ActionInput) else None
+        finally:
+            self._is_open = False
+
+    def _text(self, action: Action, memory: Memory, replaced: Fact | None) -> DialogText:
+        text = _TEXTS[action.name]
+        values = {
+            "type": memory.type,
+            "undo": "undo this now, or " if self._context.may("memory_undo") else "",
+            "replaced": truncate(replaced.content, QUOTE_CHARACTERS) if replaced else "",
+            "ref": f"fact:{replaced.ref}" if replaced else "",
+        }
+        return DialogText(text.title.format(**values), text.explanation.format(**values), text.reason_label)
+
+    def _draw_form(self, action: Action, memory: Memory, replaced: Fact | None) -> None:
+        text = self._text(action, memory, replaced)
+        self._dialog.props["aria-label"] = text.title
+        with tag("div", "mb-card mb-dialog"):
+            tag("h2", "mb-text", text=text.title, dir="auto")
+            if isinstance(memory, Fact):
+                about = visible_text(subject_and_predicate(memory.subject_label, memory.predicate_label))
+                tag("p", "mb-muted mb-text", text=about, dir="auto")
+            box: ui.textarea | None = None
+            if action.needs == "text":
+                box = ui.textarea("New text", value=memory.content)
+                box.props("outlined autogrow autofocus").classes("mb-text")
+                box.props["maxlength"] = FACT_CHARACTERS
+            else:
+                tag("blockquote", "mb-text", text=truncate(memory.content, PREVIEW_CHARACTERS), dir="auto")
+            tag("p", "mb-muted mb-small", text=text.explanation)
+            reason = ui.input(text.reason_label)
+            reason.props("outlined dense")
+            reason.props["maxlength"] = REASON_CHARACTERS
+            reason.props["autofocus"] = box is None
+
+            def new_text() -> str:
+                return str((box.value if box else "") or "").strip()
+
+            def is_ready() -> bool:
+                return box is None or new_text() not in ("", memory.content.strip())
+
+            def submit() -> None:
+                if is_ready():
+                    given_reason = str(reason.value or "").strip() or None
+                    self._dialog.submit(ActionInput(new_text(), given_reason, supersede=replaced is not None))
+
+            reason.on("keydown.enter", submit)
+            if box:
+                box.on("keydown.ctrl.enter", submit)
+            with tag("div", "mb-dialog-foot"):
+                ui.button("Cancel", on_click=lambda: self._dialog.submit(None), color=None).props("outline no-caps")
+                button = ui.button(action.label, icon=action.icon, on_click=submit).props("unelevated no-caps")
+                button.props["color"] = "primary" if box or replaced else "negative"
+                button.set_enabled(is_ready())
+            if box:
+                box.on_value_change(lambda: button.set_enabled(is_ready()))

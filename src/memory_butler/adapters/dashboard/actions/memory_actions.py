@@ -1,0 +1,210 @@
+"""The actions a user can take on a memory, and their undo: the same on every page that offers them."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
+from memory_butler.adapters.dashboard.view_models.phrases import truncate
+from memory_butler.adapters.mcp.tool_base import CallContext
+from memory_butler.errors import InvalidInput, MemoryButlerError
+from memory_butler.models import (
+    Episode,
+    Fact,
+    Memory,
+    MemoryDetails,
+    MemoryType,
+    Outcome,
+    Rule,
+    Stored,
+    UndoReport,
+    Validity,
+)
+from memory_butler.operations.history import undo
+from memory_butler.operations.retrieval import get
+from memory_butler.operations.writing import correct, feedback, forget, pin, restore
+from memory_butler.policy.lifecycle.confidence import DecayRules
+
+log = logging.getLogger(__name__)
+QUOTE_CHARACTERS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ActionInput:
+    """The user's input in an action's dialog."""
+
+    text: str = ""
+    reason: str | None = None
+    supersede: bool = False
+
+
+Operation = Callable[[CallContext, str, str, ActionInput], Awaitable[Stored]]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`operation` is its name in the table of roles; `needs` names the input that a dialog asks for first."""
+
+    name: str
+    label: str
+    icon: str
+    operation: str
+    done_label: str
+    run: Operation
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """A message for the user, and the id that undoes the action (None if nothing was changed)."""
+
+    message: str
+    stored: Stored | None
+    undo_id: UUID | None
+    action: str = ""
+
+
+async def _confirm(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await feedback.confirm(call.resources, kind, handle, call.caller)
+
+
+async def _correct(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await correct.correct(call.resources, handle, input.text, call.caller, reason=input.reason)
+
+
+async def _forget(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await forget.forget(call.resources, kind, handle, call.caller, reason=input.reason)
+
+
+async def _restore(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await restore.restore(
+        call.resources, kind, handle, call.caller, supersede=input.supersede, reason=input.reason
+    )
+
+
+async def _pin(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await pin.pin(call.resources, kind, handle, call.caller)
+
+
+async def _unpin(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await pin.unpin(call.resources, kind, handle, call.caller)
+
+
+async def _helpful(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await feedback.mark(call.resources, handle, Outcome.HELPFUL, call.caller)
+
+
+async def _harmful(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+    return await feedback.mark(call.resources, handle, Outcome.HARMFUL, call.caller, reason=input.reason)
+
+
+ACTIONS = {
+    action.name: action
+    for action in (
+        Action("confirm", "Confirm", "check", "memory_confirm", "Confirmed", _confirm),
+        Action("helpful", "Helpful", "thumb_up", "memory_mark_helpful", "Marked as helpful", _helpful),
+        Action("harmful", "Harmful", "thumb_down", "memory_mark_harmful", "Marked as harmful", _harmful, "reason"),
+        Action("correct", "Correct", "edit", "memory_correct", "Corrected", _correct, "text"),
+        Action("pin", "Pin", "push_pin", "memory_pin", "Pinned", _pin),
+        Action("unpin", "Unpin", "push_pin", "memory_unpin", "Unpinned", _unpin),
+        Action("forget", "Forget", "delete", "memory_forget", "Forgotten", _forget, "reason"),
+        Action("restore", "Restore", "restore_from_trash", "memory_restore", "Restored", _restore),
+    )
+}
+
+
+def available_actions(context: PageContext, memory: Memory) -> list[Action]:
+    """The actions that apply to the memory's current state and that the user's role allows."""
+    names: list[str] = []
+    if memory.validity not in (Validity.ACTIVE, Validity.FADING):
+        names.append("restore")
+    else:
+        if memory.type is MemoryType.FACT:
+            names += ["confirm", "correct"]
+        if memory.type is MemoryType.RULE:
+            names += ["helpful", "harmful", "confirm"]
+        names.append("unpin" if memory.pinned else "pin")
+        names.append("forget")
+    return [ACTIONS[name] for name in names if context.may(ACTIONS[name].operation)]
+
+
+async def run_action(
+    context: PageContext,
+    name: str,
+    kind: str,
+    handle: str,
+    input: ActionInput | None = None,
+    *,
+    request_id: str | None = None,
+) -> ActionResult:
+    """Run an action for the user and find the id that undoes it. Every event it writes carries the request id.
+
+    An admin acts for the memory's own butler, so that the result belongs to the same butler as the memory.
+    """
+    action = ACTIONS.get(name)
+    if action is None:
+        raise InvalidInput(f"There is no action {name[:40]!r}.")
+    request_id = request_id or new_request_id()
+    butler = _butler_of((await _load(context, kind, handle)).memory) if context.principal.role.governs else None
+    stored = await context.call(
+        action.operation,
+        lambda call: action.run(call, kind, handle, input or ActionInput()),
+        request_id=request_id,
+        butler=butler,
+    )
+    undo_id = await find_undo_id(context, stored.type, str(stored.id), request_id)
+    label = "Nothing was changed" if stored.outcome == "unchanged" else action.done_label
+    return ActionResult(f"{label}: {stored.type}:{stored.ref}", stored, undo_id, name)
+
+
+def with_content(result: ActionResult, content: str) -> ActionResult:
+    """Add the memory's text to the message: users do not know memories by their reference."""
+    return replace(result, message=f"{result.message} “{truncate(content, QUOTE_CHARACTERS)}”")
+
+
+async def find_conflict(context: PageContext, memory: Memory) -> Fact | Rule | None:
+    """The memory in use that blocks restoring this one, if there is one."""
+    return await context.call(
+        "memory_restore",
+        lambda call: restore.find_conflict(call.resources, memory.type, str(memory.id), call.caller),
+    )
+
+
+async def undo_change(context: PageContext, undo_id: UUID, *, request_id: str | None = None) -> UndoReport:
+    """Undo an event or a group of events. The report holds the id that undoes the undo."""
+    return await context.call(
+        "memory_undo",
+        lambda call: undo.undo(call.resources, undo_id, call.caller),
+        request_id=request_id or new_request_id(),
+    )
+
+
+async def find_undo_id(context: PageContext, kind: str, handle: str, request_id: str) -> UUID | None:
+    """The id that undoes a request: the group of its events, or its only event, found in the memory's history.
+
+    The request itself has succeeded by now. If its events cannot be read, the page offers no undo; reporting an error
+    would make the user repeat the action.
+    """
+    if not context.may("memory_undo"):
+        return None
+    try:
+        portrait = await _load(context, kind, handle)
+    except MemoryButlerError as problem:
+        log.info("the id that undoes a click could not be found: %s", problem.message)
+        return None
+    own = [event for event in portrait.events if event.request_id == request_id]
+    return (own[-1].group_id or own[-1].id) if own else None
+
+
+def decay_rules(context: PageContext, memory: Memory) -> DecayRules:
+    """The decay rules of the butler that owns a memory."""
+    return context.dashboard.settings.lifecycle_of(_butler_of(memory)).decay
+
+
+async def _load(context: PageContext, kind: str, handle: str) -> MemoryDetails:
+    return await context.call("memory_get", lambda call: get.get(call.resources, kind, handle, call.caller, bump=False))
+
+
+def _butler_of(memory: Memory) -> str:
+    return memory.butler if isinstance(memory, Episode) else memory.source_butler

@@ -1,0 +1,227 @@
+"""The frame of every page: navigation, user, error handling and live updates."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+from fastapi import Request
+from nicegui import ui
+from nicegui.element import Element
+
+from memory_butler.adapters.dashboard.actions.error_handling import redirect_to_login
+from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
+from memory_butler.adapters.dashboard.components.elements import tag, visible_text
+from memory_butler.adapters.dashboard.components.vue_components import FocusKeeper
+from memory_butler.adapters.dashboard.server import routes
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext, background_refresh
+from memory_butler.adapters.mcp.server import program_version
+from memory_butler.errors import InternalError, MemoryButlerError
+from memory_butler.models import Activity, Caller, Role
+from memory_butler.operations.history import activity
+
+Build = Callable[[PageContext, Request], Awaitable[None]]
+Redraw = Callable[[tuple[Activity, ...]], Awaitable[None]]
+# Longer than any operation's deadline, so that the operation's own error is shown.
+BUILD_TIMEOUT_SECONDS = 60.0
+# An open page checks its login this often and leaves when it has ended.
+LOGIN_CHECK_SECONDS = 30.0
+
+log = logging.getLogger(__name__)
+
+
+def page(path: str, title: str) -> Callable[[Build], Build]:
+    """Register a page: `build` draws it. Errors are shown in the page's place."""
+
+    def register(build: Build) -> Build:
+        @ui.page(path, response_timeout=BUILD_TIMEOUT_SECONDS)
+        async def draw(request: Request) -> None:
+            context: PageContext = request.state.page_context
+            ui.page_title(f"{title} · Memory Butler")
+            with _frame(context, title, request):
+                try:
+                    await build(context, request)
+                except LoginExpired:
+                    redirect_to_login()
+                except MemoryButlerError as problem:
+                    show_error(problem)
+                except Exception:
+                    # Page boundary: the traceback goes to the log, a short message to the user.
+                    log.exception("the page %s could not be drawn", path)
+                    show_error(InternalError())
+
+        return build
+
+    return register
+
+
+async def subscribe(context: PageContext, redraw: Redraw) -> None:
+    """Call `redraw` with new events until the page is closed. Subscribe before the page reads, so that it misses none.
+
+    Delivery starts when the browser has connected; events written meanwhile are delivered then.
+    """
+    client = ui.context.client
+    unsubscribe: Callable[[], None] | None = None
+    since = await context.call("memory_activity_stream", lambda call: activity.latest(call.resources, call.caller))
+
+    async def on_events(items: tuple[Activity, ...]) -> None:
+        if client.is_deleted:
+            return
+        with client, background_refresh():
+            try:
+                # Before anything is shown, because a page may show events without calling an operation.
+                await context.require_login()
+                await redraw(items)
+            except LoginExpired:
+                end()
+                redirect_to_login()
+            except MemoryButlerError as problem:
+                log.info("a page could not be updated: %s", problem.message)
+
+    def begin() -> None:
+        # A page connects again after a lost connection; it must not subscribe twice.
+        nonlocal unsubscribe
+        unsubscribe = unsubscribe or context.dashboard.live_updates.subscribe(
+            Caller(context.principal), since, on_events
+        )
+
+    def end() -> None:
+        if unsubscribe is not None:
+            unsubscribe()
+
+    client.on_connect(begin)
+    client.on_delete(end)
+
+
+def refresh_every(context: PageContext, seconds: float, redraw: Callable[[], Awaitable[None]]) -> None:
+    """Redraw an open page at an interval: for changes that write no event."""
+    client = ui.context.client
+
+    async def refresh() -> None:
+        with background_refresh():
+            try:
+                await context.require_login()
+                if not client.is_deleted:
+                    await redraw()
+            except LoginExpired:
+                timer.cancel()
+                redirect_to_login()
+            except MemoryButlerError as problem:
+                log.info("a page could not be updated: %s", problem.message)
+
+    timer = ui.timer(seconds, refresh, immediate=False)
+
+
+def _watch_login(context: PageContext) -> None:
+    """Redirect the page to the login when its login ends, even without clicks or events."""
+
+    async def do_nothing() -> None:
+        """`refresh_every` checks the login."""
+
+    if not context.dashboard.is_open:
+        refresh_every(context, LOGIN_CHECK_SECONDS, do_nothing)
+
+
+def show_error(problem: MemoryButlerError) -> None:
+    """Show an error in the page: what went wrong, what to do, and a retry button if that can help."""
+    with tag("section", "mb-card mb-error", role="alert"):
+        tag("h2", text=user_message(problem))
+        if advice := user_advice(problem):
+            tag("p", text=advice)
+        if problem.retryable:
+            with tag("p"):
+                ui.button("Try again", on_click=ui.navigate.reload).props("unelevated no-caps")
+
+
+@contextmanager
+def _frame(context: PageContext, title: str, request: Request) -> Iterator[None]:
+    ui.add_head_html(
+        '<link rel="stylesheet" href="/dashboard/dashboard.css"><link rel="icon" href="/dashboard/icon.svg">'
+    )
+    slot = ui.context.client.content.parent_slot
+    if slot:
+        # NiceGUI wraps the content in a main landmark; the page has its own.
+        slot.parent.props["role"] = "none"
+    with tag("div", "mb-shell"):
+        tag("a", "mb-skip", text="Skip to content", href="#content")
+        with tag("header", "mb-side"):
+            with tag("div", "mb-brand"):
+                with tag("a", "mb-brand-link", href="/"):
+                    tag("img", src="/dashboard/icon.svg", alt="", width="26", height="26")
+                    tag("span", text="Memory Butler")
+                menu = ui.button(icon="menu", color=None).props('flat round dense aria-label="Menu"').classes("mb-menu")
+                menu.on("click", js_handler="() => document.querySelector('.mb-side').classList.toggle('mb-open')")
+            with tag("nav", "mb-nav", aria_label="Pages"):
+                for entry in routes.NAVIGATION:
+                    _draw_nav_entry(entry, request.url.path)
+            with tag("div", "mb-side-foot"):
+                _draw_user(context, request)
+        with tag("main", "mb-main", id="content", tabindex="-1"):
+            tag("h1", "mb-title", text=title)
+            yield
+    FocusKeeper()
+    _watch_login(context)
+
+
+def _draw_nav_entry(entry: routes.NavEntry, path: str) -> None:
+    is_current = path == entry.path or path.startswith(f"{routes.MEMORY}{entry.path[1:-1]}/")
+    with tag("a", "mb-nav-entry", href=entry.path) as link:
+        if is_current:
+            link.props["aria-current"] = "page"
+        ui.icon(entry.icon).props('aria-hidden="true"')
+        tag("span", text=entry.title)
+
+
+def _draw_user(context: PageContext, request: Request) -> None:
+    """User, role and tenant, theme switch and logout."""
+    principal = context.principal
+    with tag("div", "mb-user"):
+        ui.icon("person").props('aria-hidden="true"')
+        with tag("div"):
+            tag("div", "mb-user-name", text=visible_text(principal.name or principal.butler))
+            where = "this machine" if context.dashboard.is_open else f"{principal.role} of {principal.tenant}"
+            tag("div", "mb-muted mb-small", text=where)
+        dark = ui.button(icon="contrast", color=None).props(
+            'flat round dense aria-label="Switch between light and dark"'
+        )
+        dark.on(
+            "click",
+            js_handler="() => { const dark = !Quasar.Dark.isActive; setDark(dark); "
+            "localStorage.setItem('memory-butler-dark', dark ? 'dark' : 'light'); }",
+        )
+    if principal.role is Role.OPERATOR:
+        _draw_tenant_switch(context, request)
+    if not context.dashboard.is_open:
+        with tag("form", method="post", action=routes.LOGOUT):
+            tag("button", "mb-button-outline", text="Log out", type="submit")
+    tag("div", "mb-muted mb-small", text=f"Version {program_version()}")
+
+
+def _draw_tenant_switch(context: PageContext, request: Request) -> None:
+    """Operators can switch to another tenant; while they do, the page shows it and offers the way back."""
+    principal = context.principal
+    with _tenant_form(request):
+        tag("label", "mb-small", text="Tenant", **{"for": "tenant"})
+        with tag("div", "mb-line"):
+            # A placeholder, not a value: redrawing would reset a value while the user types.
+            attributes = {"placeholder": principal.tenant, "maxlength": "64", "required": "", "autocomplete": "off"}
+            tag("input", id="tenant", name="tenant", **attributes)
+            tag("button", "mb-button-outline", text="Go", type="submit")
+    if principal.home:
+        tag(
+            "p",
+            "mb-tenant-notice mb-small",
+            text=f"You are viewing tenant {principal.tenant}. This is audited.",
+            role="status",
+        )
+        with _tenant_form(request):
+            tag("input", type="hidden", name="tenant", value="")
+            tag("button", "mb-button-outline", text=f"Back to {principal.home}", type="submit")
+
+
+def _tenant_form(request: Request) -> Element:
+    form = tag("form", "mb-tenant", method="post", action=routes.TENANT)
+    with form:
+        # Without query parameters: filters and memories belong to one tenant.
+        path = request.url.path
+        tag("input", type="hidden", name="next", value="/" if path.startswith(routes.MEMORY) else path)
+    return form

@@ -1,0 +1,78 @@
+"""Notification at the bottom of a page that names the last action and offers to undo it."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nicegui import events, ui
+
+from memory_butler.adapters.dashboard.actions import memory_actions
+from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
+from memory_butler.adapters.dashboard.components.elements import visible_text
+from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
+
+MAX_OFFERS = 50
+SECONDS = 12
+ALREADY_UNDONE = "Already undone."
+Redraw = Callable[[], Awaitable[None]]
+Refocus = Callable[[ActionResult], None]
+
+
+class UndoBar:
+    """One per page. The browser names an offer by a number issued here; it cannot name anything else to undo.
+
+    `refocus` moves the keyboard focus after an undo.
+    """
+
+    def __init__(self, context: PageContext, redraw: Redraw, refocus: Refocus | None = None) -> None:
+        self._context = context
+        self._redraw = redraw
+        self._refocus = refocus
+        self._offers: dict[int, ActionResult] = {}
+        self._number = 0
+        self._own: deque[str] = deque(maxlen=MAX_OFFERS)
+        ui.on("memory-butler-undo", handle_errors(self._undo))
+
+    def new_request_id(self) -> str:
+        """A request id for a click on this page, so that the page recognises its own events in live updates."""
+        self._own.append(new_request_id())
+        return self._own[-1]
+
+    def is_own(self, request_id: str | None) -> bool:
+        return request_id in self._own
+
+    def show(self, result: ActionResult) -> None:
+        """Show what was done, with an Undo button if it can be undone."""
+        buttons: list[dict[str, Any]] = []
+        if result.undo_id is not None:
+            self._number += 1
+            self._offers[self._number] = result
+            while len(self._offers) > MAX_OFFERS:
+                del self._offers[next(iter(self._offers))]
+            handler = f"() => emitEvent('memory-butler-undo', {self._number})"
+            buttons.append({"label": "Undo", ":handler": handler, "color": "yellow-3", "noCaps": True})
+        ui.notification(
+            visible_text(result.message),
+            type="positive",
+            position="bottom",
+            timeout=SECONDS,
+            close_button=False,
+            actions=buttons,
+        )
+
+    async def _undo(self, event: events.GenericEventArguments) -> None:
+        number = event.args
+        offer = self._offers.pop(number, None) if isinstance(number, int) else None
+        if offer is None or offer.undo_id is None:
+            ui.notify(ALREADY_UNDONE, position="bottom")
+            return
+        report = await memory_actions.undo_change(self._context, offer.undo_id, request_id=self.new_request_id())
+        ui.notify(
+            f"Undone: {visible_text(offer.message)}" if report.undone else ALREADY_UNDONE,
+            type="positive",
+            position="bottom",
+        )
+        await self._redraw()
+        if self._refocus:
+            self._refocus(offer)

@@ -1,0 +1,132 @@
+"""Python side of the dashboard's Vue components. A list sends a few values per row instead of many elements."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nicegui.element import Element
+
+from memory_butler.adapters.dashboard.components.elements import VueComponent
+
+Props = dict[str, Any]
+Group = dict[str, Any]
+_OPPOSITES = {"pin": "unpin", "unpin": "pin", "forget": "restore", "restore": "forget"}
+
+
+class EntryList(Element, component="entry_list.js"):
+    """Titled groups of entries; `variant` is `line` for a history, `found` for search results, `tiles` for a grid.
+
+    Emits `action` (a name and an entry's key) and `navigate` (an entry's key).
+    """
+
+    def __init__(self, groups: Sequence[Group], *, variant: str = "") -> None:
+        super().__init__()
+        self.props["groups"] = list(groups)
+        self.props["variant"] = variant
+
+
+# --- overview and timeline ------------------------------------------------------------------------
+
+
+class CountCards(Element, component="count_cards.js"):
+    """One card per memory type with its count."""
+
+    def __init__(self, cards: Sequence[Props]) -> None:
+        super().__init__()
+        self.props["cards"] = list(cards)
+
+
+class AttentionList(Element, component="attention_list.js"):
+    """Items that need attention. Emits `action` with an item's key."""
+
+    def __init__(self, items: Sequence[Props]) -> None:
+        super().__init__()
+        self.props["items"] = list(items)
+
+
+class ShareBars(Element, component="share_bars.js"):
+    def __init__(self, bars: Sequence[Props]) -> None:
+        super().__init__()
+        self.props["bars"] = list(bars)
+
+
+class EventList(Element, component="event_list.js"):
+    """Events by day. Emits `undo` with an entry's key."""
+
+    def __init__(self, entries: Sequence[Props], *, compact: bool = False) -> None:
+        super().__init__()
+        self.props["entries"] = list(entries)
+        self.props["compact"] = compact
+
+
+class TimelineFilters(Element, component="timeline_filters.js"):
+    """Emits `change` with the filters' values."""
+
+    def __init__(self, query: Props, actions: Sequence[Props], kinds: Sequence[Props]) -> None:
+        super().__init__()
+        self.props["query"] = query
+        self.props["actions"] = list(actions)
+        self.props["kinds"] = list(kinds)
+
+
+class AsOfPanel(Element, component="as_of_panel.js"):
+    """The store as of the end of a day. Emits `day` with the chosen day and `search` with a question about it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.props.update(first="", last="", day="", kinds=[], changes="", query="", rows=[], notes=[])
+        self.props.update(searched=False, busy=False)
+
+
+# --- playground -----------------------------------------------------------------------------------
+
+
+class PlaygroundForm(VueComponent, component="playground_form.js"):
+    """Emits `search` with the form's values."""
+
+
+class SearchResults(VueComponent, component="search_results.js"):
+    """Search results, each with its score as a stacked bar."""
+
+
+class ContextBlock(VueComponent, component="context_block.js"):
+    """The context block that an agent receives, with its use of the budget. Emits `explain` with a reference."""
+
+
+class ExplainPanel(VueComponent, component="explain_panel.js"):
+    """The reason why a memory was or was not returned. Emits `explain` with a reference."""
+
+
+# --- consolidation --------------------------------------------------------------------------------
+
+
+class RunTable(VueComponent, component="run_table.js"):
+    """Consolidation runs with filters. Emits `filter` with a butler and a state, and `page` with a cursor."""
+
+
+class RunItems(VueComponent, component="run_items.js"):
+    """The items of a run beside the memories they replace. Emits `decide` with a place and a decision."""
+
+
+class DeadLetters(VueComponent, component="dead_letters.js"):
+    """Episodes that could not be processed. Emits `requeue` with references, and `page` with a cursor."""
+
+
+# --- keyboard focus -------------------------------------------------------------------------------
+
+
+class KeyboardFocus(Element, component="keyboard_focus.js"):
+    """Invisible, one per page: moves the focus after an action has redrawn the element that had it."""
+
+    def focus_first(self, selectors: Sequence[str]) -> None:
+        """Focus the first element that exists. Selectors never contain text of a memory."""
+        self.run_method("focusFirst", list(selectors))
+
+
+class FocusKeeper(Element, component="focus_keeper.js"):
+    """Invisible, one per page: keeps the focus in place when a live update redraws the page."""
+
+
+def action_buttons(container: str, action: str) -> list[str]:
+    """Selectors of an action's button, or of the opposite action's that has replaced it."""
+    names = (action, _OPPOSITES.get(action, action))
+    return [f'{container} [data-act="{name}"]' for name in dict.fromkeys(names)]

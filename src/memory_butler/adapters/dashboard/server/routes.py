@@ -1,0 +1,50 @@
+"""The dashboard's paths and navigation. Imports nothing of NiceGUI, so that the server can route before loading it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NavEntry:
+    path: str
+    title: str
+    icon: str
+
+
+NAVIGATION = (
+    NavEntry("/", "Overview", "space_dashboard"),
+    NavEntry("/facts", "Facts", "fact_check"),
+    NavEntry("/rules", "Rules", "gavel"),
+    NavEntry("/episodes", "Episodes", "forum"),
+    NavEntry("/playground", "Playground", "travel_explore"),
+    NavEntry("/graph", "Graph", "hub"),
+    NavEntry("/timeline", "Timeline", "timeline"),
+    NavEntry("/consolidation", "Consolidation", "merge_type"),
+    NavEntry("/butlers", "Butlers", "groups"),
+    NavEntry("/system", "System", "monitor_heart"),
+)
+LOGIN, LOGOUT, TENANT, PROVIDER, RETURN = "/login", "/logout", "/login/tenant", "/login/provider", "/login/return"
+STATIC = "/dashboard/"
+# NiceGUI's own paths: its scripts, and the websocket of open pages.
+NICEGUI_STATIC, WEBSOCKET = "/_nicegui/", "/_nicegui_ws/"
+MEMORY = "/memory/"
+# Paths for programs: errors there are JSON, never an HTML page.
+API_PREFIXES = ("/api", "/mcp", "/health", "/metrics", "/hooks")
+LOGIN_PATHS = frozenset({LOGIN, LOGOUT, TENANT, PROVIDER, RETURN})
+_PAGES = frozenset(entry.path for entry in NAVIGATION)
+
+
+def is_dashboard_path(path: str) -> bool:
+    return path in _PAGES or path in LOGIN_PATHS or path.startswith((MEMORY, STATIC, NICEGUI_STATIC, WEBSOCKET))
+
+
+def is_public(path: str) -> bool:
+    """Paths that need no login: the login itself, and static files."""
+    return path in LOGIN_PATHS or path.startswith((STATIC, NICEGUI_STATIC))
+
+
+def is_api_path(path: str) -> bool:
+    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in API_PREFIXES)
+
+
+def memory_path(kind: str, ref: str) -> str:
+    return f"{MEMORY}{kind}/{ref}"

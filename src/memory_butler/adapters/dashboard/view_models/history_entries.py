@@ -1,0 +1,83 @@
+"""Events as entries of the timeline and of the overview."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from memory_butler.adapters.dashboard.components.elements import visible_text
+from memory_butler.adapters.dashboard.server.page_url import url_for
+from memory_butler.adapters.dashboard.server.routes import memory_path
+from memory_butler.models import MemoryType
+from memory_butler.models.history import TimelineEntry, TimelineLine
+
+TIMELINE = "/timeline"
+Props = dict[str, Any]
+_RUN = re.compile(r" \(run ([0-9a-f-]{36})\)")
+_TONES = {
+    "created": "good",
+    "confirmed": "good",
+    "restored": "good",
+    "helpful": "good",
+    "promoted": "good",
+    "revived": "good",
+    "consolidated": "info",
+    "superseded": "info",
+    "undone": "info",
+    "faded": "warn",
+    "set_back": "warn",
+    "expired": "quiet",
+    "deleted": "quiet",
+    "rate_changed": "quiet",
+    "referenced": "quiet",
+    "retracted": "bad",
+    "harmful": "bad",
+    "dead_lettered": "bad",
+    "failed": "bad",
+}
+
+
+def event_entries(entries: Iterable[TimelineEntry], *, with_undo: bool = True) -> list[Props]:
+    return [_entry(entry, with_undo=with_undo) for entry in entries]
+
+
+def _entry(entry: TimelineEntry, *, with_undo: bool) -> Props:
+    last = entry.lines[-1].activity.event
+    is_group = entry.together > 1
+    left = entry.together - len(entry.lines)
+    undo = f"Undo all {entry.together:,}" if is_group else "Undo"
+    return {
+        "key": entry.place,
+        "at": last.occurred_at.isoformat(),
+        "actor": visible_text(f"{last.actor} for {entry.butler}" if entry.butler else last.actor),
+        "tone": _TONES.get(last.event_type.partition(".")[2], "plain"),
+        "summary": entry.words if is_group else "",
+        "lines": [_line(line) for line in entry.lines],
+        "more": f"and {left:,} more" if left > 0 else "",
+        "moreHref": url_for(TIMELINE, {"group": str(entry.group_id)}) if is_group else "",
+        "undone": entry.undone,
+        "undo": undo if with_undo and entry.undo_id else "",
+    }
+
+
+def split_run(text: str) -> tuple[str, str]:
+    """Split an event's text into the text without its run id, and the URL of that run."""
+    match = _RUN.search(text)
+    return _RUN.sub("", text), url_for("/consolidation", {"run": match[1]}) if match else ""
+
+
+def _line(line: TimelineLine) -> Props:
+    event, ref = line.activity.event, line.activity.ref
+    kind, _, short = (ref or "").partition(":")
+    text, run = split_run(line.activity.words)
+    # A deleted episode has no page any more.
+    has_page = kind in tuple(MemoryType) and line.about is not None
+    return {
+        "key": event.seq,
+        "ref": ref or "",
+        "kind": kind,
+        "href": memory_path(kind, short) if has_page else "",
+        "text": visible_text(text),
+        "run": run,
+        "about": visible_text(line.about or ""),
+        "undone": line.undone,
+    }

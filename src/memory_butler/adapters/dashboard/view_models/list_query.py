@@ -1,0 +1,309 @@
+"""Query parameters of the list pages, as a `Listing` for the store and as props of the filter bar.
+
+Parameters: q (words, or a phrase in quotes), scope, butler, subject, predicate, validity, permanence, maturity, tier,
+tag, importance_min, importance_max, from and to (timestamps), sort, order and cursor. Several values of one parameter
+are separated by commas. Without a validity, memories in use are listed.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memory_butler.adapters.dashboard.components.elements import visible_text
+from memory_butler.adapters.dashboard.server.page_url import reject_unknown, unknown_params
+from memory_butler.errors import InvalidInput
+from memory_butler.models import EVERY_SCOPE, Maturity, MemoryType, Permanence, Tier, Validity
+from memory_butler.models.listings import Listing, Page, Sort
+from memory_butler.operations.browse.listings import SORTS
+from memory_butler.policy.lifecycle.tiers import MEMBERS
+from memory_butler.policy.memories.validation import parse_choice
+
+Query = dict[str, str]
+Props = dict[str, Any]
+
+EVERYTHING = "all"
+IN_USE = (str(Validity.ACTIVE), str(Validity.FADING))
+MAX_CHARACTERS = 2000
+_VALUE = re.compile(r"(?:\\[\\,]|[^,])+")
+_ESCAPED = re.compile(r"\\([\\,])")
+_PHRASE = re.compile(r'"([^"]*)"?')
+
+_STATES = {
+    Validity.ACTIVE: "Active",
+    Validity.FADING: "Fading",
+    Validity.SUPERSEDED: "Superseded",
+    Validity.EXPIRED: "Expired",
+    Validity.RETRACTED: "Forgotten",
+}
+# The states that the filter offers for each type.
+_STATES_OF: dict[MemoryType, tuple[Validity, ...]] = {
+    MemoryType.FACT: tuple(_STATES),
+    MemoryType.RULE: (Validity.ACTIVE, Validity.FADING, Validity.EXPIRED, Validity.RETRACTED),
+    MemoryType.EPISODE: (Validity.RETRACTED,),
+}
+_TIERS = {Tier.EDEN: "Eden", Tier.MID: "Mid-term", Tier.LONG: "Long-term"}
+_LABELS = {
+    "q": "Search",
+    "validity": "State",
+    "subject": "Subject",
+    "predicate": "Predicate",
+    "scope": "Scope",
+    "butler": "Learned by",
+    "permanence": "Permanence",
+    "maturity": "Maturity",
+    "tier": "Tier",
+    "tag": "Tag",
+    "importance_min": "Importance min.",
+    "importance_max": "Importance max.",
+    "from": "From",
+    "to": "Until",
+}
+_FILTERS: dict[MemoryType, tuple[str, ...]] = {
+    MemoryType.FACT: (
+        *("q", "validity", "subject", "predicate", "scope", "butler", "tag", "permanence", "tier"),
+        *("importance_min", "importance_max", "from", "to"),
+    ),
+    MemoryType.RULE: ("q", "validity", "maturity", "tier", "scope", "butler", "tag", "from", "to"),
+    MemoryType.EPISODE: ("q", "validity", "butler", "tag", "importance_min", "importance_max", "from", "to"),
+}
+_ORDER = ("sort", "order", "cursor")
+_CLOSED: dict[str, type[StrEnum]] = {
+    "validity": Validity,
+    "permanence": Permanence,
+    "maturity": Maturity,
+    "tier": Tier,
+}
+_SORTS = {
+    Sort.CREATED: "Stored",
+    Sort.OBSERVED: "Happened",
+    Sort.IMPORTANCE: "Importance",
+    Sort.CONFIDENCE: "Confidence",
+    Sort.LAST_REFERENCED: "Last used",
+}
+
+
+def parse(kind: MemoryType, query: Mapping[str, Any]) -> Query:
+    """The supported, non-empty query parameters of a URL."""
+    names = (*_FILTERS[kind], *_ORDER)
+    values = {name: str(query[name]).strip()[:MAX_CHARACTERS] for name in names if query.get(name) is not None}
+    return {name: value for name, value in values.items() if value}
+
+
+def unknown(kind: MemoryType, query: Mapping[str, Any]) -> tuple[str, ...]:
+    """Query parameters that this list does not support."""
+    return unknown_params(query, (*_FILTERS[kind], *_ORDER))
+
+
+def reject(kind: MemoryType, names: Sequence[str]) -> None:
+    """Raise for unsupported filters, naming the supported ones."""
+    reject_unknown(names, _FILTERS[kind])
+
+
+def with_changes(kind: MemoryType, query: Query, changes: Mapping[str, Any]) -> Query:
+    """The query after a change of filters, back on the first page."""
+    return parse(kind, {**query, **changes, "cursor": ""})
+
+
+def with_value(kind: MemoryType, query: Query, name: str, value: str) -> Query:
+    """The query with a value added: tags accumulate, other filters are replaced."""
+    if name != "tag":
+        return with_changes(kind, query, {name: value})
+    return with_changes(
+        kind, query, {"tag": join_values([*dict.fromkeys([*split_values(query.get("tag", "")), value])])}
+    )
+
+
+def without(kind: MemoryType, query: Query, name: str, value: str) -> Query:
+    """The query without a filter, or without one of several tags."""
+    left = [one for one in split_values(query.get(name, "")) if one != value] if name == "tag" else []
+    return with_changes(kind, query, {name: join_values(left)})
+
+
+def sorted_by(kind: MemoryType, query: Query, name: str) -> Query:
+    """The query after a click on a column header: sorted by it, or in reverse order if it already was."""
+    sort = parse_choice(Sort, name, "sort")
+    is_current = sort == query.get("sort", Sort.CREATED)
+    order = "asc" if is_current and query.get("order") != "asc" else ""
+    return with_changes(kind, query, {"sort": "" if sort is Sort.CREATED else sort, "order": order})
+
+
+def listing_of(kind: MemoryType, query: Query, *, governs: bool) -> Listing:
+    """The listing for a query. Admins see the memories of all butlers unless they filter by one."""
+    _check_choices(kind, query)
+    time_from, time_to = _timestamp(query, "from"), _timestamp(query, "to")
+    if time_from and time_to and time_from >= time_to:
+        raise InvalidInput(
+            "“Until” is before “From”.",
+            recovery="Change or clear one of the two days.",
+        )
+    words, phrase = split_search(query.get("q", ""))
+    butler, scope = query.get("butler"), query.get("scope")
+    is_episode = kind is MemoryType.EPISODE
+    return Listing(
+        type=kind,
+        scope=scope or (EVERY_SCOPE if governs and not (is_episode and butler) else None),
+        butler=butler if is_episode else None,
+        learned_by=None if is_episode else butler,
+        subject=query.get("subject"),
+        predicate=query.get("predicate"),
+        validity=_validity(query.get("validity", "")),
+        permanence=tuple(split_values(query.get("permanence", ""))),
+        maturity=tuple(split_values(query.get("maturity", ""))),
+        tier=parse_choice(Tier, query["tier"], "tier") if "tier" in query else None,
+        tags=tuple(split_values(query.get("tag", ""))),
+        importance_min=_number(query, "importance_min"),
+        importance_max=_number(query, "importance_max"),
+        time_from=time_from,
+        time_to=time_to,
+        words=words,
+        contains=phrase,
+        sort=parse_choice(Sort, query.get("sort", Sort.CREATED), "sort"),
+        descending=query.get("order") != "asc",
+    )
+
+
+def split_search(text: str) -> tuple[str | None, str | None]:
+    """Split a search into its words and the first quoted phrase."""
+    phrases = [parsed.strip() for parsed in _PHRASE.findall(text) if parsed.strip()]
+    words = " ".join([*_PHRASE.sub(" ", text).split(), *phrases[1:]])
+    return words or None, phrases[0] if phrases else None
+
+
+def filter_fields(kind: MemoryType) -> list[Props]:
+    """The filters of a type with their choices."""
+    return [{"name": name, "label": _label(kind, name), **_form(kind, name)} for name in _FILTERS[kind] if name != "q"]
+
+
+def active_filters(kind: MemoryType, query: Query) -> list[Props]:
+    """The active filters. Timestamps are formatted by the browser, which knows the viewer's time zone."""
+    return [
+        {
+            "name": name,
+            "value": value,
+            "label": _label(kind, name),
+            "text": visible_text(_value_text(kind, name, value)),
+            "form": "timestamp" if name in ("from", "to") else "",
+            "is_invalid": _invalid_value(name, value) is not None,
+        }
+        for name in _FILTERS[kind]
+        if name in query
+        for value in (split_values(query[name]) if name == "tag" else [query[name]])
+    ]
+
+
+def sort_options(kind: MemoryType) -> list[Props]:
+    return [{"name": str(sort), "label": _SORTS[sort]} for sort in SORTS[kind]]
+
+
+def page_position(page: Page[Any]) -> str:
+    """The position of a page in the list: 51–100 of 1,234."""
+    count, first = len(page.items), page.start + 1
+    if not count:
+        return "0 results"
+    if page.total_at_least is not None:
+        return f"{first:,}–{page.start + count:,} of more than {page.total_at_least:,}"
+    return f"{first:,}–{page.start + count:,} of {max(page.total or 0, page.start + count):,}"
+
+
+def is_default(query: Query) -> bool:
+    """True for the unfiltered first page, newest first."""
+    return not query
+
+
+def is_filtered(kind: MemoryType, query: Query) -> bool:
+    return any(name in query for name in _FILTERS[kind])
+
+
+def split_values(text: str) -> list[str]:
+    """Split comma-separated values. A backslash escapes a comma or a backslash; before any other character it is
+    literal, because URLs are also written by hand."""
+    return [_ESCAPED.sub(r"\1", part).strip() for part in _VALUE.findall(text) if part.strip()]
+
+
+def join_values(parts: Sequence[str]) -> str:
+    return ",".join(part.replace("\\", "\\\\").replace(",", "\\,") for part in parts)
+
+
+def _validity(text: str) -> tuple[str, ...]:
+    return () if text == EVERYTHING else tuple(split_values(text)) or IN_USE
+
+
+def _invalid_value(name: str, text: str) -> str | None:
+    """The first value that is not one of the choices."""
+    for one in split_values(text) if name in _CLOSED and text != EVERYTHING else ():
+        try:
+            parse_choice(_CLOSED[name], one, name)
+        except InvalidInput:
+            return one
+    return None
+
+
+def _check_choices(kind: MemoryType, query: Query) -> None:
+    for name in _CLOSED:
+        invalid = _invalid_value(name, query.get(name, ""))
+        if invalid:
+            choices = ", ".join(label for value, label in _choices(kind)[name].items() if value)
+            raise InvalidInput(
+                f"There is no {_LABELS[name].lower()} “{visible_text(invalid[:40])}”.",
+                recovery=f"Choose one of: {choices}.",
+            )
+
+
+def _number(query: Query, name: str) -> int | None:
+    text = query.get(name)
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInput(f"{_LABELS[name]} must be a number from 1 to 10.") from None
+
+
+def _timestamp(query: Query, name: str) -> datetime | None:
+    text = query.get(name)
+    if text is None:
+        return None
+    try:
+        # A plus sign in a URL is decoded as a space.
+        parsed = datetime.fromisoformat(text.replace(" ", "+") if "T" in text else text)
+    except ValueError:
+        raise InvalidInput(f"{_LABELS[name]} must be a timestamp like 2026-03-01T00:00:00Z.") from None
+    return parsed if parsed.tzinfo else parsed.astimezone()
+
+
+def _label(kind: MemoryType, name: str) -> str:
+    return "Butler" if (kind, name) == (MemoryType.EPISODE, "butler") else _LABELS[name]
+
+
+def _form(kind: MemoryType, name: str) -> Props:
+    choices = _choices(kind).get(name)
+    if choices:
+        return {"form": "choice", "choices": [{"value": value, "label": label} for value, label in choices.items()]}
+    if name in ("from", "to"):
+        return {"form": "day"}
+    return {"form": "tag" if name == "tag" else "text"}
+
+
+def _choices(kind: MemoryType) -> dict[str, dict[str, str]]:
+    states = {str(state): _STATES[state] for state in _STATES_OF[kind]}
+    tiers = {str(tier): _TIERS[tier] for tier, members in MEMBERS.items() if kind in members.types}
+    scale = {str(number): str(number) for number in range(1, 11)}
+    return {
+        "validity": {"": "In use", **states, EVERYTHING: "Everything"},
+        "permanence": {"": "Any", **_enum_labels(Permanence)},
+        "maturity": {"": "Any", **_enum_labels(Maturity)},
+        "tier": {"": "Any", **tiers},
+        "importance_min": {"": "Any", **scale},
+        "importance_max": {"": "Any", **scale},
+    }
+
+
+def _enum_labels(words: type[StrEnum]) -> dict[str, str]:
+    return {str(word): str(word).replace("_", " ").capitalize() for word in words}
+
+
+def _value_text(kind: MemoryType, name: str, value: str) -> str:
+    choices = _choices(kind).get(name, {})
+    return " or ".join(choices.get(one, one) for one in split_values(value)) if choices else value

@@ -1,0 +1,154 @@
+"""Memories as rows of the list pages."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from memory_butler.adapters.dashboard.actions.memory_actions import Action
+from memory_butler.adapters.dashboard.components.elements import visible_text
+from memory_butler.adapters.dashboard.server.routes import memory_path
+from memory_butler.adapters.dashboard.view_models.phrases import state_label, truncate
+from memory_butler.english.text.normalize import as_words
+from memory_butler.models import (
+    ConsolidationStatus,
+    Episode,
+    Fact,
+    Maturity,
+    Memory,
+    MemoryDetails,
+    MemoryType,
+    Permanence,
+    Rule,
+    Validity,
+)
+from memory_butler.models.listings import ListedMemory, Sort
+
+Row = dict[str, Any]
+MAX_CHARACTERS = 420
+MAX_TAGS = 6
+
+_MATURITY = {
+    Maturity.CANDIDATE: "info",
+    Maturity.ESTABLISHED: "good",
+    Maturity.PROVEN: "good",
+    Maturity.ANTI_PATTERN: "bad",
+}
+_CONSOLIDATION = {
+    ConsolidationStatus.PENDING: ("waiting", "info", "Waiting for consolidation"),
+    ConsolidationStatus.CONSOLIDATED: ("processed", "good", "Consolidation has processed it"),
+    ConsolidationStatus.FAILED: ("failed", "bad", "It cannot be processed"),
+    ConsolidationStatus.DEAD_LETTER: ("failed", "bad", "All attempts to process it failed"),
+}
+IN_REVIEW = ("in review", "warn", "Facts and rules from it are waiting for review")
+# The columns of each type beside the text: name, label, sort order.
+COLUMNS: dict[MemoryType, tuple[tuple[str, str, Sort | None], ...]] = {
+    MemoryType.FACT: (
+        ("confidence", "Confidence", Sort.CONFIDENCE),
+        ("importance", "Importance", Sort.IMPORTANCE),
+        ("happened", "Happened", Sort.OBSERVED),
+        ("stored", "Stored", Sort.CREATED),
+        ("used", "Last used", Sort.LAST_REFERENCED),
+    ),
+    MemoryType.RULE: (
+        ("record", "Helpful / harmful", None),
+        ("confidence", "Confidence", Sort.CONFIDENCE),
+        ("stored", "Stored", Sort.CREATED),
+        ("used", "Last used", Sort.LAST_REFERENCED),
+    ),
+    MemoryType.EPISODE: (
+        ("importance", "Importance", Sort.IMPORTANCE),
+        ("happened", "Happened", Sort.OBSERVED),
+        ("stored", "Stored", Sort.CREATED),
+        ("used", "Last used", Sort.LAST_REFERENCED),
+    ),
+}
+
+
+def columns_of(kind: MemoryType) -> list[Row]:
+    return [{"name": name, "label": label, "sort": sort and str(sort)} for name, label, sort in COLUMNS[kind]]
+
+
+def memory_row(
+    listed: ListedMemory,
+    actions: Iterable[Action],
+    *,
+    fading_below: float,
+    is_changed: bool = False,
+    in_review: str | None = None,
+) -> Row:
+    """The row of a memory. `in_review` is the URL of the run under review that an episode belongs to, empty for users
+    who may not open it."""
+    memory = listed.memory
+    return {
+        "id": str(memory.id),
+        "ref": f"{memory.type}:{memory.ref}",
+        "href": memory_path(memory.type, memory.ref),
+        "text": truncate(memory.content, MAX_CHARACTERS),
+        "chips": [
+            {"text": text, "kind": kind, "title": title, "href": (in_review or "") if text == IN_REVIEW[0] else ""}
+            for text, kind, title in _chips(memory, is_in_review=in_review is not None)
+        ],
+        "tags": [{"value": tag, "text": visible_text(tag)} for tag in memory.tags[:MAX_TAGS]],
+        "more_tags": max(0, len(memory.tags) - MAX_TAGS),
+        "stored": _iso(memory.created_at),
+        "used": _iso(memory.last_referenced_at),
+        "actions": [action.name for action in actions],
+        "is_inactive": memory.validity not in (Validity.ACTIVE, Validity.FADING),
+        "is_changed": is_changed,
+        **_type_fields(listed, fading_below),
+    }
+
+
+def listed_from(portrait: MemoryDetails) -> ListedMemory:
+    """A portrait as a list item."""
+    return ListedMemory(memory=portrait.memory, tier=portrait.tier, effective_confidence=portrait.effective_confidence)
+
+
+def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
+    """The fields specific to the memory's type."""
+    memory = listed.memory
+    if isinstance(memory, Episode):
+        return {
+            "owner": {"name": "butler", "value": memory.butler, "text": visible_text(memory.butler)},
+            "importance": memory.importance,
+            "happened": _iso(memory.observed_at),
+        }
+    common = {
+        "owner": {"name": "scope", "value": memory.scope, "text": visible_text(memory.scope)},
+        "by": visible_text(memory.source_butler),
+        "confidence": round(listed.effective_confidence * 100),
+        "is_low": listed.effective_confidence < fading_below,
+    }
+    if isinstance(memory, Rule):
+        return {**common, "helped": memory.success_count, "harmed": memory.harmful_count}
+    return {
+        **common,
+        "about": [
+            {"name": "subject", "value": memory.subject_label, "text": visible_text(as_words(memory.subject_label))},
+            {
+                "name": "predicate",
+                "value": memory.predicate_label,
+                "text": visible_text(as_words(memory.predicate_label)),
+            },
+        ],
+        "importance": memory.importance,
+        "happened": _iso(memory.valid_at or memory.created_at),
+    }
+
+
+def _chips(memory: Memory, *, is_in_review: bool) -> Iterable[tuple[str, str, str]]:
+    if memory.validity is not Validity.ACTIVE:
+        yield state_label(memory.validity), str(memory.validity), "State"
+    if memory.pinned:
+        yield "pinned", "good", "Pinned: it does not decay"
+    if isinstance(memory, Fact) and memory.permanence is not Permanence.STANDARD:
+        yield str(memory.permanence), "", "Permanence: how slowly it decays"
+    if isinstance(memory, Rule):
+        is_warning = memory.maturity is Maturity.ANTI_PATTERN
+        yield "warning" if is_warning else str(memory.maturity), _MATURITY[Maturity(memory.maturity)], "Maturity"
+    if isinstance(memory, Episode):
+        yield IN_REVIEW if is_in_review else _CONSOLIDATION[ConsolidationStatus(memory.consolidation_status)]
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None

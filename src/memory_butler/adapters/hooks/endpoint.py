@@ -1,0 +1,92 @@
+"""Server side of the session-end hook: extracts one episode from the last exchanges and stores it.
+
+The extraction runs here because importing its rules takes longer than a hook may take. The exchanges never leave the
+machine: hooks connect to the local server only. They are neither stored nor logged.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from memory_butler.adapters.http.identity import in_process_principal
+from memory_butler.adapters.http.problems import problem_from, problem_response
+from memory_butler.adapters.mcp.tool_base import MemoryTool
+from memory_butler.adapters.rest.app import no_route
+from memory_butler.adapters.rest.middleware import RequestIds, body_of
+from memory_butler.adapters.rest.tools import principal_of
+from memory_butler.errors import InvalidInput, MemoryButlerError
+from memory_butler.policy.agent_sessions.observations import Exchange, SessionEpisode, episode_of_exchanges
+
+BASE = "/hooks"
+MOST_EXCHANGES = 200
+STORE = "memory_store_episode"
+
+
+def build_door(tools: Sequence[MemoryTool]) -> ASGIApp:
+    """Build the application for /hooks. It stores through the tool, which checks role and input."""
+    store = next(tool for tool in tools if tool.name == STORE)
+
+    async def session_end(request: Request) -> Response:
+        request_id = request.state.request_id
+        try:
+            told = await body_of(request)
+            episode = await asyncio.to_thread(_episode, told)
+        except MemoryButlerError as problem:
+            return problem_response(problem, request_id)
+        if episode is None:
+            return JSONResponse({"outcome": "nothing", "request_id": request_id})
+        previous = in_process_principal.set(principal_of(request))
+        try:
+            result = await store.run(_arguments(told, episode, request_id))
+        finally:
+            in_process_principal.reset(previous)
+        content: dict[str, Any] = result.structured_content or {}
+        return problem_from(content, request_id) if result.is_error else JSONResponse(content)
+
+    return Starlette(
+        routes=[Route("/session-end", session_end, methods=["POST"])],
+        middleware=[Middleware(RequestIds)],
+        exception_handlers={HTTPException: no_route},
+    )
+
+
+def _episode(told: dict[str, Any]) -> SessionEpisode | None:
+    return episode_of_exchanges([_exchange(given) for given in _list(told.get("exchanges"))])
+
+
+def _list(given: Any) -> list[Any]:
+    if not isinstance(given, list) or len(given) > MOST_EXCHANGES:
+        raise InvalidInput(f"exchanges must be a list of at most {MOST_EXCHANGES}.")
+    return given
+
+
+def _exchange(given: Any) -> Exchange:
+    if not isinstance(given, dict) or not isinstance(given.get("text"), str):
+        raise InvalidInput("Each exchange is an object with role, text and tools.")
+    tools = given.get("tools") or []
+    if not isinstance(tools, list):
+        raise InvalidInput("The tools of an exchange are a list of names.")
+    return Exchange(str(given.get("role")), given["text"], tuple(map(str, tools)))
+
+
+def _arguments(told: dict[str, Any], episode: SessionEpisode, request_id: str) -> dict[str, Any]:
+    session, client = told.get("session_id"), told.get("client")
+    # A resumed session ends again; the key keeps an unchanged episode from being stored twice.
+    digest = sha256(f"{session}\n{episode.content}".encode(errors="replace")).hexdigest()[:32]
+    return {
+        "content": episode.content,
+        "butler": told.get("butler"),
+        "session_id": session,
+        "tags": [*([client] if isinstance(client, str) else []), *episode.tags],
+        "idempotency_key": f"session-end-{digest}",
+        "request_context": {"request_id": request_id},
+    }

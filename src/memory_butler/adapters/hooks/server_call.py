@@ -1,0 +1,95 @@
+"""One HTTP request to a running server, with a deadline, over a plain socket.
+
+Importing an HTTP library would take longer than the whole request.
+"""
+
+import json
+import os
+import socket
+import time
+from typing import Any
+
+LONGEST_ANSWER_BYTES = 2_000_000
+CHUNK_BYTES = 65_536
+LOCAL, PORT = "127.0.0.1", 8150
+
+
+class NoAnswer(Exception):
+    """No server answered in time, or not with a usable response."""
+
+
+class Server:
+    """Address and token of the server, from the environment, else from the config file in the home folder."""
+
+    def __init__(self, home: str | None) -> None:
+        given = home or os.environ.get("MEMORY_BUTLER_HOME") or "~/.memory-butler"
+        config = _config(os.path.join(os.path.expanduser(given), "config.toml"))  # noqa: PTH111, PTH118
+        host = os.environ.get("MEMORY_BUTLER_HOST") or config.get("host") or LOCAL
+        port = os.environ.get("MEMORY_BUTLER_PORT") or config.get("port") or PORT
+        # A transcript is never sent to another machine; a server for other machines also listens locally.
+        self.host = host if str(host).startswith("127.") or host == "::1" else LOCAL
+        self.port = int(port)
+        self.token = os.environ.get("MEMORY_BUTLER_TOKEN", "")
+        self.butler = os.environ.get("MEMORY_BUTLER_BUTLER", "")
+
+    def ask(self, path: str, arguments: dict[str, Any], until: float) -> dict[str, Any]:
+        """Call one route; `until` is a deadline of time.monotonic()."""
+        body = json.dumps(arguments).encode()
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        lines = [
+            f"POST {path} HTTP/1.0",
+            f"Host: {name}:{self.port}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+        ]
+        if self.token:
+            lines.append(f"Authorization: Bearer {self.token}")
+        head = "\r\n".join([*lines, "", ""]).encode()
+        try:
+            return _answer_in(self._exchanged(head + body, until))
+        except (OSError, ValueError) as problem:
+            raise NoAnswer(type(problem).__name__) from problem
+
+    def _exchanged(self, request: bytes, until: float) -> bytes:
+        with socket.create_connection((self.host, self.port), timeout=_left(until)) as line:
+            line.settimeout(_left(until))
+            line.sendall(request)
+            read = bytearray()
+            while True:
+                line.settimeout(_left(until))
+                chunk = line.recv(CHUNK_BYTES)
+                if not chunk:
+                    return bytes(read)
+                read += chunk
+                if len(read) > LONGEST_ANSWER_BYTES:
+                    raise NoAnswer("too long")
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise NoAnswer("deadline")
+    return left
+
+
+def _answer_in(response: bytes) -> dict[str, Any]:
+    head, _, body = response.partition(b"\r\n\r\n")
+    status = head.split(b"\r\n", 1)[0].split(b" ")
+    if len(status) < 2 or status[1] != b"200":
+        raise NoAnswer("refused")
+    found = json.loads(body)
+    if not isinstance(found, dict):
+        raise NoAnswer("not an object")
+    return found
+
+
+def _config(path: str) -> dict[str, Any]:
+    if not os.path.exists(path):  # noqa: PTH110
+        return {}
+    import tomllib  # noqa: PLC0415 (slow to import, and most homes have no such file)
+
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return {}

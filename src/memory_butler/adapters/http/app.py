@@ -1,0 +1,293 @@
+"""The HTTP server: MCP over streamable HTTP, REST, hooks, dashboard, health checks and metrics."""
+
+import asyncio
+import contextlib
+import logging
+import shlex
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from errno import EADDRINUSE
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from memory_butler.adapters.connect.executable import executable
+from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
+from memory_butler.adapters.dashboard.server.middleware import DashboardMiddleware
+from memory_butler.adapters.hooks.endpoint import BASE as HOOKS
+from memory_butler.adapters.hooks.endpoint import build_door
+from memory_butler.adapters.http.identity import Authentication, Identities
+from memory_butler.adapters.http.limits import ConcurrencyLimit, Gates
+from memory_butler.adapters.http.loopback_guard import BodyLimit, LoopbackOnly, host_name
+from memory_butler.adapters.http.problems import problem_response, request_id_from
+from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
+from memory_butler.adapters.mcp.catalog import build_tools
+from memory_butler.adapters.mcp.server import build_server, program_version
+from memory_butler.adapters.mcp.stdio import send_library_logs_to_file
+from memory_butler.adapters.mcp.tool_base import within
+from memory_butler.adapters.rest.app import mount_rest
+from memory_butler.adapters.telemetry import metrics
+from memory_butler.adapters.telemetry.logs import configure_logging
+from memory_butler.adapters.telemetry.traces import configure_traces
+from memory_butler.errors import InternalError, MemoryButlerError, PermissionDenied, TargetUnavailable
+from memory_butler.operations.lifecycle import job_status
+from memory_butler.policy.access.roles import check_role
+from memory_butler.policy.lifecycle import schedule
+from memory_butler.resources import Resources
+from memory_butler.settings import Settings
+from memory_butler.store.gate.database import StoreUpgraded
+
+MCP_PATH = "/mcp"
+# Client streams stay open as long as the clients live, so a shutdown does not wait for them.
+SHUTDOWN_SECONDS = 1
+READY_SECONDS = 2.0
+MAX_MESSAGE_BYTES = 1_000_000
+Check = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+
+def build_app(source: Settings | LazyResources) -> ASGIApp:
+    """Build the ASGI application. Its lifespan opens the store in the background and closes it."""
+    lazy = source if isinstance(source, LazyResources) else LazyResources(source)
+    is_open = lazy.settings.service.auth == "off"
+    if is_open:
+        require_loopback(lazy.settings.host)
+    gates = Gates.from_settings(lazy.settings, MCP_PATH)
+    tools = build_tools(lazy)
+    server = build_server(lazy, tools=tools)
+
+    @server.custom_route("/health/live", methods=["GET"])
+    async def live(request: Request) -> JSONResponse:
+        return JSONResponse({"status": "live", "service": "memory-butler"})
+
+    @server.custom_route("/health/ready", methods=["GET"])
+    async def ready(request: Request) -> JSONResponse:
+        checks = await readiness(lazy)
+        is_ready = all(check["ok"] for check in checks.values())
+        with_store = checks["database"]["ok"] and checks["migrations"]["ok"]
+        report = await upkeep_report(lazy, with_store=with_store)
+        if not is_open:
+            # The request is not authenticated: it gets the status without tenants and reasons.
+            checks = {name: {"ok": check["ok"]} for name, check in checks.items()}
+            report = {"status": report["status"]}
+        body = {"ready": is_ready, "checks": checks, "upkeep": report}
+        return JSONResponse(body, status_code=200 if is_ready else 503)
+
+    @server.custom_route("/metrics", methods=["GET"])
+    async def metrics_for_prometheus(request: Request) -> Response:
+        principal = request.scope.get("state", {}).get("principal")
+        try:
+            if principal is not None:
+                check_role(principal, "metrics")
+        except MemoryButlerError as problem:
+            return problem_response(problem, request_id_from(request.scope))
+        return metrics.exposed()
+
+    app = server.http_app(
+        path=MCP_PATH,
+        # LoopbackOnly covers the same and answers with a problem document instead of plain text.
+        host_origin_protection=False,
+        # An MCP session would be a second identity besides the token: with tokens every request stands alone.
+        stateless_http=not is_open,
+        middleware=[
+            Middleware(ConcurrencyLimit, gates=gates, calls=lazy.calls),
+            Middleware(LoopbackOnly, configured=lazy.settings.host)
+            if is_open
+            else Middleware(Authentication, identities=Identities.from_settings(lazy)),
+            Middleware(
+                BodyLimit,
+                limit_bytes=lazy.settings.service.limits.request_bytes,
+                deadline_seconds=lazy.settings.deadline_seconds,
+            ),
+        ],
+    )
+    mount_rest(app, lazy, tools)
+    app.mount(HOOKS, build_door(tools))
+    return DashboardMiddleware(app, DashboardContext(lazy)) if lazy.settings.dashboard.enabled else app
+
+
+async def readiness(lazy: LazyResources) -> dict[str, Check]:
+    """Check database, migrations and model; a failed check has its reason and the recovery."""
+    try:
+        resources = await lazy.get(READY_SECONDS)
+    except MemoryButlerError as problem:
+        unknown = {"ok": False, "detail": "unknown until the store is open"}
+        return {"database": _check(problem), "migrations": unknown, "model": unknown}
+    store = await _problem_of(_reach_store(resources))
+    model = _check(await _problem_of(resources.embedder.start()))
+    if isinstance(store, StoreUpgraded):
+        return {"database": _check(None), "migrations": _check(store), "model": model}
+    migrations = {"ok": False, "detail": "unknown without the database"} if store else _check(None)
+    return {"database": _check(store), "migrations": migrations, "model": model}
+
+
+async def upkeep_report(lazy: LazyResources, *, with_store: bool) -> Check:
+    """Report the status of the jobs, for monitoring: a server with an overdue sweep is still ready."""
+    report: Check = {"status": "unknown", "worker": "inside" if lazy.worker else "elsewhere"}
+    if not with_store:
+        return report
+    try:
+        resources = await lazy.get(READY_SECONDS)
+        jobs = await within(READY_SECONDS, job_status.status_summary(resources))
+    except MemoryButlerError as problem:
+        return {**report, "detail": problem.message}
+    except Exception:
+        # Boundary of a health check: it reports a fault instead of raising it.
+        log.exception("a health check failed")
+        return {**report, "detail": InternalError().message}
+    worst = schedule.worst(schedule.JobState(job["status"]) for job in jobs.values())
+    return {**report, "tenant": resources.settings.tenant, "status": str(worst), "jobs": jobs}
+
+
+async def _reach_store(resources: Resources) -> None:
+    """Open a transaction, which also checks the revision of the schema."""
+    async with resources.database.read(resources.settings.tenant):
+        pass
+
+
+async def _problem_of(work: Coroutine[Any, Any, None]) -> MemoryButlerError | None:
+    try:
+        await within(READY_SECONDS, work)
+    except MemoryButlerError as problem:
+        return problem
+    except Exception:
+        # Boundary of a health check: it reports a fault instead of raising it.
+        log.exception("a health check failed")
+        return InternalError()
+    return None
+
+
+def _check(problem: MemoryButlerError | None) -> Check:
+    return {"ok": False, "detail": problem.message, "recovery": problem.recovery} if problem else {"ok": True}
+
+
+def require_loopback(host: str) -> None:
+    """Refuse to listen on other than loopback addresses without authentication."""
+    name = host_name(f"[{host}]" if ":" in host else host)
+    with contextlib.suppress(ValueError):
+        if name == "localhost" or ip_address(name).is_loopback:
+            return
+    raise PermissionDenied(
+        f"Serving on {host!r} without authentication would open the memory to other machines.",
+        recovery='Set service.auth = "required" and run `memory-butler token create`, or serve on 127.0.0.1.',
+    )
+
+
+def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
+    """Return the commands that connect Claude Code over stdio and over HTTP."""
+    name = "memory-butler"
+    home = settings.home
+    # A store in another folder must be named, or the client would start an empty one.
+    is_default = home == Path("~/.memory-butler").expanduser().absolute()
+    env = "" if is_default else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={home}')}"
+    header = ' --header "Authorization: Bearer <token>"' if settings.service.auth == "required" else ""
+    return [
+        f"claude mcp add {name}{env} -- {shlex.join(executable())} mcp",
+        f"claude mcp add --transport http {name} {settings.reached_at(port)}{MCP_PATH}{header}",
+    ]
+
+
+def address(settings: Settings, port: int | None = None) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{port or settings.port}"
+
+
+def announcement(settings: Settings, port: int | None = None) -> str:
+    """Return the message shown to the user when the server starts."""
+    data = "the database in MEMORY_BUTLER_DATABASE_URL" if settings.database_url else str(settings.home)
+    over_stdio, over_http = connection_lines(settings, port)
+    return "\n".join(
+        [
+            f"Memory Butler listens on {address(settings, port)}{MCP_PATH}",
+            f"Its data is in {data}",
+            *([f"Dashboard: {settings.reached_at(port)}"] if settings.dashboard.enabled else []),
+            "Connect Claude Code with one of these:",
+            f"  {over_stdio}",
+            f"  {over_http}",
+            "Ctrl-C stops it.",
+        ]
+    )
+
+
+async def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    configure_logging(settings)
+    send_library_logs_to_file()
+    metrics.VERSION.info({"version": program_version()})
+    configure_traces(program_version())
+    app = build_app(LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects))
+    with listening(settings) as listener:
+        (announce or _print)(announcement(settings, listener.getsockname()[1]))
+        await Server(uvicorn_config(app)).serve(sockets=[listener])
+
+
+def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        # For the dashboard's open pages.
+        ws="websockets-sansio",
+        ws_max_size=MAX_MESSAGE_BYTES,
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def listening(settings: Settings) -> socket.socket:
+    """Open the socket of the server, with TCP_NODELAY.
+
+    Otherwise the body of a response waits 40 ms for the acknowledgement of its head; asyncio sets the option only on
+    sockets that it opens itself.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
+    except OSError as problem:
+        if problem.errno == EADDRINUSE:
+            raise TargetUnavailable(
+                f"Port {settings.port} on {settings.host} is in use, perhaps by another Memory Butler.",
+                recovery=f"Use the running one ({address(settings)}{MCP_PATH}), stop it, or choose another port: "
+                f"MEMORY_BUTLER_PORT={settings.port + 1 if settings.port < 65535 else 8151}",
+            ) from problem
+        raise TargetUnavailable(
+            f"Cannot listen on {settings.host}, port {settings.port}: {problem.strerror or problem}.",
+            recovery="Choose another address or port: MEMORY_BUTLER_HOST, MEMORY_BUTLER_PORT.",
+        ) from problem
+
+
+class Server(uvicorn.Server):
+    """uvicorn, except that a signal makes `serve` return normally: uvicorn raises it again afterwards, which would end
+    the process before the store is closed. Guarded by tests/adapters/http/test_app.py."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)

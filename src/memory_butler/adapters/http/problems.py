@@ -1,0 +1,103 @@
+"""Errors over HTTP: the table from error class to status, and problem documents (RFC 9457)."""
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+from memory_butler.errors import MemoryButlerError, OverloadRejected
+
+STATUS: dict[str, int] = {
+    "validation_error": 422,
+    "not_found": 404,
+    "permission_denied": 403,
+    "conflict": 409,
+    "integrity_error": 409,
+    "target_unavailable": 503,
+    "timeout": 504,
+    "overload_rejected": 429,
+    "internal_error": 500,
+}
+# Statuses for faults of the HTTP request itself; the error class stays the same.
+UNAUTHENTICATED, MISDIRECTED = 401, 421
+WRONG_METHOD, TOO_LARGE, WRONG_CONTENT_TYPE = 405, 413, 415
+MEDIA_TYPE = "application/problem+json"
+REQUEST_ID_HEADER = "x-request-id"
+REQUEST_ID_PATTERN = r"^[!-~]{1,200}$"
+RETRY_SECONDS = 1
+_REQUEST_ID = re.compile(REQUEST_ID_PATTERN)
+
+
+class Busy(OverloadRejected):
+    """Too many requests at once; this one was not started."""
+
+    def __init__(
+        self, message: str | None = None, retry_seconds: int = RETRY_SECONDS, *, recovery: str | None = None
+    ) -> None:
+        self.retry_seconds = retry_seconds
+        seconds = f"{retry_seconds} second{'s' if retry_seconds > 1 else ''}"
+        retry = f"Retry after {seconds}, with the same idempotency key if it was a write."
+        super().__init__(message, recovery=recovery or retry)
+
+
+def request_id_from(scope: Scope) -> str:
+    """Return the request id of the header if it is valid, else a new one."""
+    value = Headers(scope=scope).get(REQUEST_ID_HEADER, "")
+    return value if _REQUEST_ID.fullmatch(value) else uuid.uuid4().hex
+
+
+def problem_response(
+    problem: MemoryButlerError,
+    request_id: str | None = None,
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    retry_seconds = getattr(problem, "retry_seconds", RETRY_SECONDS)
+    return problem_from(problem.as_dict(), request_id, status=status, headers=headers, retry_seconds=retry_seconds)
+
+
+def problem_from(
+    error: Mapping[str, Any],
+    request_id: str | None = None,
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+    retry_seconds: int = RETRY_SECONDS,
+) -> Response:
+    """Return the response for an error in the JSON form that tools return."""
+    name = str(error["error"])
+    status = status or STATUS[name]
+    body = {
+        "type": f"urn:memory-butler:error:{name}",
+        "title": name.replace("_", " ").capitalize(),
+        "status": status,
+        "detail": error["message"],
+        **error,
+        **({"request_id": request_id} if request_id else {}),
+    }
+    more = dict(headers or {})
+    if name == OverloadRejected.error_class:
+        more["retry-after"] = str(retry_seconds)
+    if request_id:
+        more[REQUEST_ID_HEADER] = header_text(request_id)
+    return Response(json_bytes(body), status, more, MEDIA_TYPE)
+
+
+def json_bytes(value: Any) -> bytes:
+    """Encode as JSON; lone surrogates, which a bad call may contain, stay escaped."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+def header_text(text: str) -> str:
+    """Percent-encode everything but printable ASCII, for a header."""
+    encoded = text.encode("utf-8", "backslashreplace")
+    return "".join(chr(byte) if 0x21 <= byte <= 0x7E else f"%{byte:02X}" for byte in encoded)

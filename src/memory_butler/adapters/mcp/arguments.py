@@ -1,0 +1,245 @@
+"""Parsing of tool arguments. Accepts the common ways in which models write them; errors say what to write instead."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
+
+from memory_butler.errors import InvalidInput, MemoryButlerError
+from memory_butler.models import Lineage, Permanence
+from memory_butler.policy.memories.validation import optional_label, validate_lineage
+
+_WHOLE = re.compile(r"^[+-]?\d{1,18}(\.0+)?$", re.ASCII)
+_DECIMAL = re.compile(r"^[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})$", re.ASCII)
+_MAX_PROBLEMS = 5
+_ARGUMENT = "argument"
+
+
+def _refuse(message: str) -> PydanticCustomError:
+    # Passed as a value: braces in the message are not placeholders.
+    return PydanticCustomError(_ARGUMENT, "{message}", {"message": message})
+
+
+def _from_json(text: str, kind: type, wanted: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _refuse(f"is not valid JSON; pass {wanted}") from None
+    if not isinstance(value, kind):
+        raise _refuse(f"must be {wanted}")
+    return value
+
+
+def as_list(value: object) -> object:
+    """A list of strings. Also accepts JSON text, comma-separated words and a single word."""
+    wanted = 'a list of words, for example ["food", "health"]'
+    if isinstance(value, str):
+        text = value.strip()
+        value = _from_json(text, list, wanted) if text.startswith("[") else text.split(",")
+        value = [word.strip() if isinstance(word, str) else word for word in value if word != ""]
+    if value is not None and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
+        raise _refuse(f"must be {wanted}")
+    return value
+
+
+def as_object(value: object) -> object:
+    """An object. Also accepts JSON text."""
+    wanted = 'an object, for example {"key": "value"}'
+    if isinstance(value, str):
+        value = _from_json(value, dict, wanted)
+    if value is not None and not isinstance(value, dict | BaseModel):
+        raise _refuse(f"must be {wanted}")
+    return value
+
+
+def as_items(value: object) -> object:
+    """A list. Also accepts JSON text. The items are validated one by one later."""
+    wanted = "a list of objects"
+    if isinstance(value, str):
+        value = _from_json(value, list, wanted)
+    if not isinstance(value, list):
+        raise _refuse(f"must be {wanted}")
+    return value
+
+
+def as_whole_number(value: object) -> object:
+    """An integer. Also accepts text and 5.0; refuses true and 2.5."""
+    if isinstance(value, str) and _WHOLE.match(value.strip()):
+        return int(value.strip().partition(".")[0])
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise _refuse("must be a whole number, for example 5")
+    return value
+
+
+def as_number(value: object) -> object:
+    """A number. Also accepts text."""
+    if isinstance(value, str) and _DECIMAL.match(value.strip()):
+        return float(value.strip())
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise _refuse("must be a number, for example 0.5")
+    return value
+
+
+def as_flag(value: object) -> object:
+    """A boolean. Also accepts "true" and "false", but no other word: "yes" might not mean consent."""
+    if isinstance(value, str) and value.strip().casefold() in ("true", "false"):
+        return value.strip().casefold() == "true"
+    if value is not None and not isinstance(value, bool):
+        raise _refuse("must be true or false")
+    return value
+
+
+def as_moment(value: object) -> object:
+    """A date and time with time zone. A day alone is refused: it is ambiguous without a zone."""
+    example = "write the date, the time and the zone, for example 2026-03-01T09:30:00+01:00, or with a Z for UTC"
+    if value is None or isinstance(value, datetime):
+        return value
+    if not isinstance(value, str):
+        raise _refuse(f"must be text in ISO 8601 format; {example}")
+    text = value.strip()
+    if _is_day(text):
+        raise _refuse(f"is a date without a time; {example}")
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise _refuse(f"is not a date and time in ISO 8601 format; {example}") from None
+    if moment.tzinfo is None:
+        raise _refuse(f"has no time zone; {example}")
+    return moment
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+class RequestContext(BaseModel):
+    """Ids of the caller's request."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    request_id: str | None = None
+    subrequest_id: str | None = None
+    segment_id: str | None = None
+    session_id: str | None = None
+
+
+def lineage_of(context: RequestContext | None) -> Lineage:
+    return validate_lineage(Lineage(**context.model_dump())) if context else Lineage()
+
+
+def request_id_of(arguments: Mapping[str, Any]) -> str | None:
+    """The request id to return, from arguments that may be invalid otherwise."""
+    context = arguments.get("request_context")
+    if isinstance(context, str):
+        try:
+            context = json.loads(context)
+        except (ValueError, RecursionError):
+            return None
+    try:
+        return optional_label(context.get("request_id"), "request_id") if isinstance(context, dict) else None
+    except MemoryButlerError:
+        return None
+
+
+def explain(tool: str, known: list[str], problem: ValidationError) -> InvalidInput:
+    """Validation errors as one error message for the caller."""
+    takes = f"{tool} takes: {', '.join(known)}."
+    errors = problem.errors(include_url=False, include_input=False)
+    lines = [_sentence(tool, error) for error in errors[:_MAX_PROBLEMS]]
+    return InvalidInput(" ".join(dict.fromkeys(lines)), recovery=f"Correct the arguments and call again. {takes}")
+
+
+def _sentence(tool: str, error: Any) -> str:
+    name = ".".join(str(part)[:60] for part in error["loc"] if part != "RequestContext") or "arguments"
+    kind = error["type"]
+    if kind.startswith("missing"):
+        return f"{name} is missing."
+    if kind == "unexpected_keyword_argument" or (kind == "extra_forbidden" and len(error["loc"]) == 1):
+        return f"{tool} has no argument {name!r}."
+    if kind == "extra_forbidden":
+        fields = ", ".join(RequestContext.model_fields)
+        return f"{name} is unknown; request_context takes: {fields}."
+    if kind == "string_type":
+        return f"{name} must be text."
+    return f"{name} {error['msg']}." if kind == _ARGUMENT else f"{name}: {error['msg']}."
+
+
+# Arguments that several tools share. Models read the descriptions.
+Words = Annotated[list[str] | None, BeforeValidator(as_list)]
+Tags = Annotated[Words, Field(description='Up to 20 short labels, for example ["food", "health"].')]
+Importance = Annotated[
+    int | None, BeforeValidator(as_whole_number), Field(description="1 (trivial) to 10 (vital); default 5.")
+]
+Limit = Annotated[int | None, BeforeValidator(as_whole_number), Field(description="Maximum number of results, 1-100.")]
+Expand = Annotated[
+    int | None,
+    BeforeValidator(as_whole_number),
+    Field(description="Neighbours to return with each result, 1-5 of each kind; default none."),
+]
+MinConfidence = Annotated[
+    float | None, BeforeValidator(as_number), Field(description="Minimum effective confidence, 0-1.")
+]
+MinRelevance = Annotated[
+    float | None,
+    BeforeValidator(as_number),
+    Field(description="Minimum relevance, 0-1 (0 returns the best matches regardless)."),
+]
+TokenBudget = Annotated[
+    int | None,
+    BeforeValidator(as_whole_number),
+    Field(description="Maximum number of tokens of the text, headings included; default 3000 or as configured."),
+]
+Moment = Annotated[datetime | None, BeforeValidator(as_moment)]
+TimeFrom = Annotated[
+    Moment, Field(description="Only memories that happened (or, without a time, were stored) at this time or later.")
+]
+TimeTo = Annotated[
+    Moment, Field(description="Only memories that happened (or, without a time, were stored) before this time.")
+]
+ObservedAt = Annotated[Moment, Field(description="Date and time with time zone when it happened; default now.")]
+Metadata = Annotated[
+    dict[str, Any] | None, BeforeValidator(as_object), Field(description="JSON object to store with the memory.")
+]
+Key = Annotated[
+    str | None,
+    Field(description="Idempotency key: a repeat with the same key changes nothing, so a retry is safe."),
+]
+Context = Annotated[
+    RequestContext | None,
+    BeforeValidator(as_object),
+    Field(description="Ids of your request, stored with the change; request_id is returned in the answer."),
+]
+Scope = Annotated[str | None, Field(description="'global' (everyone may read) or a butler's name; default 'global'.")]
+ReadScope = Annotated[str | None, Field(description="Only this scope; default 'global' and the butler's own.")]
+PermanenceName = Annotated[
+    str | None, Field(description=f"Decay class, slowest first: {', '.join(Permanence)}; default standard.")
+]
+TierName = Annotated[
+    str | None,
+    Field(description="Only this tier: eden (episodes), mid (recent or unproven) or long (lasting)."),
+]
+TypeName = Annotated[str, Field(description="fact, rule or episode.")]
+Handle = Annotated[str, Field(description="Reference (fact:k3f7) or id of the memory.")]
+RuleHandle = Annotated[str, Field(description="Reference (rule:k3f7) or id of the rule.")]
+FactHandle = Annotated[str, Field(description="Reference (fact:k3f7) or id of the fact.")]
+Flag = Annotated[bool | None, BeforeValidator(as_flag)]
+Reason = Annotated[str | None, Field(description="Why, in one sentence; stored with the memory.")]
+Source = Annotated[str | None, Field(description="Reference or id of the episode that it was learned from.")]
+EpisodeContent = Annotated[str, Field(description="What happened or was decided, up to 20,000 characters.")]
+EpisodeButler = Annotated[str, Field(description="Butler of the session, for example 'coder'.")]
+SessionId = Annotated[str | None, Field(description="Id of the agent session.")]
+TriggerPrompt = Annotated[str, Field(description="The task or message to work on.")]
+WithOwn = Annotated[
+    Flag,
+    Field(description="Also include the butler's own scope regardless of the task; for a start without a task."),
+]

@@ -1,0 +1,236 @@
+"""Declaration and execution of tools. Every call has a deadline; every failure becomes an error of the closed set."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar, get_type_hints
+
+from fastmcp.exceptions import NotFoundError, ValidationError
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import ToolResult
+from fastmcp.tools.function_tool import FunctionTool
+from mcp_types import CallToolRequestParams, ToolAnnotations
+from pydantic import PrivateAttr
+from pydantic import ValidationError as PydanticValidationError
+
+from memory_butler.adapters.http.identity import request_principal
+from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of, request_id_of
+from memory_butler.adapters.telemetry import instrumentation
+from memory_butler.adapters.wire.answers import error_json
+from memory_butler.adapters.wire.json_schema import output_schema
+from memory_butler.errors import DeadlinePassed, InternalError, MemoryButlerError, NotFound
+from memory_butler.models import Caller, Principal, Role
+from memory_butler.models.wire.codec import JsonObject, encode
+from memory_butler.operations.access.cross_tenant_audit import audit_access
+from memory_butler.policy.access.roles import check_role
+from memory_butler.resources import Resources
+
+log = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
+Method = TypeVar("Method", bound=Callable[..., Awaitable[Any]])
+_abandoned: set[asyncio.Task[Any]] = set()
+# REST sets this: it sends the structure of an answer and has no use for its text.
+without_text: ContextVar[bool] = ContextVar("without_text", default=False)
+
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+IDEMPOTENT = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+DESTRUCTIVE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+PURE_READ = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+# A read that bumps reference counts. It changes no memory, so clients need not ask for permission; but it is not
+# idempotent, because the counts influence later rankings.
+COUNTED_READ = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A declared tool. Its parameters and description are the signature and docstring of its method."""
+
+    name: str
+    roles: frozenset[Role]
+    hints: ToolAnnotations
+    answer: Any
+
+
+def tool(roles: frozenset[Role], hints: ToolAnnotations) -> Callable[[Method], Method]:
+    """Declare a method of a `ToolGroup` as a tool.
+
+    The method's name, parameters, docstring and return type become the MCP tool with its schemas, the REST route, a row
+    of the role table and an entry of the reference pages.
+    """
+
+    def declare(method: Method) -> Method:
+        answer = get_type_hints(method, include_extras=True)["return"]
+        # FastMCP would build a second output schema from it.
+        method.__annotations__["return"] = Any
+        method.declaration = Declaration(method.__name__, roles, hints, answer)  # type: ignore[attr-defined]
+        return method
+
+    return declare
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """The open resources and the caller of one call."""
+
+    resources: Resources
+    caller: Caller
+
+
+class ToolGroup:
+    """Related tools over one store. `principal` is the fixed caller; without it, each request names its caller.
+
+    `name` is public: hosts choose groups by it in their configuration.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, lazy: LazyResources, principal: Principal | None) -> None:
+        self._lazy = lazy
+        self._principal = principal
+        self._auth_required = lazy.settings.service.auth == "required"
+
+    @classmethod
+    def declarations(cls) -> Iterator[Declaration]:
+        for method in vars(cls).values():
+            if declaration := getattr(method, "declaration", None):
+                yield declaration
+
+    def tools(self) -> "list[MemoryTool]":
+        return [MemoryTool.declared(self, declaration) for declaration in self.declarations()]
+
+    @property
+    def deadline_seconds(self) -> float:
+        return self._lazy.settings.deadline_seconds
+
+    async def _open(self, context: Context) -> tuple[Resources, Caller]:
+        """The resources and the caller of the current call, after checking the caller's role."""
+        call, lineage = instrumentation.current.get(), lineage_of(context)
+        assert call, "tools are called through MemoryTool"
+        # Less than the deadline, so that the error names a store that does not open.
+        resources = await self._lazy.get(self.deadline_seconds * 0.8)
+        principal = (
+            self._principal or request_principal(required=self._auth_required) or resources.local_caller().principal
+        )
+        call.principal = principal
+        check_role(principal, call.tool, getattr(self, call.tool).declaration.roles)
+        caller = Caller(principal, lineage)
+        await audit_access(resources, caller, call.tool)
+        return resources, caller
+
+
+def provided(**arguments: Any) -> dict[str, Any]:
+    """The arguments that are not null, with lists as tuples."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in arguments.items()
+        if value is not None
+    }
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, Answer]) -> Answer:
+    """The result of `work`; raises `DeadlinePassed` after `seconds`.
+
+    Does not wait for work that is slow to cancel, such as a query to a server that is gone.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        if not task.done():
+            _abandoned.add(task)
+            task.add_done_callback(_discard)
+            task.cancel()
+    if not task.done():
+        raise DeadlinePassed(f"The call exceeded its deadline of {seconds:g} seconds and was cancelled.")
+    return task.result()
+
+
+def _discard(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()
+
+
+def with_request_id(answer: JsonObject, request_id: str | None) -> JsonObject:
+    return {**answer, "request_id": request_id} if request_id else answer
+
+
+class MemoryTool(FunctionTool):
+    """An MCP tool that answers with its declared type or with an error of the closed set."""
+
+    _deadline_seconds: float = PrivateAttr(default=5)
+    _declaration: Declaration = PrivateAttr()
+
+    @classmethod
+    def declared(cls, group: ToolGroup, declaration: Declaration) -> Self:
+        built = cls.from_function(
+            getattr(group, declaration.name),
+            annotations=declaration.hints,
+            output_schema=output_schema(declaration.answer),
+        )
+        assert isinstance(built, cls)
+        built._deadline_seconds = group.deadline_seconds
+        built._declaration = declaration
+        return built
+
+    @property
+    def declaration(self) -> Declaration:
+        return self._declaration
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        with instrumentation.instrument_call(self.name, request_id_of(arguments)) as call:
+            try:
+                answer = await within(self._deadline_seconds, super().run(arguments))
+            except MemoryButlerError as problem:
+                return self._failed(call, problem)
+            except ValidationError as problem:
+                cause = problem.__cause__
+                if isinstance(cause, PydanticValidationError):
+                    return self._failed(call, explain(self.name, list(self.parameters["properties"]), cause))
+                log.exception("%s failed", self.name)
+            except Exception:
+                # Call boundary: the log gets the stack trace, the caller an internal error.
+                log.exception("%s failed", self.name)
+            else:
+                call.outcome = instrumentation.OK
+                return answer
+            return self._failed(call, InternalError())
+
+    def convert_result(self, raw_value: Any) -> ToolResult:
+        call = instrumentation.current.get()
+        answer = with_request_id(encode(raw_value), call.request_id if call else None)
+        return ToolResult(content=[] if without_text.get() else None, structured_content=answer)
+
+    def _failed(self, call: instrumentation.Call, problem: MemoryButlerError) -> ToolResult:
+        call.outcome = problem.error_class
+        return error_result(problem, call.request_id)
+
+
+def error_result(problem: MemoryButlerError, request_id: str | None) -> ToolResult:
+    """An error as a tool result: the same JSON as text and as structured content."""
+    return ToolResult(structured_content=with_request_id(error_json(problem), request_id), is_error=True)
+
+
+class UnknownTools(Middleware):
+    """Answers a call of an unknown tool with the list of tools: models invent names."""
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        try:
+            return await call_next(context)
+        except NotFoundError:
+            assert context.fastmcp_context
+            known = await context.fastmcp_context.fastmcp.list_tools(run_middleware=False)
+            problem = NotFound(
+                f"There is no tool {context.message.name[:60]!r}.",
+                recovery=f"The tools are: {', '.join(tool.name for tool in known)}.",
+            )
+            return error_result(problem, request_id_of(context.message.arguments or {}))

@@ -1,0 +1,231 @@
+"""Tools that give feedback on memories, correct them, withdraw them and restore them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from memory_butler.adapters.mcp.arguments import Context, FactHandle, Flag, Handle, Key, Reason, RuleHandle, TypeName
+from memory_butler.adapters.mcp.tool_base import ADDS, DESTRUCTIVE, IDEMPOTENT, ToolGroup, tool
+from memory_butler.adapters.wire import answers
+from memory_butler.models import Outcome, Stored
+from memory_butler.models.wire.memory_answers import ForgetAnswer
+from memory_butler.operations.trust import forget_about
+from memory_butler.operations.writing import correct, feedback, forget, pin, restore
+from memory_butler.policy.access.roles import ADMINS, WRITERS
+
+
+class FeedbackTools(ToolGroup):
+    name = "judge"
+
+    @tool(WRITERS, IDEMPOTENT)
+    async def memory_confirm(
+        self, *, type: TypeName, id: Handle, idempotency_key: Key = None, request_context: Context = None
+    ) -> Stored:
+        """Confirm that a fact or rule is still true; its decay restarts.
+
+        Use it when you observed or were told that it is still true, not because you read it. Episodes cannot be
+        confirmed.
+        Returns type, id, ref and outcome "confirmed".
+
+        Example: memory_confirm(type="fact", id="fact:k3f7")
+        """
+        resources, caller = await self._open(request_context)
+        return await feedback.confirm(resources, type, id, caller, idempotency_key=idempotency_key)
+
+    @tool(WRITERS, ADDS)
+    async def memory_mark_helpful(
+        self, *, rule_id: RuleHandle, idempotency_key: Key = None, request_context: Context = None
+    ) -> Stored:
+        """Report that following a rule helped. Rules mature only through these reports.
+
+        Use it each time you followed a rule and it worked.
+        Returns type, id, ref and outcome "marked_helpful".
+
+        Example: memory_mark_helpful(rule_id="rule:k3f7")
+        """
+        resources, caller = await self._open(request_context)
+        return await feedback.mark(resources, rule_id, Outcome.HELPFUL, caller, idempotency_key=idempotency_key)
+
+    @tool(WRITERS, ADDS)
+    async def memory_mark_harmful(
+        self,
+        *,
+        rule_id: RuleHandle,
+        reason: Reason = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Report that following a rule caused harm. Repeated harm turns the rule into a warning.
+
+        Use it when a rule led to a bad result. The warning quotes the reason.
+        Returns type, id, ref and outcome "marked_harmful".
+
+        Example: memory_mark_harmful(rule_id="rule:k3f7", reason="The migration locks the table for minutes.")
+        """
+        resources, caller = await self._open(request_context)
+        return await feedback.mark(
+            resources, rule_id, Outcome.HARMFUL, caller, reason=reason, idempotency_key=idempotency_key
+        )
+
+    @tool(WRITERS, DESTRUCTIVE)
+    async def memory_forget(
+        self,
+        *,
+        type: TypeName,
+        id: Handle,
+        reason: Reason = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Withdraw a memory that is wrong or unwanted. Nothing is erased: memory_restore brings it back.
+
+        Use it when the user asks for it or a memory is plainly wrong. If you know the right value, use memory_correct;
+        if the value has changed, store the new fact, which replaces the old one.
+        Returns type, id, ref and outcome "retracted" or "already_retracted".
+
+        Example: memory_forget(type="fact", id="fact:k3f7", reason="Anna said this was a joke.")
+        """
+        resources, caller = await self._open(request_context)
+        return await forget.forget(resources, type, id, caller, reason=reason, idempotency_key=idempotency_key)
+
+    @tool(WRITERS, DESTRUCTIVE)
+    async def memory_forget_about(
+        self,
+        *,
+        subject: Annotated[
+            str | None, Field(description="Match facts about this subject and its aliases, for example 'Anna'.")
+        ] = None,
+        text: Annotated[
+            str | None, Field(description="Match memories that contain this whole name, address or number.")
+        ] = None,
+        dry_run: Annotated[
+            Flag, Field(description="Only list the matches; default true. Pass false to forget them.")
+        ] = None,
+        reason: Reason = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> ForgetAnswer:
+        """Forget everything about a person or an identifier. Matches exact text, not meaning. Recoverable.
+
+        Use it when someone asks to be forgotten. Call it first as a dry run and show the list; after approval call it
+        again with dry_run=false. `subject` covers facts about them; `text` covers every memory that names them: pass
+        the name, each address and each number in turn. "anna@x.org" does not match joanna@x.org, "Anna" not Annabel.
+        Returns `count`, `touched` (ref, why, and in a dry run the line), `mentions` if more memories name the subject,
+        and after forgetting `group_id`, with which an administrator can undo all of it.
+
+        Example: memory_forget_about(text="anna@x.org")
+        """
+        resources, caller = await self._open(request_context)
+        report = await forget_about.forget_about(
+            resources,
+            caller,
+            subject=subject,
+            text=text,
+            dry_run=dry_run is not False,
+            reason=reason,
+            idempotency_key=idempotency_key,
+        )
+        return answers.forget_answer(report)
+
+    @tool(WRITERS, IDEMPOTENT)
+    async def memory_restore(
+        self,
+        *,
+        type: TypeName,
+        id: Handle,
+        supersede: Annotated[
+            Flag, Field(description="Replace the current fact of the same subject and predicate; default false.")
+        ] = None,
+        reason: Reason = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Restore a memory that was forgotten, expired or superseded. It counts as confirmed now.
+
+        Use it when a memory was withdrawn by mistake or proved right after all. If another fact has taken its place,
+        the error names that fact, and supersede=true replaces it. Deleted episodes cannot be restored.
+        Returns type, id, ref and outcome "restored" (with `supersedes` if it replaced a fact) or "already_active".
+
+        Example: memory_restore(type="fact", id="fact:k3f7", reason="It was not a joke.")
+        """
+        resources, caller = await self._open(request_context)
+        return await restore.restore(
+            resources,
+            type,
+            id,
+            caller,
+            supersede=supersede is True,
+            reason=reason,
+            idempotency_key=idempotency_key,
+        )
+
+    @tool(WRITERS, ADDS)
+    async def memory_correct(
+        self,
+        *,
+        fact_id: FactHandle,
+        content: Annotated[str, Field(description="The corrected fact as a self-contained sentence.")],
+        reason: Reason = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Correct a wrong fact. The new fact replaces it and keeps its subject, predicate, tags, importance and time.
+
+        Use it when a fact was wrong from the start; if the value has changed, use memory_store_fact. Both facts are
+        kept, with who corrected what and why.
+        Returns type, id, ref of the new fact and outcome "corrected" with `supersedes`, the wrong fact; or "unchanged"
+        if the content is the same.
+
+        Example: memory_correct(fact_id="fact:k3f7", content="Anna is allergic to walnuts.", reason="She told me.")
+        """
+        resources, caller = await self._open(request_context)
+        return await correct.correct(
+            resources, fact_id, content, caller, reason=reason, idempotency_key=idempotency_key
+        )
+
+    @tool(WRITERS, IDEMPOTENT)
+    async def memory_pin(
+        self, *, type: TypeName, id: Handle, idempotency_key: Key = None, request_context: Context = None
+    ) -> Stored:
+        """Pin a memory: it does not fade, expire or get evicted until it is unpinned.
+
+        Use it for what the user says must never be lost, not for memories that are merely important.
+        Returns type, id, ref and outcome "pinned" or "already_pinned".
+
+        Example: memory_pin(type="fact", id="fact:k3f7")
+        """
+        resources, caller = await self._open(request_context)
+        return await pin.pin(resources, type, id, caller, idempotency_key=idempotency_key)
+
+    @tool(WRITERS, IDEMPOTENT)
+    async def memory_unpin(
+        self, *, type: TypeName, id: Handle, idempotency_key: Key = None, request_context: Context = None
+    ) -> Stored:
+        """Unpin a memory; decay restarts now.
+
+        Returns type, id, ref and outcome "unpinned" or "already_unpinned".
+
+        Example: memory_unpin(type="fact", id="fact:k3f7")
+        """
+        resources, caller = await self._open(request_context)
+        return await pin.unpin(resources, type, id, caller, idempotency_key=idempotency_key)
+
+    @tool(ADMINS, ADDS)
+    async def memory_reverse(
+        self,
+        *,
+        rule_id: RuleHandle,
+        reason: Reason = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Turn a warning back into a candidate rule. Administrators only.
+
+        Use it when the user says that the rule is right after all. Earlier feedback stays in the history but no longer
+        counts.
+        Returns type, id, ref and outcome "reversed".
+
+        Example: memory_reverse(rule_id="rule:k3f7", reason="The table is small now.")
+        """
+        resources, caller = await self._open(request_context)
+        return await restore.reverse(resources, rule_id, caller, reason=reason, idempotency_key=idempotency_key)

@@ -1,0 +1,248 @@
+"""Tools that read memories."""
+
+from typing import Annotated, cast
+
+from pydantic import BeforeValidator, Field
+
+from memory_butler.adapters.mcp.arguments import (
+    Context,
+    Expand,
+    Handle,
+    Limit,
+    MinConfidence,
+    MinRelevance,
+    Moment,
+    ReadScope,
+    TierName,
+    TimeFrom,
+    TimeTo,
+    TokenBudget,
+    TriggerPrompt,
+    TypeName,
+    WithOwn,
+    Words,
+    as_whole_number,
+)
+from memory_butler.adapters.mcp.tool_base import COUNTED_READ, PURE_READ, ToolGroup, provided, tool
+from memory_butler.adapters.wire import answers
+from memory_butler.models import Briefing, BriefRequest, Mode, Question
+from memory_butler.models.explanation import Explanation
+from memory_butler.models.wire.memory_answers import MemoryDetail, SearchResults, Stats
+from memory_butler.operations.briefing import brief
+from memory_butler.operations.retrieval import explain, get, search
+from memory_butler.operations.system import stats
+from memory_butler.policy.access.roles import ANY_ROLE
+
+AsOf = Annotated[
+    Moment,
+    Field(
+        description="Administrators only: answer with the state at this time, for example 2026-03-01T09:30:00Z; does "
+        "not count as use. Default: now."
+    ),
+]
+Types = Annotated[Words, Field(description="Any of fact, rule, episode; default all.")]
+ModeName = Annotated[str | None, Field(description=f"{', '.join(Mode)}; default hybrid.")]
+OnlyButler = Annotated[str | None, Field(description="Only the episodes and the scope of this butler.")]
+
+
+class RetrievalTools(ToolGroup):
+    name = "recall"
+
+    @tool(ANY_ROLE, COUNTED_READ)
+    async def memory_search(
+        self,
+        *,
+        query: Annotated[str, Field(description="A question or keywords.")],
+        types: Types = None,
+        scope: ReadScope = None,
+        mode: ModeName = None,
+        limit: Limit = None,
+        min_confidence: MinConfidence = None,
+        min_relevance: MinRelevance = None,
+        butler: OnlyButler = None,
+        tier: TierName = None,
+        as_of: AsOf = None,
+        expand: Expand = None,
+        time_from: TimeFrom = None,
+        time_to: TimeTo = None,
+        request_context: Context = None,
+    ) -> SearchResults:
+        """Search memories by meaning and keywords, best match first.
+
+        Use it when earlier sessions may answer a question, or to find the reference of a memory.
+        Returns `results`, each with ref, content, state, `relevance` (probability that it answers the question), score
+        with its `parts`, and `also`, the refs of duplicates; and `count`. No results means that nothing matches in mode
+        hybrid; the other modes return the nearest memories unless min_relevance is given. `degraded` names parts of the
+        search that failed. Returned memories count as used.
+        A time in the query ("last week", "in May 2023") ranks matching memories first; time_from and time_to exclude
+        the others. With expand, each result has `neighbours`: the turns of the session before and after an episode,
+        other facts about a fact's subject, source episodes. A neighbour without content is another result.
+
+        Example: memory_search(query="which color does Anna like?", types=["fact"], limit=5)
+        """
+        resources, caller = await self._open(request_context)
+        options = provided(
+            types=types,
+            tier=tier,
+            scope=scope,
+            mode=mode,
+            limit=limit,
+            min_confidence=min_confidence,
+            min_relevance=min_relevance,
+            butler=butler,
+            as_of=as_of,
+            expand=expand,
+            time_from=time_from,
+            time_to=time_to,
+        )
+        return answers.search_results(await search.search(resources, Question(query=query, **options), caller))
+
+    @tool(ANY_ROLE, COUNTED_READ)
+    async def memory_recall(
+        self,
+        *,
+        topic: Annotated[str, Field(description="The topic you are about to work on.")],
+        scope: ReadScope = None,
+        limit: Limit = None,
+        min_confidence: MinConfidence = None,
+        min_relevance: MinRelevance = None,
+        butler: Annotated[str | None, Field(description="Butler whose own scope is read beside 'global'.")] = None,
+        expand: Expand = None,
+        time_from: TimeFrom = None,
+        time_to: TimeTo = None,
+        request_context: Context = None,
+    ) -> SearchResults:
+        """Get the most important facts and rules for a topic, without episodes.
+
+        Use it before you start on a new topic within a task; use memory_search for a question.
+        Returns the same as memory_search.
+
+        Example: memory_recall(topic="deploying the billing service")
+        """
+        resources, caller = await self._open(request_context)
+        options = provided(
+            scope=scope,
+            limit=limit,
+            min_confidence=min_confidence,
+            min_relevance=min_relevance,
+            butler=butler,
+            expand=expand,
+            time_from=time_from,
+            time_to=time_to,
+        )
+        return answers.search_results(await search.recall(resources, Question(query=topic, **options), caller))
+
+    @tool(ANY_ROLE, PURE_READ)
+    async def memory_explain(
+        self,
+        *,
+        query: Annotated[str, Field(description="The query of the search.")],
+        id: Handle,
+        types: Types = None,
+        scope: ReadScope = None,
+        mode: ModeName = None,
+        limit: Limit = None,
+        min_confidence: MinConfidence = None,
+        min_relevance: MinRelevance = None,
+        butler: OnlyButler = None,
+        tier: TierName = None,
+        time_from: TimeFrom = None,
+        time_to: TimeTo = None,
+        token_budget: Annotated[
+            int | None,
+            BeforeValidator(as_whole_number),
+            Field(description="Also explain a briefing with this token budget for the same query."),
+        ] = None,
+        request_context: Context = None,
+    ) -> Explanation:
+        """Explain why a search does or does not return a memory.
+
+        Use it when memory_search or memory_context missed a memory or returned an unexpected one. Pass the arguments of
+        that search. Changes nothing and does not count as use.
+        Returns `verdict`, a sentence; `returned`, `fate`, `place`; the parsed query (`reading`); ranks and raw scores
+        (`by_meaning`, `by_words`); `filters`; the reranker's signals with weights (`second_look`); relevance and its
+        threshold (`gate`); the terms of the score (`scoring`); duplicates (`variety`). Steps that the memory did not
+        reach are left out.
+
+        Example: memory_explain(query="which color does Anna like?", id="fact:k3f7")
+        """
+        resources, caller = await self._open(request_context)
+        options = provided(
+            types=types,
+            tier=tier,
+            scope=scope,
+            mode=mode,
+            limit=limit,
+            min_confidence=min_confidence,
+            min_relevance=min_relevance,
+            butler=butler,
+            time_from=time_from,
+            time_to=time_to,
+        )
+        question = Question(query=query, **options)
+        return await explain.explain(resources, question, id, caller, token_budget=token_budget)
+
+    @tool(ANY_ROLE, COUNTED_READ)
+    async def memory_get(self, *, type: TypeName, id: Handle, request_context: Context = None) -> MemoryDetail:
+        """Get one memory with its provenance and history.
+
+        Use it to check where a memory comes from, what it replaced, or why it is in its current state.
+        Returns the memory, tier, effective_confidence, when it fades and expires (`outlook` in words), its links, its
+        supersession chain, and its events in words with the ids that memory_undo takes.
+
+        Example: memory_get(type="fact", id="fact:k3f7")
+        """
+        resources, caller = await self._open(request_context)
+        return answers.memory_detail(await get.get(resources, type, id, caller))
+
+    @tool(ANY_ROLE, PURE_READ)
+    async def memory_stats(
+        self,
+        *,
+        scope: Annotated[str | None, Field(description="Only this scope; default all that you may read.")] = None,
+        request_context: Context = None,
+    ) -> Stats:
+        """Get statistics of the store: counts by type and state, tiers, upkeep.
+
+        Use it when the user asks about the memory itself; it returns no memories.
+        Returns counts; for each tier (eden, mid, long) its count, capacity, oldest memory and references; the
+        distribution of confidence; the backlog of episodes; feedback on rules; consolidation in the last 30 days
+        (distiller, success rate, items per episode, refusals by reason, items awaiting review, cost); and for each
+        upkeep job its last run, next run and status (ok, never, overdue or failing).
+
+        Example: memory_stats()
+        """
+        resources, caller = await self._open(request_context)
+        return cast("Stats", await stats.stats(resources, scope, caller))
+
+    @tool(ANY_ROLE, PURE_READ)
+    async def memory_context(
+        self,
+        *,
+        trigger_prompt: TriggerPrompt,
+        butler: Annotated[
+            str, Field(description="Your butler name, for example 'coder'; decides which scopes are read.")
+        ],
+        token_budget: TokenBudget = None,
+        as_of: AsOf = None,
+        with_own: WithOwn = None,
+        request_context: Context = None,
+    ) -> Briefing:
+        """Get a briefing for a task: the relevant facts, rules, warnings and recent episodes.
+
+        Call it once at the start of a session or task. Name the people and things involved; the most important facts
+        about them are included. Each line has a short reference that all tools accept.
+        Returns `context`, text within the token budget, and `receipt`, which lists what was left out and why.
+        Changes nothing; the same state gives the same text.
+
+        Example: memory_context(trigger_prompt="Fix the failing invoice test", butler="coder", token_budget=1500)
+        """
+        resources, caller = await self._open(request_context)
+        request = BriefRequest(
+            trigger_prompt=trigger_prompt,
+            butler=butler,
+            token_budget=token_budget,
+            as_of=as_of,
+            with_own=bool(with_own),
+        )
+        return await brief.brief(resources, request, caller)

@@ -1,0 +1,173 @@
+"""Tools that store memories."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from memory_butler.adapters.mcp.arguments import (
+    Context,
+    EpisodeButler,
+    EpisodeContent,
+    Importance,
+    Key,
+    Metadata,
+    Moment,
+    ObservedAt,
+    PermanenceName,
+    Scope,
+    SessionId,
+    Source,
+    Tags,
+    TierName,
+    Words,
+)
+from memory_butler.adapters.mcp.tool_base import ADDS, ToolGroup, provided, tool
+from memory_butler.models import NewEpisode, NewFact, NewNote, NewRule, Stored
+from memory_butler.operations.writing import remember
+from memory_butler.policy.access.roles import WRITERS
+
+
+class WritingTools(ToolGroup):
+    name = "remember"
+
+    @tool(WRITERS, ADDS)
+    async def memory_store_episode(
+        self,
+        *,
+        content: EpisodeContent,
+        butler: EpisodeButler,
+        session_id: SessionId = None,
+        importance: Importance = None,
+        observed_at: ObservedAt = None,
+        tags: Tags = None,
+        metadata: Metadata = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Store what happened in a session: what was done, decided, learned or left open.
+
+        Use it once at the end of a piece of work, with a summary rather than a transcript. Episodes are short-lived
+        raw material; store lasting knowledge as a fact or a rule.
+        Returns type, id, ref and outcome "created".
+
+        Example: memory_store_episode(content="Moved billing to Stripe; refunds are still manual.", butler="coder")
+        """
+        resources, caller = await self._open(request_context)
+        options = provided(
+            session_id=session_id,
+            importance=importance,
+            observed_at=observed_at,
+            tags=tags,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
+        return await remember.episode(resources, NewEpisode(content=content, butler=butler, **options), caller)
+
+    @tool(WRITERS, ADDS)
+    async def memory_store_fact(
+        self,
+        *,
+        subject: Annotated[str, Field(description="The person or thing, for example 'Anna' or 'billing service'.")],
+        predicate: Annotated[
+            str,
+            Field(
+                description="The property, for example favorite_color; with the value where several can be true: "
+                "allergic_to:nuts."
+            ),
+        ],
+        content: Annotated[str, Field(description="The fact as a self-contained sentence, up to 4,000 characters.")],
+        importance: Importance = None,
+        permanence: PermanenceName = None,
+        scope: Scope = None,
+        tags: Tags = None,
+        valid_at: Annotated[
+            Moment, Field(description="Only for events: date and time with time zone when it happened.")
+        ] = None,
+        source_episode: Source = None,
+        aliases: Annotated[
+            Words,
+            Field(
+                description='Other names of the subject, up to 20, for example ["Annie", "Mum"]. Questions may use '
+                "names of up to three words."
+            ),
+        ] = None,
+        metadata: Metadata = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Store something that is true: a preference, a property, a decision, an event.
+
+        Each subject and predicate has one current value: new content for the same pair REPLACES the old fact (kept as
+        history); the same content confirms it. Where several values can be true, put the value into the predicate:
+        allergic_to:peanuts, allergic_to:nuts. Pass valid_at only for something that happened at a certain time (a
+        meeting, a purchase): such facts do not replace each other. Do not pass the current time for "true now".
+        Aliases are other names for the subject; searching for one finds everything about it.
+        Returns type, id, ref and outcome: "created", "confirmed", or "superseded" with `supersedes`, the old fact.
+
+        Example: memory_store_fact(subject="Anna", predicate="favorite_color", content="Anna likes green best.")
+        """
+        resources, caller = await self._open(request_context)
+        options = provided(
+            importance=importance,
+            permanence=permanence,
+            scope=scope,
+            tags=tags,
+            valid_at=valid_at,
+            source_episode=source_episode,
+            aliases=aliases,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
+        new = NewFact(subject=subject, predicate=predicate, content=content, **options)
+        return await remember.fact(resources, new, caller)
+
+    @tool(WRITERS, ADDS)
+    async def memory_store_rule(
+        self,
+        *,
+        content: Annotated[str, Field(description="One instruction: what to do and when, up to 4,000 characters.")],
+        scope: Scope = None,
+        tags: Tags = None,
+        source_episode: Source = None,
+        metadata: Metadata = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Store how to act: a way of working that succeeded or that the user asked for.
+
+        A new rule is a candidate. memory_mark_helpful makes it more trusted, memory_mark_harmful turns it into a
+        warning. Storing the same rule again confirms it.
+        Returns type, id, ref and outcome "created" or "confirmed".
+
+        Example: memory_store_rule(content="Run the database migrations before the tests.", tags=["testing"])
+        """
+        resources, caller = await self._open(request_context)
+        options = provided(
+            scope=scope, tags=tags, source_episode=source_episode, metadata=metadata, idempotency_key=idempotency_key
+        )
+        return await remember.rule(resources, NewRule(content=content, **options), caller)
+
+    @tool(WRITERS, ADDS)
+    async def memory_store(
+        self,
+        *,
+        content: Annotated[str, Field(description="The note, up to 4,000 characters; up to 20,000 in the eden tier.")],
+        tags: Tags = None,
+        tier: Annotated[TierName, Field(description="eden (days), mid (months) or long (years); default eden.")] = None,
+        butler: Annotated[str | None, Field(description="Butler that the note belongs to; default you.")] = None,
+        importance: Importance = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Store a note by how long it is likely to matter, without choosing a type.
+
+        Use it only when memory_store_fact, memory_store_rule and memory_store_episode do not fit.
+        In eden the note is an episode: private to its butler, deleted unless it is used. In mid or long it is a fact
+        that everyone may read and that replaces no other note. The same content again confirms it and keeps its tier.
+        Returns type, id, ref and outcome "created" or "confirmed".
+
+        Example: memory_store(content="The staging server is rebuilt every Monday.", tier="mid", tags=["ops"])
+        """
+        resources, caller = await self._open(request_context)
+        options = provided(tags=tags, tier=tier, butler=butler, importance=importance, idempotency_key=idempotency_key)
+        return await remember.store(resources, NewNote(content=content, **options), caller)

@@ -1,0 +1,252 @@
+"""Routes for administrators: jobs, consolidation runs and their review, dead letters, API tokens."""
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi import Path as InPath
+from fastmcp.utilities.json_schema import dereference_refs
+from pydantic import Field
+from starlette.responses import Response
+
+from memory_butler.adapters.mcp.arguments import Flag, Key, Moment
+from memory_butler.adapters.mcp.tool_base import CallContext
+from memory_butler.adapters.rest.listings import Paged, Text
+from memory_butler.adapters.rest.request_handler import RequestBody, RequestHandler, parse_body
+from memory_butler.adapters.rest.schemas import documented, request_body
+from memory_butler.adapters.wire import answers, consolidation
+from memory_butler.adapters.wire.consolidation import RequeueAnswer, RunDetail, RunRecord
+from memory_butler.models import Episode, NewToken, Token
+from memory_butler.models.listings import Page
+from memory_butler.models.wire.codec import INLINE
+from memory_butler.models.wire.memory_answers import CreatedToken, UndoAnswer
+from memory_butler.operations.access import tokens
+from memory_butler.operations.browse import listings
+from memory_butler.operations.consolidation import dead_letters, review
+from memory_butler.operations.consolidation.diff import diff
+from memory_butler.operations.consolidation.review import RunReview
+from memory_butler.operations.history import undo
+from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.lifecycle.job_status import JobStatus
+from memory_butler.policy.memories.validation import LABEL_CHARACTERS
+
+RunId = Annotated[str, InPath(description="Id of the run.", json_schema_extra={"format": "uuid"})]
+State = Literal["claimed", "waiting", "applied", "rejected", "failed", "lost", "rehearsed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobAnswer:
+    """The status of a job for one butler, with the note of its last run."""
+
+    job: Annotated[JobStatus, INLINE]
+    note: str | None
+
+
+class RunFilter(Paged):
+    butler: Text | None = Field(None, description="Only runs of this butler.")
+    state: State | None = Field(None, description="Only runs in this state; `waiting` runs await a decision.")
+
+
+class ButlerFilter(Paged):
+    butler: Text | None = Field(None, description="Only entries of this butler.")
+
+
+class Decision(RequestBody):
+    items: list[int] | None = Field(
+        None, max_length=1000, description="Numbers of the items; default all undecided items."
+    )
+    idempotency_key: Key = None
+
+
+class UndoOptions(RequestBody):
+    skip_changed: Flag = Field(None, description="Skip memories that changed since, and name them.")
+    dry_run: Flag = Field(None, description="Only report what would be undone.")
+    idempotency_key: Key = None
+
+
+class RequeueOptions(RequestBody):
+    again: Flag = Field(None, description="Also requeue a consolidated episode; it is distilled again.")
+    idempotency_key: Key = None
+
+
+class TokenRequest(RequestBody):
+    butler: str = Field(max_length=LABEL_CHARACTERS, description="Butler that the token acts as.")
+    role: Literal["reader", "agent", "admin", "operator"] = Field("agent", description="Role of the token.")
+    label: str | None = Field(None, max_length=LABEL_CHARACTERS, description="Purpose of the token.")
+    expires_at: Moment = Field(None, description="Expiry time; default never.")
+
+
+def administration_routes(handler: RequestHandler) -> APIRouter:
+    router = APIRouter(tags=["administration"])
+    for add in (_jobs, _runs, _review, _dead_letters, _tokens):
+        add(router, handler)
+    return router
+
+
+def _jobs(router: APIRouter, handler: RequestHandler) -> None:
+    @router.get("/jobs", **documented(Page[JobAnswer]))
+    async def jobs(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
+        """List the upkeep jobs of each butler: last run, next run, status."""
+
+        async def work(call: CallContext) -> Page[JobAnswer]:
+            result = await job_status.listed(
+                call.resources, call.caller, only_butler=options.butler, limit=options.limit, cursor=options.cursor
+            )
+            return answers.page_of(result, (JobAnswer(job=one, note=one.note) for one in result.items))
+
+        return await handler.answer(request, "jobs", work)
+
+
+def _runs(router: APIRouter, handler: RequestHandler) -> None:
+    @router.get("/runs", **documented(Page[RunRecord]))
+    async def runs(request: Request, options: Annotated[RunFilter, Query()]) -> Response:
+        """List consolidation runs, newest first."""
+
+        async def work(call: CallContext) -> Page[RunRecord]:
+            result = await listings.runs(
+                call.resources,
+                call.caller,
+                only_butler=options.butler,
+                state=options.state,
+                limit=options.limit,
+                cursor=options.cursor,
+            )
+            return answers.page_of(result, map(consolidation.run_record, result.items))
+
+        return await handler.answer(request, "runs", work)
+
+    @router.get("/runs/{run}", **documented(RunDetail))
+    async def one_run(request: Request, run: RunId) -> Response:
+        """Get one run with its items, each with the previous value."""
+
+        async def work(call: CallContext) -> RunDetail:
+            return await _detail(call, await review.get_run(call.resources, run, call.caller))
+
+        return await handler.answer(request, "runs", work)
+
+
+async def _detail(call: CallContext, reviewed: RunReview) -> RunDetail:
+    lines = await diff(call.resources, call.caller, reviewed.run.butler, reviewed.lines)
+    return consolidation.run_detail(reviewed, lines)
+
+
+def _review(router: APIRouter, handler: RequestHandler) -> None:
+    async def decide(request: Request, run: str, *, approve: bool) -> Response:
+        body = await parse_body(request, Decision)
+
+        async def work(call: CallContext) -> RunDetail:
+            rest = ("approved" if approve else "rejected") if body.items is None else None
+            items = {"approve" if approve else "reject": body.items or []}
+            reviewed = await review.decide(
+                call.resources, run, call.caller, rest=rest, idempotency_key=body.idempotency_key, **items
+            )
+            return await _detail(call, reviewed)
+
+        return await handler.answer(request, "review", work, context=body.request_context)
+
+    @router.post("/runs/{run}/approve", **documented(RunDetail), **_takes(Decision))
+    async def approve(request: Request, run: RunId) -> Response:
+        """Approve items of a run that awaits a decision. After the last decision the approved items are stored."""
+        return await decide(request, run, approve=True)
+
+    @router.post("/runs/{run}/reject", **documented(RunDetail), **_takes(Decision))
+    async def reject(request: Request, run: RunId) -> Response:
+        """Reject items of a run that awaits a decision."""
+        return await decide(request, run, approve=False)
+
+    @router.post("/runs/{run}/undo", **documented(UndoAnswer), **_takes(UndoOptions))
+    async def undo_run(request: Request, run: RunId) -> Response:
+        """Undo what a run stored and changed."""
+        body = await parse_body(request, UndoOptions)
+
+        async def work(call: CallContext) -> UndoAnswer:
+            await review.get_run(call.resources, run, call.caller)
+            report = await undo.undo(
+                call.resources,
+                run,
+                call.caller,
+                skip_changed=bool(body.skip_changed),
+                dry_run=bool(body.dry_run),
+                idempotency_key=body.idempotency_key,
+            )
+            return answers.undo_answer(report)
+
+        return await handler.answer(request, "memory_undo", work, context=body.request_context)
+
+
+def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
+    @router.get("/dead_letters", **documented(Page[Episode]))
+    async def given_up(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
+        """List episodes that consolidation gave up, oldest first, with the last error."""
+
+        async def work(call: CallContext) -> Page[Episode]:
+            return await listings.dead_letters(
+                call.resources, call.caller, only_butler=options.butler, limit=options.limit, cursor=options.cursor
+            )
+
+        return await handler.answer(request, "dead_letters", work)
+
+    @router.post("/dead_letters/{handle}/requeue", **documented(RequeueAnswer), **_takes(RequeueOptions))
+    async def requeue(
+        request: Request,
+        handle: Annotated[str, InPath(description="Reference or id of the episode.", max_length=200)],
+    ) -> Response:
+        """Requeue an episode with a fresh retry count."""
+        body = await parse_body(request, RequeueOptions)
+
+        async def work(call: CallContext) -> RequeueAnswer:
+            done = await dead_letters.requeue(
+                call.resources,
+                [handle],
+                call.caller,
+                again=bool(body.again),
+                idempotency_key=body.idempotency_key,
+            )
+            return consolidation.requeue_answer(done)
+
+        return await handler.answer(request, "requeue", work, context=body.request_context)
+
+
+def _tokens(router: APIRouter, handler: RequestHandler) -> None:
+    @router.get("/tokens", **documented(Page[Token]))
+    async def list_tokens(request: Request, page: Annotated[Paged, Query()]) -> Response:
+        """List the API tokens of your tenant, newest first, without their secrets."""
+
+        async def work(call: CallContext) -> Page[Token]:
+            tenant = call.caller.principal.tenant
+            return await tokens.list_tokens(call.resources, tenant, call.caller, limit=page.limit, cursor=page.cursor)
+
+        return await handler.answer(request, "tokens", work)
+
+    @router.post("/tokens", **documented(CreatedToken, 201), **_takes(TokenRequest, required=True))
+    async def create_token(request: Request) -> Response:
+        """Create an API token for your tenant. `token` in the answer is the secret; it is shown only once."""
+        body = await parse_body(request, TokenRequest)
+
+        async def work(call: CallContext) -> CreatedToken:
+            new = NewToken(
+                tenant=call.caller.principal.tenant,
+                butler=body.butler,
+                role=body.role,
+                label=body.label,
+                expires_at=body.expires_at,
+            )
+            token, secret = await tokens.create(call.resources, new, call.caller)
+            return CreatedToken(**{one.name: getattr(token, one.name) for one in fields(token)}, token=secret)
+
+        return await handler.answer(request, "tokens", work, context=body.request_context, status=201)
+
+    @router.delete("/tokens/{id}", **documented(Token))
+    async def revoke_token(request: Request, id: Annotated[UUID, InPath(description="Id of the token.")]) -> Response:
+        """Revoke an API token. Servers may accept it for a few more seconds."""
+
+        async def work(call: CallContext) -> Token:
+            return await tokens.revoke(call.resources, call.caller.principal.tenant, id, call.caller)
+
+        return await handler.answer(request, "tokens", work)
+
+
+def _takes(kind: type[RequestBody], *, required: bool = False) -> dict[str, Any]:
+    schema = dereference_refs(kind.model_json_schema())
+    return {"openapi_extra": {"requestBody": request_body(schema, required=required)}}

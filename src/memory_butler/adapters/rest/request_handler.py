@@ -1,0 +1,80 @@
+"""Handling of REST requests that are not tools: authentication, role check, deadline, audit and metrics."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.responses import Response
+
+from memory_butler.adapters.http.identity import in_process_principal, request_principal, unauthenticated
+from memory_butler.adapters.http.problems import json_bytes
+from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of
+from memory_butler.adapters.mcp.catalog import check_operation
+from memory_butler.adapters.mcp.tool_base import CallContext, within
+from memory_butler.adapters.rest.middleware import body_of
+from memory_butler.adapters.rest.tools import principal_of
+from memory_butler.adapters.telemetry import instrumentation
+from memory_butler.errors import MemoryButlerError
+from memory_butler.models import Caller
+from memory_butler.models.wire.codec import encode
+from memory_butler.operations.access.cross_tenant_audit import audit_access
+
+Work = Callable[[CallContext], Awaitable[Any]]
+
+
+class RequestBody(BaseModel):
+    """A JSON body; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    request_context: Context = None
+
+
+Body = TypeVar("Body", bound=RequestBody)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHandler:
+    lazy: LazyResources
+
+    async def answer(
+        self, request: Request, operation: str, work: Work, *, context: Context = None, status: int = 200
+    ) -> Response:
+        """The response with the answer of `work`, if the caller's role allows `operation`."""
+        request_id = request.state.request_id
+        with instrumentation.instrument_call(operation, request_id) as call:
+            try:
+                answer = await within(self.lazy.settings.deadline_seconds, self._work(request, call, work, context))
+            except MemoryButlerError as problem:
+                call.outcome = problem.error_class
+                raise
+            call.outcome = instrumentation.OK
+        body = {**encode(answer), "request_id": request_id}
+        return Response(json_bytes(body), status, media_type="application/json")
+
+    async def _work(self, request: Request, call: instrumentation.Call, work: Work, context: Context) -> Any:
+        # Less than the deadline, so that the error names a store that does not open.
+        resources = await self.lazy.get(self.lazy.settings.deadline_seconds * 0.8)
+        previous = in_process_principal.set(principal_of(request))
+        try:
+            if principal_of(request) is None and self.lazy.settings.service.auth == "required":
+                raise unauthenticated()
+            call.principal = request_principal() or resources.local_caller().principal
+            check_operation(call.principal, call.tool)
+            lineage = replace(lineage_of(context), request_id=request.state.request_id)
+            caller = Caller(call.principal, lineage)
+            await audit_access(resources, caller, call.tool)
+            return await work(CallContext(resources, caller))
+        finally:
+            in_process_principal.reset(previous)
+
+
+async def parse_body(request: Request, kind: type[Body]) -> Body:
+    body: dict[str, Any] = await body_of(request)
+    try:
+        return kind.model_validate(body)
+    except ValidationError as problem:
+        raise explain("The route", list(kind.model_fields), problem) from None

@@ -1,0 +1,70 @@
+"""Instrumentation of every call over MCP, REST and hooks: metrics, a span and a log line.
+
+The line has caller, request and outcome. None of the three contains memories or queries.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from memory_butler.adapters.telemetry import metrics
+from memory_butler.adapters.telemetry.traces import end_with, span
+from memory_butler.models import Principal
+
+OK = "ok"
+log = logging.getLogger("memory_butler.calls")
+
+
+@dataclass(slots=True)
+class Call:
+    """A call in progress."""
+
+    tool: str
+    request_id: str | None = None
+    principal: Principal | None = None
+    outcome: str = "internal_error"
+
+
+current: ContextVar[Call | None] = ContextVar("current", default=None)
+
+
+@contextmanager
+def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
+    """Instrument one call; its handler sets `outcome` and `principal`."""
+    call = Call(tool, request_id)
+    token, began = current.set(call), time.perf_counter()
+    metrics.IN_HAND.inc()
+    try:
+        with span(tool, request_id) as traced:
+            try:
+                yield call
+            finally:
+                end_with(traced, call.outcome)
+    finally:
+        current.reset(token)
+        seconds = time.perf_counter() - began
+        metrics.IN_HAND.dec()
+        metrics.CALLS.labels(tool, call.outcome).inc()
+        metrics.LATENCY.labels(tool).observe(seconds)
+        _log(call, seconds)
+
+
+def _log(call: Call, seconds: float) -> None:
+    principal = call.principal
+    log.info(
+        "call",
+        extra={
+            "fields": {
+                "tool": call.tool,
+                "outcome": call.outcome,
+                "milliseconds": round(1000 * seconds, 1),
+                "request_id": call.request_id,
+                "tenant": principal.tenant if principal else None,
+                "butler": principal.butler if principal else None,
+                "role": str(principal.role) if principal else None,
+            }
+        },
+    )

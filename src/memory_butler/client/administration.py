@@ -1,0 +1,71 @@
+"""Administration over HTTP: review of runs, undo, requeueing, API tokens."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Unpack
+from uuid import UUID
+
+from memory_butler.client.listings import part
+from memory_butler.client.requests import ClientBase, Options, WriteOptions
+from memory_butler.models import Role, Token
+from memory_butler.models.wire.codec import JsonObject
+from memory_butler.models.wire.memory_answers import CreatedToken, UndoAnswer
+
+
+class AdministrationMethods(ClientBase):
+    """Methods of the client for administrators."""
+
+    async def approve(
+        self, run: str | UUID, items: Sequence[int] | None = None, **options: Unpack[WriteOptions]
+    ) -> JsonObject:
+        """Approve items of a run that awaits a decision: by number, or all undecided items. Returns the run.
+
+        After the last decision the approved items are stored."""
+        return await self._write(f"runs/{part(run)}/approve", {"items": items}, options, dict)
+
+    async def reject(
+        self, run: str | UUID, items: Sequence[int] | None = None, **options: Unpack[WriteOptions]
+    ) -> JsonObject:
+        """Reject items of a run that awaits a decision: by number, or all undecided items. Returns the run."""
+        return await self._write(f"runs/{part(run)}/reject", {"items": items}, options, dict)
+
+    async def undo_run(
+        self,
+        run: str | UUID,
+        *,
+        skip_changed: bool = False,
+        dry_run: bool = False,
+        **options: Unpack[WriteOptions],
+    ) -> UndoAnswer:
+        """Undo what a run stored and changed, or only report it."""
+        body = {"skip_changed": skip_changed or None, "dry_run": dry_run or None}
+        return await self._write(f"runs/{part(run)}/undo", body, options, UndoAnswer)
+
+    async def requeue(self, id: str | UUID, *, again: bool = False, **options: Unpack[WriteOptions]) -> JsonObject:
+        """Requeue an episode with a fresh retry count; with `again` also a consolidated one."""
+        return await self._write(f"dead_letters/{part(id)}/requeue", {"again": again or None}, options, dict)
+
+    async def create_token(
+        self,
+        butler: str,
+        role: str = Role.AGENT,
+        *,
+        label: str | None = None,
+        expires_at: datetime | None = None,
+        **options: Unpack[Options],
+    ) -> tuple[Token, str]:
+        """Create an API token; returns it and its secret, which is shown only once.
+
+        The request is not retried. If the answer is lost, find the token among `tokens` and revoke it."""
+        body = {"butler": butler, "role": role, "label": label, "expires_at": expires_at}
+        created = await self._post("tokens", body, options, CreatedToken, repeatable=False)
+        return _without_secret(created), created.token
+
+    async def revoke_token(self, id: str | UUID, **options: Unpack[Options]) -> Token:
+        """Revoke an API token. Servers may accept it for a few more seconds."""
+        return await self._get(f"/tokens/{part(id)}", options, Token, method="DELETE")
+
+
+def _without_secret(created: CreatedToken) -> Token:
+    return Token(**{field.name: getattr(created, field.name) for field in fields(Token)})

@@ -1,0 +1,178 @@
+"""The client: one method for each operation of a Memory Butler server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, Unpack
+from uuid import UUID
+
+from memory_butler.client.activity_stream import ActivityMethods
+from memory_butler.client.administration import AdministrationMethods
+from memory_butler.client.answers import Briefed, Ingested, briefed, ingested
+from memory_butler.client.connection import Connection
+from memory_butler.client.listings import ListingMethods
+from memory_butler.client.requests import Options, ReasonedOptions, WriteOptions, arguments, new_key
+from memory_butler.models import (
+    Briefing,
+    BriefRequest,
+    NewEpisode,
+    NewFact,
+    NewNote,
+    NewRule,
+    Question,
+    Stored,
+)
+from memory_butler.models.explanation import Explanation
+from memory_butler.models.wire.memory_answers import (
+    BriefingsAnswer,
+    ForgetAnswer,
+    IngestAnswer,
+    MemoryDetail,
+    SearchResults,
+    UndoAnswer,
+)
+
+DEADLINE_SECONDS = 10.0
+
+
+class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
+    """Client of a Memory Butler server. Use it as `async with MemoryClient(url) as memory:`, one for many calls.
+
+    Raises the errors of `memory_butler.errors`, the same as in process: `TargetUnavailable` if the server cannot be
+    reached or its answer is not understood, `DeadlinePassed` if a call takes too long.
+    """
+
+    def __init__(
+        self,
+        base_url: str = "http://127.0.0.1:8150",
+        *,
+        token: str | None = None,
+        tenant: str | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
+        """`tenant` is for operators only; other tokens determine their tenant."""
+        super().__init__(Connection(base_url, token, tenant, deadline_seconds))
+
+    @property
+    def url(self) -> str:
+        return self._connection.url
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    # Writing.
+
+    async def store_episode(self, new: NewEpisode, **options: Unpack[Options]) -> Stored:
+        return await self._write("store_episode", arguments(new), options, Stored)
+
+    async def store_fact(self, new: NewFact, **options: Unpack[Options]) -> Stored:
+        return await self._write("store_fact", arguments(new), options, Stored)
+
+    async def store_rule(self, new: NewRule, **options: Unpack[Options]) -> Stored:
+        return await self._write("store_rule", arguments(new), options, Stored)
+
+    async def store(self, new: NewNote, **options: Unpack[Options]) -> Stored:
+        return await self._write("store", arguments(new), options, Stored)
+
+    # Reading.
+
+    async def search(self, question: Question, **options: Unpack[Options]) -> SearchResults:
+        return await self._read("search", arguments(question), options, SearchResults)
+
+    async def recall(self, question: Question, **options: Unpack[Options]) -> SearchResults:
+        """The most important facts and rules for a topic."""
+        body = arguments(question)
+        return await self._read("recall", {"topic": body.pop("query", ""), **body}, options, SearchResults)
+
+    async def explain(
+        self, question: Question, id: str | UUID, *, token_budget: int | None = None, **options: Unpack[Options]
+    ) -> Explanation:
+        """Explain why a search does or does not return a memory."""
+        body = {**arguments(question), "id": id, "token_budget": token_budget}
+        return await self._read("explain", body, options, Explanation)
+
+    async def get(self, type: str, id: str | UUID, **options: Unpack[Options]) -> MemoryDetail:
+        return await self._read("get", {"type": type, "id": id}, options, MemoryDetail)
+
+    async def stats(self, scope: str | None = None, **options: Unpack[Options]) -> dict[str, Any]:
+        return await self._read("stats", {"scope": scope}, options, dict)
+
+    async def context(self, request: BriefRequest, **options: Unpack[Options]) -> Briefing:
+        """The briefing for the start of an agent session."""
+        return await self._read("context", arguments(request), options, Briefing)
+
+    async def context_batch(self, requests: Sequence[BriefRequest], **options: Unpack[Options]) -> list[Briefed]:
+        """Many briefings, in the order of the requests; one bad request does not fail the others."""
+        body = {"requests": [arguments(request) for request in requests]}
+        return briefed(await self._read("context_batch", body, options, BriefingsAnswer))
+
+    async def ingest_batch(self, episodes: Sequence[NewEpisode], **options: Unpack[Options]) -> list[Ingested]:
+        """Store many episodes, each with its own idempotency key; the outcomes are in the same order."""
+        items = [{"idempotency_key": new_key(), **arguments(new)} for new in episodes]
+        return ingested(await self._read("ingest_batch", {"episodes": items}, options, IngestAnswer))
+
+    # Feedback, correction, withdrawal, restoring.
+
+    async def confirm(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
+        return await self._write("confirm", {"type": type, "id": id}, options, Stored)
+
+    async def mark_helpful(self, rule_id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
+        return await self._write("mark_helpful", {"rule_id": rule_id}, options, Stored)
+
+    async def mark_harmful(self, rule_id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
+        return await self._write("mark_harmful", {"rule_id": rule_id}, options, Stored)
+
+    async def correct(self, fact_id: str | UUID, content: str, **options: Unpack[ReasonedOptions]) -> Stored:
+        return await self._write("correct", {"fact_id": fact_id, "content": content}, options, Stored)
+
+    async def forget(self, type: str, id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
+        return await self._write("forget", {"type": type, "id": id}, options, Stored)
+
+    async def forget_about(
+        self,
+        *,
+        subject: str | None = None,
+        text: str | None = None,
+        dry_run: bool = True,
+        **options: Unpack[ReasonedOptions],
+    ) -> ForgetAnswer:
+        """Forget everything about a person or an identifier; by default only list it (`dry_run`)."""
+        body = {"subject": subject, "text": text, "dry_run": dry_run}
+        return await self._write("forget_about", body, options, ForgetAnswer)
+
+    async def restore(
+        self, type: str, id: str | UUID, *, supersede: bool = False, **options: Unpack[ReasonedOptions]
+    ) -> Stored:
+        body = {"type": type, "id": id, "supersede": supersede or None}
+        return await self._write("restore", body, options, Stored)
+
+    async def pin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
+        return await self._write("pin", {"type": type, "id": id}, options, Stored)
+
+    async def unpin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
+        return await self._write("unpin", {"type": type, "id": id}, options, Stored)
+
+    async def reverse(self, rule_id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
+        return await self._write("reverse", {"rule_id": rule_id}, options, Stored)
+
+    async def undo(self, id: str | UUID, *, skip_changed: bool = False, **options: Unpack[WriteOptions]) -> UndoAnswer:
+        body = {"id": id, "skip_changed": skip_changed or None}
+        return await self._write("undo", body, options, UndoAnswer)
+
+    # Distilling by agents.
+
+    async def consolidation_claim(self, limit: int | None = None, **options: Unpack[Options]) -> dict[str, Any]:
+        """Claim a batch to distil; `run` is None if nothing waits.
+
+        Not retried: a claim whose answer was lost ends with its lease."""
+        return await self._post("consolidation_claim", {"limit": limit}, options, dict, repeatable=False)
+
+    async def consolidation_submit(
+        self, run: str | UUID, proposal: Mapping[str, Any], **options: Unpack[Options]
+    ) -> dict[str, Any]:
+        body = {"run": run, "proposal": proposal}
+        return await self._post("consolidation_submit", body, options, dict, repeatable=False)

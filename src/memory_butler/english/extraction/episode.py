@@ -1,0 +1,170 @@
+"""Extracts the facts and rules of a whole episode, and skips what states none."""
+
+import re
+from datetime import datetime
+
+from memory_butler.english.extraction.brackets import bracketed_facts
+from memory_butler.english.extraction.findings import Draft, Finding, deduplicated, fact, rule
+from memory_butler.english.extraction.grammar.clause_splitting import clauses
+from memory_butler.english.extraction.grammar.coreference import Discourse
+from memory_butler.english.extraction.grammar.noise import (
+    asks,
+    before_the_question,
+    gives_orders_to_the_reader,
+    hands_over_secrets,
+    is_about_the_user,
+    is_commission,
+    is_fiction,
+    is_ironic,
+    is_public,
+    is_role_play,
+    is_unsure,
+    speaks_of_customers,
+    speaks_of_software,
+    without_quotes,
+)
+from memory_butler.english.extraction.grammar.people import people_mentioned
+from memory_butler.english.extraction.grammar.person import in_third_person, rule_text
+from memory_butler.english.extraction.grammar.turns import ASSISTANT, USER, Sentence, turns
+from memory_butler.english.extraction.instructions import recurs, rules_in
+from memory_butler.english.extraction.remember_requests import remember_request
+from memory_butler.english.extraction.statements import read, statements
+from memory_butler.english.extraction.topics.contacts import find_replacement, replacement_facts
+from memory_butler.english.extraction.topics.events import undated
+from memory_butler.english.extraction.topics.home import RENTED
+from memory_butler.english.text.word_sets import words_in
+from memory_butler.english.time.event_dates import find_event_date
+
+MERELY_NAMED = 4
+
+# The text after such a request is material to work on, not a statement.
+_HANDED_OVER = re.compile(r":|\b(?:this|following|below)\b")
+
+
+def distil(content: str, observed_at: datetime) -> list[Finding]:
+    """The facts and rules of an episode, each with the sentence it came from; words of time count from observed_at."""
+    found: list[Finding] = []
+    discourse = Discourse(
+        customer_is_user=not speaks_of_customers(content), user_is_software=speaks_of_software(content)
+    )
+    by_assistant = is_about_the_user(content)
+    for turn in turns(content):
+        if turn.speaker == ASSISTANT:
+            continue
+        discourse.start_turn(turn.speaker, by_assistant=by_assistant and not turn.labelled)
+        handed_over = False
+        for sentence in turn.sentences:
+            if handed_over:
+                break
+            if is_ironic(sentence.text):
+                found = [one for one in found if one.span[1] < sentence.start - 3]
+                continue
+            if is_role_play(sentence.text):
+                break
+            if is_commission(sentence.text):
+                handed_over = bool(_HANDED_OVER.search(sentence.text))
+            elif not is_fiction(sentence.text):
+                found += _of_sentence(sentence, discourse, observed_at)
+    obeyed = not gives_orders_to_the_reader(content)
+    return deduplicated(
+        [one for one in found if one.kind != "rule" or (obeyed and not hands_over_secrets(one.content))]
+    )
+
+
+def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:
+    """The findings of one sentence: requests to remember, rules and facts."""
+    span = (sentence.start, sentence.end)
+    text = without_quotes(sentence.text)
+    discourse.start_sentence(text, is_public=is_public(text))
+    asked = sentence.asks or asks(text)
+    kept = remember_request(text, asked=asked)
+    if asked and kept is None:
+        text = before_the_question(text)
+        if not text:
+            return []
+        kept = remember_request(text, asked=False)
+    if kept:
+        if not kept.is_task:
+            return _kept(kept.text, discourse, now, span)
+        return _task(kept.text, discourse, now, span)
+    given = rules_in(sentence.text if '"' not in sentence.text else text, discourse.speaker)
+    found: list[Finding] = []
+    for piece in given.left:
+        found += _facts(_born_elsewhere(_of_piece(without_quotes(piece), discourse, now)), span)
+    return [rule(one, span) for one in _standing_alone(given.rules, discourse)] + found
+
+
+_OF_THEM = re.compile(r"^(\w+ )(him|her)(?= (?:first|before|whenever|when|every|each|if|prior)\b)")
+
+
+def _standing_alone(rules: list[str], discourse: Discourse) -> list[str]:
+    """The rules with names for "him" and "her". Dropped if unknown: the agent would not know whom to ask."""
+    found = []
+    for one in rules:
+        match = _OF_THEM.match(one)
+        who = discourse.pronoun({"him": "he", "her": "she"}[match[2]], pets=False) if match else ""
+        if match and who:
+            found.append(f"{match[1]}{'the user' if who == USER else who}{one[match.end() :]}")
+        elif match is None:
+            found.append(one)
+    return found
+
+
+def _task(text: str, discourse: Discourse, now: datetime, span: tuple[int, int]) -> list[Finding]:
+    """Something to remember to do: once on a day, or always."""
+    when = find_event_date(text, now, "future")
+    if when is not None and when.exact:
+        return _facts([Draft(discourse.speaker, "plan", undated(text, when), valid_at=when.day)], span)
+    if recurs(text):
+        return [rule(rule_text(text, discourse.speaker), span)]
+    return _facts([Draft(discourse.speaker, "plan", text)], span)
+
+
+def _kept(text: str, discourse: Discourse, now: datetime, span: tuple[int, int]) -> list[Finding]:
+    """A remembered statement as rules or facts; verbatim as a note if no table understands it."""
+    given = rules_in(text, discourse.speaker)
+    if given.rules:
+        return [rule(one, span) for one in given.rules]
+    drafts = _of_piece(text, discourse, now)
+    if not drafts or _only_names(drafts, text):
+        drafts.append(Draft(discourse.speaker, "note", in_third_person(text, discourse.speaker)))
+    return _facts(drafts, span)
+
+
+def _only_names(drafts: list[Draft], text: str) -> bool:
+    """True if only names were extracted from a sentence that says more."""
+    named = {word for one in drafts for word in words_in(one.content)}
+    return all(one.kind in ("relationship", "pet") for one in drafts) and len(words_in(text) - named) > MERELY_NAMED
+
+
+def _of_piece(text: str, discourse: Discourse, now: datetime) -> list[Draft]:
+    """The facts of a piece of a sentence: first the people it mentions, then its statements."""
+    if replacement := find_replacement(text):
+        found = _of_piece(replacement.before, discourse, now) if replacement.before else []
+        found += replacement_facts(replacement, found, discourse) if not is_unsure(text) else []
+        return found + (_of_piece(replacement.after, discourse, now) if replacement.after else [])
+    sure = not is_unsure(text)
+    found = people_mentioned(text, discourse, by_pronoun=False) if sure else []
+    for clause in clauses(text):
+        found += people_mentioned(clause.text, discourse, by_pronoun=True) if sure else []
+        told = statements(clause, discourse, now)
+        told = [one for one in told if one.key != RENTED or one.subject not in discourse.homes]
+        found += told
+        for one in told:
+            discourse.add_fact(one)
+    found += bracketed_facts(text, discourse, now, read) if sure else []
+    discourse.note_mentions(text)
+    return found
+
+
+def _born_elsewhere(drafts: list[Draft]) -> list[Draft]:
+    """Born in one place and grown up in another: keep both, so that the second does not supersede the first."""
+    origins = [one for one in drafts if one.kind == "from"]
+    if len(origins) != 2 or origins[0].subject != origins[1].subject:
+        return drafts
+    grown = origins[1]._replace(kind="note", content=f"grew up in {origins[1].content}", key="grew up")
+    return [grown if one is origins[1] else one for one in drafts]
+
+
+def _facts(drafts: list[Draft], span: tuple[int, int]) -> list[Finding]:
+    return [one for draft in drafts if (one := fact(draft, span)) is not None]

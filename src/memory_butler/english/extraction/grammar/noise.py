@@ -1,0 +1,223 @@
+"""Recognises text that states no facts: questions, conjectures, quotations, fiction, irony."""
+
+import re
+
+from memory_butler.english.text.word_sets import word_set, words_in
+
+_QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|(?<!\w)'[^'\n]{12,300}'(?!\w)")
+_LEFT_OPEN = re.compile(r"\"[^\"\n]{12,}$")
+_ASKING = re.compile(
+    r"(?:(?:so|and|but|ok|okay|hey|hi|also|then|btw|or|well)[, ]+){0,2}"
+    r"(?:(?:what|where|when|why|how|who|which|whose)(?:'s|'re| is| are| was| were| do| does| did| can| should|"
+    r" would| will"
+    r"| about| many| much| long| often| old| far| come| kind| to\b)"
+    r"|(?:can|could|would|will|do|does|did|is|are|was|were|have|has|should|shall|may) "
+    r"(?:you|i|we|he|she|they|it|there|this|that|the|my|anyone|someone|user)\b|any (?:idea|ideas|tips|advice|"
+    r"thoughts)\b)",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|might|hypothetically|theoretically|imagine|"
+    r"imagining|suppose|supposing|pretend|pretending|let's say|what if|i wish|if only|in theory|for example|"
+    r"for instance|"
+    r"e\.g\.|such as when|say i|as if|who knows|not sure|unsure|no idea|i doubt|i wonder|wondering|wondered|as though|"
+    r"rumou?r|i heard|apparently|seems? (?:to|like)|sounds like|looks like|i think|i guess|i assume|i believe|"
+    r"i suspect|"
+    r"i feel like|thinking (?:of|about)|considering|toying with|tempted to|dreamt|dreamed|dreaming of|wouldn't it|"
+    r"one of these days|one day|someday|some day|could be|may be|it depends|considered|debating whether|torn "
+    r"between)\b",
+    re.IGNORECASE,
+)
+_UNSURE_WORDS = word_set("""
+maybe perhaps possibly probably presumably supposedly allegedly might hypothetically theoretically imagine
+imagining suppose supposing pretend pretending let's what wish only theory example instance e such say as knows
+sure unsure idea doubt wonder wondering wondered rumor rumour heard apparently seem seems sounds looks think
+guess assume believe suspect feel thinking considering toying tempted dreamt dreamed dreaming wouldn't one
+someday some could may depends considered debating torn sound look
+""")
+_IRONY = re.compile(
+    r"(?:^|\s)/s\s*$|\b(?:just kidding|j/k|jk\b|just joking|only joking|i'm joking|i'm kidding|kidding!|yeah,? right|"
+    r"oh,? sure|sarcasm|said no one ever|not!$)",
+    re.IGNORECASE,
+)
+_FICTION = re.compile(
+    r"\b(?:in (?:the|my|this|that|his|her|our|a) (?:story|novel|book|film|movie|dream|game|song|play|show|series|scene|"
+    r"roleplay|rpg|campaign|script|screenplay|comic|sketch|poem|short story)|(?:the|my|main|a|this|his|her) "
+    r"(?:\w+ )?(?:character|protagonist|narrator|heroine|villain|persona)\b|(?:song|lyrics?|poem|chorus|verse|"
+    r"quote|proverb|"
+    r"saying|line|joke|story) (?:goes|says|reads|begins|starts)|as (?:the "
+    r")?saying goes|once upon a time|"
+    r"chapter (?:one|two|three|\d+)|opening line|made-up|fictional|lorem ipsum|placeholder|dummy data|test data|"
+    r"example (?:user|customer|text|sentence|data)|sample (?:user|text|data)|says the \w+|stuck in my head|lyrics?)\b",
+    re.IGNORECASE,
+)
+_IRONY_WORDS = word_set("kidding joking jk j sarcasm yeah oh said not")
+_FICTION_WORDS = word_set("""
+story novel book film movie dream game song play show series scene roleplay rpg campaign script screenplay comic
+sketch poem character protagonist narrator heroine villain persona lyric lyrics chorus verse quote proverb
+saying line joke once chapter opening made-up fictional lorem placeholder dummy test example sample says stuck
+""")
+_COMMISSION = re.compile(
+    r"(?:(?:can|could|would|will) you |please |pls |user asked (?:me |for |the assistant )?(?:to )?)?"
+    r"(?:write|draft|compose|translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|edit|correct|improve|act as|"
+    r"role-?play|pretend|generate|analy[sz]e|parse|classify|make up|come up with|invent|here(?:'s| is) (?:the|my|a|an) "
+    r"(?:text|draft|story|poem|paragraph|passage|essay|excerpt|email i got|cover letter))\b[^:]{0,120}",
+    re.IGNORECASE,
+)
+_ROLE_PLAY = re.compile(
+    r"(?:(?:ok|okay|hey|please|so|now)[, ]+)*(?:let's (?:role-?play|pretend|play a game|imagine)|role-?play\b|pretend "
+    r"(?:you|to be|that)|act as\b|"
+    r"you are (?:now )?an? [\w -]{3,40}?(?:pirate|wizard|detective|character|knight|vampire|alien|king|queen|princess)|"
+    r"stay in character|(?:imagine|suppose|consider|picture|take) (?:that )?an? (?:\w+ )?(?:customer|client|user|"
+    r"person|man|woman|company|family|student|patient|couple|world|character)\b)",
+    re.IGNORECASE,
+)
+_ROLE_WORDS = word_set("""
+let's role-play roleplay role pretend act you stay imagine suppose consider picture take
+""")
+_SOFTWARE = re.compile(
+    r"\b(?:as an? (?:\w+ )?user\b|users? (?:should|must|can|may) be able|users? (?:table|model|schema|story|stories|"
+    r"entity|class|"
+    r"object|record|id|ids|interface|input)\b|user (?:has_many|has many|belongs to|clicks|logs (?:in|out)|submits|not "
+    r"found|has no permission|"
+    r"is not in the sudoers)|logged-in user|when (?:the|a) user (?:clicks|logs|opens|submits|scrolls|taps|hits|"
+    r"presses)|"
+    r"(?:each|every|any|the average|a typical|a new|an admin|anonymous) user\b)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"(?:the )?(?:user|she|he|they|client|customer)(?: also| then| just)* (?:asked|asks|wondered|wonders|was "
+    r"curious|inquired|wanted to know|is wondering|was wondering|"
+    r"enquired|requested|queried|wants to know)\b(?! (?:me|us|you|the assistant|that|not)\b)",
+    re.IGNORECASE,
+)
+_ASKING_WORDS = word_set("""
+what where when why how who which whose what's where's when's why's how's who's what're where're can could would will do
+does did is are was were have has should shall may any
+""")
+_ASKED_WORDS = word_set("""
+asked asks wondered wonders curious inquired wanted wondering enquired requested queried wants
+""")
+_COMMISSION_WORDS = word_set("""
+write draft compose translate proofread rewrite rephrase paraphrase summarise summarize edit correct improve act
+roleplay role-play pretend generate analyse analyze parse classify make come invent here here's
+""")
+_QUESTION_TAIL = re.compile(
+    r"[,;–—-]\s*(?:so |and |but |then )?(?:what|where|how|which|who|when|why|can|could|would|should|do|does|"
+    r"is|are|any|will|"
+    r"shall|right|ok|okay|got it|correct)\b[^,;]*$",
+    re.IGNORECASE,
+)
+_OWN_STATEMENT = re.compile(
+    r"(?:(?:hi|hey|hello|so|since|as|because|given that|btw)[,!]? )?(?:I|i|my|My|we|We|our|Our)\b"
+)
+
+_NOTES = re.compile(r"(?:^|[.!?:;\n-]\s{0,3}|[a-z] )(?:[Tt]he user|User)\b(?!:)")
+_IN_FIRST_PERSON = re.compile(r"(?:^|[.!?\n]\s{0,3})(?:My|Our|I'm|I am|I live|I work|We live|We're|We are|I've been)\b")
+_CUSTOMERS = re.compile(
+    r"\b(?:an?|my|our|another|this|that|new|with the|the same|potential|big|for the|to the)\s(?:client|customer|"
+    r"patient|student|"
+    r"guest|caller)\b|\b(?:I|I'm|me|my|we|We|our|us|[Uu]ser)\b"
+)
+_PUBLIC = re.compile(
+    r"\b(?:an? article|wikipedia|the news|headlines?|documentary|biography|trivia|pub quiz|fun fact|did you know|"
+    r"president|prime minister|celebrit\w+|philosopher|(?:who|when|where) (?:wrote|invented|discovered|founded|was "
+    r"born|"
+    r"directed|painted|composed|died)|world record|nobel prize|the beatles|premier league|history (?:lesson|homework|"
+    r"essay))\b",
+    re.IGNORECASE,
+)
+_PUBLIC_WORDS = word_set("""
+article wikipedia news headline headlines documentary biography trivia quiz fact know president prime celebrity
+celebrities philosopher wrote invented discovered founded born directed painted composed died record prize beatles
+premier history
+""")
+
+
+def is_about_the_user(content: str) -> bool:
+    """Notes that an assistant took about its user: "I" is not the user there."""
+    return "ser" in content and _NOTES.search(content) is not None and _IN_FIRST_PERSON.search(content) is None
+
+
+def speaks_of_customers(content: str) -> bool:
+    """Is a client or customer one of others, rather than the one the notes are about?"""
+    return _CUSTOMERS.search(content) is not None
+
+
+def is_public(sentence: str) -> bool:
+    """General knowledge: from here on, statements about people do not concern the user."""
+    return not _PUBLIC_WORDS.isdisjoint(words_in(sentence)) and bool(_PUBLIC.search(sentence))
+
+
+def is_role_play(sentence: str) -> bool:
+    """From here on, the speakers play a role."""
+    return not _ROLE_WORDS.isdisjoint(words_in(sentence)) and bool(_ROLE_PLAY.match(sentence))
+
+
+def speaks_of_software(content: str) -> bool:
+    """Is "the user" whoever uses a program that is being written?"""
+    return "ser" in content and _SOFTWARE.search(content) is not None
+
+
+def asks(text: str) -> bool:
+    """A question without its mark."""
+    words = words_in(text)
+    if not _ASKING_WORDS.isdisjoint(words) and _ASKING.match(text):
+        return True
+    return not _ASKED_WORDS.isdisjoint(words) and _ASKED.match(text) is not None
+
+
+def before_the_question(text: str) -> str:
+    """The statement before a question: "I'm allergic to nuts, is this safe?"; empty if there is none."""
+    tail = _QUESTION_TAIL.search(text)
+    if tail is None or not _OWN_STATEMENT.match(text) or asks(text):
+        return ""
+    return re.sub(r"^(?:since|as|because|given that) ", "", text[: tail.start()], flags=re.IGNORECASE)
+
+
+def is_unsure(clause: str) -> bool:
+    """Imagined, doubted or only considered."""
+    return not _UNSURE_WORDS.isdisjoint(words_in(clause)) and bool(_UNSURE.search(clause))
+
+
+def is_ironic(sentence: str) -> bool:
+    return ("/s" in sentence or not _IRONY_WORDS.isdisjoint(words_in(sentence))) and bool(_IRONY.search(sentence))
+
+
+def is_fiction(sentence: str) -> bool:
+    return not _FICTION_WORDS.isdisjoint(words_in(sentence)) and bool(_FICTION.search(sentence))
+
+
+def is_commission(sentence: str) -> bool:
+    """A request to write or edit a text, whose content is not about the user."""
+    return not _COMMISSION_WORDS.isdisjoint(words_in(sentence)) and bool(_COMMISSION.match(sentence))
+
+
+def without_quotes(sentence: str) -> str:
+    """The sentence with quoted speech blanked out; a quoted word or two is a name or a title and stays."""
+    if '"' not in sentence and "'" not in sentence:
+        return sentence
+    blanked = _QUOTED.sub(lambda match: match[0] if len(match[0].split()) <= 2 else " " * len(match[0]), sentence)
+    return _LEFT_OPEN.sub("", blanked) if blanked.count('"') % 2 else blanked
+
+
+# Text that gives orders to whoever reads it, and rules that would hand secrets over.
+_INJECTED = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|guidelines|guardrails)\b"
+    r"|\byou are now\b|\bsystem prompt\b|\bdeveloper mode\b",
+    re.IGNORECASE,
+)
+_HANDS_OVER = re.compile(
+    r"\b(?:send|post|forward|upload|email|mail|share|give|reveal|leak|copy|exfiltrate|transmit|transfer|wire)\b[^.!?\n]{0,80}"
+    r"\b(?:passwords?|passphrases?|secrets?|credentials?|tokens?|(?:api )?keys|money|funds|all (?:the )?data)\b",
+    re.IGNORECASE,
+)
+
+
+def gives_orders_to_the_reader(text: str) -> bool:
+    """Does it try to tell a language model what to do? Nothing in it is a rule then."""
+    return bool(_INJECTED.search(text))
+
+
+def hands_over_secrets(rule: str) -> bool:
+    return bool(_HANDS_OVER.search(rule)) and not re.match(r"(?:never|don't|do not|avoid|no)\b", rule, re.IGNORECASE)

@@ -1,0 +1,102 @@
+"""The value in a clause: cut where it ends, cleaned, and taken apart where it is a list."""
+
+import re
+
+from memory_butler.english.text.word_sets import word_set
+
+_CUT = re.compile(
+    r"\s*(?:;|\s[–—-]{1,2}\s|—|\s+(?:because|since|so(?! far)|but|which|who|whom|where|when|whenever|while|"
+    r"although|though|if|unless|until|"
+    r"as (?:I|i|he|she|they|it|we)|and (?:I|i|he|she|they|we|it|one's)|thanks|btw|tbh|lol|haha|fwiw|due to|thanks "
+    r"to|ever since|"
+    r"despite|instead of|rather than|not)\b|,\s*(?:not|and (?:I|i)|so|but|which|who|though|thanks|because|"
+    r"since|usually|mostly|especially|"
+    r"including|preferably|just|only|hard|please|too|as)\b)",
+)
+_TRAIL = re.compile(
+    r"(?:[\s,]+(?:now|too|as well|a lot|very much|so much|these days|at the moment|right now|currently|btw|"
+    r"tbh|lol|haha|though|"
+    r"anyway|actually|again|nowadays|for now|at present|the most|the best|more than anything|anymore|any more|"
+    r"either|you know|"
+    r"to be honest|by the way|of course|please|there|here|ok|okay|for (?:\w+ ){1,3}(?:years|months|weeks)(?: now)?|"
+    r"all the time|at all|ever|already|still|instead|yet|today|personally|in general|like crazy|with a passion|"
+    r"since \w+(?: \d{4})?|xd|imo|imho|yay|finally|together|myself|recently|just|really|then))+$|"
+    r"[\s!.,;:()\"😀-🙏☀-➿🤀-🧿👍❤️]+$",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(r"^[\s,:\"]+|^(?:both|either|that|the fact that)\s+", re.IGNORECASE)
+_SERIES = re.compile(r"\s*,\s*(?:and|or|&)?\s+|\s*,\s*|\s+(?:and|&|or|as well as|plus|nor)\s+")
+_PAIRS = re.compile(
+    r"\b(?:fish and chips|mac and cheese|rock and roll|rock & roll|salt and pepper|short and to the point|"
+    r"peanut butter and jelly|"
+    r"black and white|"
+    r"drum and bass|gin and tonic|bed and breakfast|arts and crafts|cheese and onion|research and development|"
+    r"track and field|"
+    r"back and forth|pros and cons|trial and error|dungeons and dragons|food and wine|r and b|rhythm and blues|"
+    r"before and after|up and down|health and safety|sales and marketing|design and technology)\b",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"\s*\((?:aged? )?\d{1,3}\)")
+_HELD = re.compile("\x00\\d+\x00")
+MOST_ITEMS = 12
+ITEM_WORDS = 9
+
+
+def value(text: str) -> str:
+    """One value, up to where the clause goes on to something else."""
+    text = _LEADING.sub("", text)
+    cut = _CUT.search(text)
+    if cut and cut.start() > 0:
+        text = text[: cut.start()]
+    elif cut:
+        return ""
+    return cleaned(text)
+
+
+def first_piece(text: str) -> str:
+    """One value that a comma ends, unless a capital follows it as in "Portland, Oregon"."""
+    text = value(text)
+    for match in re.finditer(r",\s+", text):
+        if not text[match.end() : match.end() + 1].isupper():
+            return cleaned(text[: match.start()])
+    return text
+
+
+# The last words of what trails off; a text that ends on any other needs no cleaning.
+_TRAILING = word_set("""
+now too well lot much days moment currently btw tbh lol haha though anyway actually again nowadays present most best
+anything anymore more either know honest way course please there here ok okay years months weeks time all ever already
+still instead yet today personally general crazy passion xd imo imho yay finally together myself recently just really
+then
+""")
+
+
+def cleaned(text: str) -> str:
+    for _ in range(4):
+        last = text.rpartition(" ")[2]
+        if last[-1:].isalnum() and last.lower() not in _TRAILING and "since " not in text:
+            break
+        shorter = _TRAIL.sub("", text)
+        if shorter == text:
+            break
+        text = shorter
+    return text.strip(" ,;:–—")
+
+
+def items(text: str) -> list[str]:
+    """The values of a list: "tea, coffee and fish and chips" are three."""
+    whole = value(text)
+    kept: dict[str, str] = {}
+
+    def hold(match: re.Match[str]) -> str:
+        kept[f"\x00{len(kept)}\x00"] = match[0]
+        return f"\x00{len(kept) - 1}\x00"
+
+    masked = _PAIRS.sub(hold, whole)
+    found = []
+    for masked_piece in _SERIES.split(masked)[:MOST_ITEMS]:
+        piece = _HELD.sub(lambda match: kept.get(match[0], match[0]), masked_piece)
+        one = cleaned(_LEADING.sub("", piece))
+        if one and any(letter.isalnum() for letter in one):
+            found.append(one)
+    return found if all(len(one.split()) <= ITEM_WORDS for one in found) else [whole]

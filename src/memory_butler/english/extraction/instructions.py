@@ -1,0 +1,326 @@
+"""Extracts rules for the agent: "always run the tests before you push"."""
+
+import re
+from typing import NamedTuple
+
+from memory_butler.english.extraction.grammar.person import rule_text
+from memory_butler.english.extraction.grammar.verbs import FORMS
+from memory_butler.english.text.word_sets import word_set, words_in
+
+_ACTIONS = word_set("""
+double double-check triple-check alphabetise alphabetize give use ask run write add answer reply send show
+include keep check call say tell remind prefer avoid convert format merge quarantine open create tag notify stop
+wait suggest put set start skip leave make treat remember update bump rebase restart escalate copy cc log mark
+assign pin default assume respond explain summarise summarize link quote cite confirm verify test review read
+look consult refuse translate round deploy push squash commit close label provide offer be do try go back remove
+delete purge flush restrict import export ship address speak talk phrase stick follow mention propose recommend
+book order schedule share store save document comment name prefix sign lock unlock archive encrypt redact mask
+escape validate lint build compile install upgrade downgrade revert roll rotate request require reboot fetch
+pull clone branch split limit cap shorten expand spell capitalise capitalize reserve turn switch hide print post
+publish forward attach bring take pack feed water clean charge wear contact text email phone ring message alert
+warn inform consider count measure track record report file raise flag list sort group batch cache index migrate
+seed mock stub pass prioritise prioritize seat play pick pay move get touch edit change modify rename interrupt
+disturb disclose reveal guess invent refer cook serve eat drop force bother speculate promise apologise
+apologize repeat end begin finish approve accept decline reject block drive fold iron wash mix buy sell invite
+knock park enter let hardcode hard-code rely expose trust truncate disable enable wrap throw catch return load
+parse render upload download sync force-push rebuild retry page
+""")
+_NOT_ACTS = word_set("""
+mind a an the nice good happy heard been seen again had thought knew went fun worth great so too really wanted
+""")
+_LEADING = re.compile(
+    r"(?:(?:and|but|so|also|ok|okay|hey|hi|btw|oh|well|right|yes|sure|thanks|one more thing|another thing|"
+    r"important|reminder|note|rule|new rule|"
+    r"house rule|lesson(?: learned| learnt)?|convention|policy|team rule|general rule|tip|instruction|"
+    r"instructions|feedback|correction|please note|"
+    r"note to self|takeaway|guideline|process)\b\s*[,:!–—-]*\s+(?=\S))*",
+    re.IGNORECASE,
+)
+_DECLARED = re.compile(
+    r"(?:(?:new|house|team|hard|general|golden) )?(?P<kind>rule|lesson|policy|convention|guideline)(?: "
+    r"learned| learnt)?"
+    r"(?: (?:for|from|of) [^:]{1,30})?\s*:\s*(?P<rest>\S+\s+\S+\s+.+)",
+    re.I,
+)
+_ASK_FIRST = re.compile(
+    r"(?:please\s+)?(?:(?:ask|check with|consult|tell|warn|notify|confirm with|run it by|get approval "
+    r"from|ping|message|cc|copy)\s+(?:me|us|the user|him|her|them|[A-Z]\w+)\s+"
+    r"(?:first\s+)?(?:before|whenever|when|every time|each time|if|prior to)\s+.+|only\s+(?P<verb>\w+)\s+.+)",
+)
+_TITLED = re.compile(
+    r"[^:.]{0,60}:\s*(?=(?:please\s+)?(?:always|never|don't|do not|when|whenever|make sure|from now on|if|"
+    r"before|after)\b)",
+    re.I,
+)
+_STANDING = re.compile(
+    r"(?P<lead>from now on|going forward|moving forward|in (?:the )?future|as a (?:general )?rule|from here "
+    r"on(?: out| in)?|henceforth|at all times|"
+    r"by default|for (?:all )?future \w+|in all (?:replies|emails|messages|code)|next time|from today(?: on)?|"
+    r"as of now|in general)\s*,?\s+(?P<rest>.+)",
+    re.I,
+)
+_WISH = re.compile(
+    r"(?:(?:i|we)(?:'d| would)?(?: really)? (?:like|want|need|expect|prefer|ask|love)(?: it if)? (?:for "
+    r")?you(?: to)?|you(?: really)? (?:should|must|need to|have to|ought to|are to|can)|"
+    r"(?:the )?(?:user|client|customer|he|she|they|team)(?: has| have)? (?:wants?|wanted|asked|asks|expects?|"
+    r"told|tells|requested|requests|prefers?|insists?|insisted|demands?|demanded|instructed|would like|reminded|said)"
+    r"(?: that)? (?:me|us|you|we|the assistant|the agent|i|claude)(?: (?:to|should|must))?|i (?:should|"
+    r"must))\s+(?P<rest>.+)",
+    re.I,
+)
+_ALWAYS = re.compile(
+    r"(?:please\s+)?(?:to\s+)?(?P<word>always|never)\s+(?:ever\s+|again\s+|please\s+)?(?P<verb>[\w'-]+)\b", re.I
+)
+_DONT = re.compile(
+    r"(?:please\s+|pls\s+|just\s+)?(?:don't|do not|dont|not to|stop|avoid|refrain from|no more|"
+    r"never)\s+(?:ever\s+|you\s+ever\s+)?(?P<verb>[\w'-]+)\b(?P<rest>.*)",
+    re.I,
+)
+# No orders: comfort ("don't worry"), or a note without its subject ("don't have a car").
+_IDLE = word_set("""
+worry forget know think mind care hesitate panic bother understand believe feel want need like love remember have
+live work smoke own see sweat fret matter get
+""")
+# "Don't eat meat" can be a note without its subject; with a circumstance it is a rule.
+_PERHAPS = word_set("eat drink")
+_CONDITION = re.compile(
+    r"(?P<when>(?:when(?:ever)?|if|before|after|once|every time|each time|any ?time|as soon as|unless|in case|"
+    r"for|on|in|during|until|while)\b[^,]{2,140}?)\s*,\s*(?:then\s+|please\s+|you should\s+|i want you to\s+|"
+    r"you must\s+)*"
+    r"(?P<neg>always\s+|never\s+|don't\s+|do not\s+|only\s+|first\s+|just\s+|"
+    r"also\s+)*(?P<verb>[a-z][\w'-]*)\b(?P<rest>.*)$",
+    re.I,
+)
+_ONE_OFF = re.compile(
+    r"(?:if|when|once|after) (?:you(?:'re| are| have|'ve)?|that|this|it|so|not|needed|possible|necessary)(?: "
+    r"(?:done|ready|free|finished|get|have|can|could|want|like|need|don't|think|feel)\b|'s|,| is|$)|before "
+    r"(?:that|you go|i forget)|after that|"
+    r"if (?:i|we) (?:could|had|were|won|was|moved|lived)|(?:in|on|for) (?:that|this|my|the|our|a|an|one|\d|"
+    r"some|fact|short|case|summary|example)\b|(?:in|on|for) (?:[A-Z]|\w+day|january|june|july|me)",
+    re.I,
+)
+_KEPT = re.compile(
+    r"(?:please\s+)?(?:always\s+)?(?:(?:keep|make) (?:your |all |the )?(?:answers?|replies|responses?|"
+    r"messages?|explanations?|emails?|summar(?:y|ies)|commit messages|code|functions|comments|prs?|pull "
+    r"requests)\s+.+|keep (?:the |your |all |any )?(?:[\w-]+ ){0,2}[\w-]+s (?:small|short|simple|brief|minimal|"
+    r"concise|under \d+\b.*)"
+    r"|be (?:concise|brief|direct|polite|formal|informal|honest|blunt)\b.*"
+    r"|(?:answer|reply|respond|write|speak|talk|address me|communicate)\s+(?:to me\s+|me\s+)?(?:only\s+|"
+    r"always\s+|back\s+)?in\s+.+"
+    r"|(?:use|give|stick to|prefer|include|format|show|quote|spell)\s+(?:me\s+|all\s+|only\s+|prices\s+|"
+    r"dates\s+|times\s+|everything\s+)?(?:[\w'-]+\s+){0,3}?(?:units|spelling|english|celsius|fahrenheit|"
+    r"metric|snake_case|camelcase|tabs|spaces|type hints|docstrings|bullet points|markdown|"
+    r"emojis?|24-hour|iso dates|kilomet(?:re|er)s|euros|dollars|pronouns|conventional commits|dark mode|"
+    r"sources|plain text|plain language)\b.*)$",
+    re.I,
+)
+_CHOSEN = re.compile(
+    r"(?:please\s+)?(?:only use|use only|only ever use)\s+.+|prefer\s+.+\s(?:over|to|rather than|instead "
+    r"of)\s.+|(?:use|write|say|choose|pick)\s+[^,]{2,50}?(?:,?\s+(?:not|instead of|rather than|over|and not|"
+    r"never))\s+.+",
+    re.I,
+)
+# "Commit messages should be in German": what is made is to be made so.
+_SHOULD_BE = re.compile(
+    r"(?:(?:my|our|all|the|your|any|every)\s+)?(?:[\w-]+\s+){0,2}?(?:messages?|comments?|answers?|replies|reply|"
+    r"responses?|docs|docstrings|reports?|"
+    r"emails?|charts?|plots?|graphs?|summar(?:y|ies)|prs?|pull requests|tests|functions|names|dates|prices|times|"
+    r"units|recipes|invoices|"
+    r"tickets|branches|migrations|titles|slides|translations|letters|lists)\s+(?:should|must|shouldn't|mustn't|need "
+    r"to|have to|may|can)"
+    r"(?:\s+(?:not|never|always|only|all))*\s+(?:be|use|have|start|end|contain|include|follow|rely|go|come|fit|"
+    r"mention|say)\b.+",
+    re.I,
+)
+_MUST = re.compile(
+    r"\b(?:should|must|shouldn't|mustn't|need to|have to|may not|may only|can only|can't|cannot)\b", re.I
+)
+_FOR_ALL = re.compile(
+    r"for (?!me\b|now\b|this\b|that\b|example\b|instance\b|the\b|my\b|your\b|an?\b)(?P<what>(?:[\w-]+ "
+    r"){0,2}[\w-]+s),? (?P<verb>[a-z]+)\s+\S+ .*",
+    re.I,
+)
+_PLEASE_NO = re.compile(
+    r"(?:please,? no|no)\s+(?P<what>(?:[\w-]+\s+){0,3}?[a-z-]+(?:s|jargon|slang|small talk))\b(?P<rest>\s+(?:with|in|"
+    r"at|before|after|without|unless|during|containing|on)\s.+)?"
+    r"(?P<please>,?\s+please)?$",
+    re.I,
+)
+_WE_ALSO = re.compile(r"whenever (?:we|i) .{3,80}, (?:we|i) (?:also|always|never|then)\s+.+", re.I)
+_SURE = re.compile(
+    r"(?:please\s+)?(?:make sure|be sure|ensure|see to it|take care)\s+(?:that\s+|to\s+|you\s+)*(?P<rest>.+)", re.I
+)
+_RECURRING = re.compile(
+    r"\b(?:always|never|whenever|when|before|after|every|each|any|all|unless|without|first|only|from now on)\b", re.I
+)
+_FIRST_WORD = re.compile(
+    r"(?:please\s+)?(?:always\s+|never\s+|don't\s+|only\s+|just\s+|to\s+|stop\s+|avoid\s+)*(?P<v>[\w'-]+)", re.I
+)
+_THIS_ONE = re.compile(r"\bit (?:short|brief)\b|\bthis\b")
+_STOPPING = re.compile(r"(?:please\s+)?(?:stop|avoid|refrain)\b", re.I)
+_NO_ORDER = re.compile(r"no more|not to", re.I)
+_CIRCUMSTANCE = re.compile(r"\s+[\w' ]{3,60}\b(?:in|before|after|when|without|because|unless|on|for|with)\b")
+_MERE_PRONOUN = re.compile(r"\s+(?:it|that|this|them|so|any|one|some|any of (?:it|that|them))\s*$")
+_PASSING = re.compile(
+    r"\b(?:yet|for now|today|this time|right now|tonight|tomorrow|this week|just now|this one)\b", re.I
+)
+_NONE_OF = re.compile(
+    r"no (?P<what>(?:\w+ )?[a-z-]+s)\s+(?:on (?:fridays|weekends|mondays|sundays|saturdays)|in (?!this|the "
+    r"(?:meantime|morning))\w+|before|after|without|unless|during)\b",
+    re.I,
+)
+_NO_RULE = word_set("""
+problems issues changes errors results replies thanks worries plans news questions bugs siblings kids allergies
+ideas complaints tests
+""")
+_BREAK = re.compile(
+    r"\s*;\s*|\s+[–—-]\s+|—|,\s+(?=(?:I|i|my|we|we're|i'm|I'm|it's|he|she|they)\b)|,?\s+(?:and|so|"
+    r"but)\s+(?=(?:please\s+)?(?:always|never|don't|do not|from now on)\b)|,\s+(?=(?:please|so please)\b)|"
+    r",?\s+(?:so|but)\s+(?=please\b|no\b|keep\b|(?:\w+\s){1,3}(?:should|must)\b)"
+)
+
+
+_CUES = word_set("""
+rule lesson policy convention guideline ask check consult tell warn notify confirm want wants wanted asked asks expect
+expects told tells requested requests prefers insist insists insisted demands demanded instructed like reminded said
+always never don't not dont when whenever if before after once time future forward make ensure keep answer reply respond
+write use prefer say choose pick give stop avoid no you only stick address speak talk include format show quote spell
+anytime unless refrain default next henceforth i'd we'd should must shouldn't mustn't please ping message cc copy
+""")
+# These make a rule only where it begins with them.
+_BEGINNINGS = word_set("for in on during until while as be get from by do every each any at")
+
+
+class Rules(NamedTuple):
+    """The rules of a sentence and what is left of it for facts."""
+
+    rules: list[str]
+    left: list[str]
+
+
+def rules_in(sentence: str, speaker: str) -> Rules:
+    """The rules that a sentence gives."""
+    text = _LEADING.sub("", sentence, count=1)
+    if not _could_be(text):
+        return Rules([], [sentence])
+    if (whole := _conditional(text, speaker)) or _WE_ALSO.match(text):
+        return Rules([whole or rule_text(text, speaker)], [])
+    if (declared := _DECLARED.match(sentence)) and (declared["kind"].lower() != "lesson" or _acts(declared["rest"])):
+        return Rules([rule_text(declared["rest"], speaker)], [])
+    titled = _TITLED.match(text)
+    before = [text[: titled.end()].rstrip(": ")] if titled else []
+    text = text[titled.end() :] if titled else text
+    if titled and (whole := _conditional(text, speaker)):
+        return Rules([whole], before)
+    found, left = [], []
+    for piece in _BREAK.split(text):
+        rule = _rule(piece.strip(), speaker)
+        if rule:
+            found.append(rule)
+        elif piece.strip():
+            left.append(piece)
+    return Rules(found, before + left) if found else Rules([], [sentence])
+
+
+def _could_be(text: str) -> bool:
+    return not _CUES.isdisjoint(words_in(text)) or text.partition(" ")[0].lower() in _BEGINNINGS
+
+
+def _conditional(text: str, speaker: str) -> str:
+    """ "When the user asks for a recipe, give metric units"."""
+    match = _CONDITION.match(text)
+    if not match or _ONE_OFF.match(text) or not _is_action(match["verb"], match["rest"]):
+        return ""
+    first = text.split(maxsplit=1)[0].lower()
+    if first in ("for", "in", "on", "during", "while", "until") and not match["neg"]:
+        return ""
+    if re.search(r"\b(?:would|could|might)\b", match["when"]) or _PASSING.search(match["when"]):
+        return ""
+    return rule_text(text, speaker)
+
+
+def _is_action(verb: str, rest: str) -> bool:
+    word = verb.lower()
+    return word in _ACTIONS and not re.match(r"\s+(?:is|are|was|were|has|will|it's)\b", rest)
+
+
+def _rule(piece: str, speaker: str) -> str:
+    text = _LEADING.sub("", piece, count=1)
+    standing = _STANDING.match(text)
+    if standing:
+        text = standing["rest"]
+    wish = _WISH.match(text)
+    if wish and (
+        standing or _RECURRING.search(wish["rest"]) or re.match(r"(?:not|stop|avoid|don't)\b", wish["rest"], re.I)
+    ):
+        text = re.sub(r"^not (?:to )?", "don't ", wish["rest"], flags=re.I)
+        if not _acts(text):
+            return ""
+        if not wish[0].lower().startswith(("i ", "we ", "you ", "i'd", "we'd")):
+            return rule_text(text, speaker)
+    elif wish:
+        return ""
+    if (condition := _conditional(text, speaker)) and not condition.startswith(("For", "In", "On")):
+        return condition
+    if standing and (_acts(text) or _DONT.match(text)):
+        return rule_text(text, speaker)
+    return rule_text(text, speaker) if _is_rule(text) else ""
+
+
+def _acts(text: str) -> bool:
+    """True if the text is an instruction to act."""
+    match = _FIRST_WORD.match(text)
+    if not match:
+        return False
+    word = match["v"].lower()
+    return word in _ACTIONS or FORMS.get(word, ("", ""))[1] in ("base", "ing") or word.endswith("ing")
+
+
+def _is_rule(text: str) -> bool:
+    """One of the forms in which people say how to act, always and not just now."""
+    if match := _ALWAYS.match(text):
+        return _is_always(match["verb"].lower(), text)
+    if match := _DONT.match(text):
+        return _is_forbidden(match["verb"].lower(), match["rest"], text)
+    asked = _ASK_FIRST.match(text[:1].lower() + text[1:])
+    none = _NONE_OF.match(text)
+    sure = _SURE.match(text)
+    asked_off = _PLEASE_NO.match(text)
+    for_all = _FOR_ALL.match(text)
+    is_order = bool(
+        (_MUST.search(text) and _SHOULD_BE.match(text))
+        or (for_all and for_all["verb"] in _ACTIONS and not re.search(r"\d{3}|@", text))
+        or (asked_off and (text.lower().startswith("please") or asked_off["please"]))
+        or (asked and (not asked["verb"] or asked["verb"] in _ACTIONS))
+        or _CHOSEN.match(text)
+        or (sure and _RECURRING.search(sure["rest"]))
+        or (_KEPT.match(text) and not _THIS_ONE.search(text))
+        or (none and none["what"].split()[-1].lower() not in _NO_RULE)
+    )
+    return is_order and not _PASSING.search(text)
+
+
+def _is_always(verb: str, text: str) -> bool:
+    form = FORMS.get(verb, ("", ""))[1]
+    if verb in _NOT_ACTS or (form in ("past", "s", "ing") and verb not in _ACTIONS):
+        return False
+    known = verb in _ACTIONS or form == "base"
+    return known or (not verb.endswith(("s", "ed", "ing", "ly", "n")) and len(text.split()) > 4)
+
+
+def _is_forbidden(verb: str, rest: str, text: str) -> bool:
+    if verb in ("just", "ever", "simply") and (inner := re.match(r"\s+(?P<verb>[\w'-]+)(?P<rest>.*)", rest)):
+        verb, rest = inner["verb"].lower(), inner["rest"]
+    doing = verb.endswith("ing")
+    if _STOPPING.match(text) and not doing:
+        return False
+    if verb in _IDLE or not (doing or verb in _ACTIONS or verb in FORMS) or _NO_ORDER.match(text):
+        return False
+    if verb in _PERHAPS and not _CIRCUMSTANCE.match(rest):
+        return False
+    return not _PASSING.search(rest) and bool(rest.strip() or doing) and not _MERE_PRONOUN.match(rest)
+
+
+def recurs(text: str) -> bool:
+    """Is this to be done again and again?"""
+    return bool(_RECURRING.search(text) or _KEPT.match(text) or _CHOSEN.match(text))

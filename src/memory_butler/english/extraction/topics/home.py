@@ -1,0 +1,137 @@
+"""Homes: "lives in Rome", "moved to Lisbon", "rents a flat in Leith"."""
+
+import re
+from datetime import datetime
+
+from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.values import cleaned, first_piece
+from memory_butler.english.extraction.grammar.verbs import VerbPhrase
+from memory_butler.english.time.event_dates import find_event_date
+
+# A home known only from renting gives way to a stated one.
+RENTED = "rented"
+BASED = re.compile(r"\b(?:based|living|located) (?:in|near|out of|outside)\s+(?P<v>[^,;]+)")
+_LIVES = re.compile(
+    r"(?:(?:just |right |somewhere )?(?:in|at|near|outside|close to|by|around|on)|on the (?:outskirts|edge) "
+    r"of|downtown|out in|up in|down in|over in|just outside(?: of)?|back in)\s+(?P<v>.+)"
+)
+_WITHOUT = re.compile(
+    r"\s+(?:with|alone|and|together|as|near (?:my|the)|on (?:the|a)|since|for|at the moment|about|next to|"
+    r"above|right)\b.*|\s+by (?:myself|himself|herself|themselves)\b.*"
+)
+_MOVED = re.compile(
+    r"(?:back |over |out |house |down |up |home |away )?(?:from\s+(?P<old>[^,;]+?)\s+)?(?:back )?(?:to|into|"
+    r"over to)\s+(?P<v>.+)|(?:out of|away from)\s+(?P<left>[A-Z][^,;]+)"
+)
+_PLACELIKE = re.compile(
+    r"(?:(?:the|central|north|south|east|west|northern|southern|eastern|western|downtown|upstate|"
+    r"rural)\s+)*[A-ZÀ-Þ]|an? (?:[\w-]+ ){0,3}(?:flat|apartment|house|studio|village|town|city|farm|cottage|"
+    r"suburb|place|loft|condo|bungalow|houseboat|boat|van|cabin|neighbou?rhood|island)\b|[a-z]+$"
+)
+
+
+def place_in(text: str) -> str:
+    place = first_piece(re.sub(r"\s*,\s+(?=(?:on|in|at|with|near|right)\s)", ", \x00", text).split("\x00")[0])
+    return cleaned(_WITHOUT.sub("", place))
+
+
+_ALONE = re.compile(
+    r"(?:on (?:my|his|her|their) own|alone|by (?:my|him|her|them)sel(?:f|ves)|together|full-time|"
+    r"permanently)\s+(?=in\b|near\b|at\b)"
+)
+_DWELLING = re.compile(
+    r"(?:(?:an?|the|our|my|his|her|their)\s+)?(?:[\w-]+\s+){0,3}?(?:flat|apartment|house|studio|room|place|cottage|"
+    r"bungalow|"
+    r"condo|duplex|loft|flatshare|houseshare|two-bed|one-bed)\s+(?:down |up |out |just outside )?(?:in|near|"
+    r"outside)\s+(?P<v>[A-ZÀ-Þ].+)"
+)
+_CARE = re.compile(
+    r"(?:now )?in an? (?:care home|nursing home|retirement home|hospice|flatshare|houseshare) (?:in|"
+    r"near)\s+(?P<v>[A-ZÀ-Þ].+)"
+)
+
+
+def rents(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Rents a flat in Graz", "shares a house in Bristol": home, unless it is let to others or for a while."""
+    match = _DWELLING.match(vp.rest)
+    if not match or vp.tense not in ("present", "ongoing", "perfect") or vp.negated or vp.modal:
+        return []
+    if re.search(
+        r"\b(?:to (?:a|some|our|my)|for (?:a|the|two|three|our) (?:weeks?|weekend|month|holiday|summer)|out)\b",
+        vp.rest,
+    ) or find_event_date(vp.rest, now, "future"):
+        return []
+    return [Draft(vp.subject, "lives_in", place_in(match["v"]), key=RENTED)]
+
+
+def stays(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "I stay in Bengaluru with my in-laws": a home, where no time is given."""
+    match = re.match(r"(?:in|at)\s+(?P<v>[A-ZÀ-Þ]\w+(?:,? [A-ZÀ-Þ]\w+)?)(?=$|,| with\b| and\b)", vp.rest)
+    if not match or vp.tense != "present" or vp.negated or vp.modal or vp.frequency:
+        return []
+    return [Draft(vp.subject, "lives_in", match["v"])]
+
+
+def is_housed(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Grandpa is in a care home in Hove"."""
+    match = _CARE.match(vp.rest)
+    return (
+        [Draft(vp.subject, "lives_in", place_in(match["v"]))]
+        if match and vp.tense == "present" and not vp.negated
+        else []
+    )
+
+
+def lives(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    match = _LIVES.match(_ALONE.sub("", vp.rest))
+    if not match or vp.modal or vp.tense in ("past", "future", "former"):
+        return []
+    place = place_in(match["v"])
+    if not place or re.match(
+        r"(?:the moment|fear|hope|peace|a bubble|denial|harmony|my head|there|here|the \w+ floor|floor \d|number \d)\b",
+        place,
+    ):
+        return []
+    if vp.ended:
+        return [Draft(vp.subject, "lives_in", f"no longer lives in {place}")]
+    if vp.negated:
+        return []
+    rest = _ALONE.sub("", vp.rest)
+    near = "" if rest.startswith(("in ", "at ", "on ", "back in", "by ")) else rest[: match.start("v")]
+    return [Draft(vp.subject, "lives_in", near + place)]
+
+
+def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """Moved to a place. "Is moving" is a plan, see events.py."""
+    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+        return []
+    match = _MOVED.match(vp.rest)
+    if not match:
+        return []
+    if match["left"]:
+        return [Draft(vp.subject, "lives_in", f"no longer lives in {_dateless(match['left'], now)}")]
+    place = place_in(_dateless(match["v"], now))
+    if re.search(
+        r"\b(?:team|role|position|department|branch|folder|project|table|database|desk)\b", place
+    ) or not _PLACELIKE.match(place):
+        return []
+    if inner := re.match(r"an? .*?\b(?:in|near)\s+(?P<v>[A-ZÀ-Þ].*)", place):
+        place = inner["v"]
+    return [Draft(vp.subject, "lives_in", place)]
+
+
+def _dateless(text: str, now: datetime) -> str:
+    when = find_event_date(text, now, "past")
+    return cleaned(text[: when.start]) if when else text
+
+
+VERBS = {
+    "rent": rents,
+    "share": rents,
+    "stay": stays,
+    "live": lives,
+    "reside": lives,
+    "settle": lives,
+    "move": moves,
+    "relocate": moves,
+}

@@ -1,0 +1,239 @@
+"""Identity: name, age, origin, nationality, marital status and languages."""
+
+import re
+from datetime import datetime
+
+from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.person_names import NAME, is_name
+from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
+from memory_butler.english.extraction.grammar.verbs import VerbPhrase
+from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, MARITAL, NATIONALITIES
+from memory_butler.english.text.word_sets import alternatives, any_of
+from memory_butler.english.time.calendar import CARDINALS, TENS
+from memory_butler.english.time.event_dates import find_event_date
+from memory_butler.models import Permanence
+
+_NAME = re.compile(rf"(?:called |named )?(?P<v>{NAME})$")
+_CALLED = re.compile(rf"(?:called|named) (?P<v>{NAME})")
+_NUMBER_WORD = any_of((*CARDINALS[2:], *TENS))
+_AGE = re.compile(
+    rf"(?:now |only |just )?(?:aged? )?(?P<v>(?:about |around |almost |nearly )?(?:(?:1[01]\d|[1-9]?\d)|{_NUMBER_WORD}"
+    r"|one(?= year| and))(?: and a half)?(?: years? old| y/?o| yrs? old| months? old| year old)?)$",
+    re.I,
+)
+_TURNED = re.compile(rf"(?P<v>\d{{1,3}}|one|{_NUMBER_WORD})\b(?! (?:%|percent|degrees|dollars|pages|times))")
+_DATE = re.compile(r"\d.*[A-Za-z]{3}|[A-Z][a-z]{2}.*\d")
+_RELIGION = re.compile(
+    r"(?:an? )?(?:practising |practicing |devout )?(?P<v>Muslim|Jewish|Catholic|Protestant|Hindu|Buddhist|Sikh|Mormon|"
+    r"Quaker|"
+    r"(?i:atheist|agnostic)|Orthodox Christian|(?i:a) Christian)(?=$|[,;. ])"
+)
+_ONLY_CHILD = re.compile(r"an (?P<v>only child)\b", re.I)
+_FROM = re.compile(
+    r"(?:originally |actually |now )?(?:from|born and raised in|raised in|brought up in|a native of|native "
+    r"to)\s+(?P<v>(?:the )?[A-ZÀ-Þ].*|a \w+ (?:town|village|city).*)"
+)
+_BORN = re.compile(r"born\b(?P<v>.*)")
+_PLACE = re.compile(
+    r"\b(?:in|near|at)\s+(?P<v>(?:the )?[A-ZÀ-Þ][\w'-]*(?:,? (?:of |the |de |la )?[A-ZÀ-Þ][\w'-]*){0,3})"
+)
+_NATIONS = alternatives(NATIONALITIES)
+_NATION = re.compile(
+    rf"(?:an? |originally |of )?(?P<v>(?:half[- ]|part[- ])?(?:{_NATIONS})(?:[- ](?:{_NATIONS}))?"
+    r"(?: citizen| national| by birth| by nationality)?)$",
+    re.IGNORECASE,
+)
+_MARITAL = re.compile(
+    rf"(?:now |happily |recently |newly |finally |officially )*(?P<v>{alternatives(MARITAL)})(?: to "
+    rf"(?P<to>{NAME}))?(?:\s|,|$)",
+    re.IGNORECASE,
+)
+_FLUENT = re.compile(
+    r"(?:(?:(?:completely |totally |quite |fairly )?fluent|proficient|conversational|bilingual) in|a native "
+    r"speaker of|a native)\s+(?P<v>.+?)(?: speaker)?$",
+    re.I,
+)
+_ZONE = re.compile(
+    r"(?:in|on) (?:the )?(?P<v>CET|CEST|EST|EDT|PST|PDT|CST|MST|BST|IST|JST|AEST|AEDT|WET|EET|UTC[+-]?\d*|"
+    r"GMT[+-]?\d*|(?:Pacific|Eastern|Central|Mountain|European|Indian|Japan) (?:standard |European "
+    r")?time)(?:[ -]?zone)?(?=$|[,;. ])",
+    re.I,
+)
+_LANGUAGE = re.compile(rf"\b(?:{alternatives(LANGUAGES)})\b", re.IGNORECASE)
+_SPEAKER = re.compile(rf"a(?: native|n)? (?P<v>{alternatives(LANGUAGES)}) speaker", re.IGNORECASE)
+
+
+_TALL = re.compile(r"(?P<v>(?:\d[\d.,]*\s?(?:m|cm|metres|meters|feet|ft|foot)\b[\w ]{0,8}|\d'\d{0,2}\"?)\s?tall)$")
+_KEYED_TRAITS = {"religion": ("note", _RELIGION), "siblings": ("relationship", _ONLY_CHILD), "height": ("note", _TALL)}
+_TRAITS = {"from": _FROM, "timezone": _ZONE, "speaks": _SPEAKER, "nationality": _NATION, "age": _AGE}
+
+
+def is_somebody(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """Name, age, origin, nationality or marital status after "is" or "am"."""
+    if match := _BORN.match(vp.rest):
+        return _born(vp, match["v"], now)
+    match = _MARITAL.match(vp.rest)
+    if vp.tense not in ("present", "perfect") or (vp.negated and not match):
+        return []
+    return _marital(vp, match) if match else _trait(vp)
+
+
+def _trait(vp: VerbPhrase) -> list[Draft]:
+    piece = re.sub(r"\s+only$", "", first_piece(vp.rest))
+    for key, (kind, pattern) in _KEYED_TRAITS.items():
+        if match := pattern.match(piece):
+            return [Draft(vp.subject, kind, match["v"], key=key)]
+    if match := _FLUENT.match(piece):
+        return _languages(vp, match["v"])
+    for kind, pattern in _TRAITS.items():
+        if match := pattern.match(piece):
+            return [Draft(vp.subject, kind, match["v"])]
+    named = _NAME.match(piece) if vp.by_speaker else None
+    return [Draft(vp.subject, "name", named["v"])] if named and is_name(named["v"]) else []
+
+
+def _marital(vp: VerbPhrase, match: re.Match[str]) -> list[Draft]:
+    status = match["v"].lower()
+    if vp.negated:
+        return [Draft(vp.subject, "marital_status", f"not {status}")]
+    if vp.ended:
+        return [Draft(vp.subject, "marital_status", f"no longer {status}")]
+    found = [Draft(vp.subject, "marital_status", f"{match['v']} to {match['to']}" if match["to"] else match["v"])]
+    if match["to"]:
+        found.append(Draft(vp.subject, "relationship", f"{match['v']} to {match['to']}", key=match["to"]))
+    return found
+
+
+def _born(vp: VerbPhrase, rest: str, now: datetime) -> list[Draft]:
+    found = []
+    when = find_event_date(rest, now, "past")
+    if when:
+        words = re.sub(r"^(?:on|in)\s+(?:the\s+)?", "", rest[when.start : when.end].strip(" ,"))
+        found.append(Draft(vp.subject, "birthday", words))
+        rest = rest[: when.start] + " " + rest[when.end :]
+    if place := _PLACE.search(rest):
+        found.append(Draft(vp.subject, "from", place["v"]))
+    return found
+
+
+def _languages(vp: VerbPhrase, rest: str) -> list[Draft]:
+    found = []
+    for one in items(re.sub(r"^.*?\blanguages?\s*:\s*", "", rest)):
+        language = _LANGUAGE.search(one)
+        key = language[0] if language else one
+        if not language and not one[0].isupper():
+            continue
+        if vp.ended or vp.negated:
+            found.append(Draft(vp.subject, "speaks", f"does not speak {one}", key=key))
+        else:
+            found.append(Draft(vp.subject, "speaks", one, key=key))
+    return found
+
+
+def speaks(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    if vp.tense not in ("present", "ongoing", "perfect") or vp.modal == "wish" or not _LANGUAGE.search(vp.rest):
+        return []
+    return _languages(
+        vp,
+        re.sub(r"\s+(?:at home|at work|with (?:my|his|her|their)|to (?:my|his|her|their)|fluently)\b.*", "", vp.rest),
+    )
+
+
+def comes(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    match = re.match(r"(?:originally )?from\s+(?P<v>[A-ZÀ-Þ].*)", vp.rest)
+    return [Draft(vp.subject, "from", first_piece(match["v"]))] if match and vp.tense == "present" else []
+
+
+def grows(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    match = re.match(r"up (?:in|near|on|outside)\s+(?P<v>.+)", vp.rest)
+    if not match or vp.form != "past":
+        return []
+    return [Draft(vp.subject, "from", re.sub(r"\s+(?:speaking|with|and|but)\b.*", "", first_piece(match["v"])))]
+
+
+def turns(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Turned 40"; "turns seven on May 12" gives the birthday, "next Saturday" only when it is this year."""
+    match = _TURNED.match(vp.rest)
+    if not match or vp.negated or vp.modal:
+        return []
+    if vp.tense in ("past", "perfect"):
+        return [Draft(vp.subject, "age", match["v"])] if match["v"].isdigit() else []
+    when = find_event_date(vp.rest, now, "future")
+    if when is None or not when.exact:
+        return []
+    words = re.sub(r"^(?:on\s+)?(?:the\s+)?", "", vp.rest[when.start : when.end].strip(" ,"))
+    if _DATE.search(words):
+        return [Draft(vp.subject, "birthday", words)]
+    return [Draft(vp.subject, "event", f"{vp.phrase.split()[0]} {match['v']}", valid_at=when.day)]
+
+
+def goes_by(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    match = re.match(
+        rf"by (?:the name (?:of )?|(?:my|his|her|their) (?:middle|second|full|first) name,? )?(?P<v>{NAME}|(?:they|"
+        rf"she|he|ze|xe)/\w+)",
+        vp.rest,
+    )
+    if not match or vp.negated:
+        return []
+    return [Draft(vp.subject, "pronouns" if "/" in match["v"] else "nickname", match["v"])]
+
+
+def uses_pronouns(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    match = re.match(r"(?P<v>(?:they|she|he|ze|xe)/\w+(?:/\w+)?)(?: pronouns)?", vp.rest, re.IGNORECASE)
+    return [Draft(vp.subject, "pronouns", match["v"])] if match and not vp.negated else []
+
+
+def introduces(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Introduced herself as Marta Kowalczyk, 34"."""
+    match = re.match(rf"(?:my|him|her|them)sel(?:f|ves) as (?P<v>{NAME})", vp.rest)
+    return [Draft(vp.subject, "name", match["v"])] if match else []
+
+
+def calls(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Everyone calls me Bo": a nickname of the speaker."""
+    match = re.match(rf"(?:me|him|her|them)\s+(?P<v>{NAME})$", value(vp.rest))
+    return [Draft(vp.subject, "nickname", cleaned(match["v"]))] if match else []
+
+
+def holds(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Holds a Brazilian passport"."""
+    match = re.match(
+        rf"(?:an? |dual )*(?P<v>{alternatives(NATIONALITIES)})\b.*?\b(?:passport|citizenship|nationality)",
+        vp.rest,
+        re.I,
+    )
+    return [Draft(vp.subject, "nationality", match["v"])] if match and vp.tense == "present" and not vp.negated else []
+
+
+def renames(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Changed her name to Robin"."""
+    match = re.match(rf"(?:my|his|her|their) (?:first |last |legal )?name to (?P<v>{NAME})", vp.rest)
+    return [Draft(vp.subject, "name", match["v"])] if match and vp.tense in ("past", "perfect") else []
+
+
+def weighs(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    match = re.match(r"(?P<v>\d[\d.,]*\s?(?:kg|kilos?|lbs?|pounds|stone|st)\b)", vp.rest)
+    if not match or vp.tense != "present" or vp.negated or vp.modal:
+        return []
+    return [
+        Draft(
+            vp.subject,
+            "health",
+            f"{vp.phrase.split()[0]} {match['v']}",
+            "weight",
+            permanence=Permanence.VOLATILE,
+        )
+    ]
+
+
+def counts_years(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "I have 34 years", as many languages put it."""
+    match = re.match(r"(?P<v>\d{1,2}) years(?: old)?(?=$|,| and\b)", vp.rest)
+    return [Draft(vp.subject, "age", match["v"])] if match and vp.tense == "present" and not vp.negated else []
+
+
+VERBS = {
+    "weigh": weighs,
+    "speak": speaks, "come": comes, "hail": comes, "grow": grows, "turn": turns, "turned": turns,
+    "introduce": introduces,
+}  # fmt: skip

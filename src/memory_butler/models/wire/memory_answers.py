@@ -1,0 +1,304 @@
+"""Answers about memories whose JSON differs from the result of the operation. The client returns these types."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypedDict
+from uuid import UUID
+
+from memory_butler.models.answers import Briefing, ScoreParts, Stored
+from memory_butler.models.history import UndoReport
+from memory_butler.models.identity import Token
+from memory_butler.models.listings import ListedMemory, Page
+from memory_butler.models.memories import Episode, Fact, Rule
+from memory_butler.models.neighbours import NeighbourRelation
+from memory_butler.models.requests import Lineage
+from memory_butler.models.vocabulary import MemoryType, Tier
+from memory_butler.models.wire.codec import HIDDEN, INLINE, FactReference, Reference, Wire
+
+SubjectName = Annotated[str | None, Wire(name="subject")]
+PredicateName = Annotated[str | None, Wire(name="predicate")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemory:
+    """A memory in search results. `warning` is set for rules that became anti-patterns."""
+
+    ref: Reference
+    type: MemoryType
+    id: UUID
+    content: str
+    subject_label: SubjectName = None
+    predicate_label: PredicateName = None
+    validity: str
+    maturity: str | None = None
+    permanence: str | None = None
+    tier: Tier
+    scope: str | None = None
+    butler: str
+    session_id: str | None = None
+    tags: tuple[str, ...] = ()
+    created_at: datetime
+    observed_at: datetime | None = None
+    valid_at: datetime | None = None
+    last_confirmed_at: datetime | None = None
+    last_referenced_at: datetime | None = None
+    warning: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighbourMemory:
+    """A neighbour of a search result. Without content it is one of the other results."""
+
+    ref: Reference
+    type: MemoryType
+    relation: NeighbourRelation
+    content: str | None = None
+    subject_label: SubjectName = None
+    predicate_label: PredicateName = None
+    created_at: datetime | None = None
+    observed_at: datetime | None = None
+    valid_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """One result with its score. `also` are the references of duplicates that were left out."""
+
+    hit: Annotated[FoundMemory, INLINE]
+    relevance: float
+    score: float
+    also: tuple[str, ...] = ()
+    parts: ScoreParts
+    neighbours: tuple[NeighbourMemory, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResults:
+    """Answer of a search. `degraded` names the parts of the search that failed."""
+
+    results: tuple[SearchResult, ...]
+    count: int
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def neighbours(self) -> Mapping[UUID, tuple[NeighbourMemory, ...]]:
+        """Neighbours by result id; empty unless the caller asked for them."""
+        return {one.hit.id: one.neighbours for one in self.results if one.neighbours is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLine:
+    """A link from (`out`) or to (`in`) a memory. `ref` is null if the memory at the other end was deleted."""
+
+    direction: Literal["in", "out"]
+    relation: str
+    ref: str | None
+    id: UUID
+    availability: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainFact:
+    """A fact of a supersession chain."""
+
+    ref: FactReference
+    content: str
+    validity: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLine:
+    """One event of a memory in words. `undone` events no longer count."""
+
+    seq: int
+    id: UUID
+    event: str
+    words: str
+    at: datetime
+    actor: str
+    request_id: str | None = None
+    group_id: UUID | None = None
+    undoes: UUID | None = None
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleWithWarning(Rule):
+    """A rule; `warning` is set if it became an anti-pattern."""
+
+    warning: str | None = None
+
+
+StoredMemory = Fact | RuleWithWarning | Episode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryListItem(ListedMemory):
+    memory: Annotated[StoredMemory, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDetail:
+    """One memory with its links, supersession chain and history."""
+
+    memory: StoredMemory
+    aliases: tuple[str, ...] = ()
+    tier: Tier
+    effective_confidence: float
+    fades_at: datetime | None
+    expires_at: datetime | None
+    outlook: str
+    links: tuple[LinkLine, ...]
+    hidden_links: int = 0
+    chain: tuple[ChainFact, ...]
+    events: tuple[EventLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinksAnswer(Page[LinkLine]):
+    """One page of links. `hidden_links` counts the links to memories of other butlers."""
+
+    hidden_links: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchedMemory:
+    """A memory that matches a forget request. `line` is shown in a dry run only."""
+
+    ref: str
+    why: str
+    line: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetAnswer:
+    """Memories that a forget request matches. `touched` holds the first 200 of them; `group_id` undoes all."""
+
+    dry_run: bool
+    count: int
+    touched: tuple[TouchedMemory, ...]
+    group_id: UUID | None = None
+    names: tuple[str, ...] = ()
+    aliases: int = 0
+    mentions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoAnswer(UndoReport):
+    """`not_brought_back` holds the first 200 deleted episodes; the count covers all."""
+
+    not_brought_back_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityEvent:
+    """One event of a store in words. `cursor` is the position right after it; only streams carry it."""
+
+    event: str
+    ref: str | None = None
+    words: str
+    at: datetime
+    actor: str
+    id: UUID
+    group_id: UUID | None = None
+    undoes: UUID | None = None
+    lineage: Annotated[Lineage, INLINE]
+    cursor: Annotated[str | None, HIDDEN] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityPage:
+    """A page of the log. `cursor` continues it; `more` says that more events exist already."""
+
+    items: Annotated[tuple[ActivityEvent, ...], Wire(name="events")]
+    cursor: str
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFailure:
+    """An item of a batch that failed; the other items are not affected."""
+
+    outcome: Literal["failed"]
+    error: str
+    message: str
+    retryable: bool
+    recovery: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltBriefing:
+    outcome: Literal["built"]
+    briefing: Annotated[Briefing, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestAnswer:
+    """Outcomes of a batch of episodes, in the order of the request, and their number by outcome."""
+
+    results: tuple[ItemFailure | Stored, ...]
+    stored: int = 0
+    repeated: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefingsAnswer:
+    """Outcomes of a batch of briefings, in the order of the request, and their number by outcome."""
+
+    results: tuple[ItemFailure | BuiltBriefing, ...]
+    built: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedToken(Token):
+    """A new API token with its secret, which is shown only once."""
+
+    token: str
+
+
+class TierStats(TypedDict):
+    count: int
+    capacity: int
+    oldest: str | None
+    references: int
+
+
+class BacklogStats(TypedDict):
+    pending_episodes: int
+    first_in_line: int
+    oldest_created_at: str | None
+    oldest_age_hours: float | None
+
+
+class RuleStats(TypedDict):
+    rules_applied: int
+    helpful_marks: int
+    harmful_marks: int
+    mean_effectiveness: float | None
+
+
+class _StatsOfOneStore(TypedDict, total=False):
+    # Only without `scope`: the 20 fullest butlers.
+    tiers_by_butler: dict[str, dict[str, TierStats]]
+
+
+class Stats(_StatsOfOneStore):
+    """Answer of memory_stats."""
+
+    scope: str
+    memories: dict[str, dict[str, int]]
+    rules_by_maturity: dict[str, int]
+    episodes_by_consolidation: dict[str, int]
+    tiers: dict[str, TierStats]
+    fact_confidence: dict[str, int]
+    backlog: BacklogStats
+    consolidation: dict[str, Any]
+    rule_effectiveness: RuleStats
+    jobs: dict[str, dict[str, Any]]
+    events: int
+    embedding_model: str

@@ -1,0 +1,360 @@
+"""Apply a proposal: its items become memories through the memory writer, in one transaction."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory_butler.english.text.normalize import normal_name
+from memory_butler.models import (
+    GLOBAL_SCOPE,
+    LIVE,
+    Batch,
+    Fact,
+    Item,
+    ItemKind,
+    ItemResult,
+    Maturity,
+    MemoryType,
+    NewFact,
+    NewRule,
+    RefusalReason,
+    RefusedItem,
+    Rule,
+    Stored,
+)
+from memory_butler.operations.retrieval.indexing import Entry, index_entries
+from memory_butler.operations.writing.correct import corrected_fact, find_duplicate
+from memory_butler.operations.writing.memory_writer import MemoryWriter, content_hash
+from memory_butler.policy.consolidation.duplicates import item_key, same_fact_content, same_rule
+from memory_butler.policy.consolidation.stored_items import item_to_json
+from memory_butler.policy.lifecycle.confidence import DecayRules
+from memory_butler.policy.lifecycle.sweep import first_importance
+from memory_butler.policy.memories import observation_order, supersession
+from memory_butler.resources import Resources
+from memory_butler.store.consolidation import runs
+from memory_butler.store.consolidation.runs import KnownFact, KnownRule
+from memory_butler.store.gate.database import Transaction
+from memory_butler.store.history.events import AuditTrail
+from memory_butler.store.memories import facts, rules
+from memory_butler.store.memories.episodes import QueuedEpisode
+from memory_butler.store.retrieval.search_index import Indexed
+
+NumberedItem = tuple[int, Item]
+Key = tuple[UUID, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedItems:
+    """Items with their index entries, embedded before the transaction."""
+
+    items: Sequence[tuple[int, Item, Indexed | None]]
+    scope: str
+    decay: DecayRules
+
+
+class _ItemRefused(Exception):
+    """The item cannot be applied to the current state of the store."""
+
+    def __init__(self, reason: RefusalReason, message: str) -> None:
+        self.reason, self.message = reason, message
+        super().__init__(message)
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """The result of each item with the memory that was written, and the keys that identify repeated items."""
+
+    results: list[tuple[ItemResult, Stored | None]] = field(default_factory=list)
+    keys: set[tuple[UUID, bytes]] = field(default_factory=set)
+
+    @classmethod
+    def proposed(cls, items: Iterable[NumberedItem]) -> "Outcomes":
+        return cls([(_line(place, item, "proposed"), None) for place, item in items])
+
+    def refuse(self, refused: Iterable[RefusedItem]) -> None:
+        """Add the items that the proposal check refused."""
+        for one in refused:
+            line = ItemResult(
+                place=one.place, kind=one.kind, outcome="refused", shown=one.shown, reason=one.reason, said=one.said
+            )
+            self.results.append((line, None))
+
+    def lines(self) -> list[ItemResult]:
+        return [line for line, _ in self.results]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the rows to store."""
+        return [
+            {
+                "place": line.place,
+                "kind": line.kind,
+                "proposed": dict(line.shown),
+                "state": "applied" if stored else line.outcome,
+                "reason": line.reason,
+                "said": line.said,
+                "outcome": line.outcome if stored else None,
+                "memory_type": stored.type if stored else None,
+                "memory_id": stored.id if stored else None,
+            }
+            for line, stored in self.results
+        ]
+
+
+def _line(place: int, item: Item, outcome: str, **more: Any) -> ItemResult:
+    return ItemResult(place=place, kind=item.kind, outcome=outcome, shown=item_to_json(item), **more)
+
+
+async def prepare_items(resources: Resources, batch: Batch, items: Sequence[NumberedItem]) -> PreparedItems:
+    """Embed all items that may be stored, together, before the transaction."""
+    known = {one.id: one for one in batch.known}
+    wanted: list[tuple[int, Entry]] = []
+    for at, (_, item) in enumerate(items):
+        if item.kind is ItemKind.FACT:
+            wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, item.subject, item.predicate)))
+        elif item.kind is ItemKind.RULE:
+            wanted.append((at, Entry(MemoryType.RULE, item.content, item.tags)))
+        elif item.kind is ItemKind.UPDATE and item.target in known:
+            target = known[item.target]
+            wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, target.subject, target.predicate)))
+    entries: Mapping[int, Indexed] = dict(
+        zip([at for at, _ in wanted], await index_entries(resources, [entry for _, entry in wanted]), strict=True)
+    )
+    own = resources.settings.consolidation.scope == "own"
+    return PreparedItems(
+        items=[(place, item, entries.get(at)) for at, (place, item) in enumerate(items)],
+        scope=batch.butler if own else GLOBAL_SCOPE,
+        decay=resources.settings.lifecycle_of(batch.butler).decay,
+    )
+
+
+async def apply_items(
+    transaction: Transaction, trail: AuditTrail, work: PreparedItems, lines: Sequence[QueuedEpisode]
+) -> Outcomes:
+    """Apply the items in order. An item that cannot be applied is refused with a reason; the others are applied."""
+    applier = await _Applier.load(transaction, trail, work, lines)
+    outcomes = Outcomes()
+    for place, item, entry in work.items:
+        try:
+            stored = await applier.apply(place, item, entry)
+        except _ItemRefused as refusal:
+            outcomes.results.append((_line(place, item, "refused", reason=refusal.reason, said=refusal.message), None))
+            continue
+        outcomes.keys |= applier.keys_of(place)
+        replaced = f"fact:{stored.superseded_ref}" if stored.superseded_ref else None
+        line = _line(place, item, stored.outcome, memory=f"{stored.type}:{stored.ref}", replaced=replaced)
+        outcomes.results.append((line, stored))
+    await applier.writer.flush()
+    return outcomes
+
+
+class _KnownFacts:
+    """The live facts that items may restate or replace, updated while items are applied."""
+
+    def __init__(self, known: Iterable[KnownFact]) -> None:
+        self._by_class = defaultdict[tuple[str, str, datetime | None], list[KnownFact]](list)
+        for one in known:
+            self.add(one)
+
+    def add(self, one: KnownFact) -> None:
+        self._by_class[one.subject, class_of(one.predicate), one.valid_at].append(one)
+
+    def remove(self, one: KnownFact) -> None:
+        self._by_class[one.subject, class_of(one.predicate), one.valid_at].remove(one)
+
+    def same(self, item: Item) -> KnownFact | None:
+        """Returns a fact with the same statement, possibly in other words."""
+        return next((one for one in self._near(item) if same_fact_content(one.content, item.content)), None)
+
+    def scope_of(self, item: Item) -> str | None:
+        """Returns the scope in which the property is already stored."""
+        predicate = normal_name(item.predicate)
+        return next((one.scope for one in self._near(item) if one.predicate == predicate and not item.valid_at), None)
+
+    def current(self, item: Item, scope: str) -> KnownFact | None:
+        """Returns the live fact of the same property or, for an event, the live record of the same occurrence."""
+        predicate = normal_name(item.predicate)
+        for one in self._near(item):
+            is_same = (one.predicate, one.scope) == (predicate, scope)
+            if is_same and (item.valid_at is None or one.content == item.content):
+                return one
+        return None
+
+    def _near(self, item: Item) -> list[KnownFact]:
+        return self._by_class[normal_name(item.subject), class_of(normal_name(item.predicate)), item.valid_at]
+
+
+@dataclass(slots=True)
+class _Applier:
+    """The state of one transaction while items are applied."""
+
+    transaction: Transaction
+    trail: AuditTrail
+    writer: MemoryWriter
+    scope: str
+    present: dict[UUID, QueuedEpisode]
+    keys: dict[int, set[Key]]
+    done_before: set[Key]
+    facts: _KnownFacts
+    rules: list[KnownRule]
+    # Time of the latest evidence for each fact that an item may replace.
+    evidence_times: dict[UUID, datetime]
+
+    @classmethod
+    async def load(
+        cls, transaction: Transaction, trail: AuditTrail, work: PreparedItems, lines: Sequence[QueuedEpisode]
+    ) -> "_Applier":
+        items = [item for _, item, _ in work.items]
+        keys = {place: {(one, item_key(item, one)) for one in item.evidence} for place, item, _ in work.items}
+        wanted = {key for own in keys.values() for key in own}
+        places = [(normal_name(one.subject), normal_name(one.predicate)) for one in items if one.kind is ItemKind.FACT]
+        rule_hashes = {content_hash(item.content) for item in items if item.kind is ItemKind.RULE}
+        scopes = (trail.butler, GLOBAL_SCOPE)
+        near = {(subject, class_of(predicate)) for subject, predicate in places}
+        exact = {predicate for _, predicate in places}
+        alike = await runs.alike(transaction, near, exact, scopes) if places else []
+        replaceable = {one.id for one in alike if one.predicate in exact and one.valid_at is None}
+        replaceable |= {item.target for item in items if item.kind is ItemKind.UPDATE and item.target}
+        return cls(
+            transaction=transaction,
+            trail=trail,
+            writer=MemoryWriter(
+                transaction, trail, work.decay, {line.episode.id: line.episode.request_id for line in lines}
+            ),
+            scope=work.scope,
+            present={line.episode.id: line for line in lines},
+            keys=keys,
+            done_before=await runs.known_keys(transaction, wanted) if wanted else set(),
+            facts=_KnownFacts(alike),
+            rules=await runs.rules_in(transaction, scopes, rule_hashes) if rule_hashes else [],
+            evidence_times={
+                row["id"]: observation_order.latest_evidence(
+                    row["created_at"], row["told"], is_distilled=row["is_distilled"]
+                )
+                for row in await runs.stated_times(transaction, replaceable)
+            },
+        )
+
+    def keys_of(self, place: int) -> set[Key]:
+        return {(episode, key) for episode, key in self.keys[place] if episode in self.present}
+
+    async def apply(self, place: int, item: Item, entry: Indexed | None) -> Stored:
+        evidence = [episode for episode in item.evidence if episode in self.present]
+        if not evidence:
+            raise _ItemRefused(RefusalReason.UNKNOWN_EVIDENCE, "The episodes it cites no longer exist.")
+        if self.keys_of(place) <= self.done_before:
+            raise _ItemRefused(RefusalReason.REPEATED, "The same item was distilled from the same episode before.")
+        match item.kind:
+            case ItemKind.FACT:
+                assert entry
+                return await self._fact(item, entry, evidence)
+            case ItemKind.UPDATE:
+                return await self._update(item, entry, evidence)
+            case ItemKind.RULE:
+                assert entry
+                return await self._rule(item, entry, evidence)
+            case ItemKind.CONFIRMATION:
+                target = await self._target(item)
+                return await self._confirm(target.type, target, evidence)
+
+    async def _fact(self, item: Item, entry: Indexed, evidence: list[UUID]) -> Stored:
+        if same := self.facts.same(item):
+            return await self._confirm(MemoryType.FACT, same, evidence)
+        new = NewFact(
+            subject=item.subject,
+            predicate=item.predicate,
+            content=item.content,
+            importance=self._importance(item, evidence),
+            permanence=item.permanence,
+            # A property that is already stored in a scope is superseded in that scope.
+            scope=self.facts.scope_of(item) or self.scope,
+            tags=item.tags,
+            valid_at=item.valid_at,
+        )
+        known = self.facts.current(item, new.scope)
+        decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)
+        self._check_order(decision, evidence)
+        stored = await self.writer.fact(new, entry, decision=decision, sources=evidence)
+        self._note_evidence(stored.id, evidence)
+        if known:
+            self.facts.remove(known)
+        names = normal_name(new.subject), normal_name(new.predicate)
+        self.facts.add(KnownFact(stored.id, stored.ref, new.scope, *names, new.valid_at, new.content))
+        return stored
+
+    async def _update(self, item: Item, entry: Indexed | None, evidence: list[UUID]) -> Stored:
+        old = await self._target(item)
+        assert isinstance(old, Fact)
+        if same_fact_content(old.content, item.content):
+            return await self._confirm(MemoryType.FACT, old, evidence)
+        new = corrected_fact(old, item.content)
+        twin = await find_duplicate(self.transaction, old, new)
+        if twin:
+            raise _ItemRefused(RefusalReason.CONFLICT, f"fact:{twin.ref} says so already.")
+        if entry is None:
+            raise _ItemRefused(RefusalReason.UNKNOWN_TARGET, "The fact that it updates is unknown.")
+        decision = supersession.Replaces(old)
+        self._check_order(decision, evidence)
+        stored = await self.writer.fact(new, entry, decision=decision, sources=evidence)
+        self._note_evidence(stored.id, evidence)
+        return stored
+
+    async def _rule(self, item: Item, entry: Indexed, evidence: list[UUID]) -> Stored:
+        twin = next((rule for rule in self.rules if same_rule(rule.content, item.content)), None)
+        if twin and twin.maturity == Maturity.ANTI_PATTERN:
+            raise _ItemRefused(
+                RefusalReason.HARMFUL_RULE, f"This rule caused harm before and is kept as a warning, rule:{twin.ref}."
+            )
+        if twin:
+            return await self.writer.confirm(MemoryType.RULE, twin, evidence)
+        new = NewRule(content=item.content, scope=self.scope, tags=item.tags)
+        stored = await self.writer.rule(new, entry, evidence)
+        self.rules.append(KnownRule(stored.id, stored.ref, new.content, Maturity.CANDIDATE))
+        return stored
+
+    async def _confirm(self, kind: MemoryType, known: supersession.LiveMemory, evidence: Sequence[UUID]) -> Stored:
+        self._note_evidence(known.id, evidence)
+        return await self.writer.confirm(kind, known, evidence)
+
+    def _check_order(self, decision: supersession.Decision, evidence: Sequence[UUID]) -> None:
+        """Refuse to replace a fact whose evidence is newer than the item's."""
+        if isinstance(decision, supersession.Replaces):
+            observed, known = self._observed_at(evidence), self.evidence_times[decision.old.id]
+            if observation_order.is_older(observed, known):
+                raise _ItemRefused(
+                    RefusalReason.NEWER_KNOWN,
+                    f"It was said on {observed:%Y-%m-%d at %H:%M} UTC; fact:{decision.old.ref} was said later.",
+                )
+
+    def _note_evidence(self, memory: UUID, evidence: Sequence[UUID]) -> None:
+        """Record that these episodes state the memory, too. The latest one counts."""
+        observed = self._observed_at(evidence)
+        self.evidence_times[memory] = max(observed, self.evidence_times.get(memory, observed))
+
+    def _observed_at(self, evidence: Sequence[UUID]) -> datetime:
+        cited = [self.present[one].episode for one in evidence]
+        return max(observation_order.observation_time(episode.observed_at, episode.created_at) for episode in cited)
+
+    async def _target(self, item: Item) -> Fact | Rule:
+        assert item.target and item.target_type
+        # An earlier item may have changed it.
+        await self.writer.flush()
+        store = rules if item.target_type is MemoryType.RULE else facts
+        target: Fact | Rule | None = await store.get(self.transaction, item.target, None)
+        if target is None:
+            raise _ItemRefused(RefusalReason.UNKNOWN_TARGET, "Its target does not exist.")
+        if target.validity not in LIVE:
+            raise _ItemRefused(RefusalReason.TARGET_CHANGED, f"{target.type}:{target.ref} is now {target.validity}.")
+        if target.scope not in (self.trail.butler, GLOBAL_SCOPE):
+            raise _ItemRefused(RefusalReason.UNKNOWN_TARGET, "Its target belongs to another butler.")
+        return target
+
+    def _importance(self, item: Item, evidence: Sequence[UUID]) -> int:
+        return first_importance(item.importance, well_referenced=any(self.present[one].first for one in evidence))
+
+
+def class_of(predicate: str) -> str:
+    """Returns the predicate without its value key: `likes` for `likes:tea`."""
+    return predicate.partition(":")[0]

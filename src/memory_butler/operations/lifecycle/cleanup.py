@@ -1,0 +1,48 @@
+"""Cleanup: remove leftovers of jobs and update an outdated index. No memory is changed."""
+
+from datetime import timedelta
+from typing import Any
+
+from memory_butler.errors import MemoryButlerError
+from memory_butler.models import Caller
+from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.retrieval.indexing import catch_up
+from memory_butler.resources import Resources
+from memory_butler.store.consolidation import runs as runs_store
+from memory_butler.store.history import scratch
+from memory_butler.store.lifecycle import job_runs, queue
+
+RUNS_KEPT = timedelta(days=90)
+JOBS_KEPT_DAYS = 7
+WORKERS_KEPT_DAYS = 1
+BATCH = 1000
+
+
+async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
+    """Delete a shard's old run records (the latest of each job stays), finished jobs, dead workers and the schema of an
+    interrupted replay; index again what an earlier version indexed."""
+    async with resources.database.unlocked_write(shard.principal.tenant) as transaction:
+        runs = await job_runs.drop_old(transaction, shard.principal.butler, resources.clock() - RUNS_KEPT)
+        distilled = await runs_store.drop_old_runs(
+            transaction, shard.principal.butler, resources.clock() - RUNS_KEPT, BATCH
+        )
+        keys = await runs_store.drop_needless_keys(transaction, 10 * BATCH)
+    async with resources.database.unlocked_write() as transaction:
+        jobs = await queue.drop_finished(transaction, JOBS_KEPT_DAYS, BATCH)
+        workers = await queue.drop_workers(transaction, WORKERS_KEPT_DAYS)
+    report: dict[str, Any] = {
+        "runs": runs,
+        "consolidation_runs": distilled,
+        "distilled_keys": keys,
+        "queue_jobs": jobs,
+        "workers": workers,
+        "scratch_schemas": 0,
+    }
+    report["reindexed"] = await catch_up(resources, shard.principal.tenant)
+    # From now on all of the tenant is found by meaning with this one; the next model sees that it is another.
+    report[job_status.INDEXED_UNDER] = resources.embedding_version
+    try:
+        report["scratch_schemas"] = int(await scratch.drop_left_over(resources.database))
+    except MemoryButlerError as problem:
+        report["note"] = f"A schema that a replay left over could not be removed: {problem.message}"
+    return report

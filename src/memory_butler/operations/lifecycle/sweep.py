@@ -1,0 +1,188 @@
+"""Sweep: the daily upkeep of memories. It runs a list of duties for every butler of a tenant."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory_butler.errors import NotFound, PermissionDenied
+from memory_butler.models import Caller
+from memory_butler.operations.lifecycle import sweep_duties as duties
+from memory_butler.operations.lifecycle.sweep_shard import Pages, Shard
+from memory_butler.policy.lifecycle.sweep import Duty
+from memory_butler.policy.memories.validation import slug, validate_lineage
+from memory_butler.resources import Resources
+from memory_butler.store.lifecycle import sweep as store
+
+DUTIES: tuple[tuple[Duty, Callable[[Shard], Pages]], ...] = (
+    (Duty.PROMOTE, duties.promote_facts),
+    (Duty.MATURE, duties.mature_rules),
+    (Duty.RATES, duties.update_decay_rates),
+    (Duty.REVIVE, duties.revive),
+    (Duty.FADE, duties.fade),
+    (Duty.EXPIRE, duties.expire),
+    (Duty.DELETE, duties.delete_expired_episodes),
+    (Duty.EDEN, duties.keep_eden_within_capacity),
+    (Duty.MID, duties.evict_from_mid),
+    (Duty.LONG, duties.evict_from_long),
+    (Duty.KEYS, duties.drop_old_keys),
+)
+EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DutyReport:
+    """Result of one duty for one butler: rows scanned, changes by outcome, and the references of a few of them."""
+
+    duty: Duty
+    scanned: int
+    changed: int
+    outcomes: dict[str, int]
+    examples: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardReport:
+    """Result of a sweep for one butler. All its events have the group id, so that it can be undone; None: no events."""
+
+    butler: str
+    group_id: UUID | None
+    duties: tuple[DutyReport, ...]
+
+    @property
+    def changed(self) -> int:
+        return sum(duty.changed for duty in self.duties)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "butler": self.butler,
+            "changed": self.changed,
+            "group_id": str(self.group_id) if self.group_id else None,
+            "duties": [
+                {
+                    "duty": str(duty.duty),
+                    "scanned": duty.scanned,
+                    "changed": duty.changed,
+                    "outcomes": duty.outcomes,
+                    "examples": list(duty.examples),
+                    "seconds": duty.seconds,
+                }
+                for duty in self.duties
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepReport:
+    """Result of a sweep, or in a dry run its planned changes."""
+
+    started_at: datetime
+    dry_run: bool
+    shards: tuple[ShardReport, ...]
+    seconds: float
+
+    @property
+    def changed(self) -> int:
+        return sum(shard.changed for shard in self.shards)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "started_at": self.started_at.isoformat(),
+            "dry_run": self.dry_run,
+            "changed": self.changed,
+            "seconds": self.seconds,
+            "butlers": [shard.as_dict() for shard in self.shards],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of a sweep, reported after every page and after every duty."""
+
+    butler: str
+    duty: Duty
+    scanned: int
+    changed: int
+    duties_done: int
+    duties: int
+
+
+ReportProgress = Callable[[Progress], None]
+
+
+async def sweep(
+    resources: Resources,
+    caller: Caller | None = None,
+    *,
+    only_butler: str | None = None,
+    dry_run: bool = False,
+    progress: ReportProgress = lambda step: None,
+) -> SweepReport:
+    """Run every duty for every butler of the caller's tenant, or for one of them. A dry run changes nothing."""
+    caller = caller or resources.local_caller()
+    if not caller.principal.role.governs:
+        raise PermissionDenied("Only an administrator may sweep the store.", recovery="A worker sweeps it daily.")
+    tenant = caller.principal.tenant
+    names = await _butlers(resources, tenant, only_butler)
+    started_at, began = resources.clock(), time.monotonic()
+    shards = []
+    for number, name in enumerate(names):
+        shard = Shard(
+            resources=resources,
+            tenant=tenant,
+            name=name,
+            lineage=validate_lineage(caller.lineage),
+            lifecycle=resources.settings.lifecycle_of(name),
+            group_id=resources.make_id(started_at),
+            dry_run=dry_run,
+        )
+        shards.append(await _sweep_shard(shard, progress, number * len(DUTIES), len(names) * len(DUTIES)))
+    return SweepReport(
+        started_at=started_at, dry_run=dry_run, shards=tuple(shards), seconds=round(time.monotonic() - began, 3)
+    )
+
+
+async def _butlers(resources: Resources, tenant: str, only: str | None) -> list[str]:
+    async with resources.database.read(tenant) as transaction:
+        names = await store.butlers(transaction)
+    if only is None:
+        return names
+    wanted = slug(only, "butler")
+    if wanted not in names:
+        raise NotFound(
+            f"The butler {wanted!r} has stored nothing.",
+            recovery=f"Name one of: {', '.join(names)}." if names else "Nothing is stored yet.",
+        )
+    return [wanted]
+
+
+async def _sweep_shard(shard: Shard, progress: ReportProgress, done: int, of: int) -> ShardReport:
+    reports = []
+    for duty, work in DUTIES:
+        began = time.monotonic()
+        scanned, outcomes, examples = 0, Counter[str](), list[str]()
+        async with aclosing(work(shard)) as pages:
+            async for page in pages:
+                scanned += page.scanned
+                outcomes.update(one.outcome for one in page.due)
+                outcomes.update({"keys": page.keys} if page.keys else {})
+                examples += [f"{one.type}:{one.ref}" for one in page.due[: EXAMPLES - len(examples)]]
+                progress(Progress(shard.name, duty, scanned, outcomes.total(), done, of))
+        done += 1
+        progress(Progress(shard.name, duty, scanned, outcomes.total(), done, of))
+        reports.append(
+            DutyReport(
+                duty=duty,
+                scanned=scanned,
+                changed=outcomes.total(),
+                outcomes=dict(sorted(outcomes.items())),
+                examples=tuple(examples),
+                seconds=round(time.monotonic() - began, 3),
+            )
+        )
+    return ShardReport(butler=shard.name, group_id=shard.group_id if shard.events else None, duties=tuple(reports))

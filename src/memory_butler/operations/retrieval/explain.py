@@ -1,0 +1,115 @@
+"""Explain: why a question is or is not answered with one memory. A pure read; nothing counts as used."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memory_butler.errors import InvalidInput, NotFound
+from memory_butler.models import BriefRequest, Caller, Memory, MemoryType, Mode, Question, Tier
+from memory_butler.models.explanation import BriefingPart, Explanation
+from memory_butler.operations.briefing.brief import compose_briefing, find_candidates
+from memory_butler.operations.retrieval.get import require
+from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates, ranking_rules
+from memory_butler.operations.retrieval.search import select_results
+from memory_butler.policy.memories.validation import parse_handle, validate_brief, validate_question
+from memory_butler.policy.retrieval.explain import Case, briefed, explained
+from memory_butler.policy.retrieval.filters import Bounds
+from memory_butler.resources import Resources
+from memory_butler.store.retrieval import matches
+
+
+async def explain(
+    resources: Resources,
+    question: Question,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    token_budget: int | None = None,
+) -> Explanation:
+    """Ask the question as a search would, and say what became of one memory on the way.
+
+    With a token budget also what becomes of it in a briefing on the same words. What the caller may not see is not
+    found; an administrator is told what hides it.
+    """
+    caller = caller or resources.local_caller()
+    if question.as_of is not None:
+        raise InvalidInput("What is explained is how a question is answered now.", recovery="Leave out as_of.")
+    # A tier leaves out types, too; that is for the tier to explain.
+    types = validate_question(replace(question, tier=None)).types
+    question = validate_question(question)
+    memory = await _named(resources, caller, handle)
+    found = await rank_candidates(resources, caller, question, with_irrelevant=True)
+    told = explained(await _case(resources, caller, memory, question, found, types=types))
+    if token_budget is None:
+        return told
+    return replace(told, briefing=await _briefing(resources, caller, memory, question, token_budget))
+
+
+async def _briefing(
+    resources: Resources, caller: Caller, memory: Memory, question: Question, token_budget: int
+) -> BriefingPart:
+    whose = question.butler or caller.principal.butler
+    request = validate_brief(BriefRequest(trigger_prompt=question.query, butler=whose, token_budget=token_budget))
+    found, frame = await find_candidates(resources, request, caller, with_irrelevant=True)
+    asked = Question(query=request.trigger_prompt, butler=request.butler)
+    case = await _case(resources, caller, memory, asked, found, types=tuple(MemoryType))
+    return briefed(case, compose_briefing(found, frame))
+
+
+async def _case(
+    resources: Resources,
+    caller: Caller,
+    memory: Memory,
+    question: Question,
+    found: RankedCandidates,
+    *,
+    types: Sequence[str],
+) -> Case:
+    retrieval, query = resources.settings.retrieval, found.query
+    match = await matches.one(resources.database, caller.principal.tenant, query, memory.type, memory.id)
+    return Case(
+        memory=memory,
+        match=match,
+        bounds=Bounds(
+            types=[MemoryType(kind) for kind in types],
+            tier=Tier(question.tier) if question.tier else None,
+            reach=query.reach,
+            min_confidence=query.min_confidence,
+            time_from=query.time_from,
+            time_to=query.time_to,
+            asked_at=query.now,
+        ),
+        parsed=found.parsed,
+        mode=Mode(question.mode),
+        names=found.candidates.names | found.candidates.known_names,
+        unknown_names=found.candidates.unknown_names,
+        words=query.words,
+        by_vector=query.embedding is not None,
+        longest_list=query.candidates,
+        hits=found.candidates.hits,
+        second_look=found.second_look,
+        ranked=found.ranked,
+        answer=select_results(resources, question, found),
+        rules=ranking_rules(retrieval),
+        min_relevance=found.min_relevance,
+        limit=question.limit or retrieval.limit,
+        degraded=found.degraded,
+    )
+
+
+async def _named(resources: Resources, caller: Caller, handle: str) -> Memory:
+    """The memory by its reference or id. A bare one names its type as well as a full one: no two memories share it."""
+    wanted = [parse_handle(kind, handle) for kind in _kinds(handle)]
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        for one in wanted:
+            try:
+                return await require(transaction, caller, one)
+            except NotFound as problem:
+                if one is wanted[-1] and (len(wanted) == 1 or problem.message != f"There is no {one}."):
+                    raise
+    raise NotFound(f"There is no memory {wanted[-1].ref or wanted[-1].id}.")
+
+
+def _kinds(handle: str) -> list[str]:
+    kind, colon, _ = handle.strip("[]() ").partition(":") if isinstance(handle, str) else ("", "", "")
+    # Episodes last: of one that was deleted there is more to say than that it is not there.
+    return [kind] if colon else [MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE]

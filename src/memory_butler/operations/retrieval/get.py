@@ -1,0 +1,178 @@
+"""Get: one memory with its links, history and outlook."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from memory_butler.errors import NotFound
+from memory_butler.models import (
+    GLOBAL_SCOPE,
+    LIVE,
+    Caller,
+    Episode,
+    Event,
+    Fact,
+    HistoryLine,
+    Memory,
+    MemoryDetails,
+    MemoryType,
+    Rule,
+    Tier,
+)
+from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.policy.access import visibility
+from memory_butler.policy.history import narrative
+from memory_butler.policy.lifecycle import confidence, sweep
+from memory_butler.policy.lifecycle.tiers import tier_of
+from memory_butler.policy.lifecycle.transitions import is_exempt
+from memory_butler.policy.memories.validation import Handle, parse_handle
+from memory_butler.resources import Resources
+from memory_butler.settings import Settings
+from memory_butler.store.gate.database import Transaction
+from memory_butler.store.history import events, undo
+from memory_butler.store.memories import aliases, episodes, facts, links, rules
+
+
+async def get(
+    resources: Resources, memory_type: str, handle: str, caller: Caller | None = None, *, bump: bool = True
+) -> MemoryDetails:
+    """The memory, its links both ways, its line of supersession, its history in words and what becomes of it.
+
+    Counts as a reference, unless `bump` is off: then it is a pure read.
+    """
+    caller = caller or resources.local_caller()
+    wanted = parse_handle(memory_type, handle)
+    now = resources.clock()
+    tenant = caller.principal.tenant
+    opened = resources.database.write(tenant, now, relaxed=True) if bump else resources.database.read(tenant)
+    async with opened as transaction:
+        memory = await require(transaction, caller, wanted)
+        eyes = visibility.viewer(caller.principal)
+        scopes = None if eyes is None else (GLOBAL_SCOPE, eyes)
+        around, hidden = (
+            await links.around(transaction, memory.id, eyes),
+            await links.hidden(transaction, memory.id, eyes),
+        )
+        [shown] = await hide_foreign_sources(transaction, caller, [memory])
+        chain = await facts.chain(transaction, memory.id) if isinstance(memory, Fact) else []
+        also_called = await aliases.of_subject(transaction, memory.subject, scopes) if isinstance(memory, Fact) else []
+        history = await events.of_memory(transaction, memory.id)
+        known = await undo.around(transaction, memory.id)
+        if bump:
+            await events.bump(transaction, audit_trail(resources, caller, now), [memory.id], "get")
+    tier = tier_of(
+        memory.type, permanence=getattr(memory, "permanence", None), maturity=getattr(memory, "maturity", None)
+    )
+    fades_at, expires_at = _ends(resources.settings, memory)
+    prospects = {"fades_at": fades_at, "expires_at": expires_at, **_upkeep(resources.settings, memory, tier)}
+    return MemoryDetails(
+        memory=shown,
+        tier=tier,
+        effective_confidence=confidence_now(memory, now),
+        fades_at=fades_at,
+        expires_at=expires_at,
+        links=tuple(around),
+        chain=tuple(chain) if len(chain) > 1 else (),
+        events=tuple(history),
+        story=narrate(history, known),
+        outlook=narrative.outlook(memory, now, **prospects),
+        aliases=tuple(also_called),
+        hidden_links=hidden,
+    )
+
+
+async def hide_foreign_sources(transaction: Transaction, caller: Caller, memories: Sequence[Memory]) -> list[Memory]:
+    """Memories as the caller may see them: which episode of another butler one came from is not told."""
+    eyes = visibility.viewer(caller.principal)
+    sources = [one.source_episode_id for one in memories if not isinstance(one, Episode) and one.source_episode_id]
+    if eyes is None or not sources:
+        return list(memories)
+    own = await links.owned(transaction, sources, eyes)
+    return [
+        one if isinstance(one, Episode) or one.source_episode_id in own else replace(one, source_episode_id=None)
+        for one in memories
+    ]
+
+
+async def require(transaction: Transaction, caller: Caller, handle: Handle) -> Memory:
+    """The memory a handle names, if the caller may see it."""
+    found: Memory | None
+    if handle.type is MemoryType.FACT:
+        found = await facts.get(transaction, handle.id, handle.ref)
+    elif handle.type is MemoryType.RULE:
+        found = await rules.get(transaction, handle.id, handle.ref)
+    else:
+        found = await episodes.get(transaction, handle.id, handle.ref)
+        grave = None if found else await episodes.find_tombstone(transaction, handle.id, handle.ref)
+        if grave and visibility.may_see(caller.principal, grave["butler"], is_episode=True):
+            raise NotFound(
+                f"{handle} was deleted on {grave['deleted_at'].date()} ({grave['reason']}); only its trace is kept.",
+                recovery="What was learned from it is linked to it: search for that instead.",
+            )
+    owner = found.butler if isinstance(found, Episode) else found.scope if found else ""
+    if found is None or not visibility.may_see(caller.principal, owner, is_episode=isinstance(found, Episode)):
+        raise NotFound(f"There is no {handle}.")
+    return found
+
+
+def confidence_now(memory: Memory, now: datetime) -> float:
+    """How certain it is by now, with its fading; an episode is what was said, and stays so."""
+    if isinstance(memory, Episode):
+        return 1.0
+    decay_rate = 0.0 if is_exempt(memory) else memory.decay_rate
+    return round(confidence.effective_confidence(memory.confidence, decay_rate, _anchor(memory), now), 6)
+
+
+def _anchor(memory: Fact | Rule) -> datetime:
+    return confidence.anchor(memory.created_at, memory.last_confirmed_at)
+
+
+def _ends(settings: Settings, memory: Memory) -> tuple[datetime | None, datetime | None]:
+    """When a memory fades and expires, or an episode is deleted, if nothing happens; None if it never does."""
+    if isinstance(memory, Episode):
+        return None, None if memory.pinned else memory.expires_at
+    if memory.validity not in LIVE or is_exempt(memory):
+        return None, None
+    decay = settings.lifecycle_of(memory.source_butler).decay
+    rated = memory.confidence, memory.decay_rate, _anchor(memory)
+    return (
+        confidence.falls_below(decay.fading_below, *rated),
+        confidence.falls_below(decay.expired_below, *rated),
+    )
+
+
+def _upkeep(settings: Settings, memory: Memory, tier: Tier) -> dict[str, Any]:
+    """What the sweep does to it beside letting it decay: unused for too long it goes, used often an episode stays."""
+    if isinstance(memory, Episode):
+        is_kept = sweep.is_kept_beyond_ttl(
+            pinned=memory.pinned,
+            active=memory.validity in LIVE,
+            consolidated=memory.consolidated,
+            reference_count=memory.reference_count,
+            protected_from=settings.lifecycle_of(memory.butler).eden.protected_from,
+        )
+        return {"is_kept": is_kept}
+    lifecycle = settings.lifecycle_of(memory.source_butler)
+    days = (lifecycle.long if tier is Tier.LONG else lifecycle.mid).stale_after_days
+    grade = memory.permanence if isinstance(memory, Fact) else memory.maturity
+    if days is None or grade in (*sweep.PROTECTED.permanences, *sweep.PROTECTED.maturities):
+        return {}
+    used = max(memory.last_referenced_at or memory.created_at, memory.last_confirmed_at or memory.created_at)
+    return {"stale_at": used + timedelta(days=days)}
+
+
+def narrate(
+    history: Sequence[Event], known: Mapping[UUID, Mapping[str, Any]], before: Mapping[str, Any] | None = None
+) -> tuple[HistoryLine, ...]:
+    """The history in words, each event in the light of the one before it; `before` is how the first found it."""
+    lines = []
+    before = before or {}
+    for event in history:
+        more = known.get(event.id, {})
+        around = narrative.EventContext(before=before, reason=more.get("reason"), other=more.get("other"))
+        undone = bool(more.get("is_undone"))
+        lines.append(HistoryLine(event=event, words=narrative.describe(event, around), undone=undone))
+        before = event.payload.get("state", {})
+    return tuple(lines)

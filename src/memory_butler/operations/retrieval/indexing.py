@@ -1,0 +1,106 @@
+"""Index: what a memory is found by, made when it is stored and again when the model or the cutting changes."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from memory_butler.english.text.names import indexed_names, secondary_names
+from memory_butler.models import Caller, MemoryType
+from memory_butler.policy.memories.text import indexed_text, indexed_words
+from memory_butler.policy.retrieval.passages import cut_passages, passage_head
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.retrieval import embedding_versions, search_index
+from memory_butler.store.retrieval.search_index import Indexed
+
+BATCH = 200
+
+
+class Entry(NamedTuple):
+    """A memory as far as it is indexed."""
+
+    type: MemoryType
+    content: str
+    tags: Sequence[str]
+    subject: str | None = None
+    predicate: str | None = None
+
+
+async def index_entry(
+    resources: Resources,
+    memory_type: MemoryType,
+    content: str,
+    tags: Sequence[str],
+    *,
+    subject: str | None = None,
+    predicate: str | None = None,
+) -> Indexed:
+    """Embed a memory's passages; slow, so it happens before the transaction."""
+    (entry,) = await index_entries(resources, [Entry(memory_type, content, tags, subject, predicate)])
+    return entry
+
+
+async def index_entries(resources: Resources, entries: Sequence[Entry]) -> list[Indexed]:
+    """The same for many, whose passages are embedded together."""
+    cut = [cut_passages(one.content, head=passage_head(one.subject, one.predicate, one.content)) for one in entries]
+    texts = [passage for passages in cut for passage in passages]
+    vectors: Iterator[Any] = iter(await resources.embedder.embed(texts) if texts else ())
+    return [
+        Indexed(
+            words=indexed_words(indexed_text(one.type, one.subject, one.predicate, one.content), one.tags),
+            names=indexed_names(one.type, one.subject, one.content),
+            secondary_names=secondary_names(one.type, one.subject, one.content),
+            vectors=list(islice(vectors, len(passages))),
+            embedding_version=resources.embedding_version,
+            text_search=resources.settings.retrieval.text_search,
+        )
+        for one, passages in zip(entries, cut, strict=True)
+    ]
+
+
+async def reindex(
+    resources: Resources, caller: Caller | None = None, *, progress: Callable[[int], None] = lambda done: None
+) -> int:
+    """Make the whole search index of a tenant anew, a bounded batch at a time; returns how many memories it covers."""
+    tenant = (caller or resources.local_caller()).principal.tenant
+    return await _walk(resources, tenant, search_index.after, progress)
+
+
+async def catch_up(resources: Resources, tenant: str, *, progress: Callable[[int], None] = lambda done: None) -> int:
+    """Make anew what another model or another way of cutting passages indexed, as after an upgrade, and index what was
+    brought in from a file: it would not be found by meaning. It can be broken off anywhere and goes on where it
+    stopped; returns how many memories it was."""
+
+    async def outdated(transaction: Transaction, last: UUID, limit: int) -> list[Row]:
+        return await embedding_versions.outdated(transaction, resources.embedding_version, last, limit)
+
+    return await _walk(resources, tenant, outdated, progress)
+
+
+async def _walk(
+    resources: Resources,
+    tenant: str,
+    following: Callable[[Transaction, UUID, int], Awaitable[list[Row]]],
+    progress: Callable[[int], None],
+) -> int:
+    last, done = UUID(int=0), 0
+    while True:
+        async with resources.database.read(tenant) as transaction:
+            rows = await following(transaction, last, BATCH)
+        if not rows:
+            return done
+        indexed = await index_entries(resources, [_entry(row) for row in rows])
+        entries = {row["id"]: entry for row, entry in zip(rows, indexed, strict=True)}
+        async with resources.database.write(tenant, resources.clock()) as transaction:
+            there = await embedding_versions.present(transaction, list(entries))
+            await search_index.clear(transaction, list(entries))
+            named = [(MemoryType(row["type"]), row["id"], entries[row["id"]]) for row in rows if row["id"] in there]
+            await search_index.add(transaction, named)
+        last, done = rows[-1]["id"], done + len(rows)
+        progress(done)
+
+
+def _entry(row: Row) -> Entry:
+    kind, about = MemoryType(row["type"]), (row["subject_label"], row["predicate_label"])
+    return Entry(kind, row["content"], row["tags"], *about)

@@ -1,0 +1,338 @@
+"""Vector indexes: how they stand, measured, and how to bring them to what the settings ask for, on a running store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from memory_butler.errors import PermissionDenied
+from memory_butler.models import Caller, MemoryType, Reach
+from memory_butler.models.vector_index import Shape
+from memory_butler.policy.retrieval.index_choice import PostureRules, wanted_shape
+from memory_butler.policy.retrieval.passages import MAX_PASSAGES
+from memory_butler.resources import Resources
+from memory_butler.settings import VectorIndex
+from memory_butler.store.retrieval import vector_index
+from memory_butler.store.retrieval.search import SearchQuery
+from memory_butler.store.retrieval.vector_index import NEAR, NEXT, PAST, Index, Overseer, Place, Progress
+
+LARGEST = 10
+RECALL_AT = 10
+SAMPLED = (
+    "the questions that were asked last (live) and, where they are too few, stored passages, half of them the newest,"
+    " half drawn; a passage's own memory does not count"
+)
+_SEED = 20_260_301
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing a migration does: `build` an index, put a finished one `in place`, or `drop` one, and why."""
+
+    action: str
+    tenant: str | None
+    memory_type: str
+    index: str
+    rows: int
+    shape: Shape | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a tenant's memories of one type are searched. Without an index the fields about it are None.
+
+    Of the queries it was measured with, so many were live: questions that somebody had asked.
+    """
+
+    tenant: str
+    memory_type: str
+    rows: int
+    in_force: str
+    wanted: str
+    valid: bool | None = None
+    bytes: int | None = None
+    bloat: float | None = None
+    built_at: str | None = None
+    recall: float | None = None
+    fell_back: int | None = None
+    queries: int = 0
+    live_queries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The posture that is set, how the largest tenants and those with an index stand, and what a migration would do."""
+
+    rules: VectorIndex
+    memories: dict[str, int]
+    standings: tuple[Standing, ...]
+    due: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Survey:
+    memories: dict[str, int]
+    places: list[Place]
+    indexes: list[Index]
+
+    def index_of(self, place: Place, stage: str) -> Index | None:
+        for index in self.indexes:
+            if (index.tenant, index.memory_type, index.stage) == (place.tenant, place.memory_type, stage):
+                return index
+        return None
+
+
+async def status(resources: Resources, caller: Caller | None = None, *, queries: int = 20) -> Status:
+    """How every large tenant is searched; each index measured against exact search with so many questions."""
+    _require_admin(caller or resources.local_caller())
+    async with vector_index.overseen(resources.database) as overseer:
+        survey = await _survey(resources, overseer)
+    rules = _rules(resources.settings.vector_index)
+    standings = [await _standing(resources, survey, place, queries) for place in survey.places]
+    return Status(
+        rules=resources.settings.vector_index,
+        memories=survey.memories,
+        standings=tuple(standings),
+        due=tuple(_steps(survey, rules, rebuild=False)),
+    )
+
+
+def _unseen(stage: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
+async def migrate(
+    resources: Resources,
+    caller: Caller | None = None,
+    *,
+    rebuild: bool = False,
+    dry_run: bool = False,
+    progress: Progress = _unseen,
+) -> tuple[Step, ...]:
+    """Build what is missing, drop what is no longer wanted; returns what was done, or would be.
+
+    Reads and writes go on meanwhile. Killed at any point it can be run again: what was left unfinished is dropped.
+    """
+    _require_admin(caller or resources.local_caller())
+    rules = _rules(resources.settings.vector_index)
+    async with vector_index.overseen(resources.database) as overseer:
+        if not dry_run:
+            await overseer.take_turn()
+        survey = await _survey(resources, overseer)
+        steps = _steps(survey, rules, rebuild=rebuild)
+        for number, step in enumerate(steps, start=1):
+            if not dry_run:
+                await _take(resources, overseer, step, _numbered(progress, step, number, len(steps)))
+        if not dry_run:
+            await overseer.end_turn()
+    resources.database.indexed_tenants.clear()
+    return tuple(steps)
+
+
+async def _take(resources: Resources, overseer: Overseer, step: Step, progress: Progress) -> None:
+    progress("", 0, 0)
+    if step.action == "drop":
+        await overseer.drop(step.index)
+        if step.tenant:
+            async with resources.database.unlocked_write(step.tenant) as transaction:
+                await vector_index.drop_needless_questions(transaction)
+        return
+    assert step.tenant and step.shape
+    place = Place(step.tenant, step.memory_type, step.rows)
+    if step.action == "build":
+        await overseer.build(place, step.shape, resources.clock(), progress)
+    else:
+        await overseer.put_in_place(place)
+
+
+def _numbered(progress: Progress, step: Step, number: int, steps: int) -> Progress:
+    head = f"{number}/{steps} {step.action} {step.memory_type}s of {step.tenant or 'nobody'}"
+    return lambda phase, done, total: progress(f"{head}: {phase}" if phase else head, done, total)
+
+
+def _steps(survey: _Survey, rules: PostureRules, *, rebuild: bool) -> list[Step]:
+    steps = [
+        Step(action="drop", tenant=None, memory_type=index.memory_type, index=index.name, rows=0, shape=index.shape,
+             why="its tenant is gone")
+        for index in survey.indexes if index.tenant is None
+    ]  # fmt: skip
+    for place in survey.places:
+        steps += _steps_at(
+            place, {stage: survey.index_of(place, stage) for stage in (NEAR, NEXT, PAST)}, rules, rebuild
+        )
+    return steps
+
+
+def _steps_at(place: Place, there: Mapping[str, Index | None], rules: PostureRules, rebuild: bool) -> list[Step]:
+    """What has to be done for a tenant's memories of one type, in order."""
+    near, following, past = there[NEAR], there[NEXT], there[PAST]
+    present = near.shape if near and near.valid else None
+    want = wanted_shape(place.rows, rules, present)
+    steps = []
+    if past:
+        steps.append(_step("drop", place, past.name, past.shape, "its successor is in place"))
+    finished = following is not None and following.valid and following.shape == want
+    if following and not finished:
+        why = "it is not wanted" if following.valid else "its build was interrupted"
+        steps.append(_step("drop", place, following.name, following.shape, why))
+    if want is None:
+        if near:
+            steps.append(_step("drop", place, near.name, near.shape, f"{place.rows} passages are searched exactly"))
+        return steps
+    if present == want and not rebuild and not finished:
+        return steps
+    name = vector_index.name_of(place, NEXT)
+    if not finished:
+        why = f"there is {present}" if present else "there is none"
+        if present == want:
+            why = "it is rebuilt"
+        steps.append(_step("build", place, name, want, why))
+    steps.append(_step("in place", place, name, want, "it is complete"))
+    if near:
+        steps.append(_step("drop", place, vector_index.name_of(place, PAST), near.shape, "its successor is in place"))
+    return steps
+
+
+def _step(action: str, place: Place, index: str, shape: Shape, why: str) -> Step:
+    return Step(
+        action=action,
+        tenant=place.tenant,
+        memory_type=place.memory_type,
+        index=index,
+        rows=place.rows,
+        shape=shape,
+        why=why,
+    )
+
+
+async def _survey(resources: Resources, overseer: Overseer) -> _Survey:
+    """The passages of every tenant that is large, could be, or has an index."""
+    indexes = await overseer.indexes()
+    at_least = max(1, resources.settings.vector_index.exact_below // MAX_PASSAGES)
+    memories = await overseer.tenants(at_least, LARGEST)
+    places = []
+    for tenant in dict.fromkeys([*memories, *(index.tenant for index in indexes if index.tenant)]):
+        async with resources.database.read(tenant) as transaction:
+            counted = await vector_index.passages(transaction)
+        typed = {index.memory_type for index in indexes if index.tenant == tenant} | counted.keys()
+        places += [Place(tenant, kind, counted.get(kind, 0)) for kind in sorted(typed)]
+    return _Survey(memories=memories, places=places, indexes=indexes)
+
+
+async def _standing(resources: Resources, survey: _Survey, place: Place, queries: int) -> Standing:
+    near = survey.index_of(place, NEAR)
+    usable = near is not None and near.valid
+    used = usable and resources.settings.vector_index.posture != "exact"
+    want = wanted_shape(place.rows, _rules(resources.settings.vector_index), near.shape if near and usable else None)
+    shown = Standing(
+        tenant=place.tenant,
+        memory_type=place.memory_type,
+        rows=place.rows,
+        in_force=str(near.shape) if near and used else "exact",
+        wanted=str(want) if want else "exact",
+    )
+    if near is None:
+        return shown
+    found = await _measure(resources, place, queries) if used and queries else _Measured()
+    return replace(
+        shown,
+        valid=near.valid,
+        bytes=near.bytes,
+        bloat=near.bloat(place.rows),
+        built_at=near.built_at.isoformat(timespec="seconds") if near.built_at else None,
+        recall=found.recall,
+        fell_back=found.fell_back,
+        queries=found.queries,
+        live_queries=found.live_queries,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    recall: float | None = None
+    fell_back: int | None = None
+    queries: int = 0
+    live_queries: int = 0
+
+
+async def _measure(resources: Resources, place: Place, queries: int) -> _Measured:
+    """The share of the nearest ten that the index finds, too. Of equally near ones any will do."""
+    database = resources.database
+    asked = await _questions(resources, place, queries)
+    shares, fell_back = [], 0
+    for own, vector in asked:
+        params = {**_query(resources, place.memory_type).params(), "embedding": vector}
+        async with database.read(place.tenant) as transaction:
+            by_index = await vector_index.nearest_by_index(database, transaction, params)
+        if not by_index:
+            fell_back += 1
+            continue
+        async with database.read(place.tenant) as transaction:
+            exactly = await vector_index.nearest(transaction, params)
+        shares.append(
+            recall_of([score for one, score in by_index if one != own], [score for one, score in exactly if one != own])
+        )
+    return _Measured(
+        recall=sum(shares) / len(shares) if shares else None,
+        fell_back=fell_back,
+        queries=len(asked),
+        live_queries=sum(own is None for own, _ in asked),
+    )
+
+
+async def _questions(resources: Resources, place: Place, count: int) -> list[tuple[UUID | None, Any]]:
+    """So many vectors to ask with: what was asked lately and, to fill up, stored passages with the memory of each."""
+    version = resources.embedding_version
+    async with resources.database.read(place.tenant) as transaction:
+        live = await vector_index.recent_questions(transaction, version, count)
+        missing = count - len(live)
+        # Drawn in two halves of the same size, so of an odd number there is one too many.
+        stored = (
+            await vector_index.sample(transaction, place.memory_type, version, missing + 1, seed=_SEED)
+            if missing
+            else []
+        )
+    return [*((None, vector) for vector in live), *stored[:missing]]
+
+
+def recall_of(found: Sequence[float], exact: Sequence[float], at: int = RECALL_AT) -> float:
+    """How many of the best are as near as the nearest there are."""
+    best = exact[:at]
+    return sum(score >= best[-1] for score in found[:at]) / len(best) if best else 1.0
+
+
+def _query(resources: Resources, memory_type: str) -> SearchQuery:
+    """A search of an administrator for whatever there is of one type."""
+    retrieval = resources.settings.retrieval
+    return SearchQuery(
+        words="",
+        embedding=None,
+        embedding_version=resources.embedding_version,
+        types=[MemoryType(memory_type)],
+        reach=Reach(scopes=None, butlers=None),
+        min_confidence=0,
+        text_search=retrieval.text_search,
+        k1=retrieval.bm25_k1,
+        b=retrieval.bm25_b,
+        candidates=retrieval.candidates,
+        now=resources.clock(),
+    )
+
+
+def _rules(settings: VectorIndex) -> PostureRules:
+    return PostureRules(
+        posture=settings.posture,
+        exact_below=settings.exact_below,
+        hnsw_from=settings.hnsw_from,
+        lists=settings.ivfflat.lists,
+        m=settings.hnsw.m,
+        ef_construction=settings.hnsw.ef_construction,
+    )
+
+
+def _require_admin(caller: Caller) -> None:
+    if not caller.principal.role.governs:
+        raise PermissionDenied(
+            "Only an administrator may look after the indexes.", recovery="Ask the person who looks after this store."
+        )

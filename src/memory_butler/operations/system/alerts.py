@@ -1,0 +1,92 @@
+"""Alerts: what is stuck, late, about to be lost, or waits for a decision."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory_butler.models import EVERY_SCOPE, Caller, Fact, Rule
+from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.lifecycle.job_status import LateJob
+from memory_butler.policy.access import visibility
+from memory_butler.policy.lifecycle.confidence import anchor, falls_below
+from memory_butler.resources import Resources
+from memory_butler.store.system import alerts as store
+from memory_butler.store.system.alerts import EpisodeCounts, OpenItems
+
+IMPORTANT = 7
+FADES_WITHIN = timedelta(days=7)
+NEW_FOR = timedelta(days=14)
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FadingFact:
+    """An important fact, and the time at which it fades or faded."""
+
+    fact: Fact
+    fades_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWarning:
+    """A rule that became an anti-pattern, and when."""
+
+    rule: Rule
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alerts:
+    """The first entries of each kind, and totals. Dead letters, proposals and jobs are for administrators only;
+    `line` counts the episodes that the caller may see by consolidation status."""
+
+    fading: tuple[FadingFact, ...]
+    fading_total: int
+    warnings: tuple[NewWarning, ...]
+    warnings_total: int
+    at: datetime
+    line: EpisodeCounts
+    dead_letters: OpenItems
+    proposals: OpenItems
+    jobs: tuple[LateJob, ...]
+
+
+async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
+    """Returns the alerts that the caller may see."""
+    caller = caller or resources.local_caller()
+    governs = caller.principal.role.governs
+    reached = visibility.readable(caller.principal, EVERY_SCOPE if governs else None, None)
+    scopes = reached.scopes
+    now = resources.clock()
+    dead_letters = proposals = OpenItems(0, None)
+    jobs: tuple[LateJob, ...] = ()
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        facts, fading_total = await store.fading(
+            transaction,
+            scopes=scopes,
+            importance=IMPORTANT,
+            by=now + FADES_WITHIN,
+            below=resources.settings.fading_thresholds(),
+            limit=SHOWN,
+        )
+        rules, warnings_total = await store.warnings(transaction, scopes=scopes, since=now - NEW_FOR, limit=SHOWN)
+        line = await store.episode_counts(transaction, reached.butlers)
+        if governs:
+            dead_letters, proposals = await store.dead_letters(transaction), await store.proposals(transaction)
+            jobs = await job_status.late(transaction, resources.settings.upkeep.intervals(), now)
+    return Alerts(
+        fading=tuple(FadingFact(fact=fact, fades_at=_fades_at(resources, fact)) for fact in facts),
+        fading_total=fading_total,
+        warnings=tuple(NewWarning(rule=rule, since=since) for rule, since in rules),
+        warnings_total=warnings_total,
+        at=now,
+        line=line,
+        dead_letters=dead_letters,
+        proposals=proposals,
+        jobs=jobs,
+    )
+
+
+def _fades_at(resources: Resources, fact: Fact) -> datetime | None:
+    since = anchor(fact.created_at, fact.last_confirmed_at)
+    threshold = resources.settings.lifecycle_of(fact.source_butler).decay.fading_below
+    return falls_below(threshold, fact.confidence, fact.decay_rate, since)

@@ -1,0 +1,200 @@
+"""Adopt: store what another memory has left, as if it had been told here: admitted, superseding, with its events.
+
+It is known again by its words. What was brought in once is not brought in twice, whatever became of it here.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from memory_butler.english.text.normalize import normal_name
+from memory_butler.errors import InvalidInput
+from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule
+from memory_butler.operations.access.cross_tenant_audit import audit_access
+from memory_butler.operations.retrieval.indexing import Entry, index_entries
+from memory_butler.operations.transfer.export_file import Progress, no_progress
+from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.operations.writing.memory_writer import content_hash, open_writer
+from memory_butler.operations.writing.remember import acting_as, decide, ttl_days
+from memory_butler.policy.access.roles import check_role
+from memory_butler.policy.memories import supersession
+from memory_butler.policy.memories.validation import validate_episode, validate_fact, validate_rule
+from memory_butler.policy.trust.secrets import has_secret, without_key_blocks
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.retrieval.search_index import Indexed
+from memory_butler.store.transfer import known_contents as store
+
+New = NewEpisode | NewFact | NewRule
+
+BATCH = 100
+SHOWN = 20
+SECRET, TWICE, KNOWN = "looks like a secret", "comes twice", "there already"
+KINDS = {NewEpisode: MemoryType.EPISODE, NewFact: MemoryType.FACT, NewRule: MemoryType.RULE}
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What was found in a file of another memory, and how much of it was left out for which reason."""
+
+    source: str
+    items: list[New] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True, kw_only=True)
+class Adopted:
+    """What was stored or would be, by type; what replaced a fact that stood there; what was left out, and why."""
+
+    source: str
+    dry_run: bool
+    stored: Counter[str] = field(default_factory=Counter)
+    superseding: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    examples: list[New] = field(default_factory=list)
+
+
+async def adopt(
+    resources: Resources,
+    parsed: Parsed,
+    caller: Caller | None = None,
+    *,
+    dry_run: bool = False,
+    progress: Progress = no_progress,
+) -> Adopted:
+    """Store what was parsed, a batch at a time. Broken off, it goes on when it is begun again."""
+    caller = caller or resources.local_caller()
+    check_role(caller.principal, "import")
+    await audit_access(resources, caller, "import")
+    report = Adopted(source=parsed.source, dry_run=dry_run, left_out=Counter(parsed.left_out))
+    items = list(_admitted(parsed.items, report))
+    for start in range(0, len(items), BATCH):
+        batch = items[start : start + BATCH]
+        async with resources.database.read(caller.principal.tenant) as transaction:
+            known = await store.known(transaction, _rows(batch))
+            report.left_out[KNOWN] += len(known)
+            batch = [new for place, new in enumerate(batch) if place not in known]
+            if dry_run:
+                await _foresee(transaction, batch, report)
+        if batch and not dry_run:
+            await _store(resources, caller, batch, report)
+        progress("Storing", min(start + BATCH, len(items)), len(items))
+    report.left_out = +report.left_out
+    return report
+
+
+def _admitted(items: Sequence[New], report: Adopted) -> Iterator[New]:
+    """What may come in, each once, without lines that look like secrets."""
+    seen = set[tuple[object, ...]]()
+    for given in items:
+        new = _without_secrets(given, report)
+        if new is None:
+            continue
+        try:
+            admitted = _admit(new)
+        except InvalidInput as problem:
+            report.left_out[f"not accepted: {problem.message}"[:100]] += 1
+            continue
+        key = tuple(_row(0, admitted).values())
+        if key in seen:
+            report.left_out[TWICE] += 1
+            continue
+        seen.add(key)
+        yield admitted
+
+
+def _admit(new: New) -> New:
+    if isinstance(new, NewEpisode):
+        return validate_episode(new)
+    return validate_fact(new) if isinstance(new, NewFact) else validate_rule(new)
+
+
+def _without_secrets(new: New, report: Adopted) -> New | None:
+    about = f"{new.subject} {new.predicate}: ".replace("_", " ") if isinstance(new, NewFact) else ""
+    lines = without_key_blocks(new.content).splitlines()
+    kept = [line for line in lines if not has_secret(line) and not has_secret(about + line)]
+    gone = len(new.content.splitlines()) - len(kept)
+    if not gone:
+        return new
+    report.left_out[SECRET] += gone
+    content = "\n".join(kept).strip()
+    return replace(new, content=content) if content else None
+
+
+def _row(n: int, new: New) -> Row:
+    """What a memory is known by."""
+    row: Row = {"n": n, "kind": KINDS[type(new)], "content_hash": content_hash(new.content)}
+    if isinstance(new, NewEpisode):
+        return {**row, "place": new.butler, "at": new.observed_at, "session": new.session_id}
+    if isinstance(new, NewRule):
+        return {**row, "place": new.scope}
+    names = {"subject": normal_name(new.subject), "predicate": normal_name(new.predicate)}
+    return {**row, "place": new.scope, **names, "at": new.valid_at}
+
+
+def _rows(batch: Sequence[New]) -> list[Row]:
+    return [_row(place, new) for place, new in enumerate(batch)]
+
+
+async def _foresee(transaction: Transaction, batch: Sequence[New], report: Adopted) -> None:
+    for new in batch:
+        if isinstance(new, NewFact):
+            report.superseding += isinstance(await decide(transaction, new), supersession.Replaces)
+        _count(new, report)
+
+
+def _count(new: New, report: Adopted) -> None:
+    report.stored[KINDS[type(new)]] += 1
+    if len(report.examples) < SHOWN:
+        report.examples.append(new)
+
+
+async def _store(resources: Resources, caller: Caller, batch: Sequence[New], report: Adopted) -> None:
+    entries = await index_entries(resources, [_entry(new) for new in batch])
+    now = resources.clock()
+    async with resources.database.write(caller.principal.tenant, now, refs=len(batch)) as transaction:
+        known = await store.known(transaction, _rows(batch))
+        shelves: dict[str, _Shelf] = {}
+        for place, (new, entry) in enumerate(zip(batch, entries, strict=True)):
+            if place in known:
+                report.left_out[KNOWN] += 1
+                continue
+            name = new.butler if isinstance(new, NewEpisode) else caller.principal.butler
+            if name not in shelves:
+                shelves[name] = _Shelf(resources, transaction, acting_as(caller, name), now)
+            report.superseding += await shelves[name].put(new, entry)
+            _count(new, report)
+        for shelf in shelves.values():
+            await shelf.keeping.flush()
+
+
+class _Shelf:
+    """Where the memories of one butler are kept."""
+
+    def __init__(self, resources: Resources, transaction: Transaction, caller: Caller, now: datetime) -> None:
+        self._butler, self._session = resources, transaction
+        self.keeping = open_writer(resources, transaction, audit_trail(resources, caller, now))
+        self._places = set[tuple[str, str, str]]()
+
+    async def put(self, new: New, entry: Indexed) -> bool:
+        """Keep one; says whether it replaced a fact."""
+        if isinstance(new, NewEpisode):
+            self.keeping.episode(new, entry, ttl_days=ttl_days(self._butler, new))
+            return False
+        if isinstance(new, NewRule):
+            await self.keeping.rule(new, entry, ())
+            return False
+        place = (new.scope, normal_name(new.subject), normal_name(new.predicate))
+        if place in self._places:
+            # The one before has to be there for this one to take its place.
+            await self.keeping.flush()
+        self._places.add(place)
+        decision = await decide(self._session, new)
+        await self.keeping.fact(new, entry, decision=decision, sources=())
+        return isinstance(decision, supersession.Replaces)
+
+
+def _entry(new: New) -> Entry:
+    about = (new.subject, new.predicate) if isinstance(new, NewFact) else (None, None)
+    return Entry(KINDS[type(new)], new.content, new.tags, *about)

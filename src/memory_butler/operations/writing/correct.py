@@ -1,0 +1,104 @@
+"""Correct a fact: a right fact supersedes the wrong one and keeps its other fields. Both are kept."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from memory_butler.english.text.normalize import normal_name
+from memory_butler.errors import Conflict
+from memory_butler.models import LIVE, Caller, Fact, MemoryType, NewFact, Stored
+from memory_butler.operations.retrieval.get import require
+from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.memory_writer import content_hash, open_writer
+from memory_butler.policy.memories.text import note_predicate
+from memory_butler.policy.memories.validation import Handle, optional_label, parse_handle, validate_fact
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Transaction
+from memory_butler.store.memories import facts
+
+
+async def correct(
+    resources: Resources,
+    handle: str,
+    content: str,
+    caller: Caller | None = None,
+    *,
+    reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Supersede a live fact by one with the right content: same subject, predicate, scope, time, importance and pin."""
+    caller = caller or resources.local_caller()
+    target = parse_handle(MemoryType.FACT, handle)
+    reason = validate_reason(reason)
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        wrong = await require_changeable(transaction, caller, target)
+    assert isinstance(wrong, Fact)
+    # The subject and predicate of a fact never change, so the new content can be embedded before the transaction.
+    right = corrected_fact(wrong, content)
+    entry = await index_entry(
+        resources, MemoryType.FACT, right.content, right.tags, subject=right.subject, predicate=right.predicate
+    )
+
+    async def work(transaction: Transaction, now: datetime) -> Stored:
+        old = await require(transaction, caller, target)
+        assert isinstance(old, Fact)
+        if old.validity not in LIVE:
+            raise await _not_live(transaction, target, old)
+        if old.content == right.content:
+            return write_result(old, "unchanged")
+        duplicate = await find_duplicate(transaction, old, right)
+        if duplicate:
+            raise Conflict(
+                f"fact:{duplicate.ref} says so already; the correction would be a second one.",
+                recovery=f"Forget fact:{old.ref} instead, as fact:{duplicate.ref} is right.",
+            )
+        writer = open_writer(resources, transaction, audit_trail(resources, caller, now, grouped=True))
+        stored = await writer.correct(old, right, entry, reason)
+        await writer.flush()
+        return stored
+
+    digest = fingerprint("correct", {"id": str(target), "content": right.content, "reason": reason})
+    key = optional_label(idempotency_key, "idempotency_key")
+    return await run_idempotent(resources, caller, key, digest, work, refs=1)
+
+
+def corrected_fact(wrong: Fact, content: str) -> NewFact:
+    """Returns the right fact. The predicate of a note is derived from its content, so it changes too."""
+    right = validate_fact(
+        NewFact(
+            subject=wrong.subject_label,
+            predicate=wrong.predicate_label,
+            content=content,
+            importance=wrong.importance,
+            permanence=wrong.permanence,
+            scope=wrong.scope,
+            tags=tuple(wrong.tags),
+            valid_at=wrong.valid_at,
+            metadata=wrong.metadata,
+        )
+    )
+    if wrong.predicate_label == note_predicate(content_hash(wrong.content)):
+        return replace(right, predicate=note_predicate(content_hash(right.content)))
+    return right
+
+
+async def find_duplicate(transaction: Transaction, old: Fact, right: NewFact) -> Fact | None:
+    """Returns another live fact that already has the corrected content, if any."""
+    known = await facts.find_known(
+        transaction,
+        right,
+        subject=normal_name(right.subject),
+        predicate=normal_name(right.predicate),
+        digest=content_hash(right.content),
+    )
+    return known if known and known.id != old.id else None
+
+
+async def _not_live(transaction: Transaction, handle: Handle, old: Fact) -> Conflict:
+    current = await facts.find_occupant(transaction, old.id)
+    replaced_by = f" fact:{current.ref} has replaced it." if current else ""
+    return Conflict(
+        f"{handle} is {old.validity} and cannot be corrected.{replaced_by}",
+        recovery=f"Correct fact:{current.ref} instead." if current else "Restore it first, then correct it.",
+    )

@@ -1,0 +1,124 @@
+"""Feedback: confirm a memory, or mark a rule as helpful or harmful."""
+
+from datetime import datetime, timedelta
+
+from memory_butler.errors import Conflict, InvalidInput
+from memory_butler.models import LIVE, Caller, Episode, Fact, MemoryType, Outcome, Rule, Stored
+from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.policy.lifecycle import maturity
+from memory_butler.policy.memories.validation import optional_label, parse_handle
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Transaction
+from memory_butler.store.history import events
+from memory_butler.store.history.events import AuditTrail, Change
+from memory_butler.store.memories import facts, rules
+
+ONE_MICROSECOND = timedelta(microseconds=1)
+
+
+async def confirm(
+    resources: Resources,
+    memory_type: str,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Confirm that a fact or rule still holds: decay restarts, and a fading memory becomes active."""
+    caller = caller or resources.local_caller()
+    target = parse_handle(memory_type, handle)
+    if target.type is MemoryType.EPISODE:
+        raise InvalidInput(
+            "An episode records what happened and cannot be confirmed.",
+            recovery="Pass the reference of a fact or a rule.",
+        )
+
+    async def work(transaction: Transaction, now: datetime) -> Stored:
+        memory = await require_changeable(transaction, caller, target)
+        assert not isinstance(memory, Episode)
+        if memory.validity not in LIVE:
+            raise Conflict(
+                f"{target} is {memory.validity} and cannot be confirmed.",
+                recovery="If it is right, restore it first with memory_restore.",
+            )
+        await (facts if isinstance(memory, Fact) else rules).confirm(transaction, [memory.id], now)
+        await events.record(
+            transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "confirmed")]
+        )
+        return write_result(memory, "confirmed")
+
+    digest = fingerprint("confirm", {"type": target.type, "id": str(target)})
+    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+
+
+async def mark(
+    resources: Resources,
+    handle: str,
+    outcome: Outcome,
+    caller: Caller | None = None,
+    *,
+    reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Record that a rule helped or harmed, and derive its counters, effectiveness and maturity from all feedback."""
+    caller = caller or resources.local_caller()
+    target = parse_handle(MemoryType.RULE, handle)
+    reason = validate_reason(reason)
+
+    async def work(transaction: Transaction, now: datetime) -> Stored:
+        rule = await require_changeable(transaction, caller, target)
+        assert isinstance(rule, Rule)
+        if rule.validity not in LIVE:
+            raise Conflict(
+                f"{target} is {rule.validity}; feedback only counts for rules in use.",
+                recovery="Restore it first with memory_restore.",
+            )
+        trail = audit_trail(resources, caller, now)
+        thresholds = resources.settings.lifecycle_of(rule.source_butler).maturity
+        extra = await _apply(transaction, trail, rule, thresholds, outcome=outcome, reason=reason)
+        await events.record(transaction, trail, [Change(MemoryType.RULE, rule.id, outcome, extra)])
+        return write_result(rule, f"marked_{outcome}")
+
+    digest = fingerprint("mark", {"id": str(target), "outcome": outcome, "reason": reason})
+    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+
+
+async def _apply(
+    transaction: Transaction,
+    trail: AuditTrail,
+    rule: Rule,
+    thresholds: maturity.MaturityRules,
+    *,
+    outcome: Outcome,
+    reason: str | None,
+) -> dict[str, object]:
+    """Insert the application, then derive counters, effectiveness and maturity from all applications of the rule."""
+    application = {
+        "id": trail.make_id(trail.now),
+        "rule_id": rule.id,
+        "outcome": outcome,
+        "butler": trail.butler,
+        "session_id": trail.lineage.session_id,
+        "request_id": trail.lineage.request_id,
+    }
+    # Feedback given after a reversal counts even if this clock is slightly behind.
+    at = max(trail.now, rule.judged_from + ONE_MICROSECOND) if rule.judged_from else trail.now
+    await rules.insert_application(transaction, reason=reason, now=at, **application)
+    evidence = await rules.evidence(transaction, rule.id)
+    successes, harmful = evidence["successes"], evidence["harmful"]
+    age_days = (trail.now - rule.created_at) / timedelta(days=1)
+    await rules.apply_evidence(
+        transaction,
+        rule_id=rule.id,
+        successes=successes,
+        harmful=harmful,
+        reasons=evidence["reasons"],
+        effectiveness=maturity.effectiveness(successes, harmful),
+        maturity=maturity.mature(rule.maturity, maturity.Evidence(successes, harmful, age_days), thresholds),
+        renews=outcome is Outcome.HELPFUL,
+        now=trail.now,
+    )
+    recorded = {key: value if value is None else str(value) for key, value in application.items()}
+    recorded["created_at"] = at.isoformat()
+    return {"application": recorded | await events.reason_of(transaction, rule.id, reason)}

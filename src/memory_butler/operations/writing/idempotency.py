@@ -1,0 +1,166 @@
+"""Idempotent writes: a repeat with the same key gets the stored response and changes nothing."""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from memory_butler.errors import Conflict
+from memory_butler.models import Caller, MemoryType, Stored
+from memory_butler.policy.memories.validation import validate_lineage
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.history import events
+from memory_butler.store.memories import idempotency_keys
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+# The fields that version 0.6.3 hashed, by operation. It hashed all of them, also those with their default.
+_FIELDS_OF_0_6_3: dict[str, str] = {
+    "episode": "content butler session_id importance observed_at tags metadata",
+    "fact": "subject predicate content importance permanence scope tags valid_at source_episode aliases metadata",
+    "rule": "content scope tags source_episode metadata",
+    "note": "content tier butler importance tags",
+    "confirm": "type id",
+    "mark": "id outcome reason",
+    "forget": "type id reason",
+    "forget_about": "subject text reach reason",
+    "restore": "type id supersede reason",
+    "reverse": "id reason",
+    "pinned": "type id",
+    "unpinned": "type id",
+    "correct": "id content reason",
+    "undo": "id skip_changed",
+    "requeue": "handles run again",
+    "decide": "run approve reject rest",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Hashes of a request without its key. A key may be reused only for a request with the same hash.
+
+    `digest` covers the fields that the caller set, so that a new optional field does not change it. `legacy` is the
+    hash that version 0.6.3 stored for the same request.
+    """
+
+    digest: bytes
+    legacy: bytes
+
+    def matches(self, stored: bytes) -> bool:
+        return stored in (self.digest, self.legacy)
+
+
+def fingerprint(operation: str, request: "DataclassInstance | dict[str, Any]") -> Fingerprint:
+    values: dict[str, Any] = dict(request) if isinstance(request, dict) else asdict(request)
+    values.pop("idempotency_key", None)
+    defaults = {} if isinstance(request, dict) else _defaults(request)
+    chosen = {
+        name: value
+        for name, value in values.items()
+        if not (value is None or value is False or value in ((), [], {}) or (name, value) in defaults.items())
+    }
+    legacy = {name: values[name] for name in _FIELDS_OF_0_6_3.get(operation, "").split() if name in values}
+    if not legacy.get("aliases"):
+        legacy.pop("aliases", None)
+    return Fingerprint(_digest(operation, chosen), _digest(operation, legacy))
+
+
+def _defaults(request: "DataclassInstance") -> dict[str, Any]:
+    return {field.name: field.default for field in fields(request) if field.default is not MISSING}
+
+
+def _digest(operation: str, values: dict[str, Any]) -> bytes:
+    return hashlib.sha256(json.dumps([operation, values], sort_keys=True, default=str).encode()).digest()
+
+
+def audit_trail(resources: Resources, caller: Caller, now: datetime, *, grouped: bool = False) -> events.AuditTrail:
+    return events.AuditTrail(
+        now=now,
+        actor=caller.principal.actor,
+        lineage=validate_lineage(caller.lineage),
+        make_id=resources.make_id,
+        group_id=resources.make_id(now) if grouped else None,
+        butler=caller.principal.butler,
+    )
+
+
+async def run_idempotent(
+    resources: Resources,
+    caller: Caller,
+    key: str | None,
+    digest: Fingerprint,
+    work: Callable[[Transaction, datetime], Awaitable[Stored]],
+    *,
+    refs: int = 0,
+) -> Stored:
+    """Run `work` in one transaction that holds the tenant's lock, or return the stored response of its key."""
+    now = resources.clock()
+    async with resources.database.write(caller.principal.tenant, now, refs=refs) as transaction:
+        response = await stored_response(transaction, caller, key, digest, now)
+        if response:
+            return from_response(response)
+        stored = await work(transaction, now)
+        await store_response(
+            transaction, resources, caller, key=key, digest=digest, response=to_response(stored), now=now
+        )
+        return stored
+
+
+async def stored_response(
+    transaction: Transaction, caller: Caller, key: str | None, digest: Fingerprint, now: datetime
+) -> dict[str, Any] | None:
+    """Returns the response stored under the key, or None. Raises Conflict if the key belongs to another request."""
+    if key is None:
+        return None
+    owned = (caller.principal.butler, key)
+    row = (await idempotency_keys.find(transaction, [owned], now)).get(owned)
+    return None if row is None else matching_response(key, digest, row)
+
+
+def matching_response(key: str, digest: Fingerprint, row: Row) -> dict[str, Any]:
+    """Returns the stored response if the request is the same as the first one under this key."""
+    if not digest.matches(bytes(row["request_hash"])):
+        raise Conflict(
+            f"The idempotency key {key!r} was used before for another request.",
+            recovery="Use a new key for a new request.",
+        )
+    response: dict[str, Any] = row["response"]
+    return response
+
+
+async def store_response(
+    transaction: Transaction,
+    resources: Resources,
+    caller: Caller,
+    *,
+    key: str | None,
+    digest: Fingerprint,
+    response: dict[str, Any],
+    now: datetime,
+) -> None:
+    """Store a response for repeats of the request; does nothing without a key."""
+    if key is None:
+        return
+    row = {"butler": caller.principal.butler, "key": key, "request_hash": digest.digest, "response": response}
+    await store_responses(transaction, resources, [row], now)
+
+
+async def store_responses(transaction: Transaction, resources: Resources, rows: Sequence[Row], now: datetime) -> None:
+    """Store many responses; a row holds butler, key, request_hash and response."""
+    await idempotency_keys.keep(
+        transaction, rows, now=now, expires_at=now + timedelta(days=resources.settings.idempotency_days)
+    )
+
+
+def to_response(stored: Stored) -> dict[str, Any]:
+    return {**asdict(stored), "id": str(stored.id)}
+
+
+def from_response(response: dict[str, Any]) -> Stored:
+    return Stored(**{**response, "type": MemoryType(response["type"]), "id": UUID(response["id"])})

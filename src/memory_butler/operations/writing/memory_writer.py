@@ -1,0 +1,250 @@
+"""The unit of work for writes: memories with their links, index entries and events.
+
+Writes are collected and sent to the database in a few statements, however many there are. If a memory is changed a
+second time, the collected writes are sent first: an event records the state right after its own change.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from memory_butler.english.text.normalize import normal_name
+from memory_butler.models import Fact, Link, MemoryType, NewEpisode, NewFact, NewRule, Permanence, Relation, Stored
+from memory_butler.policy.lifecycle import confidence
+from memory_butler.policy.memories import supersession
+from memory_butler.policy.memories.references import short_reference
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.history import events
+from memory_butler.store.history.events import AuditTrail, Change
+from memory_butler.store.memories import episodes, facts, links, rules
+from memory_butler.store.retrieval import search_index
+from memory_butler.store.retrieval.search_index import Indexed, Named
+
+
+def content_hash(content: str) -> bytes:
+    return hashlib.sha256(content.encode()).digest()
+
+
+def open_writer(resources: Resources, transaction: Transaction, trail: AuditTrail) -> "MemoryWriter":
+    """A writer with the decay rates of the butler that the memories belong to."""
+    return MemoryWriter(transaction, trail, resources.settings.lifecycle_of(trail.butler).decay)
+
+
+class MemoryWriter:
+    """Collects the writes of one transaction, which holds the tenant's lock. Nothing is written before `flush`.
+
+    A change made without a request of its own is attributed to the request of its first source episode, if `requests`
+    (episode id to request id) has it.
+    """
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        trail: AuditTrail,
+        decay: confidence.DecayRules,
+        requests: Mapping[UUID, str | None] | None = None,
+    ) -> None:
+        self._transaction = transaction
+        self._trail = trail
+        self._decay = decay
+        self._requests = requests or {}
+        self._registered = False
+        self._clear()
+
+    def _clear(self) -> None:
+        self._touched = set[UUID]()
+        self._superseded: list[UUID] = []
+        self._confirmed: dict[MemoryType, list[UUID]] = {MemoryType.FACT: [], MemoryType.RULE: []}
+        self._episodes: list[Row] = []
+        self._facts: list[Row] = []
+        self._pinned: list[UUID] = []
+        self._rules: list[Row] = []
+        self._entries: list[Named] = []
+        self._links: list[Link] = []
+        self._changes: list[Change] = []
+
+    def episode(self, new: NewEpisode, entry: Indexed, *, ttl_days: float) -> Stored:
+        """Store a validated episode."""
+        now = self._trail.now
+        row = episodes.as_row(
+            new,
+            observed_at=new.observed_at or now,
+            expires_at=now + timedelta(days=ttl_days),
+            **self._identity(new.content),
+        )
+        self._episodes.append(row)
+        self._add_created((MemoryType.EPISODE, row["id"], entry))
+        return Stored(type=MemoryType.EPISODE, id=row["id"], ref=row["ref"], outcome="created")
+
+    async def fact(
+        self, new: NewFact, entry: Indexed, *, decision: supersession.Decision, sources: Sequence[UUID]
+    ) -> Stored:
+        """Store a validated fact as the supersession policy decided."""
+        if isinstance(decision, supersession.Restates):
+            return await self.confirm(MemoryType.FACT, decision.known, sources)
+        if isinstance(decision, supersession.Replaces):
+            return await self._replace(decision.old, new, entry, sources, outcome="superseded")
+        row = self._add_fact(new, sources)
+        self._add_created((MemoryType.FACT, row["id"], entry), sources)
+        return Stored(type=MemoryType.FACT, id=row["id"], ref=row["ref"], outcome="created")
+
+    async def correct(self, old: Fact, new: NewFact, entry: Indexed, reason: str | None) -> Stored:
+        """Supersede a wrong fact by a validated right one, which keeps its pin.
+
+        The events of both facts name the other one, the actor and the reason.
+        """
+        stored = await self._replace(old, new, entry, outcome="corrected")
+        if old.pinned:
+            self._pinned.append(stored.id)
+        superseded, created = self._changes[-2:]
+        for change, other in ((superseded, {"by": str(stored.id)}), (created, {"of": str(old.id)})):
+            kept_reason = await events.reason_of(self._transaction, change.id, reason)
+            change.extra["correction"] = {**other, "actor": self._trail.actor, **kept_reason}
+        return stored
+
+    async def rule(self, new: NewRule, entry: Indexed, sources: Sequence[UUID]) -> Stored:
+        """Store a validated rule."""
+        row = rules.as_row(
+            new,
+            confidence=confidence.NEW_RULE_CONFIDENCE,
+            decay_rate=confidence.rule_rate(self._decay),
+            **self._origin(new.content, sources),
+        )
+        self._rules.append(row)
+        self._add_created((MemoryType.RULE, row["id"], entry), sources)
+        return Stored(type=MemoryType.RULE, id=row["id"], ref=row["ref"], outcome="created")
+
+    async def confirm(self, kind: MemoryType, known: supersession.LiveMemory, sources: Sequence[UUID]) -> Stored:
+        """Confirm a known memory that was stated again, with the evidence for it."""
+        await self._touch(known.id)
+        self._confirmed[kind].append(known.id)
+        self._add_change(kind, known.id, "confirmed", sources)
+        return Stored(type=kind, id=known.id, ref=known.ref, outcome="confirmed")
+
+    async def flush(self) -> None:
+        """Send the collected writes: first those that free a slot, links once both ends exist, events last."""
+        transaction, now = self._transaction, self._trail.now
+        if not self._changes:
+            return
+        if not self._registered:
+            await transaction.send("database.register_butler", butler=self._trail.butler, now=now)
+            self._registered = True
+        if self._superseded:
+            await facts.supersede(transaction, self._superseded)
+        for kind, confirm in ((MemoryType.FACT, facts.confirm), (MemoryType.RULE, rules.confirm)):
+            if self._confirmed[kind]:
+                await confirm(transaction, self._confirmed[kind], now)
+        if self._episodes:
+            await episodes.insert(transaction, self._episodes)
+        if self._facts:
+            await facts.insert(transaction, self._facts)
+        for fact_id in self._pinned:
+            await facts.set_pinned(transaction, fact_id, True)
+        if self._rules:
+            await rules.insert(transaction, self._rules)
+        if self._entries:
+            await search_index.add(transaction, self._entries)
+        if self._links:
+            await links.insert(transaction, self._links, self._trail.lineage.request_id)
+        await events.record(transaction, self._trail, self._changes)
+        self._clear()
+
+    async def _replace(
+        self,
+        old: supersession.LiveMemory,
+        new: NewFact,
+        entry: Indexed,
+        sources: Sequence[UUID] = (),
+        *,
+        outcome: str,
+    ) -> Stored:
+        """Supersede `old` by a new fact: two changes, the old fact's before the new one's."""
+        await self._touch(old.id)
+        self._superseded.append(old.id)
+        self._changes.append(Change(MemoryType.FACT, old.id, "superseded"))
+        row = self._add_fact(new, sources, supersedes_id=old.id)
+        self._add_created((MemoryType.FACT, row["id"], entry), sources, old)
+        return Stored(type=MemoryType.FACT, id=row["id"], ref=row["ref"], outcome=outcome, superseded_ref=old.ref)
+
+    def _add_fact(self, new: NewFact, sources: Sequence[UUID], supersedes_id: UUID | None = None) -> Row:
+        row = facts.as_row(
+            new,
+            subject=normal_name(new.subject),
+            predicate=normal_name(new.predicate),
+            confidence=confidence.NEW_FACT_CONFIDENCE,
+            decay_rate=confidence.fact_rate(Permanence(new.permanence), self._decay),
+            supersedes_id=supersedes_id,
+            **self._origin(new.content, sources),
+        )
+        self._facts.append(row)
+        return row
+
+    def _origin(self, content: str, sources: Sequence[UUID]) -> Row:
+        return {
+            **self._identity(content),
+            "source_butler": self._trail.butler,
+            "source_episode_id": next(iter(sources), None),
+            "request_id": self._request_of(sources),
+        }
+
+    def _identity(self, content: str) -> Row:
+        trail = self._trail
+        return {
+            "id": trail.make_id(trail.now),
+            "ref": short_reference(self._transaction.take_ref()),
+            "content_hash": content_hash(content),
+            "now": trail.now,
+            "request_id": trail.lineage.request_id,
+        }
+
+    async def _touch(self, memory_id: UUID) -> None:
+        if memory_id in self._touched:
+            await self.flush()
+        self._touched.add(memory_id)
+
+    def _add_created(
+        self, named: Named, sources: Sequence[UUID] = (), old: supersession.LiveMemory | None = None
+    ) -> None:
+        kind, memory_id, _ = named
+        self._touched.add(memory_id)
+        self._entries.append(named)
+        self._add_change(kind, memory_id, "created", sources, old)
+
+    def _add_change(
+        self,
+        kind: MemoryType,
+        memory_id: UUID,
+        event: str,
+        sources: Sequence[UUID],
+        old: supersession.LiveMemory | None = None,
+    ) -> None:
+        extra = self._add_links((kind, memory_id), sources, old)
+        self._changes.append(Change(kind, memory_id, event, extra, request_id=self._request_of(sources)))
+
+    def _request_of(self, sources: Sequence[UUID]) -> str | None:
+        own = self._trail.lineage.request_id
+        return own or next((request for source in sources if (request := self._requests.get(source))), None)
+
+    def _add_links(
+        self, memory: tuple[MemoryType, UUID], sources: Sequence[UUID], old: supersession.LiveMemory | None
+    ) -> dict[str, Any]:
+        """Link a memory to its source episodes and to the fact it replaced; returns the links for its event."""
+        targets = [(MemoryType.EPISODE, source, Relation.DERIVED_FROM) for source in sources]
+        if old:
+            targets.append((MemoryType.FACT, old.id, Relation.SUPERSEDES))
+        new_links = [
+            Link(
+                source_type=memory[0],
+                source_id=memory[1],
+                target_type=target_type,
+                target_id=target,
+                relation=relation,
+                created_at=self._trail.now,
+            )
+            for target_type, target, relation in targets
+        ]
+        self._links += new_links
+        return {"links": [links.kept(link, self._trail.lineage.request_id) for link in new_links]} if new_links else {}

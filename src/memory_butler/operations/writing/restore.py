@@ -1,0 +1,138 @@
+"""Restore a forgotten, expired or superseded memory, or reverse a rule's inversion into a warning."""
+
+from datetime import datetime
+
+from memory_butler.errors import Conflict, MemoryButlerError, NotFound, PermissionDenied
+from memory_butler.models import LIVE, Caller, Fact, Maturity, Memory, MemoryType, Rule, Stored, Validity
+from memory_butler.operations.writing.change_target import reactivate, require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.policy.access import visibility
+from memory_butler.policy.memories.validation import Handle, optional_label, parse_handle
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Transaction
+from memory_butler.store.history import events
+from memory_butler.store.history.events import Change
+from memory_butler.store.memories import episodes, facts, rules
+
+
+async def restore(
+    resources: Resources,
+    memory_type: str,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    supersede: bool = False,
+    reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Make a memory active again and restart its decay. A live fact in its place stays unless `supersede` is true."""
+    caller = caller or resources.local_caller()
+    target = parse_handle(memory_type, handle)
+    reason = validate_reason(reason)
+
+    async def work(transaction: Transaction, now: datetime) -> Stored:
+        await _refuse_deleted(transaction, caller, target)
+        memory = await require_changeable(transaction, caller, target)
+        if memory.validity is Validity.ACTIVE:
+            return write_result(memory, "already_active")
+        occupant = await _occupant(transaction, memory)
+        if occupant and not (supersede and isinstance(occupant, Fact)):
+            raise _conflict(target, occupant)
+        superseded = occupant if isinstance(occupant, Fact) else None
+        trail = audit_trail(resources, caller, now, grouped=superseded is not None)
+        changes = []
+        if superseded:
+            await facts.set_validity(transaction, superseded.id, Validity.SUPERSEDED)
+            extra = {"restored": str(memory.id), **await events.reason_of(transaction, superseded.id, reason)}
+            changes.append(Change(MemoryType.FACT, superseded.id, "superseded", extra))
+        await reactivate(resources, transaction, memory, now)
+        extra = {"supersedes": str(superseded.id)} if superseded else {}
+        extra |= await events.reason_of(transaction, memory.id, reason)
+        await events.record(transaction, trail, [*changes, Change(memory.type, memory.id, "restored", extra)])
+        return write_result(memory, "restored", superseded=superseded)
+
+    request = {"type": target.type, "id": str(target), "supersede": supersede, "reason": reason}
+    key = optional_label(idempotency_key, "idempotency_key")
+    return await run_idempotent(resources, caller, key, fingerprint("restore", request), work)
+
+
+async def find_conflict(
+    resources: Resources, memory_type: str, handle: str, caller: Caller | None = None
+) -> Fact | Rule | None:
+    """Returns the live memory that restoring would conflict with; None if there is none or the memory is active."""
+    caller = caller or resources.local_caller()
+    target = parse_handle(memory_type, handle)
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        await _refuse_deleted(transaction, caller, target)
+        memory = await require_changeable(transaction, caller, target)
+        return None if memory.validity is Validity.ACTIVE else await _occupant(transaction, memory)
+
+
+async def _refuse_deleted(transaction: Transaction, caller: Caller, handle: Handle) -> None:
+    if handle.type is not MemoryType.EPISODE:
+        return
+    tombstone = await episodes.find_tombstone(transaction, handle.id, handle.ref)
+    if tombstone and visibility.may_see(caller.principal, tombstone["butler"], is_episode=True):
+        raise NotFound(
+            f"{handle} was deleted on {tombstone['deleted_at'].date()} ({tombstone['reason']}) and cannot be restored.",
+            recovery="Search for the facts and rules that were distilled from it.",
+        )
+
+
+async def _occupant(transaction: Transaction, memory: Memory) -> Fact | Rule | None:
+    """Returns the live fact of the same property or occurrence, or the live rule with the same content."""
+    if isinstance(memory, Fact):
+        return await facts.find_occupant(transaction, memory.id)
+    return await rules.find_occupant(transaction, memory.id) if isinstance(memory, Rule) else None
+
+
+def _conflict(handle: Handle, occupant: Fact | Rule) -> MemoryButlerError:
+    other = f"{occupant.type}:{occupant.ref}"
+    if isinstance(occupant, Rule):
+        return Conflict(
+            f"{handle} cannot be restored: {other} says the same and is {occupant.validity}.",
+            recovery=f"Use {other}, or forget it first.",
+        )
+    return Conflict(
+        f"{handle} cannot be restored: its place is taken by {other}, which is {occupant.validity}.",
+        recovery=f"Restore it with supersede=true (command line: --supersede) to supersede {other}.",
+    )
+
+
+async def reverse(
+    resources: Resources,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Turn a warning back into a candidate rule, evaluated by feedback from now on. Earlier feedback is kept."""
+    caller = caller or resources.local_caller()
+    target = parse_handle(MemoryType.RULE, handle)
+    reason = validate_reason(reason)
+    if not caller.principal.role.governs:
+        raise PermissionDenied(
+            "Only an administrator may reverse a warning.",
+            recovery="Ask an administrator to run `memory-butler reverse`.",
+        )
+
+    async def work(transaction: Transaction, now: datetime) -> Stored:
+        rule = await require_changeable(transaction, caller, target)
+        assert isinstance(rule, Rule)
+        if rule.maturity is not Maturity.ANTI_PATTERN:
+            raise Conflict(
+                f"{target} is {rule.maturity}, not a warning; there is nothing to reverse.",
+                recovery="Only a rule whose maturity is anti_pattern can be reversed.",
+            )
+        if rule.validity not in LIVE:
+            raise Conflict(f"{target} is {rule.validity}.", recovery="Restore it first, then reverse it.")
+        await rules.reverse(transaction, rule.id, now)
+        extra = await events.reason_of(transaction, rule.id, reason)
+        await events.record(
+            transaction, audit_trail(resources, caller, now), [Change(MemoryType.RULE, rule.id, "reversed", extra)]
+        )
+        return write_result(rule, "reversed")
+
+    digest = fingerprint("reverse", {"id": str(target), "reason": reason})
+    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)

@@ -1,0 +1,303 @@
+"""Sentences about the events of a memory and about its outlook."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memory_butler.models import LIVE, Episode, Event, Fact, Maturity, Memory, Rule, Validity
+from memory_butler.policy.lifecycle.confidence import anchor
+from memory_butler.policy.lifecycle.transitions import is_exempt
+from memory_butler.policy.memories.text import day, one_line
+
+REASON_CHARACTERS = 300
+_NOUNS = {
+    "created": "the creation",
+    "confirmed": "the confirmation",
+    "helpful": "the helpful mark",
+    "harmful": "the harmful mark",
+    "retracted": "the forgetting",
+    "restored": "the restore",
+    "superseded": "the supersession",
+    "faded": "the fading",
+    "revived": "the revival",
+    "rate_changed": "the change of decay rate",
+    "expired": "the expiry",
+    "pinned": "the pinning",
+    "unpinned": "the unpinning",
+    "promoted": "the promotion",
+    "matured": "the change of maturity",
+    "reversed": "the reversal",
+    "deleted": "the deletion",
+    "undone": "the undo",
+    "consolidated": "the consolidation",
+    "set_back": "the failed consolidation",
+    "dead_lettered": "the dead-lettering",
+    "failed": "the permanent failure",
+    "requeued": "the requeue",
+}
+_MATURITIES = {
+    Maturity.CANDIDATE: "a candidate",
+    Maturity.ESTABLISHED: "established",
+    Maturity.PROVEN: "proven",
+    Maturity.ANTI_PATTERN: "a warning",
+}
+_RANK = {Maturity.CANDIDATE: 0, Maturity.ESTABLISHED: 1, Maturity.PROVEN: 2}
+_OUT_OF_USE = {
+    Validity.RETRACTED: "forgotten",
+    Validity.EXPIRED: "expired",
+    Validity.SUPERSEDED: "superseded",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventContext:
+    """Context of an event: the state before it, the text of its reason, and another fact it names."""
+
+    before: Mapping[str, Any] = field(default_factory=dict)
+    reason: str | None = None
+    other: str | None = None
+
+
+NO_CONTEXT = EventContext()
+
+
+def name_event(event_type: str, at: datetime) -> str:
+    """A noun phrase for an event, such as: the forgetting of 2026-03-12."""
+    action = _action(event_type)
+    return f"{_NOUNS.get(action, f'the event “{_spelled(action)}”')} of {day(at)}"
+
+
+def describe(event: Event, context: EventContext = NO_CONTEXT) -> str:
+    """One event in one or two sentences. An unknown event type is described by its name."""
+    action = _action(event.event_type)
+    description = _DESCRIPTIONS.get(action)
+    text = description(event, context) if description else f"{_spelled(action).capitalize()} by {_who(event)}"
+    if context.reason:
+        text += f": “{one_line(context.reason, REASON_CHARACTERS).rstrip('.')}”"
+    maturity = _maturity_change(event, context) if action not in ("matured", "reversed", "created") else ""
+    return f"{text}.{maturity}"
+
+
+def outlook(
+    memory: Memory,
+    now: datetime,
+    *,
+    fades_at: datetime | None,
+    expires_at: datetime | None,
+    stale_at: datetime | None = None,
+    is_kept: bool = False,
+) -> str:
+    """The outlook of a memory that is not used again.
+
+    `stale_at` is the time of its eviction, if that is configured; `is_kept` means that an episode is kept beyond its
+    TTL until it is consolidated.
+    """
+    if isinstance(memory, Episode):
+        return _outlook_of_episode(memory, now, is_kept=is_kept)
+    unused = f" Without use it expires on {day(stale_at)}." if stale_at else ""
+    if memory.validity not in LIVE or is_exempt(memory):
+        return _why_it_stays(memory)
+    if expires_at is None:
+        return f"It does not fade.{unused}"
+    sooner = unused if stale_at and stale_at < expires_at else ""
+    ends = f"expires on {day(expires_at)}"
+    if expires_at <= now:
+        since = day(anchor(memory.created_at, memory.last_confirmed_at))
+        return f"Not confirmed since {since}: the next sweep expires it."
+    if fades_at and fades_at <= now:
+        return f"It has been fading since {day(fades_at)}, and {ends} unless it is confirmed.{sooner}"
+    return f"If nothing happens it {f'fades on {day(fades_at)} and ' if fades_at else ''}{ends}.{sooner}"
+
+
+def _why_it_stays(memory: Fact | Rule) -> str:
+    if memory.validity not in LIVE:
+        return f"It is {_OUT_OF_USE[memory.validity]} and not in use. It can be restored."
+    if memory.pinned:
+        return "It is pinned: it does not fade until it is unpinned."
+    return "It is a warning: it does not fade."
+
+
+def _outlook_of_episode(episode: Episode, now: datetime, *, is_kept: bool) -> str:
+    hidden = "It is forgotten and not in use. " if episode.validity not in LIVE else ""
+    end = day(episode.expires_at)
+    if episode.pinned:
+        return f"{hidden}It is pinned: it is kept until it is unpinned."
+    if is_kept:
+        return f"It was referenced often: it is kept until it is consolidated, even after {end}."
+    if episode.expires_at <= now:
+        return f"{hidden}Its retention period ended on {end}: the next sweep deletes it."
+    return f"{hidden}If nothing happens it is deleted on {end}."
+
+
+# --- one function for each type of event ----------------------------------------------------------
+
+
+def _created(event: Event, context: EventContext) -> str:
+    if "correction" in event.payload:
+        return f"Stored by {_who(event)} as a correction of {context.other or 'an earlier fact'}"
+    return f"Stored by {_who(event)}"
+
+
+def _confirmed(event: Event, context: EventContext) -> str:
+    revived = "; it was fading" if context.before.get("validity") == Validity.FADING else ""
+    return f"Confirmed by {_who(event)}{revived}"
+
+
+def _retracted(event: Event, context: EventContext) -> str:
+    return f"Forgotten by {_who(event)}"
+
+
+def _restored(event: Event, context: EventContext) -> str:
+    was = _OUT_OF_USE.get(context.before.get("validity", ""))
+    replaced = f", replacing {context.other}" if context.other else ""
+    return f"Restored by {_who(event)}" + (f" (was {was})" if was else "") + replaced
+
+
+def _superseded(event: Event, context: EventContext) -> str:
+    by = context.other or "another fact"
+    if "correction" in event.payload:
+        return f"Corrected by {_who(event)} and replaced by {by}"
+    return f"Superseded by {by}" + (", which was restored" if "restored" in event.payload else "")
+
+
+def _faded(event: Event, context: EventContext) -> str:
+    return f"Faded: {_unconfirmed(event)}"
+
+
+def _revived(event: Event, context: EventContext) -> str:
+    return "Active again: under the current settings its confidence is above the fading threshold"
+
+
+def _rate_changed(event: Event, context: EventContext) -> str:
+    return (
+        f"Decay rate changed from {event.payload.get('from')} to {event.payload.get('to')} per day (settings changed)"
+    )
+
+
+def _expired(event: Event, context: EventContext) -> str:
+    cause = event.payload.get("cause")
+    if cause == "capacity":
+        return "Expired: its tier was full, and other memories were used more recently"
+    if cause == "stale":
+        state = event.payload.get("state", {})
+        used = max(filter(None, (_moment(state, name) for name in _USES)), default=None)
+        return f"Expired: not used since {day(used)}" if used else "Expired: not used for too long"
+    return f"Expired: {_unconfirmed(event)}"
+
+
+def _promoted(event: Event, context: EventContext) -> str:
+    promotion = event.payload.get("promotion", {})
+    text = f"Promoted from {promotion.get('from', 'its permanence')} to {promotion.get('to', 'the next permanence')}"
+    first, last = _moment(promotion, "first"), _moment(promotion, "last")
+    if not (first and last):
+        return text
+    return f"{text}: referenced {promotion.get('references', 'many')} times from {day(first)} to {day(last)}"
+
+
+def _matured(event: Event, context: EventContext) -> str:
+    start, end = event.payload.get("from", ""), event.payload.get("to", "")
+    if end == Maturity.ANTI_PATTERN:
+        return "Became a warning: it was marked harmful too often"
+    if _RANK.get(end, 0) > _RANK.get(start, 0):
+        return f"Became {_MATURITIES[Maturity(end)]}: its evidence is sufficient"
+    return f"Demoted to {end or 'an earlier maturity'}: its evidence is no longer sufficient"
+
+
+def _reversed(event: Event, context: EventContext) -> str:
+    return f"Reset to candidate by {_who(event)}; only later feedback counts"
+
+
+def _deleted(event: Event, context: EventContext) -> str:
+    reason = event.payload.get("tombstone", {}).get("reason")
+    texts = {"expired": "Deleted: its retention period ended", "capacity": "Deleted: the tier was full"}
+    return texts.get(str(reason), "Deleted")
+
+
+def _undone(event: Event, context: EventContext) -> str:
+    undone = event.payload.get("undone", {})
+    at = _moment(undone, "at")
+    change = name_event(str(undone.get("event", "")), at) if at else "an earlier change"
+    return f"{'Redone' if undone.get('again') else 'Undone'} by {_who(event)}: {change}"
+
+
+def _consolidated(event: Event, context: EventContext) -> str:
+    # The event does not tell if the run stored anything, so the sentence claims no facts or rules.
+    run = event.payload.get("run")
+    return "Consolidated" + (f" (run {run})" if run else "")
+
+
+def _set_back(event: Event, context: EventContext) -> str:
+    again = _moment(event.payload.get("state", {}), "next_consolidation_retry_at")
+    return f"Consolidation failed: {_error(event)}; it will be retried{f' on {day(again)}' if again else ''}"
+
+
+def _dead_lettered(event: Event, context: EventContext) -> str:
+    attempts = event.payload.get("state", {}).get("consolidation_attempts", "several")
+    return f"Dead-lettered after {attempts} failed attempts to consolidate it: {_error(event)}"
+
+
+def _error(event: Event) -> str:
+    error = event.payload.get("state", {}).get("last_consolidation_error") or "the reason is unknown"
+    return one_line(str(error), REASON_CHARACTERS).rstrip(".")
+
+
+_USES = ("last_referenced_at", "last_confirmed_at", "created_at")
+_DESCRIPTIONS: dict[str, Callable[[Event, EventContext], str]] = {
+    "created": _created,
+    "confirmed": _confirmed,
+    "helpful": lambda event, context: f"Marked helpful by {_who(event)}",
+    "harmful": lambda event, context: f"Marked harmful by {_who(event)}",
+    "retracted": _retracted,
+    "restored": _restored,
+    "superseded": _superseded,
+    "faded": _faded,
+    "revived": _revived,
+    "rate_changed": _rate_changed,
+    "expired": _expired,
+    "pinned": lambda event, context: f"Pinned by {_who(event)}",
+    "unpinned": lambda event, context: f"Unpinned by {_who(event)}",
+    "promoted": _promoted,
+    "matured": _matured,
+    "reversed": _reversed,
+    "deleted": _deleted,
+    "undone": _undone,
+    "consolidated": _consolidated,
+    "set_back": _set_back,
+    "dead_lettered": _dead_lettered,
+    "failed": lambda event, context: f"Consolidation failed permanently: {_error(event)}",
+    "requeued": lambda event, context: f"Requeued for consolidation by {_who(event)}",
+}
+
+
+def _maturity_change(event: Event, context: EventContext) -> str:
+    """The change of maturity that came with an event."""
+    was, became = context.before.get("maturity"), event.payload.get("state", {}).get("maturity")
+    if not was or not became or was == became or became not in _MATURITIES:
+        return ""
+    return f" It became {_MATURITIES[Maturity(became)]}."
+
+
+def _unconfirmed(event: Event) -> str:
+    state = event.payload.get("state", {})
+    confirmed, stored = _moment(state, "last_confirmed_at"), _moment(state, "created_at")
+    if confirmed:
+        return f"not confirmed since {day(confirmed)}"
+    return f"not confirmed since it was stored on {day(stored)}" if stored else "not confirmed"
+
+
+def _moment(values: Mapping[str, Any], name: str) -> datetime | None:
+    value = values.get(name)
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def _who(event: Event) -> str:
+    return one_line(event.actor, REASON_CHARACTERS)
+
+
+def _action(event_type: str) -> str:
+    return event_type.partition(".")[2]
+
+
+def _spelled(action: str) -> str:
+    return action.replace("_", " ") or "event"

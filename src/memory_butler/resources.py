@@ -1,0 +1,121 @@
+"""The open resources that operations work with: database, models, clock."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memory_butler.ai.distillers import Distiller, open_distiller
+from memory_butler.ai.embedding import Embedder, OnnxEmbedder
+from memory_butler.ai.reranking import Reranker
+from memory_butler.ai.tokens import TokenCounter, open_token_counter
+from memory_butler.ai.weights import resolve_weights
+from memory_butler.models import Caller, Principal, Role
+from memory_butler.policy.retrieval.name_predictor import NamePredictor
+from memory_butler.policy.retrieval.passages import PASSAGE_POLICY_VERSION
+from memory_butler.settings import Settings, load_settings
+from memory_butler.store.gate.database import Database
+from memory_butler.store.gate.ids import MakeId, id_maker
+from memory_butler.store.retrieval import embedding_versions, search_index
+
+Clock = Callable[[], datetime]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """Everything that stays open while Memory Butler runs."""
+
+    settings: Settings
+    database: Database
+    embedder: Embedder
+    tokens: TokenCounter
+    clock: Clock
+    make_id: MakeId
+    embedding_version: int
+    opened_at: datetime
+    reranker: Reranker | None = None
+    distiller: Distiller | None = None
+    name_predictor: NamePredictor = field(default_factory=NamePredictor)
+
+    def local_caller(self) -> Caller:
+        """Return the local user, who is the administrator of the local store."""
+        return Caller(Principal(self.settings.tenant, self.settings.butler, Role.ADMIN))
+
+    def local_operator(self) -> Caller:
+        """Return the user of the command line, who is the operator of all tenants."""
+        return Caller(Principal(self.settings.tenant, self.settings.butler, Role.OPERATOR))
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def open_resources(
+    settings: Settings | None = None,
+    *,
+    embedder: Embedder | None = None,
+    clock: Clock = system_clock,
+    make_id: MakeId | None = None,
+    **options: Any,
+) -> AsyncIterator[Resources]:
+    """Open the store and start the embedded database if needed. Settings can be passed by name: `home=…`."""
+    settings = settings or load_settings(**options)
+    for warning in settings.warnings:
+        log.warning(warning)
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    models = settings.home / "models"
+    models.mkdir(mode=0o700, exist_ok=True)
+    weights = await asyncio.to_thread(resolve_weights, settings.embedding.folder, models)
+    embedder = embedder or OnnxEmbedder(
+        cache=models,
+        weights_folder=settings.embedding.folder,
+        precision=settings.embedding.precision,
+        threads=settings.embedding.threads,
+        cached_queries=settings.embedding.query_cache,
+    )
+    reranker = _reranker(settings, models)
+    distiller = open_distiller(settings)
+    database = Database.from_settings(settings)
+    try:
+        await database.open()
+        async with database.read(settings.tenant) as transaction:
+            await search_index.require_text_search(transaction, settings.retrieval.text_search)
+        version = await embedding_versions.ensure(
+            database, settings.tenant, embedder.version, PASSAGE_POLICY_VERSION, clock()
+        )
+        yield Resources(
+            settings=settings,
+            database=database,
+            embedder=embedder,
+            tokens=open_token_counter(settings.briefing.tokenizer, weights.folder),
+            clock=clock,
+            make_id=make_id or id_maker(),
+            embedding_version=version,
+            opened_at=clock(),
+            reranker=reranker,
+            distiller=distiller,
+        )
+    finally:
+        await embedder.close()
+        if reranker:
+            await reranker.close()
+        if distiller:
+            await distiller.close()
+        await database.close()
+
+
+def _reranker(settings: Settings, models: Path) -> Reranker | None:
+    rerank = settings.retrieval.rerank
+    if rerank.method != "cross_encoder":
+        return None
+    # Imported here: it is off by default, and importing it would slow down every start.
+    from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource  # noqa: PLC0415
+
+    model = rerank.cross_encoder
+    return CrossEncoder(CrossEncoderSource(model.folder, model.repo), cache=models, threads=model.threads)

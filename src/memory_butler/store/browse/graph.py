@@ -1,0 +1,64 @@
+"""Links of memories and subjects, with the first words of the linked memories."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from memory_butler.models import Link, MemoryType, Relation
+from memory_butler.models.graph import LinkedNode, Node, NodeKind, Subject
+from memory_butler.store.gate.database import Row, Transaction
+
+CHARACTERS = 600
+
+
+async def links(
+    transaction: Transaction, ids: Sequence[UUID], eyes: str | None, each: int
+) -> dict[UUID, list[LinkedNode]]:
+    """The newest links of each memory whose other end a butler may see; all of them if `butler` is None."""
+    found: dict[UUID, list[LinkedNode]] = {one: [] for one in ids}
+    if ids:
+        rows = await transaction.all("graph.links", ids=list(found), eyes=eyes, each=each, characters=CHARACTERS)
+        for row in rows:
+            found[row["one_id"]].append(_joined(row))
+    return found
+
+
+async def facts(
+    transaction: Transaction, subjects: Sequence[str], scopes: Sequence[str] | None, each: int
+) -> list[Node]:
+    """Facts of each subject, those in use first."""
+    rows = await transaction.all(
+        "graph.facts", subjects=list(subjects), scopes=_listed(scopes), each=each, characters=CHARACTERS
+    )
+    return [Node(kind=NodeKind.FACT, **row) for row in rows]
+
+
+async def subjects(
+    transaction: Transaction, words: str | None, scopes: Sequence[str] | None, limit: int
+) -> list[Subject]:
+    """The subjects with the most facts in use."""
+    rows = await transaction.all("graph.subjects", words=words, scopes=_listed(scopes), limit=limit)
+    return [Subject(**row) for row in rows]
+
+
+def _joined(row: Row) -> LinkedNode:
+    link = Link(
+        source_type=MemoryType(row["source_type"]),
+        source_id=row["source_id"],
+        target_type=MemoryType(row["target_type"]),
+        target_id=row["target_id"],
+        relation=Relation(row["relation"]),
+        created_at=row["created_at"],
+        availability=row["availability"],
+        other_ref=row["other_ref"],
+    )
+    other = Node(
+        kind=NodeKind(row["other_type"]),
+        id=row["other_id"],
+        ref=row["other_ref"],
+        **{name: row[name] for name in ("content", "subject", "subject_label", "predicate_label", "validity", "at")},
+    )
+    return LinkedNode(link=link, other=other)
+
+
+def _listed(scopes: Sequence[str] | None) -> list[str] | None:
+    return None if scopes is None else list(scopes)

@@ -1,0 +1,63 @@
+-- name: links
+-- The newest links of each memory whose other end the caller may see, with the beginning of the text at that end.
+SELECT c.id AS one_id, n.*
+FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS c (id, place)
+CROSS JOIN LATERAL (
+    SELECT l.* FROM (
+        SELECT b.*, coalesce(f.scope, r.scope, p.butler, t.butler) AS owner,
+            CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
+                WHEN t.episode_id IS NOT NULL THEN 'expired' ELSE 'unknown' END AS availability,
+            coalesce(f.ref, r.ref, p.ref, t.ref) AS other_ref,
+            left(coalesce(f.content, r.content, p.content), %(characters)s::int) AS content,
+            f.subject, f.subject_label, f.predicate_label,
+            coalesce(f.validity, r.validity, p.validity) AS validity,
+            coalesce(f.valid_at, f.created_at, r.created_at, p.observed_at, t.observed_at) AS at
+        FROM (
+            SELECT s.source_type, s.source_id, s.target_type, s.target_id, s.relation, s.created_at,
+                s.target_type AS other_type, s.target_id AS other_id
+            FROM {schema}.memory_links s WHERE s.tenant_id = %(tenant)s AND s.source_id = c.id
+            UNION ALL
+            SELECT s.source_type, s.source_id, s.target_type, s.target_id, s.relation, s.created_at,
+                s.source_type, s.source_id
+            FROM {schema}.memory_links s WHERE s.tenant_id = %(tenant)s AND s.target_id = c.id
+        ) b
+        LEFT JOIN {schema}.facts f ON b.other_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = b.other_id
+        LEFT JOIN {schema}.rules r ON b.other_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = b.other_id
+        LEFT JOIN {schema}.episodes p ON b.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = b.other_id
+        LEFT JOIN {schema}.episode_tombstones t
+            ON b.other_type = 'episode' AND t.tenant_id = %(tenant)s AND t.episode_id = b.other_id
+    ) l
+    WHERE {links.visible}
+    ORDER BY l.created_at DESC, l.relation, l.source_id, l.target_id LIMIT %(each)s
+) n
+ORDER BY c.place, n.created_at DESC, n.relation, n.source_id, n.target_id;
+
+-- name: facts
+-- At most `limit` visible facts of each subject: live facts first, then the most recently confirmed.
+SELECT n.* FROM unnest(%(subjects)s::text[]) WITH ORDINALITY AS s (subject, place)
+CROSS JOIN LATERAL (
+    SELECT f.id, f.ref, left(f.content, %(characters)s::int) AS content, f.subject, f.subject_label, f.predicate_label,
+        f.validity, coalesce(f.valid_at, f.created_at) AS at
+    FROM {schema}.facts f
+    WHERE f.tenant_id = %(tenant)s AND f.subject = s.subject
+        AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s::text[]))
+    ORDER BY f.validity IN ('active', 'fading') DESC, coalesce(f.last_confirmed_at, f.created_at) DESC, f.id
+    LIMIT %(each)s
+) n
+ORDER BY s.place;
+
+-- name: subjects
+-- The subjects with the most live facts that the caller may see; with words, those whose name or alias matches.
+SELECT f.subject, max(f.subject_label) AS label, count(*) AS facts,
+    max(coalesce(f.last_confirmed_at, f.created_at)) AS latest_at
+FROM {schema}.facts f
+WHERE f.tenant_id = %(tenant)s AND f.validity IN ('active', 'fading')
+    AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s::text[]))
+    AND (%(words)s::text IS NULL OR strpos(lower(f.subject_label), lower(%(words)s::text)) > 0 OR f.subject IN (
+        SELECT a.subject FROM {schema}.aliases a
+        WHERE a.tenant_id = %(tenant)s AND a.validity = 'active'
+            AND strpos(lower(a.alias_label), lower(%(words)s::text)) > 0 AND {aliases.is_known}
+    ))
+GROUP BY f.subject
+ORDER BY facts DESC, latest_at DESC, f.subject
+LIMIT %(limit)s;

@@ -1,0 +1,361 @@
+"""The gate: every transaction is opened here, for one tenant."""
+
+import asyncio
+import math
+import os
+import select
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Self, TypeVar
+
+import psycopg
+from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, IsolationLevel
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool
+
+from memory_butler.errors import (
+    TargetUnavailable,
+)
+from memory_butler.settings import Settings
+from memory_butler.store.embedded.account import is_postmaster
+from memory_butler.store.embedded.server import EmbeddedPostgres
+from memory_butler.store.embedded.upgrade import APP, DATABASE, OWNER
+from memory_butler.store.gate import migrate
+from memory_butler.store.gate.connection import Connection
+from memory_butler.store.gate.driver_errors import translated
+from memory_butler.store.gate.indexed_tenants import IndexedTenants
+from memory_butler.store.gate.queries import Names, load_queries, numbered
+
+Row = dict[str, Any]
+Made = TypeVar("Made")
+
+READ = "database.bind_read"
+StoreUpgraded = migrate.StoreUpgraded
+
+# The server cancels a statement at the deadline. If it does not answer by then plus this time, we close the connection.
+GRACE_SECONDS = 1.0
+# Prepare each statement when it is first sent: planning the search costs more than running it.
+PREPARE_AFTER = 0
+# Awaited before each transaction. Background work sets it for itself and for the tasks it starts.
+wait_before_transaction: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar(
+    "wait_before_transaction", default=None
+)
+
+
+class Transaction:
+    """One transaction of one tenant. Statements are pipelined: a result is awaited when its rows are fetched."""
+
+    def __init__(self, connection: AsyncConnection[Row], queries: dict[str, bytes], tenant: str) -> None:
+        self._connection = connection
+        self._queries = queries
+        self.tenant = tenant
+        self.last_ref = 0
+        self._refs = 0
+
+    async def lock(self, now: datetime, *, refs: int) -> None:
+        """Take the tenant's write lock and reserve `refs` short references."""
+        row = await self.one("database.lock_tenant", now=now, refs=refs)
+        assert row
+        self.last_ref, self._refs = row["last_ref"], refs
+
+    def take_ref(self) -> int:
+        """Return the next reserved reference."""
+        assert self._refs > 0, "more references are taken than were reserved"
+        self._refs -= 1
+        return self.last_ref - self._refs
+
+    async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
+        params["tenant"] = self.tenant
+        return await self._connection.execute(self._queries[query], params)
+
+    async def one(self, query: str, /, **params: Any) -> Row | None:
+        return await (await self.send(query, **params)).fetchone()
+
+    async def send_for(self, make: Callable[[Sequence[Any]], Made], query: str, /, **params: Any) -> AsyncCursor[Made]:
+        """Like `send`, with `make` called on the values of each row. Fetching the rows after the transaction costs no
+        round trip."""
+        params["tenant"] = self.tenant
+        statement, names = numbered(self._queries[query])
+        cursor = AsyncRawCursor(self._connection, row_factory=lambda _: make)
+        return await cursor.execute(statement, [params[name] for name in names], binary=True)
+
+    async def all(self, query: str, /, **params: Any) -> list[Row]:
+        return await (await self.send(query, **params)).fetchall()
+
+    async def run(self, statement: str, params: dict[str, Any]) -> AsyncCursor[Row]:
+        """Send a statement of procrastinate, which brings its own SQL."""
+        return await self._connection.execute(statement.encode(), params)
+
+
+class Database:
+    """The store's connections. Open it once per process."""
+
+    def __init__(self, settings: Settings, embedded: EmbeddedPostgres | None) -> None:
+        self._settings = settings
+        self.index_rules = settings.vector_index
+        self.embedded = embedded
+        self._pool: AsyncConnectionPool[AsyncConnection[Row]] | None = None
+        self._starting = asyncio.Lock()
+        # Number of calls that wait for a connection.
+        self._wanted = 0
+        self._postmaster: int | None = None
+        # The embedded server has its own role; the setting is for external databases.
+        self._role = APP if embedded else settings.app_role
+        self.names = Names(schema=settings.db_schema, app_role=self._role)
+        self.indexed_tenants = IndexedTenants()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        return cls(settings, None if settings.database_url else EmbeddedPostgres(settings.home))
+
+    @property
+    def _connect_timeout(self) -> int:
+        """Whole seconds; libpq uses at least two."""
+        return max(2, math.ceil(self._settings.deadline_seconds))
+
+    def dsn(self) -> str:
+        if self.embedded:
+            return self.embedded.dsn(APP, DATABASE)
+        assert self._settings.database_url
+        return self._settings.database_url.get_secret_value()
+
+    def owner_dsn(self) -> str:
+        if self.embedded:
+            return self.embedded.dsn(OWNER, DATABASE)
+        return self._settings.owner_url.get_secret_value() if self._settings.owner_url else self.dsn()
+
+    async def open(self, *, upgrade: bool = True) -> None:
+        """Start the embedded server if there is one, migrate the schema, connect.
+
+        `upgrade=False` leaves the schema as it is, for stores of other programs: they can be read, but not searched.
+        """
+        if self.embedded:
+            await asyncio.to_thread(self.embedded.ensure_running)
+        if upgrade:
+            with translated():
+                vector = await asyncio.to_thread(
+                    migrate.upgrade, self.dsn(), self.owner_dsn(), self.names, self._connect_timeout
+                )
+            self.names = replace(self.names, vector=vector)
+        self._pool = AsyncConnectionPool(
+            self._reachable_dsn,
+            connection_class=Connection,
+            kwargs={
+                "autocommit": True,
+                "row_factory": dict_row,
+                "connect_timeout": self._connect_timeout,
+                # Behind a pooler, the next transaction may use another server connection without the statements.
+                "prepare_threshold": None if self._settings.service.pooler else PREPARE_AFTER,
+            },
+            min_size=1,
+            max_size=self._settings.pool_size,
+            # Shorter than the deadline of the call, so that the caller gets the reason.
+            timeout=self._settings.deadline_seconds * 0.8,
+            # The pool backs off after each failure; a new call makes it try again at once.
+            reconnect_timeout=self._settings.deadline_seconds,
+            check=self._check_alive,
+            open=False,
+        )
+        await self._pool.open()
+
+    async def close(self) -> None:
+        if self._pool:
+            await self._pool.close()
+        self._unwatch()
+
+    @asynccontextmanager
+    async def read(self, tenant: str) -> AsyncIterator[Transaction]:
+        """Open a read-only transaction."""
+        async with self._transaction(tenant, READ) as transaction:
+            yield transaction
+
+    @asynccontextmanager
+    async def write(
+        self,
+        tenant: str,
+        now: datetime,
+        *,
+        refs: int = 0,
+        relaxed: bool = False,
+        deadline_seconds: float | None = None,
+    ) -> AsyncIterator[Transaction]:
+        """Open a transaction that holds the tenant's write lock and has `refs` short references reserved."""
+        async with self._transaction(
+            tenant, "database.bind_write", deadline_seconds=deadline_seconds, relaxed=relaxed
+        ) as transaction:
+            await transaction.lock(now, refs=refs)
+            yield transaction
+
+    @asynccontextmanager
+    async def unlocked_write(self, tenant: str = "", *, relaxed: bool = False) -> AsyncIterator[Transaction]:
+        """Open a transaction without the write lock, for technical tables of a tenant or, without one, shared ones.
+
+        It does not start an embedded server that the user has stopped.
+        """
+        if self.embedded and not self._lives() and not await asyncio.to_thread(self.embedded.is_running):
+            raise TargetUnavailable("The database is stopped.")
+        async with self._transaction(tenant, "database.bind_write", wanted=0, relaxed=relaxed) as transaction:
+            yield transaction
+
+    @asynccontextmanager
+    async def rollback_only(
+        self, tenant: str, deadline_seconds: float, names: Names | None = None
+    ) -> AsyncIterator[Transaction]:
+        """Open a transaction on one snapshot that may write, and is always rolled back."""
+        with translated():
+            async with self._connection() as connection:
+                await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+                try:
+                    async with connection.pipeline(), connection.transaction(force_rollback=True):
+                        transaction = Transaction(connection, load_queries(names or self.names), tenant)
+                        await self._bind(transaction, "database.bind_write", deadline_seconds, relaxed=True)
+                        yield transaction
+                finally:
+                    if not connection.closed:
+                        await connection.set_isolation_level(None)
+
+    @asynccontextmanager
+    async def _transaction(
+        self, tenant: str, bind: str, *, wanted: int = 1, deadline_seconds: float | None = None, **more: Any
+    ) -> AsyncIterator[Transaction]:
+        deadline = deadline_seconds or self._settings.deadline_seconds
+        within = _read if bind == READ else _committed
+        with translated():
+            async with (
+                self._connection(wanted) as connection,
+                _closed_after(deadline + GRACE_SECONDS, connection),
+                within(connection),
+            ):
+                transaction = Transaction(connection, load_queries(self.names), tenant)
+                await self._bind(transaction, bind, deadline, **more)
+                yield transaction
+
+    async def _bind(self, transaction: Transaction, bind: str, deadline_seconds: float, **more: Any) -> None:
+        await transaction.send(
+            bind,
+            role=self._role,
+            search_path=f'"{self.names.schema}", "{self.names.vector}"',
+            timeout_ms=str(round(deadline_seconds * 1000)),
+            revision=migrate.HEAD,
+            **more,
+        )
+
+    @asynccontextmanager
+    async def _connection(self, wanted: int = 1) -> AsyncIterator[AsyncConnection[Row]]:
+        assert self._pool, "the database is not open"
+        if wait := wait_before_transaction.get():
+            await wait()
+        self._wanted += wanted
+        try:
+            connection = await self._pool.getconn()
+        finally:
+            self._wanted -= wanted
+        try:
+            async with connection:
+                yield connection
+        finally:
+            await self._pool.putconn(connection)
+
+    async def _reachable_dsn(self) -> str:
+        """Called by the pool before every new connection: restarts an embedded server that was killed.
+
+        Only if a call waits for it: the pool also replaces connections that broke because the user stopped the server.
+        """
+        if self.embedded:
+            if not self._wanted and not await asyncio.to_thread(self.embedded.is_running):
+                raise psycopg.OperationalError("the database is stopped")
+            async with self._starting:
+                await asyncio.to_thread(self.embedded.ensure_running)
+                self._watch_postmaster()
+        return self.dsn()
+
+    def _watch_postmaster(self) -> None:
+        """Open a pidfd that reports the end of the embedded server's main process, where the system has them."""
+        self._unwatch()
+        pid = self.embedded.pid if self.embedded else None
+        if self.embedded and pid and hasattr(os, "pidfd_open") and is_postmaster(pid, self.embedded.data_dir):
+            with suppress(OSError):
+                self._postmaster = os.pidfd_open(pid)
+
+    def _lives(self) -> bool:
+        """Return True if the main process of the embedded server is watched and has not ended."""
+        if self._postmaster is None:
+            return False
+        poll = select.poll()
+        poll.register(self._postmaster, select.POLLIN)
+        return not poll.poll(0)
+
+    def _unwatch(self) -> None:
+        if self._postmaster is not None:
+            os.close(self._postmaster)
+            self._postmaster = None
+
+    async def _check_alive(self, connection: AsyncConnection[Any]) -> None:
+        """Called by the pool before every use; needs no round trip.
+
+        A connection that the server has closed is readable while it is idle. Just after a kill it may not be readable
+        yet, so the server's process is polled as well.
+        """
+        poll = select.poll()
+        poll.register(connection.fileno(), select.POLLIN)
+        if self._postmaster is not None:
+            poll.register(self._postmaster, select.POLLIN)
+        if poll.poll(0):
+            # The driver has not noticed yet, so the pool would reuse the connection. If one connection is closed, all
+            # are; checking them one by one would make the caller wait longer.
+            await connection.close()
+            assert self._pool
+            await self._pool.drain()
+            raise psycopg.OperationalError("the server closed the connection")
+
+
+@asynccontextmanager
+async def _read(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """Open an implicit transaction: the server treats everything before one Sync as one transaction.
+
+    BEGIN and COMMIT would be half of the statements of a read, and a read needs no rollback.
+    """
+    try:
+        async with connection.pipeline():
+            yield
+    finally:
+        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
+            await connection.rollback()
+
+
+@asynccontextmanager
+async def _committed(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """Open a transaction whose BEGIN is sent with the first statement and whose COMMIT with the last awaited one.
+
+    psycopg's own transaction block waits for the server at its beginning: one round trip more.
+    """
+    try:
+        async with connection.pipeline():
+            await connection.execute("BEGIN")
+            yield
+            done = await connection.execute("COMMIT")
+    finally:
+        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
+            await connection.rollback()
+    if done.statusmessage != "COMMIT":
+        raise psycopg.OperationalError("the transaction was not committed")
+
+
+@asynccontextmanager
+async def _closed_after(seconds: float, connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """Shut down a connection whose server does not answer, so that its caller fails instead of hanging."""
+    timer = asyncio.get_running_loop().call_later(seconds, _shut_down, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _shut_down(connection: AsyncConnection[Any]) -> None:
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)

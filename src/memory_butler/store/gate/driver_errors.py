@@ -1,0 +1,62 @@
+"""Translation of driver errors into the errors of memory_butler.errors."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+
+from memory_butler.errors import (
+    DeadlinePassed,
+    IntegrityViolation,
+    InternalError,
+    MemoryButlerError,
+    OverloadRejected,
+    TargetUnavailable,
+)
+from memory_butler.store.gate.migrate import StoreUpgraded
+
+# SQLSTATEs that our own functions and triggers raise.
+INVARIANT_BROKEN = "MB001"
+WRONG_REVISION = "MB002"
+# A prepared statement exists already, or does not exist: it belongs to another client of the same pooler.
+PREPARED_STATEMENT_MISMATCH = ("42P05", "26000")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Translate every error of the driver and of its pool."""
+    try:
+        yield
+    except (PoolTimeout, PoolClosed) as problem:
+        raise TargetUnavailable() from problem
+    except TooManyRequests as problem:
+        raise OverloadRejected() from problem
+    except psycopg.errors.QueryCanceled as problem:
+        raise DeadlinePassed() from problem
+    except psycopg.IntegrityError as problem:
+        raise IntegrityViolation(f"The store refused the change: {_first_line(problem)}") from problem
+    except psycopg.errors.InsufficientPrivilege as problem:
+        raise IntegrityViolation(f"The store refused access: {_first_line(problem)}") from problem
+    except psycopg.Error as problem:
+        raise _by_state(problem) from problem
+
+
+def _by_state(problem: psycopg.Error) -> MemoryButlerError:
+    state = problem.sqlstate
+    if state == INVARIANT_BROKEN:
+        return IntegrityViolation(f"The store refused the change: {_first_line(problem)}")
+    if state == WRONG_REVISION:
+        return StoreUpgraded(f"{_first_line(problem)[:1].upper()}{_first_line(problem)[1:]}.")
+    if isinstance(problem, psycopg.OperationalError):
+        return TargetUnavailable()
+    if state in PREPARED_STATEMENT_MISMATCH:
+        return InternalError(
+            f"The database mixes up prepared statements (error {state}), as it does behind a transaction pooler.",
+            recovery="Set service.pooler = true, or connect to the database directly.",
+        )
+    return InternalError(f"The database answered with error {state or type(problem).__name__}.")
+
+
+def _first_line(problem: psycopg.Error) -> str:
+    return (problem.diag.message_primary or str(problem)).splitlines()[0]

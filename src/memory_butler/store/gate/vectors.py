@@ -1,0 +1,47 @@
+"""Vectors in pgvector's binary format, which needs no conversion to text and no type registration."""
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import psycopg
+from psycopg.adapt import Buffer, Dumper
+from psycopg.pq import Format
+
+
+class VectorBytes(bytes):
+    """A vector in the extension's wire format: the number of dimensions, a reserved number, then the values."""
+
+
+class VectorDumper(Dumper):
+    format = Format.BINARY
+    oid = 0  # the cast in the statement names the type, whatever schema the extension is in
+
+    def dump(self, obj: VectorBytes) -> Buffer:
+        return bytes(obj)
+
+
+class NumbersBytes(bytes):
+    """An array of `real` in the server's wire format."""
+
+
+psycopg.adapters.register_dumper(VectorBytes, VectorDumper)
+psycopg.adapters.register_dumper(NumbersBytes, VectorDumper)
+
+
+def as_vector(values: Sequence[float]) -> VectorBytes:
+    return VectorBytes(struct.pack(f"!hh{len(values)}f", len(values), 0, *values))
+
+
+# Head of an array: one dimension, no nulls, element type `real`, length, lower bound 1.
+_ONE_DIMENSION, _COMPLETE, _REAL, _FIRST = 1, 0, 700, 1
+_ELEMENT = np.dtype([("bytes", ">i4"), ("value", ">f4")])
+
+
+def as_numbers(vectors: Sequence[Sequence[float]]) -> NumbersBytes:
+    """Return the vectors concatenated into one array."""
+    values = np.asarray(vectors, np.float32).ravel()
+    elements = np.empty(len(values), _ELEMENT)
+    elements["bytes"], elements["value"] = 4, values
+    head = struct.pack("!iiiii", _ONE_DIMENSION, _COMPLETE, _REAL, len(values), _FIRST)
+    return NumbersBytes(head + elements.tobytes())

@@ -1,0 +1,70 @@
+"""Events per day, counted from the log. The counts are stored and updated by the next read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.history.activity import View
+
+# So many events are counted in one transaction.
+PIECE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The last counted event, and the number of events."""
+
+    counted: int
+    last_seq: int
+
+    @property
+    def is_behind(self) -> bool:
+        return self.counted < self.last_seq
+
+
+async def place(transaction: Transaction) -> Place:
+    row = await transaction.one("days.place")
+    return Place(row["counted"], row["last_seq"]) if row else Place(0, 0)
+
+
+async def count_on(transaction: Transaction) -> int:
+    """Count the next page of the log; returns its number of events."""
+    await transaction.send("days.begin")
+    row = await transaction.one("days.count_on", piece=PIECE)
+    assert row
+    return int(row["counted"])
+
+
+async def drop(transaction: Transaction) -> None:
+    """Delete all counts."""
+    # A place that is not there yet cannot be held, and somebody may be counting for the first time.
+    await transaction.send("days.begin")
+    await transaction.one("days.hold")
+    await transaction.send("days.drop")
+
+
+async def happened(transaction: Transaction, view: View, since: date) -> list[Row]:
+    """Events by day, type, and states before and after. Events before `since` have no day."""
+    return await transaction.all("days.happened", since=since, **_params(view))
+
+
+async def first(transaction: Transaction, view: View) -> date | None:
+    row = await transaction.one("days.first", **_params(view))
+    return row["day"] if row else None
+
+
+async def states_now(transaction: Transaction, ids: Sequence[UUID]) -> dict[UUID, str]:
+    """Present states of the memories that still exist."""
+    return {row["id"]: row["validity"] for row in await transaction.all("days.states_now", ids=list(ids))}
+
+
+def _params(view: View) -> dict[str, Any]:
+    scopes, butlers = view.reach.scopes, view.reach.butlers
+    return {
+        "scopes": None if scopes is None else list(scopes),
+        "butlers": None if butlers is None else list(butlers),
+        "governs": view.governs,
+    }

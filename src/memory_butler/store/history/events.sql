@@ -1,0 +1,97 @@
+-- name: record
+-- One event per changed memory, with its full state after the change taken from its row; words go to `texts`.
+WITH changed AS (
+    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.request_id, o.n, s.state, s.body
+    FROM json_to_recordset(%(changes)s::json)
+        AS o (n int, entity_type text, id uuid, event_id uuid, event_type text, extra jsonb, undoes uuid,
+            request_id text)
+    -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
+    LEFT JOIN LATERAL (
+        SELECT to_jsonb(f) -
+            '{content,content_hash,subject,subject_label,predicate,predicate_label,tags,metadata}'::text[]
+                AS state,
+            jsonb_build_object('content', f.content, 'content_hash', f.content_hash, 'subject', f.subject,
+                'subject_label', f.subject_label, 'predicate', f.predicate, 'predicate_label', f.predicate_label,
+                'tags', f.tags, 'metadata', f.metadata)::text AS body
+        FROM {schema}.facts f WHERE o.entity_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = o.id
+        UNION ALL
+        SELECT to_jsonb(r) - '{content,content_hash,tags,metadata,harmful_reasons}'::text[],
+            jsonb_build_object('content', r.content, 'content_hash', r.content_hash, 'tags', r.tags,
+                'metadata', r.metadata, 'harmful_reasons', r.harmful_reasons)::text
+        FROM {schema}.rules r WHERE o.entity_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = o.id
+        UNION ALL
+        SELECT to_jsonb(p) - '{content,content_hash,tags,metadata,consolidated}'::text[],
+            jsonb_build_object('content', p.content, 'content_hash', p.content_hash, 'tags', p.tags,
+                'metadata', p.metadata)::text
+        FROM {schema}.episodes p WHERE o.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = o.id
+        UNION ALL
+        SELECT to_jsonb(a) - '{subject,alias,alias_label}'::text[],
+            jsonb_build_object('subject', a.subject, 'alias', a.alias, 'alias_label', a.alias_label)::text
+        FROM {schema}.aliases a WHERE o.entity_type = 'alias' AND a.tenant_id = %(tenant)s AND a.id = o.id
+    ) s ON true
+), kept AS (
+    INSERT INTO {schema}.texts (tenant_id, memory_id, hash, body)
+    SELECT DISTINCT %(tenant)s, id, sha256(convert_to(body, 'UTF8')), body FROM changed
+    ON CONFLICT DO NOTHING
+), numbered AS (
+    UPDATE {schema}.tenants SET last_seq = last_seq + (SELECT count(*) FROM changed)
+    WHERE tenant_id = %(tenant)s
+    RETURNING last_seq
+)
+INSERT INTO {schema}.memory_events (
+    tenant_id, id, seq, event_type, entity_type, entity_id, occurred_at, actor, request_id, subrequest_id,
+    segment_id, session_id, group_id, payload_version, payload, text_hash, undoes
+)
+SELECT %(tenant)s, c.event_id, (SELECT last_seq FROM numbered) - (SELECT count(*) FROM changed) + c.n,
+    c.event_type, c.entity_type, c.id, %(now)s, %(actor)s, c.request_id, %(subrequest_id)s, %(segment_id)s,
+    %(session_id)s, %(group_id)s, 1, jsonb_build_object('state', c.state) || c.extra,
+    sha256(convert_to(c.body, 'UTF8')), c.undoes
+FROM changed c
+ORDER BY c.n;
+
+-- name: keep_text
+-- Store a text that belongs to a memory but not to its row, for example the reason of a harmful mark.
+INSERT INTO {schema}.texts (tenant_id, memory_id, hash, body)
+VALUES (%(tenant)s, %(memory_id)s, sha256(convert_to(%(body)s, 'UTF8')), %(body)s)
+ON CONFLICT DO NOTHING;
+
+-- name: bump
+-- Count a reference to all memories that a read returned: one statement, one event.
+WITH referenced_facts AS (
+    UPDATE {schema}.facts
+    SET reference_count = reference_count + 1, last_referenced_at = greatest(%(now)s, last_referenced_at)
+    WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
+), referenced_rules AS (
+    UPDATE {schema}.rules
+    SET reference_count = reference_count + 1, last_referenced_at = greatest(%(now)s, last_referenced_at)
+    WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
+), referenced_episodes AS (
+    UPDATE {schema}.episodes
+    SET reference_count = reference_count + 1, last_referenced_at = greatest(%(now)s, last_referenced_at)
+    WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
+), numbered AS (
+    UPDATE {schema}.tenants SET last_seq = last_seq + 1 WHERE tenant_id = %(tenant)s RETURNING last_seq
+), listed AS (
+    INSERT INTO {schema}.memory_references (tenant_id, memory_id, seq, referenced_at, session_id)
+    SELECT DISTINCT %(tenant)s, m.id, n.last_seq, %(now)s::timestamptz, %(session_id)s::text
+    FROM numbered n CROSS JOIN unnest(%(ids)s::uuid[]) AS m (id)
+)
+INSERT INTO {schema}.memory_events (
+    tenant_id, id, seq, event_type, entity_type, occurred_at, actor, request_id, subrequest_id, segment_id,
+    session_id, payload_version, payload
+)
+SELECT %(tenant)s, %(event_id)s, last_seq, 'memory.referenced', 'reference', %(now)s, %(actor)s, %(request_id)s,
+    %(subrequest_id)s, %(segment_id)s, %(session_id)s, 1,
+    jsonb_build_object('ids', to_jsonb(%(ids)s::uuid[]), 'read', %(read)s::text)
+FROM numbered;
+
+-- name: of_memory
+-- The history of one memory, oldest first; of a long history the newest part.
+SELECT * FROM (
+    SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, undoes, payload
+    FROM {schema}.memory_events
+    WHERE tenant_id = %(tenant)s AND entity_id = %(id)s
+    ORDER BY seq DESC
+    LIMIT %(limit)s
+) newest
+ORDER BY seq;

@@ -1,0 +1,119 @@
+-- name: insert
+-- Add an alias to a subject or restore a withdrawn one; returns nothing if the subject has it.
+INSERT INTO {schema}.aliases AS a (tenant_id, id, subject, alias, alias_label, validity, created_at, request_id)
+VALUES (%(tenant)s, %(id)s, %(subject)s, %(alias)s, %(alias_label)s, 'active', %(now)s, %(request_id)s)
+ON CONFLICT (tenant_id, alias, subject) DO UPDATE SET validity = 'active' WHERE a.validity <> 'active'
+RETURNING a.id;
+
+-- part: hidden
+-- A fact that the caller may not see; the subject is compared by the caller of this part.
+SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.scope <> ALL(%(scopes)s) AND f.subject
+
+-- part: is_known
+-- True if the alias a was given with a fact that the caller may see. If its event is missing (imported without
+-- history), the caller must see all facts of the subject.
+(%(scopes)s::text[] IS NULL
+    OR coalesce({schema}.was_given(%(tenant)s, a.id, %(scopes)s, 'infinity'), NOT EXISTS ({hidden} = a.subject)))
+
+-- part: was_known
+-- The same at a time in the past: later aliases were not known.
+(%(scopes)s::text[] IS NULL
+    OR coalesce({schema}.was_given(%(tenant)s, a.id, %(scopes)s, %(now)s), NOT EXISTS ({hidden} = a.subject)))
+
+-- part: was_known_too
+-- The same for the alias b.
+(%(scopes)s::text[] IS NULL
+    OR coalesce({schema}.was_given(%(tenant)s, b.id, %(scopes)s, %(now)s), NOT EXISTS ({hidden} = b.subject)))
+
+-- name: unknown_in
+-- The alias of a subject, if a caller with these scopes may not know it.
+SELECT a.id FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.subject = %(subject)s AND a.alias = %(alias)s AND a.validity = 'active'
+    AND NOT {is_known};
+
+-- name: of_subject
+-- The aliases of a subject that the caller may know, as written, oldest first.
+SELECT a.alias_label FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.subject = %(subject)s AND a.validity = 'active' AND {is_known}
+ORDER BY a.created_at, a.alias
+LIMIT %(limit)s;
+
+-- name: after
+-- The next aliases by id that the caller may know.
+SELECT a.id, a.subject, a.alias_label FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.validity = 'active' AND a.id > %(after)s AND {is_known}
+ORDER BY a.id
+LIMIT %(limit)s;
+
+-- name: ids_of_subjects
+-- Ids of the aliases of these subjects that the caller may know.
+SELECT a.id FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.validity = 'active' AND a.subject = ANY(%(subjects)s) AND {is_known}
+ORDER BY a.id
+LIMIT %(limit)s;
+
+-- name: retract
+-- Withdraw aliases that are in use.
+UPDATE {schema}.aliases SET validity = 'retracted'
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity = 'active'
+RETURNING id;
+
+-- part: leads_somewhere
+-- True if a posting belongs to a live memory that the caller may see. Forgotten and hidden memories make no name known.
+CASE p.memory_type
+WHEN 'fact' THEN EXISTS (SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = p.memory_id
+    AND f.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s)))
+WHEN 'rule' THEN EXISTS (SELECT FROM {tables}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = p.memory_id
+    AND r.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s)))
+ELSE EXISTS (SELECT FROM {tables}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = p.memory_id
+    AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
+    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)))
+END
+
+-- part: names_asked
+-- Those of the possible names in a question (`names`) that the tenant knows: as a name of a memory's subject (@), as
+-- part of such a name (#), or as an alias, which resolves to all names of its subject. `lexeme` is the posting to look
+-- up; `is_name` marks a proper name, in any spelling.
+SELECT m.asked, m.lexeme, bool_or(m.is_name) AS is_name
+FROM (
+    SELECT k.key AS asked, s.sign || k.key AS lexeme, s.sign = '@' AS is_name
+    FROM unnest(%(names)s::text[]) AS k (key)
+    CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
+    -- Looked up one by one: a plan made for a small tenant would read through all postings of a large one.
+    CROSS JOIN LATERAL (
+        SELECT FROM {tables}.postings p
+        WHERE p.tenant_id = %(tenant)s AND p.lexeme = s.sign || k.key AND {leads_somewhere} LIMIT 1
+    ) there
+    UNION ALL
+    SELECT o.asked, s.sign || o.name, o.is_name
+    FROM (
+        SELECT a.alias AS asked, a.subject, a.subject AS name,
+            left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
+        FROM {tables}.aliases a
+        WHERE a.tenant_id = %(tenant)s AND a.alias = ANY(%(names)s) AND a.validity = 'active' AND {was_known}
+        UNION ALL
+        SELECT a.alias, a.subject, b.alias, left(a.alias_label, 1) = upper(left(a.alias_label, 1))
+        FROM {tables}.aliases a
+        CROSS JOIN LATERAL (
+            SELECT b.alias FROM {tables}.aliases b
+            WHERE b.tenant_id = %(tenant)s AND b.subject = a.subject AND b.validity = 'active' AND {was_known_too}
+                OFFSET 0
+        ) b
+        WHERE a.tenant_id = %(tenant)s AND a.alias = ANY(%(names)s) AND a.validity = 'active' AND {was_known}
+        UNION ALL
+        SELECT b.subject, b.subject, b.alias, false FROM {tables}.aliases b
+        WHERE b.tenant_id = %(tenant)s AND b.subject = ANY(%(names)s) AND b.validity = 'active' AND {was_known_too}
+    ) o
+    CROSS JOIN LATERAL (
+        SELECT FROM {tables}.postings p
+        WHERE p.tenant_id = %(tenant)s AND p.lexeme = '#' || o.subject AND {leads_somewhere} LIMIT 1
+    ) there
+    CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
+) m
+GROUP BY m.asked, m.lexeme
+ORDER BY m.asked, m.lexeme
+LIMIT 500
+
+-- name: asked
+-- The names in a question that the tenant knows.
+{names_asked};

@@ -1,0 +1,90 @@
+"""Facts."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memory_butler.models import Fact, NewFact, Permanence, Validity
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.gate.recordsets import recordset
+
+CHAIN_EACH_WAY = 100
+
+
+def as_fact(row: Row) -> Fact:
+    row.pop("content_hash")
+    return Fact(**{**row, "validity": Validity(row["validity"]), "permanence": Permanence(row["permanence"])})
+
+
+async def find_known(
+    transaction: Transaction, new: NewFact, *, subject: str, predicate: str, digest: bytes
+) -> Fact | None:
+    """The live fact of the same property or, for an event, the live record of the same occurrence."""
+    if new.valid_at is None:
+        row = await transaction.one("facts.find_live_property", scope=new.scope, subject=subject, predicate=predicate)
+    else:
+        row = await transaction.one(
+            "facts.find_live_occurrence",
+            scope=new.scope,
+            subject=subject,
+            predicate=predicate,
+            valid_at=new.valid_at,
+            content_hash=digest,
+        )
+    return as_fact(row) if row else None
+
+
+def as_row(new: NewFact, **given: Any) -> Row:
+    """The row of a new fact."""
+    return {
+        "subject_label": new.subject,
+        "predicate_label": new.predicate,
+        "content": new.content,
+        "scope": new.scope,
+        "importance": new.importance,
+        "tags": new.tags,
+        "permanence": new.permanence,
+        "valid_at": new.valid_at,
+        "metadata": new.metadata,
+        **given,
+    }
+
+
+async def insert(transaction: Transaction, rows: Sequence[Row]) -> None:
+    await transaction.send("facts.insert", facts=recordset(rows))
+
+
+async def set_validity(transaction: Transaction, fact_id: UUID, validity: Validity) -> None:
+    await transaction.send("facts.set_validity", id=fact_id, validity=validity)
+
+
+async def supersede(transaction: Transaction, ids: Sequence[UUID]) -> None:
+    await transaction.send("facts.supersede", ids=list(ids))
+
+
+async def confirm(transaction: Transaction, ids: Sequence[UUID], now: datetime) -> None:
+    await transaction.send("facts.confirm", ids=list(ids), now=now)
+
+
+async def restore(transaction: Transaction, fact_id: UUID, now: datetime) -> None:
+    await transaction.send("facts.restore", id=fact_id, now=now)
+
+
+async def set_pinned(transaction: Transaction, fact_id: UUID, pinned: bool) -> None:
+    await transaction.send("facts.set_pinned", id=fact_id, pinned=pinned)
+
+
+async def find_occupant(transaction: Transaction, fact_id: UUID) -> Fact | None:
+    """The live fact with the same subject, predicate and scope, or of the same event."""
+    row = await transaction.one("facts.find_occupant", id=fact_id)
+    return as_fact(row) if row else None
+
+
+async def get(transaction: Transaction, memory_id: UUID | None, ref: str | None) -> Fact | None:
+    row = await transaction.one("facts.get", id=memory_id, ref=ref)
+    return as_fact(row) if row else None
+
+
+async def chain(transaction: Transaction, fact_id: UUID) -> list[Fact]:
+    return [as_fact(row) for row in await transaction.all("facts.chain", id=fact_id, each_way=CHAIN_EACH_WAY)]

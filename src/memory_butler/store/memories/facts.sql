@@ -1,0 +1,88 @@
+-- name: find_live_property
+-- The live fact that holds a property, if there is one.
+SELECT * FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND subject = %(subject)s AND predicate = %(predicate)s
+    AND valid_at IS NULL AND validity IN ('active', 'fading');
+
+-- name: find_live_occurrence
+-- The live fact that records the same occurrence at the same time in the same words.
+SELECT * FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND subject = %(subject)s AND predicate = %(predicate)s
+    AND valid_at = %(valid_at)s AND content_hash = %(content_hash)s AND validity IN ('active', 'fading')
+ORDER BY created_at, id
+LIMIT 1;
+
+-- part: of_new
+-- The initial values of every new memory.
+jsonb_build_object('tenant_id', %(tenant)s::text, 'created_at', g.given -> 'now', 'validity', 'active',
+    'reference_count', 0, 'pinned', false)
+
+-- name: insert
+-- Store new facts. The keys of a row are columns, so that a new column needs no change here.
+INSERT INTO {schema}.facts
+SELECT n.* FROM jsonb_array_elements(%(facts)s::jsonb) AS g (given)
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.facts, g.given || {of_new}) n;
+
+-- name: set_validity
+-- Set the validity of a fact; the database refuses a transition that is not allowed.
+UPDATE {schema}.facts SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: supersede
+-- Mark facts as superseded by newer ones.
+UPDATE {schema}.facts SET validity = 'superseded' WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s);
+
+-- part: renewed
+-- Active, with the decay restarted; never earlier than before.
+last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
+
+-- name: confirm
+-- Renew live facts: their decay starts again, and fading ones are active again.
+UPDATE {schema}.facts
+SET {renewed}
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
+
+-- name: restore
+-- Restore a fact and renew it, so that it does not fade at once.
+UPDATE {schema}.facts
+SET {renewed}
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: set_pinned
+-- Pin or unpin a fact.
+UPDATE {schema}.facts SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: find_occupant
+-- The live fact that conflicts with this one: the same property, or the same occurrence.
+SELECT o.*
+FROM {schema}.facts f
+JOIN {schema}.facts o ON o.tenant_id = %(tenant)s AND o.scope = f.scope AND o.subject = f.subject
+    AND o.predicate = f.predicate AND o.id <> f.id AND o.validity IN ('active', 'fading')
+    AND o.valid_at IS NOT DISTINCT FROM f.valid_at AND (f.valid_at IS NULL OR o.content_hash = f.content_hash)
+WHERE f.tenant_id = %(tenant)s AND f.id = %(id)s
+ORDER BY o.created_at, o.id
+LIMIT 1;
+
+-- name: get
+-- One fact by id or by reference.
+SELECT * FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
+
+-- name: chain
+-- The chain of facts that superseded one another, oldest first. Ordered by links, because times may be equal.
+WITH RECURSIVE older AS (
+    SELECT f.id, f.supersedes_id, 0 AS place FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = %(id)s
+    UNION ALL
+    SELECT f.id, f.supersedes_id, o.place - 1
+    FROM {schema}.facts f JOIN older o ON f.tenant_id = %(tenant)s AND f.id = o.supersedes_id
+    WHERE o.place > -(%(each_way)s::int)
+), newer AS (
+    SELECT f.id, 1 AS place FROM {schema}.facts f WHERE f.tenant_id = %(tenant)s AND f.supersedes_id = %(id)s
+    UNION ALL
+    SELECT f.id, n.place + 1
+    FROM {schema}.facts f JOIN newer n ON f.tenant_id = %(tenant)s AND f.supersedes_id = n.id
+    WHERE n.place < %(each_way)s::int
+)
+SELECT f.*
+FROM (SELECT id, place FROM older UNION ALL SELECT id, place FROM newer) line
+JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = line.id
+ORDER BY line.place, f.created_at, f.id;

@@ -1,0 +1,103 @@
+-- name: find_live_twin
+-- A live rule of the same scope with the same content.
+SELECT * FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND content_hash = %(content_hash)s
+    AND validity IN ('active', 'fading')
+ORDER BY created_at, id
+LIMIT 1;
+
+-- name: insert
+-- Store new rules as candidates. The keys of a row are columns.
+INSERT INTO {schema}.rules
+SELECT n.* FROM jsonb_array_elements(%(rules)s::jsonb) AS g (given)
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.rules, g.given || {facts.of_new} || '{"maturity": "candidate",
+    "applied_count": 0, "success_count": 0, "harmful_count": 0, "harmful_reasons": []}') n;
+
+-- name: set_validity
+-- Set the validity of a rule; the database refuses a transition that is not allowed.
+UPDATE {schema}.rules SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: confirm
+-- Renew live rules: their decay starts again, and fading ones are active again.
+UPDATE {schema}.rules
+SET {facts.renewed}
+WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
+
+-- name: restore
+-- Restore a rule and renew it, so that it does not fade at once.
+UPDATE {schema}.rules
+SET {facts.renewed}
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: set_pinned
+-- Pin or unpin a rule.
+UPDATE {schema}.rules SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: find_occupant
+-- Another live rule of the same scope with the same content.
+SELECT o.*
+FROM {schema}.rules r
+JOIN {schema}.rules o ON o.tenant_id = %(tenant)s AND o.content_hash = r.content_hash AND o.scope = r.scope
+    AND o.id <> r.id AND o.validity IN ('active', 'fading')
+WHERE r.tenant_id = %(tenant)s AND r.id = %(id)s
+ORDER BY o.created_at, o.id
+LIMIT 1;
+
+-- name: reverse
+-- Reset a warning to candidate: only later feedback counts. The reset time is not before any existing feedback, because
+-- clocks may differ.
+UPDATE {schema}.rules
+SET maturity = 'candidate', applied_count = 0, success_count = 0, harmful_count = 0, effectiveness_score = NULL,
+    harmful_reasons = '{}', judged_from = greatest(%(now)s, judged_from, (
+        SELECT max(a.created_at) FROM {schema}.rule_applications a
+        WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(id)s)),
+    last_evaluated_at = greatest(%(now)s, last_evaluated_at),
+    {facts.renewed}
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: get
+-- One rule by id or by reference.
+SELECT * FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
+
+-- name: insert_application
+-- Record feedback on a rule.
+INSERT INTO {schema}.rule_applications (
+    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id
+) VALUES (
+    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(now)s, %(request_id)s
+);
+
+-- name: evidence
+-- The evidence of a rule: feedback since its last reset that is not withdrawn. The latest reasons, without duplicates,
+-- oldest first.
+WITH applications AS (
+    SELECT a.* FROM {schema}.rule_applications a
+    JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = a.rule_id
+    WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(rule_id)s AND a.outcome <> 'withdrawn'
+        AND (r.judged_from IS NULL OR a.created_at > r.judged_from)
+        AND NOT EXISTS (SELECT FROM {schema}.rule_applications w
+            WHERE w.tenant_id = %(tenant)s AND w.rule_id = a.rule_id AND w.withdraws = a.id)
+), reasons AS (
+    SELECT reason, min(created_at) AS first FROM applications
+    WHERE outcome = 'harmful' AND reason IS NOT NULL
+    GROUP BY reason
+    ORDER BY first DESC, reason DESC
+    LIMIT %(reasons)s
+)
+SELECT
+    count(*) FILTER (WHERE outcome = 'helpful') AS successes,
+    count(*) FILTER (WHERE outcome = 'harmful') AS harmful,
+    (SELECT coalesce(array_agg(reason ORDER BY first, reason), '{}') FROM reasons) AS reasons
+FROM applications;
+
+-- name: apply_evidence
+-- Write the result of the evidence to the rule.
+UPDATE {schema}.rules
+SET applied_count = %(successes)s::int + %(harmful)s::int, success_count = %(successes)s, harmful_count = %(harmful)s,
+    effectiveness_score = %(effectiveness)s, harmful_reasons = %(reasons)s, maturity = %(maturity)s,
+    last_applied_at = greatest(%(now)s, last_applied_at), last_evaluated_at = greatest(%(now)s, last_evaluated_at),
+    last_confirmed_at = CASE WHEN %(renews)s THEN greatest(%(now)s, created_at, last_confirmed_at)
+        ELSE last_confirmed_at END,
+    validity = CASE WHEN %(renews)s THEN 'active' ELSE validity END
+WHERE tenant_id = %(tenant)s AND id = %(rule_id)s;

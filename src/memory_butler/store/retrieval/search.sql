@@ -1,0 +1,329 @@
+-- The search: five statements and one for each type of memory, sent in one pipeline. A statement leaves its list for
+-- the next one in a setting of the transaction, because a temporary table cannot be made on a read replica:
+--   names       the names in the question            → memory_butler.names
+--   by_meaning  the nearest memories of each type    → memory_butler.near
+--   candidates  the best by words, and all scores    → memory_butler.candidate_facts, _rules, _episodes
+--   facts, rules, episodes                             the columns of the candidates
+
+-- name: names
+-- Find the names in the question. Returns the known ones, those that the tenant has never heard of, and the number of
+-- its memories.
+WITH known AS MATERIALIZED (
+    {aliases.names_asked}
+)
+SELECT set_config('memory_butler.names', (SELECT coalesce(json_agg(k), '[]')::text FROM known k), true) AS known,
+    ARRAY(
+        SELECT g.name FROM unnest(%(guessed)s::text[]) AS g (name)
+        WHERE NOT EXISTS (SELECT FROM known k WHERE k.asked = g.name)
+            AND NOT EXISTS (
+                SELECT FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, g.name))) AS l (lexeme)
+                CROSS JOIN LATERAL (SELECT FROM {tables}.postings p
+                    WHERE p.tenant_id = %(tenant)s AND p.lexeme = l.lexeme AND {aliases.leads_somewhere} LIMIT 1) said
+            )
+    ) AS unknown,
+    (SELECT documents FROM {tables}.tenants WHERE tenant_id = %(tenant)s) AS memories;
+
+-- part: query
+-- The vector of the query. Read once: a cached plan would decode the parameter for every passage.
+SELECT %(embedding)s::{vector}.vector AS embedding
+
+-- part: similarity
+-- Cosine of a passage p and the query: vectors have length 1, so it is the inner product.
+round(1e6 * -({vector_index.distance})) / 1e6
+
+-- part: best_similarity
+-- A memory m is as similar as its best passage.
+(SELECT max({similarity}) FROM {tables}.passages p
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.memory_type AND p.memory_id = m.id
+        AND p.embedding_version = %(embedding_version)s)
+
+-- part: best_passage
+-- The same for a group of passages: only the best distance is rounded.
+id, round(1e6 * -min(distance)) / 1e6 AS score
+
+-- part: distances
+-- The distance of every passage. Computed below any grouping, which would copy a vector for each memory.
+SELECT p.memory_id AS id, {vector_index.distance} AS distance
+FROM {tables}.passages p
+WHERE p.tenant_id = %(tenant)s AND p.embedding_version = %(embedding_version)s
+
+-- part: fact_distances
+-- Facts, unless an index has ranked them.
+{distances} AND p.memory_type = 'fact' AND %(with_facts)s
+    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'fact')
+
+-- part: rule_distances
+-- Rules, unless an index has ranked them.
+{distances} AND p.memory_type = 'rule' AND %(with_rules)s
+    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'rule')
+
+-- part: episode_distances
+-- Episodes, unless an index has ranked them.
+{distances} AND p.memory_type = 'episode' AND %(with_episodes)s
+    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'episode')
+
+-- part: hidden_by
+-- Reason why the caller may not see a memory m.
+CASE WHEN %(scopes)s::text[] IS NULL OR m.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
+
+-- part: hidden
+-- The nearest facts and rules that the caller may not see, on request.
+SELECT {hidden_by}
+FROM (
+    SELECT id FROM (SELECT id, score FROM facts_head
+        UNION ALL SELECT id, score FROM by_index WHERE ahead AND memory_type = 'fact') h
+    WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s
+) n
+JOIN {tables}.facts m ON m.tenant_id = %(tenant)s AND m.id = n.id
+WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
+UNION ALL
+SELECT {hidden_by}
+FROM (
+    SELECT id FROM (SELECT id, score FROM rules_ranked
+        UNION ALL SELECT id, score FROM by_index WHERE ahead AND memory_type = 'rule') h
+    WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s
+) n
+JOIN {tables}.rules m ON m.tenant_id = %(tenant)s AND m.id = n.id
+WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
+
+-- name: by_meaning
+-- Rank the memories of each type by meaning. The ranking is complete, and is read from the top until enough visible
+-- memories are found: no limit cuts off a result that passes the filters. Returns how many of the nearest are hidden.
+WITH query AS MATERIALIZED (
+    {query}
+), by_index AS MATERIALIZED (
+    {vector_index.by_index}
+), facts_head AS MATERIALIZED (
+    -- Facts are many. The head of their ranking, which a heap finds without grouping and sorting all of them, mostly
+    -- suffices. OFFSET 0 keeps the planner from using a vector index: this ranking is exact.
+    SELECT {best_passage} FROM (
+        SELECT id, distance FROM ({fact_distances} OFFSET 0) d ORDER BY distance, id LIMIT 4 * %(candidates)s
+    ) h GROUP BY id
+), facts_near AS MATERIALIZED (
+    SELECT n.id, n.score FROM (SELECT id, score FROM facts_head ORDER BY score DESC, id) n
+    {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
+), rules_ranked AS MATERIALIZED (
+    SELECT {best_passage} FROM ({rule_distances} ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
+), episodes_ranked AS MATERIALIZED (
+    SELECT {best_passage} FROM ({episode_distances} ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
+), near AS MATERIALIZED (
+    SELECT memory_type, id, score FROM by_index WHERE NOT ahead
+    UNION ALL
+    SELECT 'fact', id, score FROM facts_near
+    UNION ALL
+    -- The rest of the facts, if the head had too few visible ones.
+    (SELECT 'fact', n.id, n.score FROM (
+        SELECT {best_passage} FROM ({fact_distances} AND (SELECT count(*) < %(candidates)s FROM facts_near) OFFSET 0) d
+        WHERE id NOT IN (SELECT id FROM facts_head) GROUP BY id ORDER BY score DESC, id
+    ) n {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_near))
+    UNION ALL
+    (SELECT 'rule', n.id, n.score FROM (SELECT id, score FROM rules_ranked ORDER BY score DESC, id) n
+    {visible.rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT 'episode', n.id, n.score FROM (SELECT id, score FROM episodes_ranked ORDER BY score DESC, id) n
+    {visible.episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+), hidden AS MATERIALIZED (
+    {hidden}
+)
+SELECT (SELECT count(*) FROM hidden WHERE hidden_by = 'scope') AS by_scope,
+    (SELECT count(*) FROM hidden WHERE hidden_by = 'confidence') AS by_confidence
+WHERE set_config('memory_butler.near', (SELECT coalesce(json_agg(n), '[]')::text FROM near n), true) IS NOT NULL;
+
+-- part: query_lexemes
+-- The lexemes to look up: the words of the question, the names in it (`named`), and the words of those names.
+SELECT lexeme, 'word' AS kind
+FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS w (lexeme)
+UNION ALL
+SELECT DISTINCT lexeme, 'name' FROM named
+UNION ALL
+(SELECT lexeme, 'mention'
+FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(mentions)s))) AS m (lexeme)
+EXCEPT
+SELECT lexeme, 'mention'
+FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS w (lexeme))
+
+-- part: bm25_terms
+-- BM25 weights of the lexemes, over all memories of the tenant, so that a word has the same weight for every caller.
+SELECT a.lexeme, a.kind, t.base, t.slope, t.unit,
+    (%(k1)s::float8 + 1)
+        * ln(1 + (greatest(t.documents, c.frequency) - c.frequency + 0.5::float8) / (c.frequency + 0.5::float8)) AS gain
+FROM (
+    SELECT documents, %(k1)s::float8 * (1 - %(b)s::float8) AS base,
+        %(k1)s::float8 * %(b)s::float8 * documents / greatest(document_words, 1) AS slope,
+        -- The weight of a word that only one memory has.
+        (%(k1)s::float8 + 1) * ln(1 + (greatest(documents, 1) - 0.5::float8) / 1.5) AS unit
+    FROM {tables}.tenants WHERE tenant_id = %(tenant)s OFFSET 0
+) t
+CROSS JOIN query_lexemes a
+CROSS JOIN LATERAL (SELECT count(*) AS frequency FROM {tables}.postings
+    WHERE tenant_id = %(tenant)s AND lexeme = a.lexeme) c
+
+-- part: saturation
+-- BM25's term frequency factor: grows with the frequency of the word, falls with the length of the memory.
+p.frequency::float8 / (p.frequency + w.base + w.slope * p.words)
+
+-- part: word_scores
+-- The score of every memory that has one of the lexemes: BM25; the same of the question's words alone, in units of a
+-- word that only one memory has; and the share of the question's words that it has, by weight.
+SELECT max(m.initial) AS initial, m.memory_id AS id, round(1e6 * sum(w.gain * m.saturation)) / 1e6 AS score,
+    sum(w.unit_gain * m.saturation) AS word_score, sum(w.share) AS word_coverage, max(w.is_name) AS is_named
+FROM (
+    SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS unit_gain,
+        CASE kind WHEN 'word' THEN gain / sum(gain) FILTER (WHERE kind = 'word') OVER () ELSE 0 END AS share,
+        (kind = 'name')::int AS is_name
+    FROM bm25_terms OFFSET 0
+) w
+-- Word by word: a plan made for a small tenant would merge them with all postings of a large one. The type by its first
+-- letter: max() of a text would copy it for every posting.
+CROSS JOIN LATERAL (
+    SELECT ascii(p.memory_type) AS initial, p.memory_id, {saturation} AS saturation
+    FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme OFFSET 0
+) m
+GROUP BY m.memory_id
+
+-- part: important_facts
+-- For a briefing: the most important facts about the subjects that the question names and about the user, wherever they
+-- are on the lists. Looks at no more than 1000 facts of each.
+SELECT 'fact' AS memory_type, n.id
+FROM (
+    SELECT i.id, i.importance FROM (
+        SELECT id FROM by_words WHERE is_named = 1 AND initial = ascii('fact') AND %(important_from)s::int IS NOT NULL
+        ORDER BY score DESC, id LIMIT 1000
+    ) w CROSS JOIN LATERAL (
+        SELECT f.id, f.importance FROM {tables}.facts f
+        WHERE f.tenant_id = %(tenant)s AND f.id = w.id AND f.importance >= %(important_from)s::int OFFSET 0
+    ) i
+    UNION
+    SELECT o.id, o.importance FROM (
+        SELECT f.id, f.importance FROM {tables}.facts f
+        WHERE f.tenant_id = %(tenant)s AND f.subject = ANY(%(askers)s::text[]) AND %(important_from)s::int IS NOT NULL
+        ORDER BY f.subject, f.predicate, f.id LIMIT 1000
+    ) o WHERE o.importance >= %(important_from)s::int
+    ORDER BY importance DESC, id
+) n
+{visible.fact}
+WHERE n.id NOT IN (SELECT id FROM near) AND n.id NOT IN (SELECT id FROM worded)
+ORDER BY n.importance DESC, n.id LIMIT %(most_important)s
+
+-- part: asks
+-- Does a text end with a question? A note in brackets may follow it.
+~ '[?？]["''”’)*]*\s*(\[[^][]*\]\s*)?$'
+
+-- part: contexts
+-- The episode that belongs to a candidate: the source of a fact, if the caller may see it, and the previous episode in
+-- the session of an episode, whose words matter if it asks a question.
+SELECT m.fact_id AS id, m.id AS context_id, true AS matters, {best_similarity} AS similarity
+FROM (
+    SELECT f.id AS fact_id, 'episode' AS memory_type, s.id
+    FROM listed l
+    JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = l.id
+    JOIN {tables}.episodes s ON s.tenant_id = %(tenant)s AND s.id = f.source_episode_id
+        AND s.validity = 'active' AND (s.pinned OR s.expires_at > %(now)s)
+        AND (%(butlers)s::text[] IS NULL OR s.butler = ANY(%(butlers)s))
+    WHERE l.memory_type = 'fact'
+) m
+UNION ALL
+SELECT e.id, p.id, p.content {asks}, NULL
+FROM listed l
+JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = l.id
+CROSS JOIN LATERAL (
+    SELECT n.id, n.content FROM {tables}.episodes n
+    WHERE n.tenant_id = %(tenant)s AND n.butler = e.butler AND n.session_id = e.session_id
+        AND (n.observed_at, n.created_at, n.id) < (e.observed_at, e.created_at, e.id) AND n.validity = 'active'
+        AND (n.pinned OR n.expires_at > %(now)s)
+    ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
+) p
+WHERE l.memory_type = 'episode'
+
+-- name: candidates
+-- Rank the memories of each type by words, add those ranked by meaning, and return the scores of all. Like the ranking
+-- by meaning, this one is complete and read from the top.
+WITH query AS MATERIALIZED (
+    {query}
+), near AS MATERIALIZED (
+    SELECT memory_type, id, score FROM json_to_recordset(nullif(current_setting('memory_butler.near', true), '')::json)
+        AS n (memory_type text, id uuid, score float8)
+), named AS MATERIALIZED (
+    SELECT lexeme FROM json_to_recordset(nullif(current_setting('memory_butler.names', true), '')::json)
+        AS n (lexeme text)
+), query_lexemes AS MATERIALIZED (
+    {query_lexemes}
+), bm25_terms AS MATERIALIZED (
+    {bm25_terms}
+), by_words AS MATERIALIZED (
+    {word_scores}
+), facts_head AS MATERIALIZED (
+    SELECT id, score FROM by_words WHERE initial = ascii('fact') AND %(with_facts)s
+    ORDER BY score DESC, id LIMIT 4 * %(candidates)s
+), facts_worded AS MATERIALIZED (
+    SELECT n.id, n.score FROM facts_head n {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
+), worded AS MATERIALIZED (
+    SELECT 'fact' AS memory_type, id, score FROM facts_worded
+    UNION ALL
+    (SELECT 'fact', n.id, n.score FROM (
+        SELECT id, score FROM by_words
+        WHERE initial = ascii('fact') AND %(with_facts)s AND (SELECT count(*) < %(candidates)s FROM facts_worded)
+        ORDER BY score DESC, id OFFSET (SELECT count(*) FROM facts_head)
+    ) n {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_worded))
+    UNION ALL
+    (SELECT 'rule', n.id, n.score FROM (
+        SELECT id, score FROM by_words WHERE initial = ascii('rule') AND %(with_rules)s ORDER BY score DESC, id
+    ) n {visible.rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    UNION ALL
+    (SELECT 'episode', n.id, n.score FROM (
+        SELECT id, score FROM by_words WHERE initial = ascii('episode') AND %(with_episodes)s ORDER BY score DESC, id
+    ) n {visible.episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+), listed AS MATERIALIZED (
+    SELECT memory_type, id, near.score AS semantic_score, m.score AS keyword_score,
+        coalesce(near.score, {best_similarity}) AS similarity
+    FROM near FULL JOIN worded m USING (memory_type, id)
+    UNION ALL
+    SELECT m.memory_type, m.id, m.similarity, NULL, m.similarity
+    FROM (SELECT m.memory_type, m.id, {best_similarity} AS similarity FROM ({important_facts}) m) m
+), contexts AS MATERIALIZED (
+    {contexts}
+), words AS MATERIALIZED (
+    -- One pass over the many: a join would build a table of all of them for the few.
+    SELECT id, round(1e6 * word_score) / 1e6 AS word_score, round(1e6 * word_coverage) / 1e6 AS word_coverage, is_named
+    FROM by_words
+    WHERE (id IN (SELECT id FROM listed UNION ALL SELECT context_id FROM contexts WHERE matters)) IS TRUE
+), left_for_details AS MATERIALIZED (
+    SELECT set_config('memory_butler.candidate_' || t.name,
+        (SELECT coalesce(array_agg(l.id), '{}')::text FROM listed l WHERE l.memory_type = t.type), true)
+    FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
+)
+SELECT m.id, m.semantic_score, m.keyword_score, m.similarity, coalesce(w.word_score, 0) AS word_score,
+    coalesce(w.word_coverage, 0) AS word_coverage, coalesce(w.is_named, 0) = 1 AS is_named,
+    c.id IS NOT NULL AS has_context, c.similarity AS context_similarity,
+    coalesce(o.word_score, 0) AS context_word_score, coalesce(o.word_coverage, 0) AS context_word_coverage
+FROM listed m
+LEFT JOIN words w ON w.id = m.id
+LEFT JOIN contexts c ON c.id = m.id
+LEFT JOIN words o ON o.id = c.context_id AND c.matters
+WHERE (SELECT count(*) FROM left_for_details) > 0;
+
+-- name: facts
+-- The candidates that are facts, unless one was withdrawn since the statement before. A pinned fact does not decay.
+SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at, f.last_referenced_at, f.scope,
+    f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
+    f.subject_label, f.predicate_label, f.permanence, f.valid_at
+FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
+CROSS JOIN LATERAL (SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) f
+WHERE f.validity IN ('active', 'fading');
+
+-- name: rules
+-- The candidates that are rules. Neither a pinned rule nor a warning decays.
+SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at, r.last_referenced_at, r.scope,
+    r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
+    r.last_confirmed_at, r.maturity, r.harmful_reasons
+FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
+CROSS JOIN LATERAL (SELECT * FROM {tables}.rules WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) r
+WHERE r.validity IN ('active', 'fading');
+
+-- name: episodes
+-- The candidates that are episodes.
+SELECT e.id, e.ref, e.butler, e.content, e.tags, e.validity, e.created_at, e.last_referenced_at, e.butler AS scope,
+    e.importance, e.observed_at, e.session_id
+FROM unnest(nullif(current_setting('memory_butler.candidate_episodes', true), '')::uuid[]) AS c (id)
+CROSS JOIN LATERAL (SELECT * FROM {tables}.episodes WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) e
+WHERE e.validity = 'active';

@@ -1,0 +1,76 @@
+"""The search index: the passages and postings of every memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from memory_butler.errors import InvalidInput
+from memory_butler.models import MemoryType
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.gate.recordsets import recordset
+from memory_butler.store.gate.vectors import as_numbers
+
+Vector = Sequence[float]
+_TYPES = {str(kind): kind for kind in MemoryType}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """Index entries of a memory: its words, the names of its subject and their parts, the vectors of its passages."""
+
+    words: str
+    names: Sequence[str]
+    secondary_names: Sequence[str]
+    vectors: Sequence[Vector]
+    embedding_version: int
+    text_search: str
+
+
+Named = tuple[MemoryType, UUID, Indexed]
+
+
+async def add(transaction: Transaction, entries: Sequence[Named]) -> None:
+    """Have memories found, by their words, their names and their meaning."""
+    for config in {indexed.text_search for _, _, indexed in entries}:
+        memories = [_words(one) for one in entries if one[2].text_search == config]
+        await transaction.send("search_index.add_postings", config=config, memories=recordset(memories))
+    passages = [
+        (kind, id, ordinal, indexed.embedding_version, vector)
+        for kind, id, indexed in entries
+        for ordinal, vector in enumerate(indexed.vectors)
+    ]
+    for version in {version for _, _, _, version, _ in passages}:
+        own = [one for one in passages if one[3] == version]
+        await transaction.send(
+            "search_index.add_passages",
+            types=[kind for kind, *_ in own],
+            ids=[id for _, id, *_ in own],
+            ordinals=[ordinal for _, _, ordinal, *_ in own],
+            embedding_version=version,
+            dimensions=len(own[0][-1]),
+            vectors=as_numbers([vector for *_, vector in own]),
+        )
+
+
+def _words(entry: Named) -> Row:
+    kind, id, indexed = entry
+    names = [f"@{name}" for name in indexed.names] + [f"#{name}" for name in indexed.secondary_names]
+    return {"memory_type": kind, "id": id, "words": indexed.words, "names": names}
+
+
+async def clear(transaction: Transaction, ids: Sequence[UUID]) -> None:
+    await transaction.send("search_index.clear_postings", ids=list(ids))
+    await transaction.send("search_index.clear_passages", ids=list(ids))
+
+
+async def after(transaction: Transaction, memory_id: UUID, limit: int) -> list[Row]:
+    return await transaction.all("search_index.after", after=memory_id, limit=limit)
+
+
+async def require_text_search(transaction: Transaction, config: str) -> None:
+    """A text search configuration that the database does not know would fail every search and every write."""
+    if await transaction.one("search_index.find_text_search", config=config) is None:
+        raise InvalidInput(
+            f"The database has no text search configuration {config!r}.",
+            recovery="Set retrieval.text_search to one it has, such as english, german or simple.",
+        )

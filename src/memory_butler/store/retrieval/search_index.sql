@@ -1,0 +1,74 @@
+-- name: add_postings
+-- Index the words of memories, and count the memories that have any. Also index the names of a memory's subject
+-- (@anna_schmidt) and the parts of such names (#anna, #billing_service); text search never produces these lexemes, and
+-- they are not counted.
+WITH given AS (
+    SELECT g.memory_type, g.id, g.words, g.names
+    FROM json_to_recordset(%(memories)s::json) AS g (memory_type text, id uuid, words text, names text[])
+), found AS (
+    SELECT g.memory_type, g.id, w.lexeme, least(cardinality(w.positions), 32767) AS frequency
+    FROM given g CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, g.words)) w
+), measured AS (
+    SELECT id, sum(frequency) AS words FROM found GROUP BY id
+), counted AS (
+    UPDATE {schema}.tenants t SET documents = t.documents + m.memories, document_words = t.document_words + m.words
+    FROM (SELECT count(*) AS memories, sum(words) AS words FROM measured) m
+    WHERE t.tenant_id = %(tenant)s AND m.memories > 0
+)
+INSERT INTO {schema}.postings (tenant_id, memory_type, memory_id, lexeme, frequency, words)
+SELECT %(tenant)s, f.memory_type, f.id, f.lexeme, f.frequency, m.words
+FROM measured m
+JOIN (
+    SELECT memory_type, id, lexeme, frequency FROM found
+    UNION ALL
+    SELECT g.memory_type, g.id, n.name, 1 FROM given g CROSS JOIN LATERAL unnest(g.names) AS n (name)
+) f ON f.id = m.id;
+
+-- name: add_passages
+-- Index the vectors of memories, one per passage. All vectors come as one array of numbers.
+WITH given AS (SELECT %(vectors)s::real[] AS numbers)
+INSERT INTO {schema}.passages (tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding)
+SELECT %(tenant)s, p.memory_type, p.memory_id, p.ordinal, %(embedding_version)s,
+    g.numbers[(p.place - 1) * %(dimensions)s::int + 1 : p.place * %(dimensions)s::int]::{vector}.vector
+FROM given g
+CROSS JOIN unnest(%(types)s::text[], %(ids)s::uuid[], %(ordinals)s::smallint[])
+    WITH ORDINALITY AS p (memory_type, memory_id, ordinal, place);
+
+-- name: clear_postings
+-- Delete memories from the keyword index.
+WITH gone AS (
+    DELETE FROM {schema}.postings WHERE tenant_id = %(tenant)s AND memory_id = ANY(%(ids)s)
+    RETURNING memory_id, words
+), memories AS (
+    SELECT DISTINCT memory_id, words FROM gone
+)
+UPDATE {schema}.tenants
+SET documents = documents - (SELECT count(*) FROM memories),
+    document_words = document_words - (SELECT coalesce(sum(words), 0) FROM memories)
+WHERE tenant_id = %(tenant)s;
+
+-- name: clear_passages
+-- Delete memories from the vector index.
+DELETE FROM {schema}.passages
+WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND memory_id = ANY(%(ids)s);
+
+-- name: find_text_search
+-- True if a text search configuration exists.
+SELECT 1 AS known FROM pg_ts_config WHERE cfgname = %(config)s;
+
+-- part: words_after
+-- The tenant's memories after an id, with their indexed text.
+SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags FROM {schema}.facts
+WHERE tenant_id = %(tenant)s AND id > %(after)s
+UNION ALL
+SELECT 'rule', id, NULL, NULL, content, tags FROM {schema}.rules
+WHERE tenant_id = %(tenant)s AND id > %(after)s
+UNION ALL
+SELECT 'episode', id, NULL, NULL, content, tags FROM {schema}.episodes
+WHERE tenant_id = %(tenant)s AND id > %(after)s
+
+-- name: after
+-- The next memories of the tenant by id, with their indexed text.
+{words_after}
+ORDER BY id
+LIMIT %(limit)s;

@@ -1,0 +1,276 @@
+"""Vector indexes: one for each large tenant and type of memory, read beside the search, built while others work.
+
+A search needs to know whether its tenant has an index. The database object caches that and refreshes it every ten
+seconds in the round trip of a search. A stale entry makes a search slower, never wrong: the statement checks
+the catalog.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from memory_butler.errors import OverloadRejected
+from memory_butler.models.vector_index import Shape
+from memory_butler.store.gate.database import Database, Row, Transaction
+from memory_butler.store.gate.driver_errors import translated
+from memory_butler.store.gate.ids import tenant_digest
+from memory_butler.store.gate.queries import load_queries
+from memory_butler.store.gate.vectors import as_vector
+
+POLL_SECONDS = 0.2
+# The store refuses others. They divide 256, so that a byte of a hash chooses fairly.
+QUESTION_SLOTS = 64
+NEAR, NEXT, PAST = "near", "next", "past"
+
+Params = Mapping[str, Any]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Scope of an index: a tenant's memories of one type, and the number of their passages."""
+
+    tenant: str
+    memory_type: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """An index as the catalog has it. `near` is the one that is read, `next` its successor, `past` its predecessor."""
+
+    name: str
+    tenant: str | None
+    stage: str
+    memory_type: str
+    shape: Shape
+    valid: bool
+    bytes: int
+    rows_when_built: int | None
+    bytes_when_built: int | None
+    built_at: datetime | None
+
+    def bloat(self, rows: int) -> float | None:
+        """The share of it that a new index of as many rows would not need."""
+        if not self.rows_when_built or not self.bytes_when_built or not self.bytes:
+            return None
+        return max(0.0, 1 - self.bytes_when_built / self.rows_when_built * rows / self.bytes)
+
+
+@asynccontextmanager
+async def read(database: Database, tenant: str, params: Params) -> AsyncIterator[Transaction]:
+    """A read transaction that has queried the tenant's indexes for a search with these parameters, without another
+    round trip."""
+    indexed, usable = database.indexed_tenants, None
+    async with database.read(tenant) as transaction:
+        if database.index_rules.posture != "exact" and params["embedding"] is not None:
+            if indexed.is_stale():
+                usable = await transaction.send("vector_index.usable")
+            if indexed.may_include(tenant):
+                await find_near(database, transaction, params)
+        yield transaction
+    if usable is not None:
+        indexed.refresh(row["digest"] for row in await usable.fetchall())
+
+
+async def find_near(database: Database, transaction: Transaction, params: Params) -> None:
+    """Leave what the tenant's indexes say for the search that follows in this transaction."""
+    rules = database.index_rules
+    await transaction.send(
+        "vector_index.prepare",
+        ef_search=rules.hnsw.ef_search,
+        probes=rules.ivfflat.probes,
+        scan_share=rules.scan_share,
+        candidates=params["candidates"],
+    )
+    await transaction.send("vector_index.near", scan_share=rules.scan_share, **params)
+
+
+def name_of(place: Place, stage: str) -> str:
+    return f"passages_{stage}_{place.memory_type}_{tenant_digest(place.tenant)}"
+
+
+async def passages(transaction: Transaction) -> dict[str, int]:
+    """The number of passages of the transaction's tenant by type."""
+    return {row["memory_type"]: row["passages"] for row in await transaction.all("vector_index.passages")}
+
+
+async def nearest_by_index(database: Database, transaction: Transaction, params: Params) -> list[tuple[UUID, float]]:
+    """The list that the index gives to a search; empty if the search has to scan all memories."""
+    await find_near(database, transaction, params)
+    return [(row["id"], row["score"]) for row in await transaction.all("vector_index.listed") if not row["ahead"]]
+
+
+async def nearest(transaction: Transaction, params: Params) -> list[tuple[UUID, float]]:
+    """The list of an exact search."""
+    return [(row["id"], row["score"]) for row in await transaction.all("vector_index.exact", **params)]
+
+
+async def sample(
+    transaction: Transaction, memory_type: str, embedding_version: int, size: int, seed: int
+) -> list[tuple[UUID, Any]]:
+    """Passages of a tenant to ask with: whose each is, and its vector. Half are its newest, half are drawn."""
+    rows = await transaction.all(
+        "vector_index.sample", memory_type=memory_type, embedding_version=embedding_version, half=size // 2, seed=seed
+    )
+    return [(row["memory_id"], as_vector(row["embedding"])) for row in rows]
+
+
+async def keep_question(
+    transaction: Transaction, embedding: Sequence[float], embedding_version: int, asked_at: datetime
+) -> None:
+    """Keep a question's vector, in the place of an older one. Which place follows from the vector: the same question
+    asked again and again is kept once."""
+    vector = as_vector(embedding)
+    await transaction.send(
+        "vector_index.keep_question",
+        slot=hashlib.sha256(vector).digest()[0] % QUESTION_SLOTS,
+        embedding=vector,
+        embedding_version=embedding_version,
+        asked_at=asked_at,
+    )
+
+
+async def recent_questions(transaction: Transaction, embedding_version: int, limit: int) -> list[Any]:
+    """The vectors of what was asked lately, the latest first."""
+    rows = await transaction.all("vector_index.recent_questions", embedding_version=embedding_version, limit=limit)
+    return [as_vector(row["embedding"]) for row in rows]
+
+
+async def drop_needless_questions(transaction: Transaction) -> None:
+    """Keep no question of a tenant that has no index any more."""
+    await transaction.send("vector_index.drop_needless_questions")
+
+
+@asynccontextmanager
+async def overseen(database: Database) -> AsyncIterator["Overseer"]:
+    """The indexes of all tenants, through a connection that owns them."""
+    with translated():
+        connection = await AsyncConnection.connect(database.owner_dsn(), autocommit=True, row_factory=dict_row)
+        async with connection as owner:
+            yield Overseer(database, owner)
+
+
+class Overseer:
+    """Sees every tenant's indexes, and builds and drops them while others read and write."""
+
+    def __init__(self, database: Database, owner: AsyncConnection[Row]) -> None:
+        self._database = database
+        self._owner = owner
+        self._queries = load_queries(database.names)
+        self._pid = 0
+        self._turn = f"{database.names.schema} vector indexes"
+
+    async def _all(self, query: str, **params: Any) -> list[Row]:
+        return await (await self._owner.execute(self._queries[query], params)).fetchall()
+
+    async def _written(self, query: str, **params: Any) -> None:
+        """Run the statement that a query writes out."""
+        for row in await self._all(query, **params):
+            await self._owner.execute(row["statement"].encode())
+
+    async def tenants(self, at_least: int, largest: int) -> dict[str, int]:
+        """Tenants that can have many passages, and the largest ones anyway, with the number of their memories."""
+        rows = await self._all("vector_index.tenants", at_least=at_least, largest=largest)
+        return {row["tenant"]: row["memories"] for row in rows}
+
+    async def indexes(self) -> list[Index]:
+        return [_index(row) for row in await self._all("vector_index.indexes", tenant=None)]
+
+    async def take_turn(self) -> None:
+        """Be the only one who changes indexes, until the turn or the connection ends."""
+        (turn,) = await self._all(
+            "vector_index.take_turn",
+            key=self._turn,
+            memory=f"{self._database.index_rules.build_memory_mb}MB",
+        )
+        if not turn["mine"]:
+            raise OverloadRejected(
+                "The indexes of this store are being migrated already.",
+                recovery="Wait until that has ended; memory-butler index status shows the progress.",
+            )
+        self._pid = turn["pid"]
+        await self._owner.execute(self._queries["vector_index.analyze"])
+
+    async def end_turn(self) -> None:
+        """Let the next one in at once; when a connection is closed, the server takes a moment to notice."""
+        await self._all("vector_index.end_turn", key=self._turn)
+
+    async def build(self, place: Place, shape: Shape, now: datetime, progress: Progress) -> None:
+        """Build an index beside the one that is read, which goes on. An unfinished one is in the way: drop it first."""
+        named = {"tenant": place.tenant, "memory_type": place.memory_type}
+        (written,) = await self._all(
+            "vector_index.write_build",
+            kind=shape.kind,
+            names=[name for name, _ in shape.options],
+            values=[value for _, value in shape.options],
+            **named,
+        )
+        watching = asyncio.create_task(self._watch(place, progress))
+        try:
+            await self._owner.execute(written["statement"].encode())
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError, psycopg.Error):
+                await watching
+        await self._written("vector_index.write_note", rows=place.rows, now=now, **named)
+
+    async def put_in_place(self, place: Place) -> None:
+        """From now on the new index is read. The old one is still there, and is dropped next."""
+        named = {"tenant": place.tenant, "memory_type": place.memory_type}
+        async with self._owner.transaction():
+            await self._written("vector_index.write_rename", stage=NEAR, becomes=PAST, **named)
+            await self._written("vector_index.write_rename", stage=NEXT, becomes=NEAR, **named)
+
+    async def drop(self, name: str) -> None:
+        await self._written("vector_index.write_drop", name=name)
+
+    async def _watch(self, place: Place, progress: Progress) -> None:
+        """Tell how far the build is, as the server sees it."""
+        async with await AsyncConnection.connect(
+            self._database.owner_dsn(), autocommit=True, row_factory=dict_row
+        ) as connection:
+            while True:
+                cursor = await connection.execute(self._queries["vector_index.progress"], {"pid": self._pid})
+                row = await cursor.fetchone()
+                if row:
+                    progress(row["phase"], *_done(row, place.rows))
+                await asyncio.sleep(POLL_SECONDS)
+
+
+def _done(row: Row, rows: int) -> tuple[int, int]:
+    """Passages are counted while they are put in; in its other phases the server counts blocks, or nothing."""
+    if row["tuples_done"]:
+        return min(row["tuples_done"], rows), rows
+    return row["blocks_done"] or 0, row["blocks_total"] or 0
+
+
+def _index(row: Row) -> Index:
+    note: dict[str, Any] = json.loads(row["note"]) if row["note"] else {}
+    return Index(
+        name=row["name"],
+        tenant=row["tenant"],
+        stage=row["stage"],
+        memory_type=row["memory_type"],
+        shape=Shape(row["kind"], tuple(_options(row["options"]))),
+        valid=row["valid"],
+        bytes=row["bytes"],
+        rows_when_built=note.get("rows"),
+        bytes_when_built=note.get("bytes"),
+        built_at=datetime.fromisoformat(note["built_at"]) if note else None,
+    )
+
+
+def _options(pairs: list[list[str]]) -> Iterator[tuple[str, int]]:
+    for name, value in sorted(pairs):
+        yield name, int(value)

@@ -1,3 +1,0 @@
--- name: ring
--- Let everybody hear something who listens for news of events.
-SELECT pg_notify(%(channel)s, %(payload)s);

@@ -1,0 +1,92 @@
+"""Memories, episodes and proposals that need attention."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory_butler.models import Fact, Rule
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.memories.facts import as_fact
+from memory_butler.store.memories.rules import as_rule
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItems:
+    """The number of waiting items, and the time of the oldest."""
+
+    count: int
+    oldest: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeCounts:
+    """Episodes that wait to be distilled and since when, those whose proposals await a decision, those given up."""
+
+    waiting: int
+    oldest: datetime | None
+    deciding: int
+    given_up: int
+
+
+async def fading(
+    transaction: Transaction,
+    *,
+    scopes: Sequence[str] | None,
+    importance: int,
+    by: datetime,
+    below: Mapping[str | None, float],
+    limit: int,
+) -> tuple[list[Fact], int]:
+    """Important facts whose effective confidence is below the threshold by a moment, and their total number.
+
+    `below` has the threshold of each butler with one of its own, and under None the threshold of all others.
+    """
+    own = {butler: threshold for butler, threshold in below.items() if butler is not None}
+    rows = await transaction.all(
+        "alerts.fading",
+        scopes=_some(scopes),
+        importance=importance,
+        by=by,
+        below=below[None],
+        butlers=list(own),
+        thresholds=list(own.values()),
+        limit=limit,
+    )
+    total = rows[0]["total"] if rows else 0
+    return [as_fact(_without(row, "total")) for row in rows], total
+
+
+async def warnings(
+    transaction: Transaction, *, scopes: Sequence[str] | None, since: datetime, limit: int
+) -> tuple[list[tuple[Rule, datetime]], int]:
+    """Rules that became warnings since a time, each with that time, and their total number."""
+    rows = await transaction.all("alerts.warnings", scopes=_some(scopes), since=since, limit=limit)
+    total = rows[0]["total"] if rows else 0
+    return [(as_rule(_without(row, "total", "since")), row["since"]) for row in rows], total
+
+
+async def dead_letters(transaction: Transaction) -> OpenItems:
+    return _open_items(await transaction.one("alerts.dead_letters"))
+
+
+async def proposals(transaction: Transaction) -> OpenItems:
+    return _open_items(await transaction.one("alerts.proposals"))
+
+
+async def episode_counts(transaction: Transaction, butlers: Sequence[str] | None) -> EpisodeCounts:
+    row = await transaction.one("alerts.episodes", butlers=_some(butlers))
+    assert row
+    return EpisodeCounts(**row)
+
+
+def _open_items(row: Row | None) -> OpenItems:
+    assert row
+    return OpenItems(row["count"], row["oldest"])
+
+
+def _some(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)
+
+
+def _without(row: Row, *names: str) -> Row:
+    return {name: value for name, value in row.items() if name not in names}

@@ -1,0 +1,56 @@
+-- name: fading
+-- Important facts that fade by a time or are fading already, most important first; every row has the total number.
+WITH found AS MATERIALIZED (
+    SELECT f.id, f.importance,
+        {schema}.worth(false, f.confidence, f.decay_rate, f.last_confirmed_at, f.created_at, %(by)s) AS worth
+    FROM {schema}.facts f
+    WHERE f.tenant_id = %(tenant)s AND f.validity IN ('active', 'fading') AND NOT f.pinned
+        AND f.importance >= %(importance)s AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s))
+        AND {schema}.worth(false, f.confidence, f.decay_rate, f.last_confirmed_at, f.created_at, %(by)s) < coalesce((
+            SELECT t.below FROM unnest(%(butlers)s::text[], %(thresholds)s::float8[]) AS t (butler, below)
+            WHERE t.butler = f.source_butler), %(below)s)
+), first AS (
+    SELECT * FROM found ORDER BY importance DESC, worth, id LIMIT %(limit)s
+)
+SELECT f.*, (SELECT count(*) FROM found) AS total
+FROM first x JOIN {schema}.facts f ON f.tenant_id = %(tenant)s AND f.id = x.id
+ORDER BY x.importance DESC, x.worth, x.id;
+
+-- name: warnings
+-- Rules that became warnings since a time, newest first.
+SELECT r.*, e.occurred_at AS since, count(*) OVER () AS total
+FROM {schema}.rules r
+CROSS JOIN LATERAL (
+    SELECT x.occurred_at FROM {schema}.memory_events x
+    WHERE x.tenant_id = %(tenant)s AND x.entity_id = r.id AND x.seq > coalesce((
+        SELECT max(y.seq) FROM {schema}.memory_events y
+        WHERE y.tenant_id = %(tenant)s AND y.entity_id = r.id AND y.payload #>> '{state,maturity}' <> 'anti_pattern'
+    ), 0)
+    ORDER BY x.seq
+    LIMIT 1
+) e
+WHERE r.tenant_id = %(tenant)s AND r.validity IN ('active', 'fading') AND r.maturity = 'anti_pattern'
+    AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s)) AND e.occurred_at >= %(since)s
+ORDER BY e.occurred_at DESC, r.id
+LIMIT %(limit)s;
+
+-- name: dead_letters
+-- The number of dead-lettered episodes, and the oldest.
+SELECT count(*) AS count, min(created_at) AS oldest
+FROM {schema}.episodes
+WHERE tenant_id = %(tenant)s AND validity = 'active' AND consolidation_status IN ('failed', 'dead_letter');
+
+-- name: proposals
+-- The number of consolidation runs that await a decision, and the oldest.
+SELECT count(*) AS count, min(claimed_at) AS oldest
+FROM {schema}.consolidation_runs
+WHERE tenant_id = %(tenant)s AND state = 'waiting';
+
+-- name: episodes
+-- Consolidation states of the episodes of some butlers, or of all.
+SELECT count(*) FILTER (WHERE {runs.waits}) AS waiting, count(*) FILTER (WHERE {runs.proposed}) AS deciding,
+    count(*) FILTER (WHERE {runs.given_up}) AS given_up,
+    min(e.created_at) FILTER (WHERE {runs.waits}) AS oldest
+FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.consolidation_status <> 'consolidated'
+    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s));

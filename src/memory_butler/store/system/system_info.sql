@@ -1,0 +1,36 @@
+-- name: versions
+-- Versions of the database and its extensions, and the revision of the schema.
+SELECT current_setting('server_version') AS postgresql,
+    (SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector') AS pgvector,
+    (SELECT max(version_num) FROM {schema}.alembic_version) AS revision;
+
+-- name: coverage
+-- The number of indexed memories of a tenant by embedding version; NULL counts those not indexed yet.
+WITH indexed AS MATERIALIZED (
+    SELECT embedding_version AS version, count(*) AS memories FROM {schema}.passages
+    WHERE tenant_id = %(tenant)s AND ordinal = 0
+    GROUP BY embedding_version
+), stored AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM {schema}.facts WHERE tenant_id = %(tenant)s)
+        + (SELECT count(*) FROM {schema}.rules WHERE tenant_id = %(tenant)s)
+        + (SELECT count(*) FROM {schema}.episodes WHERE tenant_id = %(tenant)s) AS memories
+)
+SELECT v.id AS version, v.name, v.passage_policy, i.memories
+FROM indexed i JOIN {schema}.embedding_versions v ON v.id = i.version
+UNION ALL
+SELECT NULL, NULL, NULL, s.memories - coalesce((SELECT sum(memories) FROM indexed), 0)::bigint FROM stored s
+WHERE s.memories > coalesce((SELECT sum(memories) FROM indexed), 0)
+ORDER BY 4 DESC, 1;
+
+-- name: sizes
+-- The size of each table with its indexes and TOAST data, and the estimated number of rows, over all tenants.
+SELECT c.relname AS name, nullif(c.reltuples, -1)::bigint AS rows, pg_total_relation_size(c.oid) AS bytes,
+    pg_indexes_size(c.oid) AS index_bytes
+FROM pg_catalog.pg_class c
+WHERE c.relkind = 'r'
+    AND c.relnamespace = (SELECT relnamespace FROM pg_catalog.pg_class WHERE oid = to_regclass('{schema}.tenants'))
+ORDER BY 3 DESC, 1;
+
+-- name: whole_size
+-- The size of the whole database, including other schemas.
+SELECT pg_database_size(current_database()) AS bytes;

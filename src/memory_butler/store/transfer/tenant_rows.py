@@ -1,0 +1,95 @@
+"""Rows of a tenant for export and import: read in the order of their keys, written many at a time."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Json
+
+from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.gate.driver_errors import translated
+from memory_butler.store.gate.recordsets import recordset
+
+PAGE = 500
+_READ = {
+    "butler": "tenant_rows.read_butler",
+    "episode": "tenant_rows.read_episode",
+    "tombstone": "tenant_rows.read_tombstone",
+    "fact": "tenant_rows.read_fact",
+    "rule": "tenant_rows.read_rule",
+    "application": "tenant_rows.read_application",
+    "link": "tenant_rows.read_link",
+    "alias": "tenant_rows.read_alias",
+    "distilled": "tenant_rows.read_distilled",
+    "text": "tenant_rows.read_text",
+    "event": "tenant_rows.read_event",
+    "reference": "tenant_rows.read_reference",
+}
+_WRITE = {
+    "butler": "tenant_rows.write_butler",
+    "episode": "tenant_rows.write_episode",
+    "tombstone": "tenant_rows.write_tombstone",
+    "fact": "tenant_rows.write_fact",
+    "rule": "tenant_rows.write_rule",
+    "application": "tenant_rows.write_application",
+    "link": "tenant_rows.write_link",
+    "alias": "tenant_rows.write_alias",
+    "distilled": "tenant_rows.write_distilled",
+    "text": "tenant_rows.write_text",
+    "event": "tenant_rows.write_event",
+    "reference": "tenant_rows.write_reference",
+}
+_PRESENT = {"fact": "tenant_rows.present_facts", "application": "tenant_rows.present_applications"}
+
+
+async def counts(transaction: Transaction) -> Row | None:
+    """The number of records of each kind and the counters of a tenant; None if it does not exist."""
+    return await transaction.one("tenant_rows.counts")
+
+
+async def lines(transaction: Transaction, kind: str) -> AsyncIterator[list[str]]:
+    """All rows of a kind as JSON texts, page by page."""
+    after: list[str] | None = None
+    while True:
+        rows = await transaction.all(_READ[kind], after=after, limit=PAGE)
+        if rows:
+            yield [row["line"] for row in rows]
+        if len(rows) < PAGE:
+            return
+        after = rows[-1]["key"]
+
+
+async def import_status(transaction: Transaction, file: str, *, new_ids: bool) -> Row:
+    row = await transaction.one("tenant_rows.import_status", file=file, new_ids=new_ids)
+    assert row
+    return row
+
+
+async def make_room(transaction: Transaction, last_seq: int, last_ref: int) -> int:
+    """Reserve sequence numbers and references for a file; returns the number before its first event."""
+    row = await transaction.one("tenant_rows.make_room", last_seq=last_seq, last_ref=last_ref)
+    assert row
+    return int(row["after_seq"])
+
+
+async def present(transaction: Transaction, kind: str, ids: Sequence[str]) -> set[str]:
+    rows = await transaction.all(_PRESENT[kind], ids=[UUID(one) for one in ids])
+    return {str(row["id"]) for row in rows}
+
+
+async def write(transaction: Transaction, kind: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Write rows and wait for the result, so that an error is about these rows."""
+    with translated():
+        await transaction.one(_WRITE[kind], rows=Json(list(rows)))
+
+
+async def record_tombstones(
+    transaction: Transaction, changes: Sequence[tuple[UUID, str]], actor: str, now: datetime
+) -> None:
+    rows = [{"n": n, "event_id": event, "id": episode} for n, (event, episode) in enumerate(changes, start=1)]
+    await transaction.send("tenant_rows.record_tombstones", changes=recordset(rows), actor=actor, now=now)
+
+
+async def record_import(transaction: Transaction, **given: Any) -> None:
+    await transaction.send("tenant_rows.record_import", **given)

@@ -1,0 +1,63 @@
+"""Search for memories that name somebody, and retraction of many memories."""
+
+from collections.abc import AsyncIterator, Sequence
+from uuid import UUID
+
+from memory_butler.models import MemoryType, Reach
+from memory_butler.store.gate.database import Database, Row, Transaction
+
+NAMES = 1_000
+PAGE = 10_000
+LAST = UUID(int=2**128 - 1)
+_RETRACT = {
+    MemoryType.FACT: "forgetting.retract_facts",
+    MemoryType.RULE: "forgetting.retract_rules",
+    MemoryType.EPISODE: "forgetting.retract_episodes",
+}
+_LITERAL = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
+
+
+async def names_of(transaction: Transaction, subject: str, reach: Reach) -> list[str]:
+    """The subject and its aliases, all normalized."""
+    rows = await transaction.all("forgetting.names_of", subject=subject, scopes=_listed(reach.scopes), limit=NAMES)
+    return [row["name"] for row in rows]
+
+
+async def about_subject(transaction: Transaction, names: Sequence[str], reach: Reach, limit: int) -> list[Row]:
+    return await transaction.all(
+        "forgetting.about_subject", names=list(names), scopes=_listed(reach.scopes), limit=limit
+    )
+
+
+async def that_may_name(
+    database: Database, tenant: str, reach: Reach, *, pieces: Sequence[str], capitals: str, smalls: str, odd: str
+) -> AsyncIterator[Row]:
+    """Every live memory that passes a sieve. A page is a transaction of its own: however many memories there are,
+    none takes long."""
+    after: UUID | None = UUID(int=0)
+    while after:
+        async with database.read(tenant) as transaction:
+            end = await transaction.one("forgetting.end_of_page", after=after, size=PAGE)
+            rows = await transaction.all(
+                "forgetting.that_may_name",
+                after=after,
+                until=end["id"] if end else LAST,
+                scopes=_listed(reach.scopes),
+                butlers=_listed(reach.butlers),
+                patterns=[f"%{piece.translate(_LITERAL)}%" for piece in pieces],
+                capitals=capitals,
+                smalls=smalls,
+                odd=f"[{odd}]",
+            )
+        for row in rows:
+            yield row
+        after = end["id"] if end else None
+
+
+async def retract(transaction: Transaction, memory_type: MemoryType, ids: Sequence[UUID]) -> set[UUID]:
+    """Retract memories of a type; returns those that were live."""
+    return {row["id"] for row in await transaction.all(_RETRACT[memory_type], ids=list(ids))}
+
+
+def _listed(values: tuple[str, ...] | None) -> list[str] | None:
+    return None if values is None else list(values)

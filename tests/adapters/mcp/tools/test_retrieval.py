@@ -1,0 +1,230 @@
+"""How likely, from when, and who says the same: the newer sides of a search through the doors."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.adapters.conftest import Call
+from tests.ai import tiny_classifier as tiny
+from typer.testing import Result
+
+from memory_butler.adapters import lazy_resources
+from memory_butler.adapters.doctor import checks
+from memory_butler.adapters.doctor.findings import Finding
+from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource
+from memory_butler.english.time.question_times import find_time_hint
+from memory_butler.models import NewEpisode, NewFact, Question
+from memory_butler.operations.retrieval import search
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources
+from memory_butler.store.retrieval import embedding_versions
+
+Command = Callable[..., Result]
+SAME = "The harbour was closed because of the storm that came up over night from the west."
+
+
+async def stock(call: Call) -> None:
+    for number, moment in enumerate(("2023-05-10T12:00:00Z", "2024-05-10T12:00:00Z", "2025-05-10T12:00:00Z")):
+        await call("memory_store_fact", subject="boat", predicate="trip", content=f"sail {number}", valid_at=moment)
+    await call("memory_store_fact", subject="garden", predicate="size", content="forty square metres")
+
+
+# --- MCP ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tool", "question"), [("memory_search", "query"), ("memory_recall", "topic")])
+async def test_a_result_shows_its_relevance_and_the_limit_is_kept(call: Call, tool: str, question: str) -> None:
+    """A share beside the score, its fit among the parts; a limit between two of them leaves out the lower one."""
+    await stock(call)
+    results = (await call(tool, **{question: "sail boat trip"}, min_relevance="0")).body["results"]
+    assert len(results) == 4
+    for result in results:
+        assert 0 <= result["relevance"] == result["parts"]["relevance"] <= 1
+        assert 0 <= result["parts"]["fit"] <= 1
+        assert "also" not in result
+    high, low = max(r["relevance"] for r in results), min(r["relevance"] for r in results)
+    assert high > low
+    kept = (await call(tool, **{question: "sail boat trip"}, min_relevance=(high + low) / 2)).body["results"]
+    assert {r["content"] for r in kept} == {r["content"] for r in results if r["relevance"] >= (high + low) / 2}
+    assert len(kept) < 4
+
+
+@pytest.mark.parametrize(("tool", "question"), [("memory_search", "query"), ("memory_recall", "topic")])
+async def test_a_span_of_time_leaves_out_the_rest(call: Call, tool: str, question: str) -> None:
+    """From is within, to is without; either may be left out."""
+    await stock(call)
+    asked = {question: "sail boat trip", "min_relevance": 0}
+
+    async def sails(**span: str) -> set[str]:
+        return {result["content"] for result in (await call(tool, **asked, **span)).body["results"]}
+
+    assert await sails(time_to="2024-05-10T12:00:00Z") == {"sail 0"}
+    assert await sails(time_from="2024-05-10T12:00:00Z", time_to="2025-01-01T00:00:00+01:00") == {"sail 1"}
+    assert await sails(time_from="2025-01-01T00:00:00Z") == {"sail 2", "forty square metres"}
+
+
+async def test_what_says_the_same_is_named_and_not_repeated(call: Call) -> None:
+    """One result stands for all of them; their references lead to the others."""
+    refs = [
+        (await call("memory_store_episode", content=content, butler="main")).body["ref"]
+        for content in (SAME, f"{SAME[:-1]}!", f"Oh, {SAME}")
+    ]
+    (result,) = (await call("memory_search", query="harbour storm", min_relevance=0)).body["results"]
+    assert sorted([result["ref"], *result["also"]]) == sorted(refs)
+    kind, short = result["also"][0].split(":")
+    assert (await call("memory_get", type=kind, id=short)).body["memory"]["content"].lower().count(
+        "the harbour was"
+    ) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"min_relevance": 1.5}, "min_relevance must be a number from 0 to 1"),
+        ({"min_relevance": "high"}, "must be a number"),
+        ({"time_from": "2026-01-01"}, "a date without a time"),
+        ({"time_to": "2026-01-01T00:00:00"}, "has no time zone"),
+        ({"time_from": "2026-01-02T00:00:00Z", "time_to": "2026-01-01T00:00:00Z"}, "time_from is not before time_to"),
+    ],
+)
+async def test_bad_limits_are_refused(call: Call, given: dict[str, Any], words: str) -> None:
+    """With what is wrong about them."""
+    for tool, question in (("memory_search", "query"), ("memory_recall", "topic")):
+        reply = await call(tool, **{question: "harbour"}, **given)
+        assert (reply.error, words in reply.body["message"]) == ("validation_error", True), reply.body
+
+
+# --- command line ---------------------------------------------------------------------------------
+
+
+def told(command: Command, *arguments: str) -> str:
+    result = command(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+async def test_the_command_line_takes_the_same_limits(resources: Resources, command: Command, call: Call) -> None:
+    """--min-relevance, --since and --until; what comes back says how relevant it is."""
+    await stock(call)
+
+    def run() -> None:
+        asked = ["search", "sail boat trip", "--min-relevance", "0"]
+        found = json.loads(
+            told(command, *asked, "--since", "2024-01-01T00:00:00Z", "--until", "2025-01-01T00:00:00Z", "--json")
+        )
+        assert [result["content"] for result in found["results"]] == ["sail 1"]
+        table = told(command, *asked)
+        assert "relevant" in table
+        assert " %" in table
+        assert json.loads(told(command, "search", "sail boat trip", "--min-relevance", "1", "--json"))["count"] < 4
+        assert json.loads(told(command, "recall", "sail boat trip", "--min-relevance", "0", "--json"))["count"] == 4
+        wrong = command("search", "sail", "--since", "yesterday")
+        assert wrong.exit_code == 1
+        assert "--since" in str(wrong.exception)
+
+    await asyncio.to_thread(run)
+
+
+async def test_the_table_names_what_says_the_same(resources: Resources, command: Command) -> None:
+    """Below the memory that stands for them."""
+    refs = [
+        (await remember.episode(resources, NewEpisode(content=content, butler="main"))).ref
+        for content in (SAME, f"{SAME[:-1]}!")
+    ]
+    table = await asyncio.to_thread(told, command, "search", "harbour storm", "--min-relevance", "0")
+    assert "duplicates:" in " ".join(table.split())
+    assert all(f"episode:{ref}" in table for ref in refs)
+
+
+# --- getting ready --------------------------------------------------------------------------------
+
+
+async def test_a_server_gets_everything_ready_that_a_first_question_needs(
+    resources: Resources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The date library is loaded and the reranker started before anybody asks."""
+    reranker = CrossEncoder(CrossEncoderSource(tiny.write(tmp_path / "model"), None), cache=tmp_path)
+    started = asyncio.Event()
+    read: list[str] = []
+    was_read = threading.Event()
+    begin = reranker.start
+
+    async def start() -> None:
+        await begin()
+        started.set()
+
+    monkeypatch.setattr(reranker, "start", start)
+
+    def reading(text: str, now: datetime) -> None:
+        read.append(text)
+        was_read.set()
+
+    monkeypatch.setattr(lazy_resources, "find_time_hint", reading)
+
+    @asynccontextmanager
+    async def opener() -> AsyncIterator[Resources]:
+        yield replace(resources, reranker=reranker)
+
+    lazy = LazyResources(resources.settings, opener)
+    lazy.begin()
+    await asyncio.wait_for(started.wait(), 30)
+    assert await asyncio.to_thread(was_read.wait, 30)
+    await lazy.close()
+    await reranker.close()
+    assert len(read) == 1
+    monkeypatch.undo()
+    assert find_time_hint(read[0], resources.clock()) is not None
+
+
+async def test_a_reranker_that_is_not_there_keeps_nobody_waiting(
+    resources: Resources, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is said in the log, and the rest gets ready."""
+    reranker = CrossEncoder(CrossEncoderSource(tmp_path / "nowhere", None), cache=tmp_path)
+    await lazy_resources.LazyResources.already_open(resources)._warm(replace(resources, reranker=reranker))
+    await reranker.close()
+    assert "the reranker is not ready" in caplog.text
+
+
+async def test_after_an_upgrade_a_server_indexes_the_store_anew(
+    resources: Resources, tenant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What the version before indexed is found by meaning again, without anybody asking for it."""
+    caplog.set_level("INFO")
+    await remember.fact(resources, NewFact(subject="Anna", predicate="pet", content="a dog called Rex"))
+    newer = await embedding_versions.ensure(
+        resources.database, tenant, resources.embedder.version, 1001, resources.clock()
+    )
+    upgraded = replace(resources, embedding_version=newer)
+    question = Question(query="a dog called Rex", mode="semantic")
+    assert not (await search.search(upgraded, question)).results
+    await lazy_resources.LazyResources.already_open(resources)._warm(upgraded)
+    assert [one.hit.content for one in (await search.search(upgraded, question)).results] == ["a dog called Rex"]
+    assert "re-embedded for the search index: 1 memories" in caplog.text
+
+
+# --- check-up -------------------------------------------------------------------------------------
+
+
+def test_the_check_up_looks_at_a_cross_encoder_if_one_is_wanted(
+    home: Path, shared_resources: Resources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No word of it by default; asked for, it is tried."""
+
+    def findings() -> list[Finding]:
+        return [finding for finding in checks.examine(home, lambda _: None) if finding.check == "cross-encoder"]
+
+    assert findings() == []
+    monkeypatch.setenv("MEMORY_BUTLER_RETRIEVAL__RERANK__METHOD", "cross_encoder")
+    monkeypatch.setenv("MEMORY_BUTLER_RETRIEVAL__RERANK__CROSS_ENCODER__FOLDER", str(tiny.write(tmp_path / "model")))
+    assert [finding.status for finding in findings()] == ["ok"]
+    monkeypatch.setenv("MEMORY_BUTLER_RETRIEVAL__RERANK__CROSS_ENCODER__FOLDER", str(tmp_path / "nowhere"))
+    assert [finding.status for finding in findings()] == ["warning"]
