@@ -1,12 +1,12 @@
 """What is proposed stands on the episodes it cites."""
 
-import time
 from datetime import UTC, date, datetime
 
 import pytest
 from benchmarks.consolidation.scoring import fits_fact, fits_rule, labelled
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.growth import assert_quick
 from tests.support.policy_batches import OBSERVED, fact, make_batch, proposed, rule
 
 from memory_butler.english.extraction import distil
@@ -291,11 +291,8 @@ def test_an_episode_grounds_itself(said: list[str]) -> None:
 )
 def test_hostile_text_is_read_in_time(text: str) -> None:
     """The longest episode of the oddest kind takes well under a second."""
-    began = time.thread_time()
-    assert sentences(text) is not None
-    told = EpisodeText(text, OBSERVED)
-    objection(Claim(content="Anna likes tea", subject="Anna", predicate="note", valid_at=OBSERVED), [told])
-    assert time.thread_time() - began < 2
+    claim = Claim(content="Anna likes tea", subject="Anna", predicate="note", valid_at=OBSERVED)
+    assert_quick(lambda: (sentences(text), objection(claim, [EpisodeText(text, OBSERVED)])), 2)
 
 
 def test_refusals_of_doubted_items_say_why() -> None:
