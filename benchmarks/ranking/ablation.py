@@ -17,11 +17,11 @@ from memory_butler.resources import Resources
 
 GROUPS = {
     "meaning": ("similarity",),
-    "words": ("said", "covered"),
-    "names": ("about",),
-    "context": ("answers", "company", "opens", "told"),
-    "time": ("timely",),
-    "intent": ("fits_kind",),
+    "words": ("bm25", "term_coverage"),
+    "names": ("name_match",),
+    "context": ("reply_match", "group_match", "session_start", "source_match"),
+    "time": ("time_match",),
+    "intent": ("answer_type",),
 }
 MEASURES = ("recall@5", "recall@10", "strict@10", "ndcg@10")
 Order = Callable[[Collected], Sequence[int]]
@@ -123,7 +123,7 @@ def diversity(collected: Sequence[Collected]) -> dict[str, Any]:
 
 def worth_of_sources(collected: Sequence[Collected]) -> dict[str, dict[str, float]]:
     """Facts under other weights for the episode that each came from."""
-    at, asked = relevance.Signals._fields.index("told"), headline(collected)
+    at, asked = relevance.Signals._fields.index("source_match"), headline(collected)
 
     def ranked(one: Collected, weight: float) -> Judged:
         weights = SHIPPED.copy()

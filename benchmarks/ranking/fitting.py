@@ -24,7 +24,7 @@ FOLDS = 5
 STEPS = 50
 ENOUGH = 1e-8
 # What is fitted to has episodes alone, so it cannot tell what the type of a memory is worth, or where a fact came from.
-BY_HAND = ("preferred", "told")
+BY_HAND = ("preferred_type", "source_match")
 SHIPPED = np.array(relevance.WEIGHTS)
 # Calibration looks at what may be returned, and not at the long tail that nobody sees.
 LOOKED_AT = 30

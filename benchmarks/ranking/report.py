@@ -178,9 +178,9 @@ def _diversity(kinds: Mapping[str, Mapping[str, Any]]) -> Sheet:
 
 
 def _sources(weights: Mapping[str, Mapping[str, float]]) -> Sheet:
-    sheet = Sheet("Facts under other weights of `told`", ("weight", *COLUMNS))
+    sheet = Sheet("Facts under other weights of `source_match`", ("weight", *COLUMNS))
     for label, row in weights.items():
-        sheet.add(label, _measures(row), "bold" if float(label) == relevance.WEIGHTS.told else "")
+        sheet.add(label, _measures(row), "bold" if float(label) == relevance.WEIGHTS.source_match else "")
     return sheet
 
 

@@ -134,7 +134,7 @@ def test_the_judge_is_fitted_and_printed_as_it_stands_in_the_code(
     exec(block, names)
     assert names["WEIGHTS"] == relevance.Signals(**written["weights"])
     assert {"slope": names["SLOPE"], "offset": names["OFFSET"]} == written["calibration"]
-    assert written["weights"]["preferred"] == relevance.WEIGHTS.preferred
+    assert written["weights"]["preferred_type"] == relevance.WEIGHTS.preferred_type
     assert written["measures"]["these weights"]["locomo"]["recall@10"] == 1.0
 
 
@@ -171,7 +171,7 @@ async def test_names_can_be_searched_as_words(resources: Resources, tenant: str)
         questions=[Asked("What did Anna adopt?", "x", frozenset({"a/1"}))],
     )
     await store(resources, conversation, lambda: None)
-    about = SIGNALS.index("about")
+    about = SIGNALS.index("name_match")
 
     (one,) = await collect(resources, conversation, conversation.questions, MemoryType.EPISODE, lambda: None)
     other = await names_as_words(resources, conversation, one)
@@ -203,7 +203,7 @@ def test_the_fit_finds_the_weights_that_made_the_labels(monkeypatch: pytest.Monk
 
     assert np.abs(found - true).max() < 0.5
     assert np.corrcoef(found, true)[0, 1] > 0.99
-    assert fit_weights(_questions(true, 50))[SIGNALS.index("preferred")] == relevance.WEIGHTS.preferred
+    assert fit_weights(_questions(true, 50))[SIGNALS.index("preferred_type")] == relevance.WEIGHTS.preferred_type
 
 
 def test_a_signal_that_is_left_out_weighs_nothing_and_the_rest_is_fitted_without_it() -> None:

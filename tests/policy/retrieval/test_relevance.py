@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_more_similarity_never_lowers_the_vote(
 ) -> None:
     """All else equal, what is nearer in meaning is judged no worse, though it is compared with the others.
 
-    Without company, that is: how well the company of others does is measured by the best of all.
+    Without a group, that is: the match of a group is relative to the best of all.
     """
     hits = [hit._replace(session_id=None, subject_label=str(hit.id)) for hit in made(make_hit, given)]
     at %= len(hits)
@@ -125,19 +126,19 @@ def test_it_works_without_vectors(make_hit: MakeHit) -> None:
 def test_weights_have_a_say_each() -> None:
     """A signal without a weight would be a signal for nothing; meaning and words speak for a candidate."""
     assert all(WEIGHTS)
-    assert min(WEIGHTS.similarity, WEIGHTS.said, WEIGHTS.covered, WEIGHTS.about, WEIGHTS.timely) > 0
+    assert min(WEIGHTS.similarity, WEIGHTS.bm25, WEIGHTS.term_coverage, WEIGHTS.name_match, WEIGHTS.time_match) > 0
 
 
 def test_who_is_asked_about_counts(make_hit: MakeHit) -> None:
     """Of two that are equal otherwise, the one that stands under the name is judged better."""
     hits = [make_hit(1, similarity=0.5, is_named=True), make_hit(2, similarity=0.5)]
     asked, other = signals_of(hits, PLAIN)
-    assert (asked.about, other.about) == (1, 0)
+    assert (asked.name_match, other.name_match) == (1, 0)
     assert vote(asked) > vote(other)
 
 
 @pytest.mark.parametrize(
-    ("own", "source", "told"),
+    ("own", "source", "expected"),
     [
         ((0.2, 0.0, 0.0), None, 0.0),
         ((0.2, 0.0, 0.0), (0.5, 0.6, 0.4), 0.6),
@@ -146,13 +147,13 @@ def test_who_is_asked_about_counts(make_hit: MakeHit) -> None:
     ],
 )
 def test_a_fact_is_told_by_where_it_came_from(
-    make_hit: MakeHit, own: tuple[float, ...], source: tuple[float, ...] | None, told: float
+    make_hit: MakeHit, own: tuple[float, ...], source: tuple[float, ...] | None, expected: float
 ) -> None:
     """By as much as its episode matches better than itself; a worse one, or none, takes nothing away."""
     given: dict[str, Any] = dict(zip(("similarity", "word_score", "word_coverage"), own, strict=True))
     if source:
         given |= dict(zip(("context_similarity", "context_word_score", "context_word_coverage"), source, strict=True))
-    assert only(make_hit, type=MemoryType.FACT, **given).told == pytest.approx(told)
+    assert only(make_hit, type=MemoryType.FACT, **given).source_match == pytest.approx(expected)
 
 
 def test_company_is_a_session_or_a_subject(make_hit: MakeHit) -> None:
@@ -166,27 +167,27 @@ def test_company_is_a_session_or_a_subject(make_hit: MakeHit) -> None:
         make_hit(6, subject_label="ANNA", similarity=0.1),
         make_hit(7, MemoryType.RULE, similarity=0.1),
     ]
-    company = [round(s.company, 6) for s in signals_of(hits, PLAIN)]
-    assert company[0] == company[1] == 2.0
-    assert company[4] > company[5] > company[6]
-    assert company[2] == company[3] == company[6]
+    matches = [round(s.group_match, 6) for s in signals_of(hits, PLAIN)]
+    assert matches[0] == matches[1] == 2.0
+    assert matches[4] > matches[5] > matches[6]
+    assert matches[2] == matches[3] == matches[6]
 
 
 def test_a_kind_of_question_wants_its_kind_of_answer(make_hit: MakeHit) -> None:
     """A time where it asks when, a rule where it asks how to."""
     when = parse_question("when did they leave?", NOW)
-    assert only(make_hit, when, content="They left on Monday").fits_kind == 1
-    assert only(make_hit, when, content="They left").fits_kind == 0
-    assert only(make_hit, PLAIN, content="They left on Monday").fits_kind == 0
+    assert only(make_hit, when, content="They left on Monday").answer_type == 1
+    assert only(make_hit, when, content="They left").answer_type == 0
+    assert only(make_hit, PLAIN, content="They left on Monday").answer_type == 0
     how = parse_question("how do I deploy?", NOW)
-    assert [only(make_hit, how, type=kind).preferred for kind in MemoryType] == [
+    assert [only(make_hit, how, type=kind).preferred_type for kind in MemoryType] == [
         float(kind is MemoryType.RULE) for kind in MemoryType
     ]
 
 
 def timely(make_hit: MakeHit, question: str, *given: dict[str, Any]) -> list[float]:
     hits = [make_hit(n, **each) for n, each in enumerate(given, start=1)]
-    return [signals.timely for signals in signals_of(hits, parse_question(question, NOW))]
+    return [signals.time_match for signals in signals_of(hits, parse_question(question, NOW))]
 
 
 def test_a_time_that_is_asked_for_counts(make_hit: MakeHit) -> None:
@@ -230,11 +231,12 @@ def test_an_event_dates_a_question(make_hit: MakeHit) -> None:
     earlier = make_hit(2, content="Sold the car", similarity=0.1, valid_at=NOW - timedelta(days=110))
     later = make_hit(3, content="Bought a bike", similarity=0.1, valid_at=NOW - timedelta(days=10))
     _, before, after = signals_of([moved, earlier, later], parsed)
-    assert before.timely > after.timely
-    assert all(s.timely == 0 for s in signals_of([earlier, later], parsed)), "nobody speaks of the move"
+    assert before.time_match > after.time_match
+    assert all(s.time_match == 0 for s in signals_of([earlier, later], parsed)), "nobody speaks of the move"
 
 
 def test_an_opening_is_no_turn_of_a_dialogue(make_hit: MakeHit) -> None:
     """The first of a session says what it is about, unless it is two people greeting each other."""
-    assert only(make_hit, type=MemoryType.EPISODE, session_id="s1", content="I need help with my garden.").opens == 1
-    assert only(make_hit, type=MemoryType.EPISODE, session_id="s1", content="Anna: Hi Ben!").opens == 0
+    first = partial(only, make_hit, type=MemoryType.EPISODE, session_id="s1")
+    assert first(content="I need help with my garden.").session_start == 1
+    assert first(content="Anna: Hi Ben!").session_start == 0

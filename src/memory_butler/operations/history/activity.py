@@ -58,7 +58,7 @@ async def following(
 def _view(caller: Caller, scope: str | None) -> View:
     wanted = scope if scope in (None, EVERY_SCOPE) else slug(scope, "scope")
     found = visibility.readable(caller.principal, wanted, None)
-    # What belongs to no memory has no scope.
+    # Events that belong to no memory have no scope.
     return View(found, governs=caller.principal.role.governs and wanted in (None, EVERY_SCOPE))
 
 

@@ -40,14 +40,14 @@ async def neighbours_of(
         now=resources.clock(),
     )
     found = await neighbours.around(resources.database, caller.principal.tenant, asked)
-    return _told_once(dict(zip(asked.ids, found, strict=True)))
+    return _without_repetition(dict(zip(asked.ids, found, strict=True)))
 
 
-def _told_once(found: Neighbours) -> Neighbours:
-    """What is among the results, or beside an earlier one, is named without repeating what it says."""
-    told = set(found)
+def _without_repetition(found: Neighbours) -> Neighbours:
+    """Removes the content of neighbours that are results themselves or were listed with an earlier result."""
+    shown = set(found)
     once: dict[UUID, tuple[Neighbour, ...]] = {}
     for result, beside in found.items():
-        once[result] = tuple(entry._replace(content=None) if entry.id in told else entry for entry in beside)
-        told.update(entry.id for entry in beside)
+        once[result] = tuple(entry._replace(content=None) if entry.id in shown else entry for entry in beside)
+        shown.update(entry.id for entry in beside)
     return once

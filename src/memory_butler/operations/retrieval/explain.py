@@ -38,10 +38,10 @@ async def explain(
     question = validate_question(question)
     memory = await _named(resources, caller, handle)
     found = await rank_candidates(resources, caller, question, with_irrelevant=True)
-    told = explained(await _case(resources, caller, memory, question, found, types=types))
+    explanation = explained(await _case(resources, caller, memory, question, found, types=types))
     if token_budget is None:
-        return told
-    return replace(told, briefing=await _briefing(resources, caller, memory, question, token_budget))
+        return explanation
+    return replace(explanation, briefing=await _briefing(resources, caller, memory, question, token_budget))
 
 
 async def _briefing(

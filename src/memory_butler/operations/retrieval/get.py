@@ -84,7 +84,7 @@ async def get(
 
 
 async def hide_foreign_sources(transaction: Transaction, caller: Caller, memories: Sequence[Memory]) -> list[Memory]:
-    """Memories as the caller may see them: which episode of another butler one came from is not told."""
+    """Removes the source episodes that belong to other butlers and that the caller may not see."""
     eyes = visibility.viewer(caller.principal)
     sources = [one.source_episode_id for one in memories if not isinstance(one, Episode) and one.source_episode_id]
     if eyes is None or not sources:
@@ -118,7 +118,7 @@ async def require(transaction: Transaction, caller: Caller, handle: Handle) -> M
 
 
 def confidence_now(memory: Memory, now: datetime) -> float:
-    """How certain it is by now, with its fading; an episode is what was said, and stays so."""
+    """Confidence after decay. Episodes do not decay."""
     if isinstance(memory, Episode):
         return 1.0
     decay_rate = 0.0 if is_exempt(memory) else memory.decay_rate
@@ -144,7 +144,7 @@ def _ends(settings: Settings, memory: Memory) -> tuple[datetime | None, datetime
 
 
 def _upkeep(settings: Settings, memory: Memory, tier: Tier) -> dict[str, Any]:
-    """What the sweep does to it beside letting it decay: unused for too long it goes, used often an episode stays."""
+    """Effects of the sweep besides decay: unused memories expire, episodes that are used often are kept."""
     if isinstance(memory, Episode):
         is_kept = sweep.is_kept_beyond_ttl(
             pinned=memory.pinned,

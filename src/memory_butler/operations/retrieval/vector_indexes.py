@@ -165,7 +165,7 @@ def _steps(survey: _Survey, rules: PostureRules, *, rebuild: bool) -> list[Step]
 
 
 def _steps_at(place: Place, there: Mapping[str, Index | None], rules: PostureRules, rebuild: bool) -> list[Step]:
-    """What has to be done for a tenant's memories of one type, in order."""
+    """The steps for a tenant's memories of one type, in order."""
     near, following, past = there[NEAR], there[NEXT], there[PAST]
     present = near.shape if near and near.valid else None
     want = wanted_shape(place.rows, rules, present)

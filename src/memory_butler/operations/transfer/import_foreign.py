@@ -36,7 +36,7 @@ KINDS = {NewEpisode: MemoryType.EPISODE, NewFact: MemoryType.FACT, NewRule: Memo
 
 @dataclass(slots=True)
 class Parsed:
-    """What was found in a file of another memory, and how much of it was left out for which reason."""
+    """The items of another memory system's file, and the number left out for each reason."""
 
     source: str
     items: list[New] = field(default_factory=list)
@@ -45,7 +45,8 @@ class Parsed:
 
 @dataclass(slots=True, kw_only=True)
 class Adopted:
-    """What was stored or would be, by type; what replaced a fact that stood there; what was left out, and why."""
+    """Counts of stored items by type (in a dry run: of those that would be), of superseded facts, and of items left out
+    by reason."""
 
     source: str
     dry_run: bool
@@ -85,7 +86,7 @@ async def adopt(
 
 
 def _admitted(items: Sequence[New], report: Adopted) -> Iterator[New]:
-    """What may come in, each once, without lines that look like secrets."""
+    """The valid items, each once, without lines that look like secrets."""
     seen = set[tuple[object, ...]]()
     for given in items:
         new = _without_secrets(given, report)
@@ -123,7 +124,7 @@ def _without_secrets(new: New, report: Adopted) -> New | None:
 
 
 def _row(n: int, new: New) -> Row:
-    """What a memory is known by."""
+    """The columns that identify a memory."""
     row: Row = {"n": n, "kind": KINDS[type(new)], "content_hash": content_hash(new.content)}
     if isinstance(new, NewEpisode):
         return {**row, "place": new.butler, "at": new.observed_at, "session": new.session_id}

@@ -36,6 +36,19 @@ from memory_butler.policy.retrieval.ranking import RankingRules, fuse
 DIGITS = 6
 _WORD = re.compile(r"[\w'’-]*\w")
 CLOSE = 1e-6
+# Explanations have always reported these signals under shorter names; clients may read them.
+REPORTED_NAMES = {
+    "bm25": "said",
+    "term_coverage": "covered",
+    "name_match": "about",
+    "reply_match": "answers",
+    "group_match": "company",
+    "source_match": "told",
+    "answer_type": "fits_kind",
+    "session_start": "opens",
+    "time_match": "timely",
+    "preferred_type": "preferred",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +123,7 @@ def explained(case: Case) -> Explanation:
 
 
 def briefed(case: Case, briefing: Briefing) -> BriefingPart:
-    """What became of it in a briefing, for which the case is the search."""
+    """The fate of the memory in a briefing; the case is the briefing's search."""
     memory, receipt = case.memory, briefing.receipt
     name = f"{memory.type}:{memory.ref}"
     left_out = {line["ref"]: line["reason"] for line in receipt.left_out}
@@ -252,7 +265,7 @@ def _second_look(case: Case, entry: Ranked) -> RerankStep:
         candidates=len(case.ranked),
         vote=round(relevance_model.vote(signals), DIGITS),
         signals=tuple(
-            _term(name, value, weight)
+            _term(REPORTED_NAMES.get(name, name), value, weight)
             for name, value, weight in zip(signals._fields, signals, relevance_model.WEIGHTS, strict=True)
         ),
         cross_encoder_score=looked,
@@ -261,7 +274,7 @@ def _second_look(case: Case, entry: Ranked) -> RerankStep:
 
 
 def _method(case: Case, looked: float | None) -> tuple[str, str]:
-    """What ordered the candidates after the fusion of the two lists."""
+    """The reranking method and the reason for it."""
     if case.second_look is not None:
         count = sum(score is not None for score in case.second_look)
         behind = f"it is not among the best {count} of both lists, and stays behind those"
@@ -270,8 +283,8 @@ def _method(case: Case, looked: float | None) -> tuple[str, str]:
         return "off", f"the mode {case.mode} keeps the order of its list"
     if case.rules.with_judge:
         return "judge", "the judge's vote orders the candidates"
-    fallen = next((said for said in case.degraded if said.startswith("not reranked")), None)
-    return "off", fallen or "it is switched off, so the order of both lists together stands"
+    failure = next((reason for reason in case.degraded if reason.startswith("not reranked")), None)
+    return "off", failure or "it is switched off, so the order of both lists together stands"
 
 
 def _gate(case: Case, entry: Ranked) -> RelevanceGate:
@@ -307,7 +320,7 @@ def _term(name: str, value: float, weight: float) -> Term:
 
 
 def _variety(case: Case, entry: Ranked) -> DiversityStep:
-    """What it repeats, what repeats it, and whether anything that ranks lower came before it."""
+    """Its better and worse duplicates, and whether a lower-ranked memory came before it."""
     name = _name(entry)
     kept = {_name(one): one for one in (*_all_kept(case), *case.answer)}
     repeats = next((other for other, one in kept.items() if name in one.also), None)
@@ -331,7 +344,7 @@ def _place_of_its_own(case: Case, entry: Ranked) -> int:
 
 
 def _all_kept(case: Case) -> list[Ranked]:
-    """What an answer without a limit would have."""
+    """The results of a search without a limit."""
     relevant = [one for one in case.ranked if one.parts.relevance >= case.min_relevance]
     return diversified(relevant, max(1, len(relevant)))
 

@@ -1,7 +1,7 @@
-"""What hides a memory from a question: the filters of the search, one by one and in words.
+"""The filters of a search, checked for one memory and described in words.
 
-The database applies them inside its lists (`fact`, `rule` and `episode` in visible.sql); this says
-which of them a memory does not pass.
+The database applies them inside its lists (`fact`, `rule` and `episode` in visible.sql). These checks tell which
+of them a memory does not pass.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a question may be answered with."""
+    """The filters of one search."""
 
     types: Sequence[MemoryType]
     tier: Tier | None
@@ -76,8 +76,8 @@ def _of_lesson(memory: Fact | Rule, bounds: Bounds) -> Iterator[Check]:
     anchored_at = anchor(memory.created_at, memory.last_confirmed_at)
     worth = effective_confidence(memory.confidence, decay_rate, anchored_at, bounds.asked_at)
     passed, least = worth >= bounds.min_confidence, bounds.min_confidence
-    said = f"its confidence is {apart(worth, least)} by now"
-    yield _check("confidence", passed, said, f"and at least {least:g} is asked for")
+    state = f"its confidence is {apart(worth, least)} by now"
+    yield _check("confidence", passed, state, f"and at least {least:g} is asked for")
 
 
 def _in_time(memory: Memory, bounds: Bounds) -> Check:
@@ -95,16 +95,16 @@ def _in_time(memory: Memory, bounds: Bounds) -> Check:
 
 
 def apart(value: float, limit: float) -> str:
-    """A number as short as it may be while it still reads unlike the limit that it is not."""
+    """The number with as few digits as tell it from the limit, three at least."""
     for digits in range(3, 10):
-        said = f"{value:.{digits}g}"
-        if said != f"{limit:.{digits}g}":
-            return said
+        text = f"{value:.{digits}g}"
+        if text != f"{limit:.{digits}g}":
+            return text
     return f"{value:g}"
 
 
-def _check(name: str, passed: bool, said: str, but: str) -> Check:
-    return Check(name=name, passed=passed, why=said if passed else f"{said}, {but}")
+def _check(name: str, passed: bool, state: str, condition: str) -> Check:
+    return Check(name=name, passed=passed, why=state if passed else f"{state}, {condition}")
 
 
 def _listed(names: Sequence[str]) -> str:

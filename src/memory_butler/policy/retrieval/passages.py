@@ -2,7 +2,7 @@
 
 One vector blurs a long text. So a short text stays whole and a longer one becomes its sentences; a memory matches as
 well as its best passage. Who speaks ("Name: …") is left out: two texts are not alike because both begin with "Anna:",
-and whom a memory is about is matched by name, see names.py. What this gives is measured in docs/concepts/why.md.
+and the subject of a memory is matched by name, see names.py. The effect is measured in docs/concepts/why.md.
 """
 
 import re
@@ -32,7 +32,7 @@ BREAK = re.compile(r"\s+|[。！？｡]+[」』）】”’\"')\]]*")
 
 
 def cut_passages(text: str, *, head: str = "") -> list[str]:
-    """The passages of `text`: 1 to MAX_PASSAGES, none empty, together all that is said in it; none if it is blank.
+    """The passages of `text`: 1 to MAX_PASSAGES, none empty, together the whole text; none if it is blank.
 
     `head` (for a fact what it is about) is put before each of them. Text beyond what MAX_PASSAGES hold makes passages
     longer than the model reads; their ends then count for the keyword search only.
@@ -41,23 +41,23 @@ def cut_passages(text: str, *, head: str = "") -> list[str]:
     if not text:
         return [prefix.strip()] if prefix else []
     speech = _Speech(text)
-    said = [speech.between(*span).strip() for span in _spans(speech)]
-    return list(dict.fromkeys(f"{prefix}{passage}" for passage in said if passage)) or [f"{prefix}{text}"]
+    passages = [speech.between(*span).strip() for span in _spans(speech)]
+    return list(dict.fromkeys(f"{prefix}{passage}" for passage in passages if passage)) or [f"{prefix}{text}"]
 
 
 def passage_head(subject: str | None, predicate: str | None, content: str) -> str:
-    """What a fact is about, as far as that belongs to its meaning and its content does not say it: a name does not
-    belong, and of "likes: green tea", kept apart from other likes as `likes:green_tea`, the tea is said once."""
+    """Subject and predicate of a fact, to put before its passages. Left out are a subject that is a name, and words of
+    the predicate that the content repeats: `likes:green_tea` with the content "green tea" gives "likes:"."""
     if subject is None or predicate is None:
         return ""
-    said = set(WORD.findall(content.lower()))
+    repeated = set(WORD.findall(content.lower()))
     about = [] if looks_like_name(subject) else as_words(subject).split()
-    words = [*about, *(word for word in as_words(predicate).split() if word.lower() not in said)]
+    words = [*about, *(word for word in as_words(predicate).split() if word.lower() not in repeated)]
     return f"{' '.join(words)}:" if words else ""
 
 
 class _Speech:
-    """A text, its labels, and what is said in it apart from who says it."""
+    """A text, its speaker labels, and the text without them."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -2,7 +2,7 @@
 
 1. *Two lists.* The database returns the best by meaning and the best by words. Each is ranked on its raw scores.
 2. *Fusion.* They are fused by weighted reciprocal ranks (k = 60): a list a memory is not on contributes nothing.
-3. *Second look.* The judge (judge.py), or a cross-encoder in its place, weighs each candidate by everything that is
+3. *Second look.* The judge (relevance.py), or a cross-encoder in its place, weighs each candidate by everything that is
    known of it. Without a second look the fused order stands.
 4. *Relevance.* How likely each bears on the question at all, between 0 and 1; what is below the limit is not returned.
 5. *Fit.* How relevant it is compared with the best, which has 1. In an order without votes fit follows from the place
@@ -49,7 +49,7 @@ class RankingRules:
 
 
 class Limit(NamedTuple):
-    """What is kept: what is likely enough to bear on the question, and what is wanted anyway."""
+    """Candidates to keep: those of at least this relevance, and those for which `anyway` returns True."""
 
     least: float = 0.0
     anyway: Callable[[Hit], bool] | None = None

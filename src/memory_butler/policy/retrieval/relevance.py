@@ -1,8 +1,8 @@
-"""The judge: how well a candidate answers a question, from everything that is known of the two.
+"""The judge: scores how well a candidate answers a question.
 
 Each signal is a number around 0 to 1; their weighted sum is the judge's *vote*, by which candidates are ordered. The
 weights were fitted to labelled questions (`python -m benchmarks.fit_relevance`), one set for every kind of memory and
-question. What each signal earns is shown in docs/concepts/retrieval.md.
+question. The contribution of each signal is measured in docs/concepts/retrieval.md.
 """
 
 import math
@@ -19,9 +19,9 @@ from memory_butler.policy.retrieval.intent import Intent
 from memory_butler.policy.retrieval.question import ParsedQuestion
 
 MOST_ODDS = 50.0
-# "Last week" and "before the move" are vaguer than "in May 2023", and people repeat them from what they were told.
+# "Last week" and "before the move" are vaguer than "in May 2023", and people repeat them from memory.
 VAGUE = 0.3
-# Subjects that stand for whoever asks.
+# Subjects that stand for the user.
 ASKERS = frozenset({"user", "the user", "me", "i", "myself", "self", "owner"})
 _WORD = re.compile(r"\w+")
 # Without a vector to compare with, every candidate is taken to be as near in meaning as candidates usually are.
@@ -29,46 +29,46 @@ USUAL_SIMILARITY = 0.28
 
 
 class Signals(NamedTuple):
-    """What the judge knows of one candidate."""
+    """Input of the judge for one candidate."""
 
     similarity: float
     """Cosine of its best passage and the question without names."""
-    said: float
+    bm25: float
     """BM25 of the question's words, in units of a word that only one memory has."""
-    covered: float
-    """Share of the question's words that it has, the rare ones counting more."""
-    about: float
-    """1 if it stands under a name the question asks about, or is the user's own and the question says "I" or "my"."""
-    answers: float
-    """How well the question just before it in its session matches the words of this one."""
-    company: float
-    """The best match, by words and meaning, in its company: an episode's session, or, for half, a fact's subject."""
-    told: float
-    """How much better than itself the episode that a fact came from matches, by words and meaning."""
-    fits_kind: float
-    """1 if the question asks when or how many and it says a time or a number."""
-    opens: float
-    """1 if it opens a session that is not a dialogue: that is where people say what it is about."""
-    timely: float
-    """How close it is to the time that the question speaks of."""
-    preferred: float
-    """1 if it is of the type that this kind of question wants."""
+    term_coverage: float
+    """Share of the question's words that it contains, weighted by rarity."""
+    name_match: float
+    """1 if it is indexed under a name in the question, or is the user's own and the question says "I" or "my"."""
+    reply_match: float
+    """BM25 of the question's words in the episode just before it in its session, if that one asks a question."""
+    group_match: float
+    """Best match, by words and meaning, in its group: an episode's session, or, at half weight, a fact's subject."""
+    source_match: float
+    """How much better than the fact itself its source episode matches, by words and meaning."""
+    answer_type: float
+    """1 if the question asks when or how many and it contains a time or a number."""
+    session_start: float
+    """1 if it is the first episode of a session that is not a dialogue: there people state the topic."""
+    time_match: float
+    """Closeness to the time in the question."""
+    preferred_type: float
+    """1 if it is of the type that this kind of question prefers."""
 
 
 WEIGHTS = Signals(
     similarity=4.81,
-    said=1.55,
-    covered=1.34,
-    about=1.87,
-    answers=1.01,
-    company=1.91,
+    bm25=1.55,
+    term_coverage=1.34,
+    name_match=1.87,
+    reply_match=1.01,
+    group_match=1.91,
     # By hand, from the table of weights in docs/concepts/retrieval.md.
-    told=4.0,
-    fits_kind=0.96,
-    opens=1.32,
-    timely=4.95,
-    # By hand: nothing was labelled that could tell.
-    preferred=1.0,
+    source_match=4.0,
+    answer_type=0.96,
+    session_start=1.32,
+    time_match=4.95,
+    # By hand: the labelled questions have no rules.
+    preferred_type=1.0,
 )
 # Relevance is a logistic function of a candidate's vote and, a little, of the best: where that is poor, nothing fits.
 SLOPE = 0.6
@@ -82,7 +82,7 @@ PER_MEMORY = 0.45
 
 
 def signals_of(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[Signals]:
-    """What is known of each candidate, seen beside the others."""
+    """The signals of each candidate; some of them compare it with the others."""
     nearest = max((hit.similarity or 0.0 for hit in hits), default=0.0) or 1.0
     wordiest = max((hit.word_score for hit in hits), default=0.0) or 1.0
     match = [max(hit.similarity or 0.0, 0.0) / nearest + hit.word_score / wordiest for hit in hits]
@@ -96,14 +96,14 @@ def signals_of(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[Signals]:
             hit.word_coverage,
             1.0 if is_about(hit, is_first_person=is_first_person) else 0.0,
             hit.context_word_score if hit.type is MemoryType.EPISODE else 0.0,
-            company,
-            0.0 if hit.context_similarity is None else _told(hit, hit.context_similarity),
+            group_match,
+            0.0 if hit.context_similarity is None else _source_match(hit, hit.context_similarity),
             1.0 if matches_answer and matches_answer(hit.content) else 0.0,
             1.0 if _opens_session(hit) and not speakers(hit.content) else 0.0,
             time,
             1.0 if hit.type is preferred_type else 0.0,
         )
-        for hit, company, time in zip(hits, _companies(hits, match), _times(hits, parsed), strict=True)
+        for hit, group_match, time in zip(hits, _group_matches(hits, match), _times(hits, parsed), strict=True)
     ]
 
 
@@ -126,21 +126,21 @@ def relevances(votes: Sequence[float], best: float, parsed: ParsedQuestion) -> l
     return [1 / (1 + exp(-(MOST_ODDS if x > MOST_ODDS else -MOST_ODDS if x < -MOST_ODDS else x))) for x in odds]
 
 
-def _companies(hits: Sequence[Hit], match: Sequence[float]) -> list[float]:
-    """The best match in the company of each; what has no company has its own."""
+def _group_matches(hits: Sequence[Hit], match: Sequence[float]) -> list[float]:
+    """The best match in the group of each candidate; without a group, its own."""
     best: dict[tuple[str, str], float] = {}
-    companies = [_company(hit) for hit in hits]
-    for company, own in zip(companies, match, strict=True):
-        if company and own > best.get(company, 0.0):
-            best[company] = own
+    groups = [_group(hit) for hit in hits]
+    for group, own in zip(groups, match, strict=True):
+        if group and own > best.get(group, 0.0):
+            best[group] = own
     return [
-        own if company is None else (own + best.get(company, 0.0)) / 2 if is_fact else best.get(company, 0.0)
-        for own, company, is_fact in zip(match, companies, (hit.type is MemoryType.FACT for hit in hits), strict=True)
+        own if group is None else (own + best.get(group, 0.0)) / 2 if is_fact else best.get(group, 0.0)
+        for own, group, is_fact in zip(match, groups, (hit.type is MemoryType.FACT for hit in hits), strict=True)
     ]
 
 
-def _company(hit: Hit) -> tuple[str, str] | None:
-    """An episode's session, or a fact's subject, which no butler's name can be taken for."""
+def _group(hit: Hit) -> tuple[str, str] | None:
+    """An episode's session, or a fact's subject. The empty first part keeps a subject apart from a butler's name."""
     if hit.type is MemoryType.FACT:
         return "", (hit.subject_label or "").casefold()
     return (hit.butler, hit.session_id) if hit.type is MemoryType.EPISODE and hit.session_id else None
@@ -150,15 +150,15 @@ def _opens_session(hit: Hit) -> bool:
     return hit.type is MemoryType.EPISODE and hit.session_id is not None and not hit.has_context
 
 
-def _told(hit: Hit, source_similarity: float) -> float:
-    """A fact is a short form of what was said; where it came from often says it in the words of the question."""
-    own = _telling(hit.similarity or 0.0, hit.word_score, hit.word_coverage)
-    return max(0.0, _telling(source_similarity, hit.context_word_score, hit.context_word_coverage) - own)
+def _source_match(hit: Hit, source_similarity: float) -> float:
+    """A fact is a short form of its source episode, which often contains the words of the question."""
+    own = _text_match(hit.similarity or 0.0, hit.word_score, hit.word_coverage)
+    return max(0.0, _text_match(source_similarity, hit.context_word_score, hit.context_word_coverage) - own)
 
 
-def _telling(similarity: float, said: float, covered: float) -> float:
-    """How well a text matches, by meaning and by words, in units of similarity."""
-    return max(similarity, 0.0) + said / 3 + covered / 4
+def _text_match(similarity: float, bm25: float, term_coverage: float) -> float:
+    """Match by meaning and by words, in units of similarity."""
+    return max(similarity, 0.0) + bm25 / 3 + term_coverage / 4
 
 
 def is_about(hit: Hit, *, is_first_person: bool) -> bool:
@@ -169,7 +169,7 @@ def is_about(hit: Hit, *, is_first_person: bool) -> bool:
 
 
 def _times(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float]:
-    """How close each is to the time the question speaks of. What all of them share tells nothing."""
+    """Closeness of each to the time in the question, less the closeness that all of them share."""
     when = _when(hits, parsed)
     if when is None:
         return [0.0] * len(hits)
@@ -184,7 +184,7 @@ def _moment(hit: Hit) -> datetime:
 
 
 def _when(hits: Sequence[Hit], parsed: ParsedQuestion) -> TimeHint | None:
-    """The time a question speaks of. An event ("before the move") is dated by the memory whose words name it best; to a
+    """The time in a question. An event ("before the move") is dated by the memory whose words name it best; to a
     question about how things are done ("before deploying") it is no time at all."""
     hint = parsed.time_hint
     if hint is None or hint.anchor is None:

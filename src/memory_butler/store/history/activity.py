@@ -10,7 +10,7 @@ from memory_butler.store.gate.database import Row, Transaction
 
 # Most events that one read looks through for those that its reader may see.
 PIECE = 5_000
-# What is written without waiting for the disk is there by then.
+# By then, asynchronous commits have reached the disk.
 SAFE_AFTER = timedelta(seconds=2)
 
 

@@ -19,19 +19,19 @@ class AuditTrail:
     """Fields that all events of one request share."""
 
     now: datetime
-    # Who is named with the change: a butler, or the person or program that a token names.
+    # Author of the change: a butler, or the person or program that a token names.
     actor: str
     lineage: Lineage
     make_id: MakeId
     group_id: UUID | None = None
-    # Whose memories they become: the actor's own, if it is a butler itself.
+    # Owner of the memories; default: the actor.
     butler: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "butler", self.butler or self.actor)
 
 
-# What the log speaks of beside memories: another name of a subject.
+# Entity type of an event about another name of a subject.
 ALIAS = "alias"
 
 

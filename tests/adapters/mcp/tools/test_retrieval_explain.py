@@ -19,6 +19,9 @@ from memory_butler.resources import Resources
 
 Command = Callable[..., Result]
 STEPS = {"second_look", "gate", "scoring", "variety"}
+# Clients may read these names: they do not change with the code.
+SIGNALS = ["similarity", "said", "covered", "about", "answers", "company", "told"]
+SIGNALS += ["fits_kind", "opens", "timely", "preferred"]
 
 
 @pytest.fixture
@@ -41,7 +44,9 @@ async def test_a_returned_memory_is_explained_step_by_step(call: Call) -> None:
     assert told["reading"]["names"] == ["anna"] and told["matched_words"]
     assert told["by_meaning"]["rank"] == told["by_words"]["rank"] == 1
     assert told["gate"]["relevance"] == found["relevance"]
-    signal = told["second_look"]["signals"][0]
+    signals = told["second_look"]["signals"]
+    assert [one["name"] for one in signals] == SIGNALS
+    signal = signals[0]
     assert signal["contribution"] == pytest.approx(signal["value"] * signal["weight"], abs=1e-6)
     assert {term["name"] for term in told["scoring"]["terms"]} == {"fit", "importance", "recency", "confidence"}
 
