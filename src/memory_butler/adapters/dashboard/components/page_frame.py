@@ -8,9 +8,9 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.element import Element
 
-from memory_butler.adapters.dashboard.actions.error_handling import redirect_to_login
+from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors, redirect_to_login
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
-from memory_butler.adapters.dashboard.components.elements import tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import card, tag, visible_text
 from memory_butler.adapters.dashboard.components.vue_components import FocusKeeper
 from memory_butler.adapters.dashboard.server import routes
 from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext, background_refresh
@@ -61,7 +61,7 @@ async def subscribe(context: PageContext, redraw: Redraw) -> None:
     """
     client = ui.context.client
     unsubscribe: Callable[[], None] | None = None
-    since = await context.call("memory_activity_stream", lambda call: activity.latest(call.resources, call.caller))
+    since = await context.run("memory_activity_stream", activity.latest)
 
     async def on_events(items: tuple[Activity, ...]) -> None:
         if client.is_deleted:
@@ -123,13 +123,17 @@ def _watch_login(context: PageContext) -> None:
 
 def show_error(problem: MemoryButlerError) -> None:
     """Show an error in the page: what went wrong, what to do, and a retry button if that can help."""
-    with tag("section", "mb-card mb-error", role="alert"):
-        tag("h2", text=user_message(problem))
+    with card(user_message(problem), "mb-error", role="alert"):
         if advice := user_advice(problem):
             tag("p", text=advice)
         if problem.retryable:
             with tag("p"):
                 ui.button("Try again", on_click=ui.navigate.reload).props("unelevated no-caps")
+
+
+def button(text: str, classes: str, on_click: Handler) -> None:
+    """A button in the style of our forms."""
+    tag("button", classes, text=text, type="button").on("click", handle_errors(on_click))
 
 
 @contextmanager

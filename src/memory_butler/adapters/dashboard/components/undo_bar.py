@@ -3,14 +3,20 @@
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions import memory_actions
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
+from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
+from memory_butler.adapters.dashboard.view_models.consolidation_rows import undo_lines
+from memory_butler.adapters.dashboard.view_models.phrases import count_text
+from memory_butler.models import UndoReport
+from memory_butler.operations.history import undo
 
 MAX_OFFERS = 50
 SECONDS = 12
@@ -60,6 +66,20 @@ class UndoBar:
             close_button=False,
             actions=buttons,
         )
+
+    async def undo_group(self, undo_id: UUID | str, confirm: ConfirmDialog, *, refused: str) -> UndoReport | None:
+        """Show the effects of an undo and, if the user confirms them, undo. Returns None if nothing was undone."""
+        plan = await self._run_undo(undo_id, dry_run=True)
+        if not plan.undone:
+            ui.notify(refused, type="warning", position="bottom")
+            return None
+        title, (effects, skipped) = f"Undo {count_text(plan.undone, 'change')}?", undo_lines(plan)
+        if not await confirm(title, effects, skipped, button="Undo"):
+            return None
+        return await self._run_undo(undo_id, skip_changed=bool(plan.skipped))
+
+    async def _run_undo(self, undo_id: UUID | str, **options: bool) -> UndoReport:
+        return await self._context.run("memory_undo", undo.undo, undo_id, request_id=self.new_request_id(), **options)
 
     async def _undo(self, event: events.GenericEventArguments) -> None:
         number = event.args

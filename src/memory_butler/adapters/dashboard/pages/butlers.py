@@ -8,7 +8,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
-from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, chip, tag, visible_text
 from memory_butler.adapters.dashboard.components.empty_states import shell_command
 from memory_butler.adapters.dashboard.components.page_frame import page, subscribe
 from memory_butler.adapters.dashboard.server.page_context import PageContext
@@ -78,8 +78,7 @@ def _draw_totals(all_butlers: Sequence[ButlerSummary], *, stores: int, of: int) 
     title = f"{len(all_butlers)} butler{'s' * (len(all_butlers) > 1)}"
     if of > 1:
         title += f" in {stores} of {of} stores"
-    with tag("section", "mb-card"):
-        tag("h2", text=title)
+    with card(title):
         _figures({name: sum(getattr(one, name) for one in all_butlers) for name, _ in FIGURES})
 
 
@@ -119,7 +118,6 @@ def _figures(counts: dict[str, int]) -> Element:
 
 
 def _draw_empty(context: PageContext) -> None:
-    with tag("section", "mb-card mb-empty"):
-        tag("h2", text="No butlers yet")
+    with card("No butlers yet", "mb-empty"):
         tag("p", text="A butler appears when it stores its first memory. Store one yourself:")
         tag("pre", text=shell_command(context.dashboard.settings, "remember", "fact", "Ana", "lives in", "Lisbon"))

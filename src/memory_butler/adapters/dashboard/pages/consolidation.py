@@ -1,7 +1,7 @@
 """Consolidation: backlog, runs, cost and failed episodes; or one run with its review."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from fastapi import Request
@@ -11,9 +11,9 @@ from memory_butler.adapters.dashboard.actions.background_tasks import Background
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components import charts
-from memory_butler.adapters.dashboard.components.elements import Timestamp, set_props, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, tag, visible_text
 from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
-from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
+from memory_butler.adapters.dashboard.components.page_frame import button, page, refresh_every, subscribe
 from memory_butler.adapters.dashboard.components.run_panel import RunPanel, notify_requeued
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import DeadLetters, RunTable
@@ -90,15 +90,13 @@ class ConsolidationPage:
         refresh_every(self._context, TICK_SECONDS, self._tick)
 
     def _draw_runs(self) -> None:
-        with tag("section", "mb-card", aria_label="Runs"):
-            tag("h2", text="Runs")
+        with card("Runs", aria_label="Runs"):
             self._runs = RunTable(
                 states=_STATES, rows=[], butlers=[], butler="", state="", next="", has_newer=False, empty=""
             )
 
     def _draw_dead_letters(self) -> None:
-        with tag("section", "mb-card", aria_label="Failed episodes", id=consolidation_rows.DEAD_LETTERS_ID):
-            tag("h2", text="Failed episodes")
+        with card("Failed episodes", aria_label="Failed episodes", id=consolidation_rows.DEAD_LETTERS_ID):
             self._dead_letters = DeadLetters(
                 rows=[], next="", has_previous=False, can_requeue=self._context.may("requeue"), busy=False
             )
@@ -106,7 +104,7 @@ class ConsolidationPage:
     # --- reading ---
 
     async def _read(self) -> PageData:
-        query, ask = self._query, self._context.call
+        query, run = self._query, self._context.run
 
         async def runs(call: CallContext) -> tuple[Page[Run], list[RunOutcomes]]:
             page = await listings.runs(
@@ -121,14 +119,9 @@ class ConsolidationPage:
             return page, [outcomes[run.id] for run in page.items]
 
         return await asyncio.gather(
-            ask("runs", lambda call: overview.overview(call.resources, call.caller)),
-            ask("runs", runs),
-            ask(
-                "dead_letters",
-                lambda call: listings.dead_letters(
-                    call.resources, call.caller, limit=DEAD_LETTERS, cursor=query.letters or None
-                ),
-            ),
+            run("runs", overview.overview),
+            self._context.call("runs", runs),
+            run("dead_letters", listings.dead_letters, limit=DEAD_LETTERS, cursor=query.letters or None),
         )
 
     async def _refresh(self) -> None:
@@ -167,7 +160,7 @@ class ConsolidationPage:
         except MemoryButlerError:
             self._query = before
             raise
-        push_url(PATH, query.url_params())
+        push_url(PATH, asdict(query))
 
     async def _on_popstate(self, query: dict[str, str]) -> None:
         self._query = query_from(query)
@@ -176,11 +169,7 @@ class ConsolidationPage:
     async def _on_requeue(self, event: events.GenericEventArguments) -> None:
         handles = [str(one)[:100] for one in event.args][:DEAD_LETTERS] if isinstance(event.args, list) else []
         request_id = self._bar.new_request_id()
-        requeued = await self._context.call(
-            "requeue",
-            lambda call: dead_letters.requeue(call.resources, handles, call.caller),
-            request_id=request_id,
-        )
+        requeued = await self._context.run("requeue", dead_letters.requeue, handles, request_id=request_id)
         await notify_requeued(self._context, self._bar, requeued, request_id)
         await self._refresh()
 
@@ -208,8 +197,7 @@ class ConsolidationPage:
         has_work = ledger.waiting or ledger.claimed or ledger.proposals or ledger.dead_letters
         self._empty_state.set_visibility(not (runs.items or is_filtered or has_work))
         outcome_by_run = {run.id: one for run, one in zip(runs.items, outcomes, strict=True)}
-        set_props(
-            self._runs,
+        self._runs.set_props(
             rows=consolidation_rows.run_rows(runs.items, outcome_by_run),
             butlers=list(ledger.butlers),
             butler=query.butler,
@@ -218,8 +206,7 @@ class ConsolidationPage:
             has_newer=bool(query.runs),
             empty="No matching runs." if query.butler or query.state else "No runs yet.",
         )
-        set_props(
-            self._dead_letters,
+        self._dead_letters.set_props(
             rows=consolidation_rows.dead_letter_rows(dead_letter_page.items),
             next=dead_letter_page.cursor or "",
             has_previous=bool(query.letters),
@@ -243,8 +230,7 @@ class ConsolidationPage:
         self._cost.show(ledger)
 
     def _waiting_tile(self, ledger: ConsolidationOverview, running: BackgroundTask | None) -> None:
-        with tag("section", "mb-card mb-consolidation-tile", aria_label="Waiting"):
-            tag("h2", text="Waiting")
+        with card("Waiting", "mb-consolidation-tile", aria_label="Waiting"):
             tag("p", "mb-consolidation-figure mb-number", text=f"{ledger.waiting:,}")
             with tag("p", "mb-muted mb-small"):
                 if ledger.oldest:
@@ -256,8 +242,7 @@ class ConsolidationPage:
                 _progress(running)
             elif self._context.may("consolidate") and ledger.works_by_itself and ledger.waiting:
                 with tag("div", "mb-consolidation-act"):
-                    button = tag("button", "mb-button", text="Consolidate now", type="button")
-                    button.on("click", handle_errors(self._on_consolidate))
+                    button("Consolidate now", "mb-button", self._on_consolidate)
 
 
 async def _consolidate(resources: Resources, caller: Caller, task: BackgroundTask) -> str:
@@ -289,8 +274,7 @@ def _progress(task: BackgroundTask) -> None:
 
 
 def _next_tile(ledger: ConsolidationOverview) -> None:
-    with tag("section", "mb-card mb-consolidation-tile", aria_label="Next run"):
-        tag("h2", text="Next run")
+    with card("Next run", "mb-consolidation-tile", aria_label="Next run"):
         with tag("p", "mb-consolidation-figure"):
             if ledger.is_due:
                 tag("span", text="Due now")
@@ -307,16 +291,14 @@ def _next_tile(ledger: ConsolidationOverview) -> None:
 
 
 def _open_tile(ledger: ConsolidationOverview) -> None:
-    with tag("section", "mb-card mb-consolidation-tile", aria_label="To do"):
-        tag("h2", text="To do")
-        with tag("ul", "mb-consolidation-list"):
-            for number, label, href in consolidation_rows.todo_counts(ledger):
-                with tag("li"):
-                    tag("b", "mb-number", text=f"{number:,}")
-                    if number:
-                        tag("a", text=label, href=href)
-                    else:
-                        tag("span", "mb-muted", text=label)
+    with card("To do", "mb-consolidation-tile", aria_label="To do"), tag("ul", "mb-consolidation-list"):
+        for number, label, href in consolidation_rows.todo_counts(ledger):
+            with tag("li"):
+                tag("b", "mb-number", text=f"{number:,}")
+                if number:
+                    tag("a", text=label, href=href)
+                else:
+                    tag("span", "mb-muted", text=label)
 
 
 class CostCard:
@@ -325,8 +307,7 @@ class CostCard:
     def __init__(self) -> None:
         self._shown: object = None
         self._chart: ui.echart | None = None
-        with tag("section", "mb-card", aria_label="Cost"):
-            tag("h2", text="Cost")
+        with card("Cost", aria_label="Cost"):
             self._words = tag("div")
             self._box = tag("div")
 
@@ -353,7 +334,6 @@ class CostCard:
 
 
 def _draw_admins_only() -> None:
-    with tag("section", "mb-card mb-empty"):
-        tag("h2", text="Consolidation is for administrators")
+    with card("Consolidation is for administrators", "mb-empty"):
         tag("p", text="Consolidation turns episodes into facts and rules, which you find under Facts and Rules.")
         tag("p", text="To see or review runs, log in with an administrator's token.")

@@ -65,7 +65,7 @@ class ListPage:
         self._actions = ActionRunner(self._context, self._bar)
         noun = f"{self._kind}s"
         self._filter_bar = FilterBar(
-            list_query.filter_fields(self._kind), list_query.sort_options(self._kind), noun=noun
+            fields=list_query.filter_fields(self._kind), sorts=list_query.sort_options(self._kind), noun=noun
         )
         self._table = MemoryTable(columns_of(self._kind), noun=noun)
         self._empty_state = tag("div")
@@ -86,7 +86,7 @@ class ListPage:
         """Read the listing and show it; of several concurrent requests the last wins."""
         self._request_number += mode == "request"
         request_number = self._request_number
-        self._filter_bar.show(self._query, list_query.active_filters(self._kind, self._query))
+        self._filter_bar.set_props(query=self._query, active=list_query.active_filters(self._kind, self._query))
         async with self._read_lock:
             try:
                 list_query.reject(self._kind, self._unknown)
@@ -147,9 +147,7 @@ class ListPage:
         if self._kind is not MemoryType.EPISODE or not items:
             return {}
         shown = [one.memory.id for one in items]
-        return await self._context.call(
-            "list_memories", lambda call: review.runs_awaiting_decision(call.resources, shown, call.caller)
-        )
+        return await self._context.run("list_memories", review.runs_awaiting_decision, shown)
 
     async def _poll_reviews(self) -> None:
         if await self._read_in_review(self._page.items) != self._in_review:
@@ -157,11 +155,8 @@ class ListPage:
 
     async def _read(self, query: Query, limit: int = listings.DEFAULT_LIMIT) -> Page[ListedMemory]:
         listing = list_query.listing_of(self._kind, query, governs=self._context.principal.role.governs)
-        return await self._context.call(
-            "list_memories",
-            lambda call: listings.memories(
-                call.resources, listing, call.caller, limit=limit, cursor=query.get("cursor")
-            ),
+        return await self._context.run(
+            "list_memories", listings.memories, listing, limit=limit, cursor=query.get("cursor")
         )
 
     async def _has_any(self) -> bool:
@@ -249,10 +244,7 @@ class ListPage:
 
     async def _refresh(self, old: str, now: str) -> None:
         """Replace a memory's row by its current state."""
-        page = await self._context.call(
-            "memory_get", lambda call: get.get(call.resources, self._kind, now, call.caller, bump=False)
-        )
-        new = listed_from(page)
+        new = listed_from(await self._context.run("memory_get", get.get, self._kind, now, bump=False))
         self._remember([new])
         self._table.replace(old, self._row(new, is_changed=True))
 

@@ -10,7 +10,7 @@ from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
 from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard, is_double_click
 from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
-from memory_butler.adapters.dashboard.components.elements import chip, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import card, chip, tag, visible_text
 from memory_butler.adapters.dashboard.components.memory_sections import (
     ConfidenceCard,
     RetrievalTest,
@@ -94,9 +94,7 @@ class MemoryPage:
             return await get.get(call.resources, self.kind, self.handle, call.caller, bump=False)
 
         portrait = await self.context.call("memory_get", load)
-        beside = await self.context.call(
-            "links", lambda call: graph.memory_links(call.resources, self.kind, self.handle, call.caller)
-        )
+        beside = await self.context.run("links", graph.memory_links, self.kind, self.handle)
         self._undoable = await self._find_undoable(portrait) if self.context.may("memory_undo") else None
         self._in_review = await self._find_review(portrait) if isinstance(portrait.memory, Episode) else None
         self._shown_ids = {portrait.memory.id, *(fact.id for fact in portrait.chain)}
@@ -105,13 +103,11 @@ class MemoryPage:
 
     async def _find_review(self, portrait: MemoryDetails) -> str | None:
         """The URL of the run under review that an episode belongs to; empty for users who may not open it."""
-        undo_id = portrait.memory.id
-        in_review = await self.context.call(
-            "list_memories", lambda call: review.runs_awaiting_decision(call.resources, [undo_id], call.caller)
-        )
-        if undo_id not in in_review:
+        in_review = await self.context.run("list_memories", review.runs_awaiting_decision, [portrait.memory.id])
+        if not in_review:
             return None
-        return url_for(consolidation_rows.PATH, {"run": str(in_review[undo_id])}) if self.context.may("runs") else ""
+        run = in_review[portrait.memory.id]
+        return url_for(consolidation_rows.PATH, {"run": str(run)}) if self.context.may("runs") else ""
 
     async def _find_undoable(self, portrait: MemoryDetails) -> memory_details.Undoable | None:
         """The newest event if it can be undone, with its group if that is small."""
@@ -119,15 +115,10 @@ class MemoryPage:
         if line is None:
             return None
         for undo_id in filter(None, (line.event.group_id, line.event.id)):
-            changes = await self._would_undo(undo_id)
+            changes = await self.context.run("memory_undo", undo.would_undo, undo_id, most=MAX_GROUP_SIZE)
             if changes:
                 return memory_details.Undoable(line.event.id, undo_id, changes)
         return None
-
-    async def _would_undo(self, undo_id: UUID) -> int:
-        return await self.context.call(
-            "memory_undo", lambda call: undo.would_undo(call.resources, undo_id, call.caller, most=MAX_GROUP_SIZE)
-        )
 
     async def _on_events(self, items: tuple[Activity, ...]) -> None:
         events_here = (item.event for item in items if item.event.entity_id in self._shown_ids)
@@ -206,9 +197,9 @@ class MemoryPage:
         return start
 
     def _draw_history(self, portrait: MemoryDetails) -> None:
-        with tag("section", "mb-card"):
-            tag("h2", text="History")
-            entries = EntryList(link_runs(memory_details.history(portrait.story, self._undoable)), variant="line")
+        with card("History"):
+            groups = link_runs(memory_details.history(portrait.story, self._undoable))
+            entries = EntryList(groups=groups, variant="line")
             entries.on("action", handle_errors(self._undo))
 
     async def _undo(self, event: events.GenericEventArguments) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
 from memory_butler.adapters.mcp.catalog import allowed_roles, check_operation
@@ -77,6 +77,21 @@ class PageContext:
                 raise
             call.outcome = instrumentation.OK
         return result
+
+    async def run(
+        self,
+        name: str,
+        operation: Callable[..., Awaitable[Result]],
+        *arguments: Any,
+        request_id: str | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run one operation with these arguments for this user. `name` is its name in the table of roles."""
+        return await self.call(
+            name,
+            lambda call: operation(call.resources, *arguments, caller=call.caller, **options),
+            request_id=request_id,
+        )
 
     async def _run(
         self,

@@ -184,15 +184,16 @@ def _edge(tie: Edge, numbers: Mapping[str, str], words: str) -> dict[str, Any]:
 
 def distances(neighbourhood: MemoryGraph) -> dict[str, int]:
     """The number of edges from the centre to each node."""
-    neighbours = _beside(neighbourhood)
-    result = {neighbourhood.center.key: 0}
-    queue = [neighbourhood.center.key]
+    return _depths(neighbourhood.center.key, tree(neighbourhood))
+
+
+def _depths(center: str, children: Mapping[str, list[str]]) -> dict[str, int]:
+    """The depth of each node in the tree, from the centre outwards."""
+    result, queue = {center: 0}, [center]
     for key in queue:
-        for other in neighbours[key]:
-            if other not in result:
-                result[other] = result[key] + 1
-                queue.append(other)
-    return {spot.key: result.get(spot.key, 1) for spot in neighbourhood.nodes}
+        result |= dict.fromkeys(children[key], result[key] + 1)
+        queue += children[key]
+    return result
 
 
 def tree(neighbourhood: MemoryGraph) -> dict[str, list[str]]:
@@ -210,19 +211,12 @@ def tree(neighbourhood: MemoryGraph) -> dict[str, list[str]]:
     return children
 
 
-def _from_outside(center: str, children: Mapping[str, list[str]]) -> list[str]:
-    queue = [center]
-    for key in queue:
-        queue += children[key]
-    return queue[::-1]
-
-
 def layout(neighbourhood: MemoryGraph) -> dict[str, tuple[float, float]]:
     """The position of each node: the centre in the middle, the others on rings around it, each in the sector of its
     parent. The layout is deterministic."""
     children, center = tree(neighbourhood), neighbourhood.center.key
     weights: dict[str, float] = {}
-    for key in _from_outside(center, children):
+    for key in reversed(_depths(center, children)):
         weights[key] = max(1.0, CHILD_WEIGHT * sum(weights.get(child, 1.0) for child in children[key]))
     places = {center: (0.0, 0.0)}
     # The first ring grows with its number of nodes, so that labels do not overlap.

@@ -40,32 +40,26 @@ _CONSOLIDATION = {
     ConsolidationStatus.DEAD_LETTER: ("failed", "bad", "All attempts to process it failed"),
 }
 IN_REVIEW = ("in review", "warn", "Facts and rules from it are waiting for review")
-# The columns of each type beside the text: name, label, sort order.
-COLUMNS: dict[MemoryType, tuple[tuple[str, str, Sort | None], ...]] = {
-    MemoryType.FACT: (
-        ("confidence", "Confidence", Sort.CONFIDENCE),
-        ("importance", "Importance", Sort.IMPORTANCE),
-        ("happened", "Happened", Sort.OBSERVED),
-        ("stored", "Stored", Sort.CREATED),
-        ("used", "Last used", Sort.LAST_REFERENCED),
-    ),
-    MemoryType.RULE: (
-        ("record", "Helpful / harmful", None),
-        ("confidence", "Confidence", Sort.CONFIDENCE),
-        ("stored", "Stored", Sort.CREATED),
-        ("used", "Last used", Sort.LAST_REFERENCED),
-    ),
-    MemoryType.EPISODE: (
-        ("importance", "Importance", Sort.IMPORTANCE),
-        ("happened", "Happened", Sort.OBSERVED),
-        ("stored", "Stored", Sort.CREATED),
-        ("used", "Last used", Sort.LAST_REFERENCED),
-    ),
+# Label and sort order of each column.
+_COLUMNS: dict[str, tuple[str, Sort | None]] = {
+    "record": ("Helpful / harmful", None),
+    "confidence": ("Confidence", Sort.CONFIDENCE),
+    "importance": ("Importance", Sort.IMPORTANCE),
+    "happened": ("Happened", Sort.OBSERVED),
+    "stored": ("Stored", Sort.CREATED),
+    "used": ("Last used", Sort.LAST_REFERENCED),
+}
+# The columns of each type beside the text.
+COLUMNS_OF = {
+    MemoryType.FACT: ("confidence", "importance", "happened", "stored", "used"),
+    MemoryType.RULE: ("record", "confidence", "stored", "used"),
+    MemoryType.EPISODE: ("importance", "happened", "stored", "used"),
 }
 
 
 def columns_of(kind: MemoryType) -> list[Row]:
-    return [{"name": name, "label": label, "sort": sort and str(sort)} for name, label, sort in COLUMNS[kind]]
+    columns = {name: _COLUMNS[name] for name in COLUMNS_OF[kind]}
+    return [{"name": name, "label": label, "sort": sort and str(sort)} for name, (label, sort) in columns.items()]
 
 
 def memory_row(
@@ -124,12 +118,8 @@ def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
     return {
         **common,
         "about": [
-            {"name": "subject", "value": memory.subject_label, "text": visible_text(as_words(memory.subject_label))},
-            {
-                "name": "predicate",
-                "value": memory.predicate_label,
-                "text": visible_text(as_words(memory.predicate_label)),
-            },
+            {"name": name, "value": label, "text": visible_text(as_words(label))}
+            for name, label in (("subject", memory.subject_label), ("predicate", memory.predicate_label))
         ],
         "importance": memory.importance,
         "happened": _iso(memory.valid_at or memory.created_at),
