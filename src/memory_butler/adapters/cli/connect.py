@@ -120,6 +120,3 @@ def _status(as_json: bool) -> None:
         else:
             state = "-"
         sys.stdout.write(f"{name:<12} {scope:<8} {state:<40} {status.path}\n")
-
-
-COMMANDS = (connect, disconnect)

@@ -1,6 +1,6 @@
 """Commands for consolidation: run it, list and show runs, review proposals."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memory_butler.store.consolidation.runs import Run
 
     RunDiff = tuple[RunReport, Sequence[DiffLine]]
+    LoadRun = Callable[[Resources], Awaitable[tuple[RunReview, Sequence[DiffLine]]]]
 
 consolidate_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -298,7 +299,7 @@ def _decide(
         await review_operation.decide(opened, run, caller, approve=approved, reject=rejected, rest=others)
         return await _load_run(opened, run, caller)
 
-    _print_run(terminal.run_task(settings_of(ctx), task), tenant, as_json=as_json)
+    _run_and_print(ctx, task, tenant, as_json=as_json)
 
 
 def _list(
@@ -312,22 +313,22 @@ def _list(
         caller = await caller_of(opened, tenant, "runs")
         return await review_operation.runs(opened, caller, only_butler=butler, state=state, limit=limit)
 
-    listed = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"runs": [run_answers.run_record(run) for run in listed], "count": len(listed)})
-        return
     empty = "No proposals wait for review." if state else "There are no runs yet."
-    out = terminal.console()
-    out.print(run_tables.run_list(listed, empty=empty))
-    if listed:
-        out.print(f"Show one: memory-butler consolidate {'review' if state else 'show'} RUN", soft_wrap=True)
+    terminal.run_and_print(
+        ctx,
+        as_json,
+        task,
+        lambda listed: run_tables.run_list(listed, empty=empty, show="review" if state else "show"),
+        lambda listed: {"runs": [run_answers.run_record(run) for run in listed], "count": len(listed)},
+        crop=False,
+    )
 
 
 def _show(ctx: typer.Context, run: str, tenant: str | None, *, as_json: bool) -> None:
     async def task(opened: "Resources") -> "tuple[RunReview, Sequence[DiffLine]]":
         return await _load_run(opened, run, await caller_of(opened, tenant, "runs"))
 
-    _print_run(terminal.run_task(settings_of(ctx), task), tenant, as_json=as_json)
+    _run_and_print(ctx, task, tenant, as_json=as_json)
 
 
 async def _load_run(opened: "Resources", run: str, caller: "Caller") -> "tuple[RunReview, Sequence[DiffLine]]":
@@ -338,11 +339,15 @@ async def _load_run(opened: "Resources", run: str, caller: "Caller") -> "tuple[R
     return reviewed, await diff(opened, caller, reviewed.run.butler, reviewed.lines)
 
 
-def _print_run(result: "tuple[RunReview, Sequence[DiffLine]]", tenant: str | None, *, as_json: bool) -> None:
+def _run_and_print(ctx: typer.Context, task: "LoadRun", tenant: str | None, *, as_json: bool) -> None:
     from memory_butler.adapters.cli.tables import runs as run_tables
     from memory_butler.adapters.wire import consolidation as run_answers
 
-    if as_json:
-        terminal.print_json(run_answers.run_detail(*result))
-    else:
-        terminal.console().print(run_tables.reviewed(*result, undo=_undo(tenant)), crop=False)
+    terminal.run_and_print(
+        ctx,
+        as_json,
+        task,
+        lambda result: run_tables.reviewed(*result, undo=_undo(tenant)),
+        lambda result: run_answers.run_detail(*result),
+        crop=False,
+    )

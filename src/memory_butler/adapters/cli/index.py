@@ -6,7 +6,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json
-from memory_butler.adapters.cli.terminal import settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,11 +31,13 @@ def status(
     """Show the search method of the largest tenants and the recall of each index against exact search."""
     from memory_butler.operations.retrieval import vector_indexes
 
-    report = terminal.run_task(settings_of(ctx), lambda resources: vector_indexes.status(resources, queries=queries))
-    if as_json:
-        terminal.print_json(_encode_status(report))
-    else:
-        terminal.console().print(_render_status(report))
+    terminal.run_and_print(
+        ctx,
+        as_json,
+        lambda resources: vector_indexes.status(resources, queries=queries),
+        _render_status,
+        _encode_status,
+    )
 
 
 @index_app.command("migrate")
@@ -54,11 +55,13 @@ def migrate(
         with terminal.progress_bar("Checking", percent=True) as progress:
             return await vector_indexes.migrate(resources, rebuild=rebuild, dry_run=dry_run, progress=progress)
 
-    steps = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"dry_run": dry_run, "steps": [_encode_step(step) for step in steps]})
-    else:
-        terminal.console().print(_steps(steps, dry_run=dry_run))
+    terminal.run_and_print(
+        ctx,
+        as_json,
+        task,
+        lambda steps: _steps(steps, dry_run=dry_run),
+        lambda steps: {"dry_run": dry_run, "steps": [_encode_step(step) for step in steps]},
+    )
 
 
 def _encode_step(step: "Step") -> dict[str, Any]:

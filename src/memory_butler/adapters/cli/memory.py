@@ -1,4 +1,4 @@
-"""Commands that change one memory, give feedback on a rule, or forget everything about a subject."""
+"""Commands that change memories: feedback, correction, pins, forgetting and restoring."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Reference or id of a rule.")]
 SHOWN = 50
+
+
+def confirm(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:
+    """Confirm that a fact or rule is still true. Decay restarts now."""
+    from memory_butler.operations.writing import feedback
+
+    reference = parse_reference(ref, id)
+    run_write(ctx, as_json, lambda resources: feedback.confirm(resources, *reference, idempotency_key=key))
+
+
+def forget(
+    ctx: typer.Context, ref: Ref, id: Id = None, *, reason: Reason = None, key: Key = None, as_json: ToolJson = False
+) -> None:
+    """Withdraw a memory from use. It stays in the store and can be restored."""
+    from memory_butler.operations.writing import forget as forget_operation
+
+    reference = parse_reference(ref, id)
+    run_write(
+        ctx,
+        as_json,
+        lambda resources: forget_operation.forget(resources, *reference, reason=reason, idempotency_key=key),
+    )
 
 
 def _mark(ctx: typer.Context, rule: str, outcome: str, *, reason: str | None, key: str | None, as_json: bool) -> None:
@@ -143,8 +165,8 @@ def forget_about(
         lambda resources: forget_about_operation.forget_about(
             resources, subject=subject, text=text, dry_run=not really, reason=reason, idempotency_key=key
         ),
-        answers.forget_answer,
         lambda report: _forgotten(report, subject),
+        answers.forget_answer,
     )
 
 
@@ -182,6 +204,3 @@ def _forgotten(report: "ForgetReport", subject: str | None) -> "RenderableType":
     if count > SHOWN:
         lines.insert(0, f"… and {count - SHOWN} more.")
     return Group(*([table] if count else []), *(Text(line) for line in lines))
-
-
-COMMANDS = (helpful, harmful, restore, correct, pin, unpin, reverse, forget_about)

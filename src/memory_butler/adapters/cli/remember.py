@@ -1,4 +1,4 @@
-"""Commands that store a fact, a rule or an episode."""
+"""Commands that store a fact, a rule, an episode, or a note in a tier."""
 
 from typing import Annotated
 
@@ -96,3 +96,29 @@ def remember_episode(
         idempotency_key=key,
     )
     run_write(ctx, as_json, lambda opened: remember.episode(opened, new))
+
+
+def store(
+    ctx: typer.Context,
+    content: Annotated[str, typer.Argument(help='Text of the note; "-" reads it from stdin.')],
+    *,
+    tier: Annotated[str, typer.Option(help="Expected lifetime: eden (days), mid (months) or long (years).")] = "eden",
+    tag: Tags = None,
+    butler: Annotated[str | None, typer.Option(help="Butler that owns the note (default: this one).")] = None,
+    importance: Importance = 5,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Store a note: an episode in Eden, a fact in mid or long. Storing the same fact again confirms it."""
+    from memory_butler.models import NewNote
+    from memory_butler.operations.writing import remember
+
+    new = NewNote(
+        content=read_text(content),
+        tier=tier,
+        butler=butler,
+        importance=importance,
+        tags=tuple(tag or ()),
+        idempotency_key=key,
+    )
+    run_write(ctx, as_json, lambda opened: remember.store(opened, new))

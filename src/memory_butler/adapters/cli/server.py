@@ -10,6 +10,7 @@ import typer
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
 from memory_butler.adapters.cli.terminal import settings_of
+from memory_butler.adapters.hooks.handlers import EVENTS, run
 from memory_butler.errors import InvalidInput
 
 NoWorker = Annotated[bool, typer.Option("--no-worker", help="Do not run a worker inside this process.")]
@@ -38,6 +39,41 @@ def serve(
     from memory_butler.adapters.http import app
 
     asyncio.run(app.serve(settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
+
+
+def dashboard(
+    ctx: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on (default: the port of `serve` plus one).")
+    ] = None,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+) -> None:
+    """Serve only the dashboard, until Ctrl-C. `serve` includes it."""
+    import asyncio
+
+    from memory_butler.adapters.dashboard.server.standalone import serve_dashboard
+
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    configured = settings_of(ctx, host=host)
+    default_port = configured.port + 1 if configured.port < 65535 else 8151
+    settings = configured.model_copy(update={"port": default_port if port is None else port})
+    asyncio.run(serve_dashboard(settings, write, open_browser=open_browser))
+
+
+def hook(
+    ctx: typer.Context,
+    event: Annotated[str, typer.Argument(metavar="EVENT", help=f"{', '.join(EVENTS)}.")],
+) -> None:
+    """Handle a Claude Code hook: reads its JSON on stdin, calls the server on this machine, writes the response."""
+    if event not in EVENTS:
+        raise InvalidInput(f"{event!r} is not a hook.", recovery=f"Use one of {', '.join(EVENTS)}.")
+    # `entry.py` runs real hooks before this module is loaded.
+    home = ctx.find_root().obj
+    run(event, str(home) if home else None)
 
 
 def mcp(
@@ -138,15 +174,13 @@ def _create_demo(home: Path, *, as_json: bool) -> None:
     configure_logging(load_settings(home=home))
     with terminal.progress_bar("Writing eight weeks") as update:
         count = create_demo_store(home, lambda done, total: update(None, done, total))
-    if as_json:
-        terminal.print_json({"home": str(home), "memories": count})
-        return
     command = f"MEMORY_BUTLER_HOME={shlex.quote(str(home))} {shlex.join(executable())}"
-    sys.stdout.write(
+    text = (
         f"Created a demo store with {count} memories in {home}\n"
         f"Open it:    {command} serve\n"
         f"Delete it:  {command} uninstall\n"
     )
+    terminal.print_result(as_json, {"home": str(home), "memories": count}, text)
 
 
 def reindex(ctx: typer.Context, as_json: Json = False) -> None:
@@ -163,10 +197,5 @@ def reindex(ctx: typer.Context, as_json: Json = False) -> None:
             return await indexing.reindex(resources, progress=lambda done: update(None, done, total))
 
     indexed = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"indexed": indexed})
-    else:
-        sys.stdout.write(f"Indexed {indexed} {'memory' if indexed == 1 else 'memories'}.\n")
-
-
-COMMANDS = (serve, mcp, reindex, doctor, stop, uninstall, demo, version)
+    text = f"Indexed {indexed} {'memory' if indexed == 1 else 'memories'}.\n"
+    terminal.print_result(as_json, {"indexed": indexed}, text)

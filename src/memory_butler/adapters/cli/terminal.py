@@ -87,22 +87,30 @@ def run_and_print(
     ctx: typer.Context,
     as_json: bool,
     task: Callable[["Resources"], Awaitable[Result]],
-    to_answer: Callable[[Result], Any] | None,
     render: Callable[[Result], "RenderableType"],
-) -> None:
-    """Run a task on the store and print its result, as JSON or as a table."""
+    to_answer: Callable[[Result], Any] = lambda result: result,
+    *,
+    crop: bool = True,
+) -> Result:
+    """Run a task on the store, print its result as JSON or as a table, and return it."""
     result = run_task(settings_of(ctx), task)
+    print_json(to_answer(result)) if as_json else console().print(render(result), crop=crop)
+    return result
+
+
+def print_result(as_json: bool, value: Any, text: str = "") -> None:
+    """Print a value as JSON, or the text that says the same."""
     if as_json:
-        print_json(to_answer(result) if to_answer else result)
+        print_json(value)
     else:
-        console().print(render(result))
+        sys.stdout.write(text)
 
 
 def run_write(ctx: typer.Context, as_json: bool, task: Callable[["Resources"], Awaitable["Stored"]]) -> None:
     """Run a task that stores or changes one memory, and print its outcome."""
     from memory_butler.adapters.cli.tables.memories import stored
 
-    run_and_print(ctx, as_json, task, None, stored)
+    run_and_print(ctx, as_json, task, stored)
 
 
 def console(*, stderr: bool = False) -> "Console":

@@ -1,8 +1,9 @@
 """Commands for API tokens, which authenticate the callers of a service."""
 
 import re
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -59,7 +60,7 @@ def create(
 
     token, secret = terminal.run_task(settings, task)
     if as_json:
-        terminal.print_json({"token": secret, **encode_token(token), "note": ONCE})
+        terminal.print_json({"token": secret, **asdict(token), "note": ONCE})
         return
     console = terminal.console()
     console.print(f"{secret}\n", soft_wrap=True, markup=False)
@@ -86,11 +87,14 @@ def list_(ctx: typer.Context, *, tenant: TokenTenant = None, as_json: Json = Fal
             if cursor is None:
                 return listed, opened.clock()
 
-    listed, now = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"tokens": [encode_token(token) for token in listed], "count": len(listed)})
-    else:
-        terminal.console().print(_table(listed, now), crop=False)
+    terminal.run_and_print(
+        ctx,
+        as_json,
+        task,
+        lambda result: _table(*result),
+        lambda result: {"tokens": result[0], "count": len(result[0])},
+        crop=False,
+    )
 
 
 @token_app.command("revoke")
@@ -110,31 +114,9 @@ def revoke(
         return await tokens.revoke(opened, tenant or opened.settings.tenant, parsed_id, opened.local_operator())
 
     token = terminal.run_task(settings, task)
-    if as_json:
-        terminal.print_json(encode_token(token))
-    else:
-        seconds = settings.service.token_cache_seconds
-        terminal.console().print(
-            f"Revoked {token.label!r}. Servers that cached it stop accepting it within {seconds:g} seconds.",
-            soft_wrap=True,
-            markup=False,
-        )
-
-
-def encode_token(token: "Token") -> dict[str, Any]:
-    """A token as JSON, without its secret."""
-    return {
-        "id": str(token.id),
-        "tenant": token.tenant,
-        "butler": token.butler,
-        "role": str(token.role),
-        "label": token.label,
-        "created_at": _iso(token.created_at),
-        "created_by": token.created_by,
-        "expires_at": _iso(token.expires_at),
-        "revoked_at": _iso(token.revoked_at),
-        "last_used_at": _iso(token.last_used_at),
-    }
+    seconds = settings.service.token_cache_seconds
+    text = f"Revoked {token.label!r}. Servers that cached it stop accepting it within {seconds:g} seconds.\n"
+    terminal.print_result(as_json, token, text)
 
 
 def parse_expiry(argument: str | None, now: datetime) -> datetime | None:
@@ -174,10 +156,6 @@ def _id(argument: str) -> "UUID":
         raise InvalidInput(
             f"{argument[:80]!r} is not a token id.", recovery="`memory-butler token list` shows the ids."
         ) from None
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
 
 
 def _named(*, opened_tenant: str, token: "Token") -> str:

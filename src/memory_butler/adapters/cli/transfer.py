@@ -1,6 +1,5 @@
 """Commands for export, import, backup and restore."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,11 +129,7 @@ def _import_foreign(
         with terminal.progress_bar("Starting", percent=True) as progress:
             return await import_foreign.adopt(resources, parsed, caller, dry_run=dry_run, progress=progress)
 
-    done = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(importers.as_json(done))
-    else:
-        terminal.console().print(importers.table(done))
+    terminal.run_and_print(ctx, as_json, task, importers.table, importers.as_json)
 
 
 def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json: Json = False) -> None:
@@ -143,10 +138,8 @@ def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json:
 
     with terminal.progress_bar("Starting", percent=True) as progress:
         size = backup_operation(settings_of(ctx), file, replace=replace, progress=progress)
-    if as_json:
-        terminal.print_json({"path": str(file), "bytes": size})
-    else:
-        sys.stdout.write(f"Backed up into {file} ({size / 1e6:.1f} MB).\n")
+    text = f"Backed up into {file} ({size / 1e6:.1f} MB).\n"
+    terminal.print_result(as_json, {"path": str(file), "bytes": size}, text)
 
 
 def restore_backup(
@@ -164,12 +157,10 @@ def restore_backup(
     settings = settings_of(ctx)
     with terminal.progress_bar("Starting", percent=True) as progress:
         moved_to = restore(settings, file, replace=replace, progress=progress)
-    if as_json:
-        terminal.print_json({"home": str(settings.home), "kept": str(moved_to) if moved_to else None})
-        return
-    sys.stdout.write(f"Restored into {settings.home}; the database is running.\n")
+    text = f"Restored into {settings.home}; the database is running.\n"
     if moved_to:
-        sys.stdout.write(f"The previous store is in {moved_to}; delete it when you no longer need it.\n")
+        text += f"The previous store is in {moved_to}; delete it when you no longer need it.\n"
+    terminal.print_result(as_json, {"home": str(settings.home), "kept": str(moved_to) if moved_to else None}, text)
 
 
 def _caller(resources: "Resources", tenant: str | None) -> "Caller":
@@ -194,6 +185,3 @@ def _counts(counts: dict[str, Any]) -> "RenderableType":
     for kind, count in counts.items():
         table.add_row(kind, f"{count:,}")
     return table
-
-
-COMMANDS = (export, import_, backup, restore_backup)

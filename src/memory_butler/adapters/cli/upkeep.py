@@ -1,13 +1,12 @@
 """Maintenance commands: the daily sweep, and the daily counts of the dashboard."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json
-from memory_butler.adapters.cli.terminal import settings_of
+from memory_butler.adapters.cli.terminal import run_and_print, settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,11 +39,7 @@ def sweep(
             await job_status.put_on_record(opened, shard_caller, "sweep", report.started_at, shard.as_dict())
         return report
 
-    report = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(report.as_dict())
-    else:
-        terminal.console().print(_table(report))
+    run_and_print(ctx, as_json, task, _table, lambda report: report.as_dict())
 
 
 def _table(report: "SweepReport") -> "RenderableType":
@@ -84,14 +79,8 @@ def recount(ctx: typer.Context, as_json: Json = False) -> None:
             return await days.recount(opened, progress=lambda done, total: update(None, done, total))
 
     counted = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"counted": counted})
-    else:
-        sys.stdout.write(f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
+    terminal.print_result(as_json, {"counted": counted}, f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
 
 
 def _spoken(duty: str) -> str:
     return duty.replace("_", " ")
-
-
-COMMANDS = (sweep, recount)

@@ -134,11 +134,11 @@ def item_text(line: DiffLine) -> RenderableType:
     return words
 
 
-def run_list(runs: Sequence[Run], *, empty: str) -> RenderableType:
-    """Runs, the latest first."""
+def run_list(runs: Sequence[Run], *, empty: str, show: str) -> RenderableType:
+    """Runs, the latest first, and the subcommand that shows one of them."""
     if not runs:
         return Text(empty)
-    return Group(*(_run_summary(run) for run in runs))
+    return Group(*(_run_summary(run) for run in runs), command(f"Show one: memory-butler consolidate {show} RUN"))
 
 
 def _run_summary(run: Run) -> RenderableType:

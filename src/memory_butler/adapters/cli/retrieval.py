@@ -1,0 +1,194 @@
+"""Commands that read memories. They do not count as use: only the use by agents promotes a memory."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memory_butler.adapters.cli import terminal
+from memory_butler.adapters.cli.options import (
+    AsOf,
+    Expand,
+    Id,
+    Limit,
+    MinConfidence,
+    MinRelevance,
+    Mode,
+    Ref,
+    Scope,
+    Since,
+    TierFilter,
+    ToolJson,
+    Types,
+    Until,
+)
+from memory_butler.adapters.cli.terminal import parse_reference, parse_time, read_text, run_and_print, settings_of
+
+if TYPE_CHECKING:
+    from memory_butler.models import Question
+
+Query = Annotated[str, typer.Argument(help='Search text; "-" reads it from stdin.')]
+_TIMES = {"time_from": "since", "time_to": "until", "as_of": "as_of"}
+
+
+def _question(ctx: typer.Context) -> "Question":
+    """The question of `search` and `explain`, from the options that the command declares."""
+    from dataclasses import fields
+
+    from memory_butler.models import Question
+
+    given = ctx.params
+    same = {field.name: given[field.name] for field in fields(Question) if field.name in given}
+    times = {name: parse_time(given.get(option), f"--{option.replace('_', '-')}") for name, option in _TIMES.items()}
+    return Question(**{**same, **times, "query": read_text(given["query"]), "types": tuple(given["kind"] or ())})
+
+
+def search(
+    ctx: typer.Context,
+    query: Query,
+    *,
+    kind: Types = None,
+    tier: TierFilter = None,
+    scope: Scope = None,
+    mode: Mode = "hybrid",
+    limit: Limit = None,
+    min_confidence: MinConfidence = None,
+    min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    expand: Expand = 0,
+    as_json: ToolJson = False,
+) -> None:
+    """Search memories by meaning and by words, best first."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.adapters.wire import answers
+    from memory_butler.operations.retrieval import search as search_operation
+
+    question = _question(ctx)
+    run_and_print(
+        ctx,
+        as_json,
+        lambda resources: search_operation.search(resources, question, bump=False),
+        memory_tables.answer,
+        answers.search_results,
+    )
+
+
+def recall(
+    ctx: typer.Context,
+    topic: Annotated[str, typer.Argument(help='Topic; "-" reads it from stdin.')],
+    *,
+    scope: Scope = None,
+    limit: Limit = None,
+    min_relevance: MinRelevance = None,
+    expand: Expand = 0,
+    as_json: ToolJson = False,
+) -> None:
+    """Search the facts and rules that are most relevant to a topic."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.adapters.wire import answers
+    from memory_butler.models import Question
+    from memory_butler.operations.retrieval import search as search_operation
+
+    question = Question(query=read_text(topic), scope=scope, limit=limit, min_relevance=min_relevance, expand=expand)
+    run_and_print(
+        ctx,
+        as_json,
+        lambda resources: search_operation.recall(resources, question, bump=False),
+        memory_tables.answer,
+        answers.search_results,
+    )
+
+
+def explain(
+    ctx: typer.Context,
+    query: Query,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="The memory's reference, such as fact:k3f7, or its id.")],
+    *,
+    kind: Types = None,
+    tier: TierFilter = None,
+    scope: Scope = None,
+    butler: Annotated[str | None, typer.Option(help="Search as this butler: its episodes and its scope.")] = None,
+    mode: Mode = "hybrid",
+    limit: Limit = None,
+    min_confidence: MinConfidence = None,
+    min_relevance: MinRelevance = None,
+    since: Since = None,
+    until: Until = None,
+    budget: Annotated[
+        int | None, typer.Option(help="Also explain whether a briefing with this token budget includes it.")
+    ] = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Explain why a search returns a memory or not: ranks, filters, signals, score. Takes the options of `search`."""
+    from memory_butler.adapters.cli.tables import explanation
+    from memory_butler.operations.retrieval import explain as explain_operation
+
+    question = _question(ctx)
+    run_and_print(
+        ctx,
+        as_json,
+        lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget),
+        explanation.explanation,
+    )
+
+
+def get(ctx: typer.Context, ref: Ref, id: Id = None, as_json: ToolJson = False) -> None:
+    """Show one memory with its links, its history and its outlook."""
+    from memory_butler.adapters.cli.tables import history
+    from memory_butler.adapters.wire import answers
+    from memory_butler.operations.retrieval import get as get_operation
+
+    reference = parse_reference(ref, id)
+    run_and_print(
+        ctx,
+        as_json,
+        lambda resources: get_operation.get(resources, *reference, bump=False),
+        history.portrait,
+        answers.memory_detail,
+    )
+
+
+def context(
+    ctx: typer.Context,
+    prompt: Annotated[str, typer.Argument(help='First prompt of the agent session; "-" reads it from stdin.')],
+    *,
+    butler: Annotated[str | None, typer.Option(help="Butler to brief (default: this one).")] = None,
+    budget: Annotated[int | None, typer.Option(help="Token budget (default 3000).")] = None,
+    as_of: AsOf = None,
+    receipt: Annotated[
+        bool, typer.Option("--receipt", help="Print the token counts and the omitted memories on stderr.")
+    ] = False,
+    as_json: ToolJson = False,
+) -> None:
+    """Print the briefing for the start of an agent session."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.models import BriefRequest
+    from memory_butler.operations.briefing import brief
+
+    settings = settings_of(ctx)
+    request = BriefRequest(
+        trigger_prompt=read_text(prompt),
+        butler=butler or settings.butler,
+        token_budget=budget,
+        as_of=parse_time(as_of, "--as-of"),
+    )
+    briefing = terminal.run_task(settings, lambda opened: brief.brief(opened, request))
+    if as_json:
+        terminal.print_json(briefing)
+        return
+    sys.stdout.write(briefing.text)
+    if receipt:
+        sys.stdout.flush()
+        terminal.console(stderr=True).print(memory_tables.receipt(briefing.receipt))
+    else:
+        sys.stderr.writelines(f"! {note}\n" for note in briefing.receipt.degraded)
+
+
+def stats(ctx: typer.Context, scope: Scope = None, as_json: ToolJson = False) -> None:
+    """Count memories by type and state."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.operations.system import stats as stats_operation
+
+    run_and_print(ctx, as_json, lambda resources: stats_operation.stats(resources, scope), memory_tables.stats)
