@@ -24,28 +24,14 @@ Result = TypeVar("Result")
 ProgressUpdate = Callable[[str | None, int, int | None], None]
 
 # Errors name MCP tools. These are the commands that do the same; a tool that is not listed has no command.
+_SAME_NAME: Final = (
+    *("store", "search", "recall", "explain", "get", "stats", "context", "confirm", "forget", "forget_about"),
+    *("restore", "correct", "pin", "unpin", "reverse", "undo"),
+)
 COMMANDS_OF_TOOLS: Final = {
-    "memory_store_episode": "remember episode",
-    "memory_store_fact": "remember fact",
-    "memory_store_rule": "remember rule",
-    "memory_store": "store",
-    "memory_search": "search",
-    "memory_recall": "recall",
-    "memory_explain": "explain",
-    "memory_get": "get",
-    "memory_stats": "stats",
-    "memory_context": "context",
-    "memory_confirm": "confirm",
-    "memory_mark_helpful": "helpful",
-    "memory_mark_harmful": "harmful",
-    "memory_forget": "forget",
-    "memory_forget_about": "forget-about",
-    "memory_restore": "restore",
-    "memory_correct": "correct",
-    "memory_pin": "pin",
-    "memory_unpin": "unpin",
-    "memory_reverse": "reverse",
-    "memory_undo": "undo",
+    **{f"memory_store_{kind}": f"remember {kind}" for kind in ("episode", "fact", "rule")},
+    **{f"memory_mark_{outcome}": outcome for outcome in ("helpful", "harmful")},
+    **{f"memory_{name}": name.replace("_", "-") for name in _SAME_NAME},
 }
 
 

@@ -92,7 +92,7 @@ class Identities:
         return await self._lookups.shared(digest, partial(self._look_up, digest, bearer))
 
     async def _look_up(self, digest: bytes, bearer: str) -> Principal:
-        resources = await self._lazy.get(self._lazy.settings.deadline_seconds * 0.8)
+        resources = await self._lazy.get_for_call()
         try:
             async with self._lookups.slot():
                 asked_at = time.monotonic()

@@ -10,7 +10,15 @@
 from pathlib import Path
 from typing import Any
 
-from memory_butler.adapters.importers.notes import clean_text, normalized_tags, note_facts, parse_json, parse_time
+from memory_butler.adapters.importers.notes import (
+    as_list,
+    clean_text,
+    normalized_tags,
+    note_facts,
+    origin,
+    parse_json,
+    parse_time,
+)
 from memory_butler.models import NewEpisode
 from memory_butler.operations.transfer.import_foreign import Parsed
 from memory_butler.policy.memories.validation import EPISODE_CHARACTERS
@@ -62,8 +70,7 @@ def _observation(row: dict[str, Any]) -> str:
 
 
 def _list(value: object) -> list[Any]:
-    parsed = parse_json(value) if isinstance(value, str) else value
-    return parsed if isinstance(parsed, list) else []
+    return as_list(parse_json(value) if isinstance(value, str) else value)
 
 
 def _session(row: dict[str, Any]) -> str | None:
@@ -72,5 +79,4 @@ def _session(row: dict[str, Any]) -> str | None:
 
 
 def _origin(row: dict[str, Any]) -> dict[str, Any]:
-    at = parse_time(row.get("created_at_epoch"), per_second=1000)
-    return {"imported_from": NAME, "id": row.get("id"), **({"said_at": at.isoformat()} if at else {})}
+    return origin(NAME, row.get("id"), parse_time(row.get("created_at_epoch"), per_second=1000))

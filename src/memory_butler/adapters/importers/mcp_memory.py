@@ -9,7 +9,14 @@
 
 from pathlib import Path
 
-from memory_butler.adapters.importers.notes import clean_text, note_facts, parse_json, read_text_file, relation_fact
+from memory_butler.adapters.importers.notes import (
+    as_list,
+    clean_text,
+    note_facts,
+    parse_json,
+    read_text_file,
+    relation_fact,
+)
 from memory_butler.errors import InvalidInput
 from memory_butler.models import NewFact
 from memory_butler.operations.transfer.import_foreign import Parsed
@@ -37,8 +44,7 @@ def _read(line: str, parsed: Parsed) -> None:
         name, type_name = clean_text(row["name"]), clean_text(row.get("entityType"))
         if type_name:
             parsed.items.append(NewFact(subject=name, predicate="is_a", content=type_name, metadata=FROM))
-        observations = row.get("observations")
-        for observation in observations if isinstance(observations, list) else []:
+        for observation in as_list(row.get("observations")):
             parsed.items += note_facts(name, clean_text(observation), metadata=FROM)
     elif kind == "relation" and all(clean_text(row.get(end)) for end in ("from", "to", "relationType")):
         parsed.items.append(

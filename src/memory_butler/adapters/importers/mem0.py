@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from memory_butler.adapters.importers.notes import (
+    as_list,
     clean_text,
     note_facts,
+    origin,
     parse_json,
     parse_time,
     read_text_file,
@@ -42,9 +44,9 @@ def _answer(answer: Any, butler: str, parsed: Parsed) -> None:
     if "results" not in answer and "relations" not in answer:
         _memory(answer, butler, parsed)
         return
-    for row in _list(answer.get("results")):
+    for row in as_list(answer.get("results")):
         _memory(row, butler, parsed)
-    for row in _list(answer.get("relations")):
+    for row in as_list(answer.get("relations")):
         ends = row if isinstance(row, dict) else {}
         source, name = clean_text(ends.get("source")), clean_text(ends.get("relationship"))
         target = clean_text(ends.get("target")) or clean_text(ends.get("destination"))
@@ -54,19 +56,11 @@ def _answer(answer: Any, butler: str, parsed: Parsed) -> None:
             parsed.left_out["is an incomplete relation"] += 1
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _memory(row: Any, butler: str, parsed: Parsed) -> None:
     text = clean_text(row.get("memory")) if isinstance(row, dict) else ""
     if not text:
         parsed.left_out[NO_TEXT] += 1
         return
     subject = clean_text(row.get("user_id")) or clean_text(row.get("agent_id")) or butler
-    metadata: dict[str, Any] = {"imported_from": NAME, "id": clean_text(row.get("id"))}
-    created_at = parse_time(row.get("created_at"))
-    if created_at:
-        metadata["said_at"] = created_at.isoformat()
-    tags = row.get("categories")
-    parsed.items += note_facts(subject, text, tags=tags if isinstance(tags, list) else (), metadata=metadata)
+    metadata = origin(NAME, clean_text(row.get("id")), parse_time(row.get("created_at")))
+    parsed.items += note_facts(subject, text, tags=as_list(row.get("categories")), metadata=metadata)

@@ -1,6 +1,7 @@
 """Routes for administrators: jobs, consolidation runs and their review, dead letters, API tokens."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from memory_butler.adapters.wire import answers, consolidation
 from memory_butler.adapters.wire.consolidation import RequeueAnswer, RunDetail, RunRecord
 from memory_butler.models import Episode, NewToken, Token
 from memory_butler.models.listings import Page
-from memory_butler.models.wire.codec import INLINE
+from memory_butler.models.wire.codec import INLINE, copy_fields
 from memory_butler.models.wire.memory_answers import CreatedToken, UndoAnswer
 from memory_butler.operations.access import tokens
 from memory_butler.operations.browse import listings
@@ -88,33 +89,19 @@ def _jobs(router: APIRouter, handler: RequestHandler) -> None:
     @router.get("/jobs", **documented(Page[JobAnswer]))
     async def jobs(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
         """List the upkeep jobs of each butler: last run, next run, status."""
-
-        async def work(call: CallContext) -> Page[JobAnswer]:
-            result = await job_status.listed(
-                call.resources, call.caller, only_butler=options.butler, limit=options.limit, cursor=options.cursor
-            )
-            return answers.page_of(result, (JobAnswer(job=one, note=one.note) for one in result.items))
-
-        return await handler.answer(request, "jobs", work)
+        to_answer = partial(answers.page_of, to_entry=lambda job: JobAnswer(job=job, note=job.note))
+        return await handler.run(
+            request, "jobs", job_status.listed, only_butler=options.butler, to_answer=to_answer, **options.page()
+        )
 
 
 def _runs(router: APIRouter, handler: RequestHandler) -> None:
     @router.get("/runs", **documented(Page[RunRecord]))
     async def runs(request: Request, options: Annotated[RunFilter, Query()]) -> Response:
         """List consolidation runs, newest first."""
-
-        async def work(call: CallContext) -> Page[RunRecord]:
-            result = await listings.runs(
-                call.resources,
-                call.caller,
-                only_butler=options.butler,
-                state=options.state,
-                limit=options.limit,
-                cursor=options.cursor,
-            )
-            return answers.page_of(result, map(consolidation.run_record, result.items))
-
-        return await handler.answer(request, "runs", work)
+        filters = {"only_butler": options.butler, "state": options.state, **options.page()}
+        to_answer = partial(answers.page_of, to_entry=consolidation.run_record)
+        return await handler.run(request, "runs", listings.runs, to_answer=to_answer, **filters)
 
     @router.get("/runs/{run}", **documented(RunDetail))
     async def one_run(request: Request, run: RunId) -> Response:
@@ -179,13 +166,9 @@ def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
     @router.get("/dead_letters", **documented(Page[Episode]))
     async def given_up(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
         """List episodes that consolidation gave up, oldest first, with the last error."""
-
-        async def work(call: CallContext) -> Page[Episode]:
-            return await listings.dead_letters(
-                call.resources, call.caller, only_butler=options.butler, limit=options.limit, cursor=options.cursor
-            )
-
-        return await handler.answer(request, "dead_letters", work)
+        return await handler.run(
+            request, "dead_letters", listings.dead_letters, only_butler=options.butler, **options.page()
+        )
 
     @router.post("/dead_letters/{handle}/requeue", **documented(RequeueAnswer), **_takes(RequeueOptions))
     async def requeue(
@@ -215,7 +198,7 @@ def _tokens(router: APIRouter, handler: RequestHandler) -> None:
 
         async def work(call: CallContext) -> Page[Token]:
             tenant = call.caller.principal.tenant
-            return await tokens.list_tokens(call.resources, tenant, call.caller, limit=page.limit, cursor=page.cursor)
+            return await tokens.list_tokens(call.resources, tenant, call.caller, **page.page())
 
         return await handler.answer(request, "tokens", work)
 
@@ -225,15 +208,9 @@ def _tokens(router: APIRouter, handler: RequestHandler) -> None:
         body = await parse_body(request, TokenRequest)
 
         async def work(call: CallContext) -> CreatedToken:
-            new = NewToken(
-                tenant=call.caller.principal.tenant,
-                butler=body.butler,
-                role=body.role,
-                label=body.label,
-                expires_at=body.expires_at,
-            )
+            new = copy_fields(NewToken, body, tenant=call.caller.principal.tenant)
             token, secret = await tokens.create(call.resources, new, call.caller)
-            return CreatedToken(**{one.name: getattr(token, one.name) for one in fields(token)}, token=secret)
+            return copy_fields(CreatedToken, token, token=secret)
 
         return await handler.answer(request, "tokens", work, context=body.request_context, status=201)
 

@@ -17,7 +17,6 @@ from memory_butler.adapters.mcp.tool_base import CallContext, within
 from memory_butler.adapters.rest.middleware import body_of
 from memory_butler.adapters.rest.tools import principal_of
 from memory_butler.adapters.telemetry import instrumentation
-from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.models.wire.codec import encode
 from memory_butler.operations.access.cross_tenant_audit import audit_access
@@ -46,18 +45,28 @@ class RequestHandler:
         """The response with the answer of `work`, if the caller's role allows `operation`."""
         request_id = request.state.request_id
         with instrumentation.instrument_call(operation, request_id) as call:
-            try:
-                answer = await within(self.lazy.settings.deadline_seconds, self._work(request, call, work, context))
-            except MemoryButlerError as problem:
-                call.outcome = problem.error_class
-                raise
-            call.outcome = instrumentation.OK
+            answer = await within(self.lazy.settings.deadline_seconds, self._work(request, call, work, context))
         body = {**encode(answer), "request_id": request_id}
         return Response(json_bytes(body), status, media_type="application/json")
 
+    async def run(
+        self,
+        request: Request,
+        name: str,
+        operation: Callable[..., Awaitable[Any]],
+        *arguments: Any,
+        to_answer: Callable[[Any], Any] = lambda result: result,
+        **options: Any,
+    ) -> Response:
+        """The response with the result of one operation. `name` is its name in the table of roles."""
+
+        async def work(call: CallContext) -> Any:
+            return to_answer(await operation(call.resources, *arguments, caller=call.caller, **options))
+
+        return await self.answer(request, name, work)
+
     async def _work(self, request: Request, call: instrumentation.Call, work: Work, context: Context) -> Any:
-        # Less than the deadline, so that the error names a store that does not open.
-        resources = await self.lazy.get(self.lazy.settings.deadline_seconds * 0.8)
+        resources = await self.lazy.get_for_call()
         previous = in_process_principal.set(principal_of(request))
         try:
             if principal_of(request) is None and self.lazy.settings.service.auth == "required":

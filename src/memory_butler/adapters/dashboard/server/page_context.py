@@ -11,7 +11,7 @@ from memory_butler.adapters.dashboard.server.dashboard_context import DashboardC
 from memory_butler.adapters.mcp.catalog import allowed_roles, check_operation
 from memory_butler.adapters.mcp.tool_base import CallContext, within
 from memory_butler.adapters.telemetry import instrumentation
-from memory_butler.errors import MemoryButlerError, PermissionDenied
+from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Lineage, Principal
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.policy.access.visibility import acting_butler
@@ -68,15 +68,9 @@ class PageContext:
         counted = nullcontext() if is_background_refresh() else self.dashboard.lazy_resources.calls.track()
         with counted, instrumentation.instrument_call(operation, request_id) as call:
             call.principal = self.principal
-            try:
-                result = await within(
-                    self.dashboard.settings.deadline_seconds, self._run(operation, work, request_id, butler)
-                )
-            except MemoryButlerError as problem:
-                call.outcome = problem.error_class
-                raise
-            call.outcome = instrumentation.OK
-        return result
+            return await within(
+                self.dashboard.settings.deadline_seconds, self._run(operation, work, request_id, butler)
+            )
 
     async def run(
         self,
@@ -101,7 +95,7 @@ class PageContext:
         acts_for: str | None,
     ) -> Result:
         await self.require_login()
-        resources = await self.dashboard.resources()
+        resources = await self.dashboard.lazy_resources.get_for_call()
         check_operation(self.principal, operation)
         caller = Caller(self.principal, Lineage(request_id=request_id))
         if not is_background_refresh():

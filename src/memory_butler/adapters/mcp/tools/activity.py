@@ -39,6 +39,6 @@ class ActivityTools(ToolGroup):
 
         Example: memory_activity_stream(since="a1-2f-0c9e51d7a3b4")
         """
+        options = provided(locals())
         resources, caller = await self._open(request_context)
-        options = provided(since=since, scope=scope, limit=limit)
         return answers.activity_page(await activity.activity(resources, caller, **options))

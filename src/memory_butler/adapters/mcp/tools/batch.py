@@ -132,16 +132,8 @@ class BatchTools(ToolGroup):
         """
         resources, caller = await self._open(request_context)
         items = _parse(ContextItem, requests, self._lazy.settings.service.limits.batch_items, "requests")
-        wanted = [
-            BriefRequest(
-                trigger_prompt=item.trigger_prompt,
-                butler=caller.principal.butler if item.butler is None else item.butler,
-                token_budget=item.token_budget,
-                with_own=bool(item.with_own),
-            )
-            for item in items
-            if isinstance(item, ContextItem)
-        ]
+        own = {"butler": caller.principal.butler}
+        wanted = [BriefRequest(**own | provided(dict(item))) for item in items if isinstance(item, ContextItem)]
         done = await brief_batch.brief_batch(resources, wanted, caller) if wanted else []
         return answers.briefings_answer(_merge(items, done))
 
@@ -161,15 +153,7 @@ def _parse(model: type[Model], items: Sequence[object], limit: int, name: str) -
 
 
 def _arrival(item: EpisodeItem) -> IncomingEpisode:
-    options = provided(
-        session_id=item.session_id,
-        importance=item.importance,
-        observed_at=item.observed_at,
-        tags=item.tags,
-        metadata=item.metadata,
-        idempotency_key=item.idempotency_key,
-    )
-    new = NewEpisode(content=item.content, butler=item.butler, **options)
+    new = NewEpisode(**provided(dict(item)))
     return IncomingEpisode(new, lineage_of(item.request_context) if item.request_context else None)
 
 

@@ -80,22 +80,9 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_search(query="which color does Anna like?", types=["fact"], limit=5)
         """
+        question = Question(**provided(locals()))
         resources, caller = await self._open(request_context)
-        options = provided(
-            types=types,
-            tier=tier,
-            scope=scope,
-            mode=mode,
-            limit=limit,
-            min_confidence=min_confidence,
-            min_relevance=min_relevance,
-            butler=butler,
-            as_of=as_of,
-            expand=expand,
-            time_from=time_from,
-            time_to=time_to,
-        )
-        return answers.search_results(await search.search(resources, Question(query=query, **options), caller))
+        return answers.search_results(await search.search(resources, question, caller))
 
     @tool(ANY_ROLE, COUNTED_READ)
     async def memory_recall(
@@ -119,18 +106,9 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_recall(topic="deploying the billing service")
         """
+        question = Question(query=topic, **provided(locals(), "topic"))
         resources, caller = await self._open(request_context)
-        options = provided(
-            scope=scope,
-            limit=limit,
-            min_confidence=min_confidence,
-            min_relevance=min_relevance,
-            butler=butler,
-            expand=expand,
-            time_from=time_from,
-            time_to=time_to,
-        )
-        return answers.search_results(await search.recall(resources, Question(query=topic, **options), caller))
+        return answers.search_results(await search.recall(resources, question, caller))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_explain(
@@ -166,20 +144,8 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_explain(query="which color does Anna like?", id="fact:k3f7")
         """
+        question = Question(**provided(locals(), "id", "token_budget"))
         resources, caller = await self._open(request_context)
-        options = provided(
-            types=types,
-            tier=tier,
-            scope=scope,
-            mode=mode,
-            limit=limit,
-            min_confidence=min_confidence,
-            min_relevance=min_relevance,
-            butler=butler,
-            time_from=time_from,
-            time_to=time_to,
-        )
-        question = Question(query=query, **options)
         return await explain.explain(resources, question, id, caller, token_budget=token_budget)
 
     @tool(ANY_ROLE, COUNTED_READ)
@@ -237,12 +203,6 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_context(trigger_prompt="Fix the failing invoice test", butler="coder", token_budget=1500)
         """
+        request = BriefRequest(**provided(locals()))
         resources, caller = await self._open(request_context)
-        request = BriefRequest(
-            trigger_prompt=trigger_prompt,
-            butler=butler,
-            token_budget=token_budget,
-            as_of=as_of,
-            with_own=bool(with_own),
-        )
         return await brief.brief(resources, request, caller)

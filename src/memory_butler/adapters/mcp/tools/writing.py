@@ -52,16 +52,9 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_episode(content="Moved billing to Stripe; refunds are still manual.", butler="coder")
         """
+        new = NewEpisode(**provided(locals()))
         resources, caller = await self._open(request_context)
-        options = provided(
-            session_id=session_id,
-            importance=importance,
-            observed_at=observed_at,
-            tags=tags,
-            metadata=metadata,
-            idempotency_key=idempotency_key,
-        )
-        return await remember.episode(resources, NewEpisode(content=content, butler=butler, **options), caller)
+        return await remember.episode(resources, new, caller)
 
     @tool(WRITERS, ADDS)
     async def memory_store_fact(
@@ -106,19 +99,8 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_fact(subject="Anna", predicate="favorite_color", content="Anna likes green best.")
         """
+        new = NewFact(**provided(locals()))
         resources, caller = await self._open(request_context)
-        options = provided(
-            importance=importance,
-            permanence=permanence,
-            scope=scope,
-            tags=tags,
-            valid_at=valid_at,
-            source_episode=source_episode,
-            aliases=aliases,
-            metadata=metadata,
-            idempotency_key=idempotency_key,
-        )
-        new = NewFact(subject=subject, predicate=predicate, content=content, **options)
         return await remember.fact(resources, new, caller)
 
     @tool(WRITERS, ADDS)
@@ -141,11 +123,9 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_rule(content="Run the database migrations before the tests.", tags=["testing"])
         """
+        new = NewRule(**provided(locals()))
         resources, caller = await self._open(request_context)
-        options = provided(
-            scope=scope, tags=tags, source_episode=source_episode, metadata=metadata, idempotency_key=idempotency_key
-        )
-        return await remember.rule(resources, NewRule(content=content, **options), caller)
+        return await remember.rule(resources, new, caller)
 
     @tool(WRITERS, ADDS)
     async def memory_store(
@@ -168,6 +148,6 @@ class WritingTools(ToolGroup):
 
         Example: memory_store(content="The staging server is rebuilt every Monday.", tier="mid", tags=["ops"])
         """
+        new = NewNote(**provided(locals()))
         resources, caller = await self._open(request_context)
-        options = provided(tags=tags, tier=tier, butler=butler, importance=importance, idempotency_key=idempotency_key)
-        return await remember.store(resources, NewNote(content=content, **options), caller)
+        return await remember.store(resources, new, caller)
