@@ -244,8 +244,11 @@ def review(
         _show(ctx, run, tenant, as_json=as_json)
 
 
-@consolidate_app.command("approve")
-def approve(
+@consolidate_app.command(
+    "reject", help="Reject a proposal: all items, or the listed ones. Its episodes are not consolidated again."
+)
+@consolidate_app.command("approve", help="Approve a proposal: all items, or the listed ones.")
+def decide(
     ctx: typer.Context,
     run: RunId,
     items: Items = None,
@@ -253,37 +256,10 @@ def approve(
     rest: Rest = None,
     tenant: Tenant = None,
     as_json: Json = False,
-) -> None:
-    """Approve a proposal: all items, or the listed ones."""
-    _decide(ctx, run, "approve", items, rest=rest, tenant=tenant, as_json=as_json)
-
-
-@consolidate_app.command("reject")
-def reject(
-    ctx: typer.Context,
-    run: RunId,
-    items: Items = None,
-    *,
-    rest: Rest = None,
-    tenant: Tenant = None,
-    as_json: Json = False,
-) -> None:
-    """Reject a proposal: all items, or the listed ones. Its episodes are not consolidated again."""
-    _decide(ctx, run, "reject", items, rest=rest, tenant=tenant, as_json=as_json)
-
-
-def _decide(
-    ctx: typer.Context,
-    run: str,
-    decision: str,
-    items: list[int] | None,
-    *,
-    rest: str | None,
-    tenant: str | None,
-    as_json: bool,
 ) -> None:
     from memory_butler.operations.consolidation import review as review_operation
 
+    decision = str(ctx.info_name)
     if rest is not None and rest not in DECISIONS:
         raise InvalidInput(f"--rest {rest[:60]!r} is not valid.", recovery="Use approve or reject.")
     if not items and rest not in (None, decision):

@@ -40,17 +40,9 @@ def dead_letters(
         )
 
 
-@dead_letters_app.command("list")
-def list_(
-    ctx: typer.Context,
-    *,
-    tenant: Tenant = None,
-    butler: OnlyButler = None,
-    limit: Limit = 100,
-    as_json: Json = False,
-) -> None:
-    """List dead letters, the oldest first, with their attempts and the last error."""
-    _list(ctx, tenant, butler, limit, as_json=as_json)
+dead_letters_app.command("list", help="List dead letters, the oldest first, with their attempts and the last error.")(
+    dead_letters
+)
 
 
 def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int, *, as_json: bool) -> None:

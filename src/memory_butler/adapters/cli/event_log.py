@@ -80,14 +80,11 @@ def _encode(report: "Report") -> dict[str, Any]:
 
 def _table(report: "Report", tenant: str) -> "RenderableType":
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    from memory_butler.adapters.cli.tables.memories import safe
+    from memory_butler.adapters.cli.tables.memories import plain_table, safe
 
-    table = Table(box=None, pad_edge=False)
-    for column in ("table", "live", "rebuilt", "different"):
-        table.add_column(column, justify="left" if column == "table" else "right")
+    table = plain_table("table", ">live", ">rebuilt", ">different", pad_edge=False)
     for name, result in report.tables.items():
         figures = (f"{count:,}" for count in (result.live, result.rebuilt, result.differences))
         table.add_row(name.replace("_", " "), *figures, style="bold red" if result.differences else None)

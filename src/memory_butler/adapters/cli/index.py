@@ -133,14 +133,10 @@ def _warning(one: "Standing") -> "RenderableType":
 
 
 def _table(status: "Status") -> "Table":
-    from rich.table import Table
+    from memory_butler.adapters.cli.tables.memories import plain_table, safe
 
-    from memory_butler.adapters.cli.tables.memories import safe
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("tenant", "type", "passages", "method", "size", "bloat", "recall", "live", "fallbacks"):
-        right = column in ("passages", "size", "bloat", "recall", "live", "fallbacks")
-        table.add_column(column, justify="right" if right else "left")
+    columns = ("tenant", "type", ">passages", "method", ">size", ">bloat", ">recall", ">live", ">fallbacks")
+    table = plain_table(*columns, pad_edge=False)
     for one in status.standings:
         method, configured = one.in_force.partition(" ")[0], one.wanted.partition(" ")[0]
         if one.in_force != one.wanted:

@@ -177,11 +177,9 @@ def _caller(resources: "Resources", tenant: str | None) -> "Caller":
 
 
 def _counts(counts: dict[str, Any]) -> "RenderableType":
-    from rich.table import Table
+    from memory_butler.adapters.cli.tables.memories import plain_table
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("record")
-    table.add_column("lines", justify="right")
+    table = plain_table("record", ">lines", pad_edge=False)
     for kind, count in counts.items():
         table.add_row(kind, f"{count:,}")
     return table

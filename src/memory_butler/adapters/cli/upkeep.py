@@ -45,14 +45,16 @@ def sweep(
 def _table(report: "SweepReport") -> "RenderableType":
     """One table per butler, with the command that undoes its changes."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
+
+    from memory_butler.adapters.cli.tables.memories import plain_table
 
     parts: list[RenderableType] = []
     for shard in report.shards:
-        table = Table(title=f"Butler {shard.butler}", title_justify="left", box=None, pad_edge=False)
-        for name in ("duty", "scanned", "would change" if report.dry_run else "changed", "seconds"):
-            table.add_column(name, justify="left" if name == "duty" else "right")
+        changed = "would change" if report.dry_run else "changed"
+        title = f"Butler {shard.butler}"
+        columns = ("duty", ">scanned", f">{changed}", ">seconds")
+        table = plain_table(*columns, title=title, title_justify="left", pad_edge=False)
         table.add_column("outcomes", overflow="fold")
         for duty in shard.duties:
             outcomes = ", ".join(f"{outcome} {count:,}" for outcome, count in duty.outcomes.items())

@@ -117,21 +117,21 @@ def _base(scope: Scope, project: Path) -> Path:
     return Path.home() if scope is Scope.USER else project
 
 
-def _headers(variable: str) -> dict[str, Any]:
-    """Refer to the token by an environment variable: the token itself is never written to the file."""
-    return {"headers": {"Authorization": f"Bearer {variable}"}}
+def _http(variable: str, url_key: str = "url", **more: str) -> Callable[[str, bool], dict[str, Any]]:
+    """The entry of a server at a URL. It refers to the token by an environment variable: the token itself is never
+    written to the file."""
+    headers = {"headers": {"Authorization": f"Bearer {variable}"}}
+    return lambda url, token: {**more, url_key: url, **(headers if token else {})}
+
+
+def _stdio(process: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "stdio", **process}
 
 
 CLIENTS = {
     client.name: client
     for client in (
-        Client(
-            "claude-code",
-            "Claude Code",
-            _claude_code,
-            lambda process: {"type": "stdio", **process},
-            lambda url, token: {"type": "http", "url": url, **(_headers(f"${{{TOKEN}}}") if token else {})},
-        ),
+        Client("claude-code", "Claude Code", _claude_code, _stdio, _http(f"${{{TOKEN}}}", type="http")),
         Client(
             "codex",
             "Codex",
@@ -139,26 +139,14 @@ CLIENTS = {
             lambda process: {**process, "startup_timeout_sec": PATIENCE_SECONDS},
             lambda url, token: {"url": url, **({"bearer_token_env_var": TOKEN} if token else {})},
         ),
-        Client(
-            "cursor",
-            "Cursor",
-            _cursor,
-            lambda process: process,
-            lambda url, token: {"url": url, **(_headers(f"${{env:{TOKEN}}}") if token else {})},
-        ),
+        Client("cursor", "Cursor", _cursor, lambda process: process, _http(f"${{env:{TOKEN}}}")),
         Client(
             "gemini",
             "Gemini CLI",
             _gemini,
             lambda process: {**process, "timeout": PATIENCE_SECONDS * 1000},
-            lambda url, token: {"httpUrl": url, **(_headers(f"${TOKEN}") if token else {})},
+            _http(f"${TOKEN}", "httpUrl"),
         ),
-        Client(
-            "vscode",
-            "VS Code",
-            _vscode,
-            lambda process: {"type": "stdio", **process},
-            lambda url, token: {"type": "http", "url": url, **(_headers(f"${{env:{TOKEN}}}") if token else {})},
-        ),
+        Client("vscode", "VS Code", _vscode, _stdio, _http(f"${{env:{TOKEN}}}", type="http")),
     )
 }

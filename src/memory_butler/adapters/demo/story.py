@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType
@@ -94,8 +94,6 @@ async def _run(home: Path, console: Console) -> None:
 
 @dataclass(frozen=True)
 class _Chapters:
-    """The chapters of the story, each with its headline."""
-
     script: Story
     resources: Resources
     clock: DemoClock
@@ -131,7 +129,7 @@ class _Chapters:
             stored, text = await self._write(line)
             harmful = stored if line.harmful else harmful
             grid.add_row(_ago(line.days), f"{stored.type}:{stored.ref}", Text(text))
-        self.console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+        self.console.print(memories.indented(grid))
         assert harmful is not None
         return harmful
 
@@ -179,7 +177,7 @@ class _Chapters:
         answer = await search.search(self.resources, Question(query=self.script.question, limit=RESULTS))
         self.console.print(Text.assemble("  ", (f"“{self.script.question}”", "italic")))
         for place, entry in enumerate(answer.results, start=1):
-            self.console.print(Padding(_ranked(place, entry), (0, 0, 0, 2), expand=False))
+            self.console.print(memories.indented(_ranked(place, entry)))
         weights = self.resources.settings.retrieval.weights
         self.console.print(
             f"  score = {weights.fit:g} × fit + {weights.importance:g} × importance + "
@@ -192,7 +190,7 @@ class _Chapters:
         self._headline(4)
         self._set_clock(1)
         move = self.script.move
-        stored = await remember.fact(self.resources, NewFact(**asdict(move)))
+        stored = await remember.fact(self.resources, move)
         portrait = await get.get(self.resources, stored.type, stored.ref)
         text = Text.assemble(
             f"Yesterday the agent stored “{move.subject}, {move.predicate}: {move.content}”. In any spelling it is the "
@@ -231,11 +229,11 @@ class _Chapters:
         self.console.print(Text.assemble("  ", (f"“{prompt}”", "italic"), "\n"))
         for line in briefing.text.splitlines():
             style = "bold" if line.startswith("#") else "yellow" if "WARNING" in line else ""
-            self.console.print(Padding(_hanging(line, style), (0, 0, 0, 2), expand=False))
+            self.console.print(memories.indented(_hanging(line, style)))
         repeated = await brief.brief(self.resources, request)
         same = "the same bytes" if repeated.text == briefing.text else "different bytes"
         self.console.print()
-        self.console.print(Padding(memories.receipt(briefing.receipt), (0, 0, 0, 2), expand=False))
+        self.console.print(memories.indented(memories.receipt(briefing.receipt)))
         self.console.print(f"  A second call returns {same}: reading a briefing changes nothing.")
 
 

@@ -97,8 +97,6 @@ def direct_url(resources: Resources, service: Service) -> str | None:
 
 
 class StreamClient:
-    """One client that reads the events of one tenant."""
-
     def __init__(
         self,
         resources: Resources,

@@ -103,7 +103,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
             Middleware(ConcurrencyLimit, gates=gates, calls=lazy.calls),
             Middleware(LoopbackOnly, configured=lazy.settings.host)
             if is_open
-            else Middleware(Authentication, identities=Identities.from_settings(lazy)),
+            else Middleware(Authentication, identities=Identities(lazy)),
             Middleware(
                 BodyLimit,
                 limit_bytes=lazy.settings.service.limits.request_bytes,

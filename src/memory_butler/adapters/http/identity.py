@@ -63,15 +63,11 @@ def request_principal(*, required: bool = False) -> Principal | None:
 class Identities:
     """Maps bearer tokens to principals. API tokens are cached by their digest, so that not every call looks them up."""
 
-    def __init__(self, lazy: LazyResources, verifiers: tuple[TokenVerifier, ...] = ()) -> None:
+    def __init__(self, lazy: LazyResources) -> None:
         self._lazy = lazy
-        self._verifiers = verifiers
+        self._verifiers = token_verifiers(lazy.settings)
         self._cache: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
         self._lookups: SingleFlight[Principal] = SingleFlight()
-
-    @classmethod
-    def from_settings(cls, lazy: LazyResources) -> "Identities":
-        return cls(lazy, token_verifiers(lazy.settings))
 
     async def principal_of(self, bearer: str) -> Principal:
         if not bearer or len(bearer) > MAX_TOKEN_CHARACTERS:

@@ -200,7 +200,6 @@ class JwtIdentity:
         return _claim(claims, self._settings.tenant_claim) is not None
 
     def principal(self, claims: Mapping[str, Any]) -> Principal:
-        """Return the principal that the claims describe."""
         settings = self._settings
         role = self._role(_claim(claims, settings.role_claim))
         butler = _claim(claims, settings.butler_claim)

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory_butler.adapters.http.activity_stream import PATH
 from memory_butler.adapters.http.identity import OPEN_PATHS
-from memory_butler.adapters.http.problems import Busy, problem_response, request_id_from
+from memory_butler.adapters.http.problems import RETRY_SECONDS, Busy, problem_response, request_id_from
 from memory_butler.adapters.rest.tools import BASE
 from memory_butler.adapters.telemetry import metrics
 from memory_butler.jobs.yield_to_calls import ActiveCalls
@@ -112,7 +112,7 @@ class Gates:
         # MCP clients expect a JSON-RPC error, whatever the status.
         error = {"code": JSONRPC_OVERLOADED, "message": problem.message, "data": problem.as_dict()}
         body = {"jsonrpc": "2.0", "id": None, "error": error}
-        return JSONResponse(body, status_code=429, headers={"retry-after": str(problem.retry_seconds)})
+        return JSONResponse(body, status_code=429, headers={"retry-after": str(RETRY_SECONDS)})
 
 
 class ConcurrencyLimit:

@@ -121,6 +121,13 @@ class ToolGroup:
         await audit_access(resources, caller, call.tool)
         return resources, caller
 
+    async def _run(
+        self, context: Context, operation: Callable[..., Awaitable[Answer]], *arguments: Any, **options: Any
+    ) -> Answer:
+        """Run an operation for the caller of the current call."""
+        resources, caller = await self._open(context)
+        return await operation(resources, *arguments, caller=caller, **options)
+
 
 def provided(arguments: Mapping[str, Any], *other: str) -> dict[str, Any]:
     """The arguments that the caller provided, with lists as tuples. Tools pass their `locals()`.

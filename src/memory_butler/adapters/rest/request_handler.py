@@ -8,7 +8,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
-from memory_butler.adapters.http.identity import in_process_principal, request_principal, unauthenticated
+from memory_butler.adapters.http.identity import unauthenticated
 from memory_butler.adapters.http.problems import json_bytes
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of
@@ -67,18 +67,15 @@ class RequestHandler:
 
     async def _work(self, request: Request, call: instrumentation.Call, work: Work, context: Context) -> Any:
         resources = await self.lazy.get_for_call()
-        previous = in_process_principal.set(principal_of(request))
-        try:
-            if principal_of(request) is None and self.lazy.settings.service.auth == "required":
-                raise unauthenticated()
-            call.principal = request_principal() or resources.local_caller().principal
-            check_operation(call.principal, call.tool)
-            lineage = replace(lineage_of(context), request_id=request.state.request_id)
-            caller = Caller(call.principal, lineage)
-            await audit_access(resources, caller, call.tool)
-            return await work(CallContext(resources, caller))
-        finally:
-            in_process_principal.reset(previous)
+        principal = principal_of(request)
+        if principal is None and self.lazy.settings.service.auth == "required":
+            raise unauthenticated()
+        call.principal = principal or resources.local_caller().principal
+        check_operation(call.principal, call.tool)
+        lineage = replace(lineage_of(context), request_id=request.state.request_id)
+        caller = Caller(call.principal, lineage)
+        await audit_access(resources, caller, call.tool)
+        return await work(CallContext(resources, caller))
 
 
 async def parse_body(request: Request, kind: type[Body]) -> Body:

@@ -21,8 +21,6 @@ log = logging.getLogger("memory_butler.calls")
 
 @dataclass(slots=True)
 class Call:
-    """A call in progress."""
-
     tool: str
     request_id: str | None = None
     principal: Principal | None = None

@@ -77,10 +77,22 @@ def date_of(moment: datetime | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M") if moment else "never"
 
 
-def bar(share: float, cells: int = BAR_CELLS) -> str:
+def bar(share: float) -> str:
     """A share between 0 and 1 as a bar."""
-    filled = round(max(0.0, min(1.0, share)) * cells)
-    return "█" * filled + "░" * (cells - filled)
+    filled = round(max(0.0, min(1.0, share)) * BAR_CELLS)
+    return "█" * filled + "░" * (BAR_CELLS - filled)
+
+
+def plain_table(*columns: str, **options: Any) -> Table:
+    """A table without lines; a column whose name begins with `>` holds numbers."""
+    table = Table(box=None, **options)
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+    return table
+
+
+def indented(part: RenderableType) -> RenderableType:
+    return Padding(part, (0, 0, 0, 2), expand=False)
 
 
 def describe_memory(hit: Hit) -> Text:
@@ -107,7 +119,6 @@ def describe_state(hit: Hit) -> str:
 
 
 def describe_ranks(parts: ScoreParts) -> str:
-    """The ranks by meaning and by words."""
     places = []
     if parts.semantic_rank is not None:
         places.append(f"{ordinal(parts.semantic_rank)} by meaning")
@@ -163,7 +174,7 @@ def portrait(result: MemoryDetails) -> RenderableType:
     memory = result.memory
     parts: list[RenderableType] = [
         Text(f"{memory.type}:{memory.ref}", style="bold cyan"),
-        Padding(Text(safe(memory.content)), (0, 0, 0, 2), expand=False),
+        indented(Text(safe(memory.content))),
         _pairs(_properties(result)),
     ]
     if result.chain:
@@ -234,9 +245,7 @@ def _link_row(link: Any, here: Any) -> tuple[str, ...]:
 
 def receipt(report: Receipt) -> RenderableType:
     """Token counts of a briefing, and the omitted memories with the reason."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("section", "lines", "tokens", "quota"):
-        table.add_column(column, justify="left" if column == "section" else "right")
+    table = plain_table("section", ">lines", ">tokens", ">quota", padding=(0, 2, 0, 0))
     for section in report.sections:
         table.add_row(section.section, str(section.lines), str(section.used_tokens), str(section.quota_tokens))
     head = Text(f"{report.used_tokens} of {report.token_budget} tokens used, counted by {report.tokenizer}")
@@ -279,7 +288,6 @@ def stats(report: Mapping[str, Any]) -> RenderableType:
 
 
 def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
-    """The distiller and its statistics."""
     rate = values["success_rate"]
     pairs = {"distiller": values["distiller"], f"runs in {values['days']} days": _words(values["runs"])}
     if values["runs"]:
@@ -297,17 +305,12 @@ def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
 
 def _tiers(tiers: Mapping[str, Any]) -> RenderableType:
     """Fill level, age and use of each tier."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("tier")
-    for column in ("memories", "capacity"):
-        table.add_column(column, justify="right")
-    table.add_column("full")
-    table.add_column("references", justify="right")
-    table.add_column("oldest")
+    columns = ("tier", ">memories", ">capacity", "full", ">references", "oldest")
+    table = plain_table(*columns, padding=(0, 2, 0, 0))
     for name, tier in tiers.items():
         counts = (str(tier["count"]), str(tier["capacity"]), bar(tier["count"] / tier["capacity"]))
         table.add_row(name, *counts, str(tier["references"]), (tier["oldest"] or "–")[:10])
-    return Padding(table, (0, 0, 0, 2), expand=False)
+    return indented(table)
 
 
 def _tiers_by_butler(butlers: Mapping[str, Any]) -> RenderableType:
@@ -317,7 +320,7 @@ def _tiers_by_butler(butlers: Mapping[str, Any]) -> RenderableType:
         table.add_column(column, justify="right", overflow="fold")
     for name, tiers in butlers.items():
         table.add_row(Text(safe(name)), *(f"{tier['count']} of {tier['capacity']}" for tier in tiers.values()))
-    return Padding(table, (0, 0, 0, 2), expand=False)
+    return indented(table)
 
 
 def finding_line(check: str, status: str, message: str, advice: str | None) -> RenderableType:
@@ -331,7 +334,6 @@ def finding_line(check: str, status: str, message: str, advice: str | None) -> R
 
 
 def problem_block(message: str, recovery: str) -> RenderableType:
-    """An error and its recovery."""
     grid = Table.grid(padding=(0, 1))
     grid.add_row(Text("✗", style="bold red"), Text(safe(message)))
     grid.add_row(Text("→", style="bold"), Text(safe(recovery)))
@@ -350,11 +352,11 @@ def _pairs(pairs: Mapping[str, str]) -> RenderableType:
     grid.add_column(overflow="fold")
     for name, value in pairs.items():
         grid.add_row(Text(name.replace("_", " ")), Text(safe(value)))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return indented(grid)
 
 
 def _rows(rows: Iterable[Iterable[str]]) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for row in rows:
         grid.add_row(*(Text(safe(cell)) for cell in row))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return indented(grid)

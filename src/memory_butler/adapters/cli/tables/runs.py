@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from memory_butler.adapters.cli.tables.memories import date_of, safe
+from memory_butler.adapters.cli.tables.memories import date_of, indented, safe
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models import Episode, RunReport
 from memory_butler.operations.consolidation.dead_letters import RequeueResult
@@ -104,7 +103,7 @@ def diff(lines: Sequence[DiffLine], *, is_real: bool = True, numbered: bool = Fa
             item_text(line),
         ]
         grid.add_row(*([Text(str(line.place)), *cells] if numbered else cells))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return indented(grid)
 
 
 def _waiting_mark(line: DiffLine) -> tuple[str, str]:

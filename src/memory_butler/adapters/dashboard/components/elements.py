@@ -53,12 +53,9 @@ def card(title: str, classes: str = "", /, **attributes: str) -> Element:
     return section
 
 
-def chip(text: str, kind: str = "", title: str = "") -> Element:
+def chip(text: str, kind: str = "") -> Element:
     """A coloured label for a state, a tag or a type."""
-    element = tag("span", f"mb-chip {f'mb-chip-{kind}' if kind else ''}", text=visible_text(text), dir="auto")
-    if title:
-        element.props["title"] = title
-    return element
+    return tag("span", f"mb-chip {f'mb-chip-{kind}' if kind else ''}", text=visible_text(text), dir="auto")
 
 
 class VueComponent(Element):

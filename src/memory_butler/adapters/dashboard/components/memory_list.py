@@ -37,7 +37,6 @@ class MemoryTable(VueComponent, component="memory_table.js"):
         self.set_props(rows=list(rows), mode=mode, version=self._version, problem=None, **props)
 
     def replace(self, id: str, row: Props) -> None:
-        """Replace the row of a memory in place."""
         self.run_method("replace", id, row)
 
     def show_error(self, problem: MemoryButlerError) -> None:

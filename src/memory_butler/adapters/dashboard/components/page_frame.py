@@ -8,12 +8,17 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.element import Element
 
-from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors, redirect_to_login
+from memory_butler.adapters.dashboard.actions.error_handling import (
+    Handler,
+    handle_errors,
+    page_update,
+    redirect_to_login,
+)
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
 from memory_butler.adapters.dashboard.components.elements import card, tag, visible_text
 from memory_butler.adapters.dashboard.components.vue_components import FocusKeeper
 from memory_butler.adapters.dashboard.server import routes
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext, background_refresh
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
 from memory_butler.adapters.mcp.server import program_version
 from memory_butler.errors import InternalError, MemoryButlerError
 from memory_butler.models import Activity, Caller, Role
@@ -66,16 +71,10 @@ async def subscribe(context: PageContext, redraw: Redraw) -> None:
     async def on_events(items: tuple[Activity, ...]) -> None:
         if client.is_deleted:
             return
-        with client, background_refresh():
-            try:
-                # Before anything is shown, because a page may show events without calling an operation.
-                await context.require_login()
-                await redraw(items)
-            except LoginExpired:
-                end()
-                redirect_to_login()
-            except MemoryButlerError as problem:
-                log.info("a page could not be updated: %s", problem.message)
+        with client, page_update(end):
+            # Before anything is shown, because a page may show events without calling an operation.
+            await context.require_login()
+            await redraw(items)
 
     def begin() -> None:
         # A page connects again after a lost connection; it must not subscribe twice.
@@ -97,16 +96,10 @@ def refresh_every(context: PageContext, seconds: float, redraw: Callable[[], Awa
     client = ui.context.client
 
     async def refresh() -> None:
-        with background_refresh():
-            try:
-                await context.require_login()
-                if not client.is_deleted:
-                    await redraw()
-            except LoginExpired:
-                timer.cancel()
-                redirect_to_login()
-            except MemoryButlerError as problem:
-                log.info("a page could not be updated: %s", problem.message)
+        with page_update(timer.cancel):
+            await context.require_login()
+            if not client.is_deleted:
+                await redraw()
 
     timer = ui.timer(seconds, refresh, immediate=False)
 

@@ -110,7 +110,6 @@ class RunPanel:
         await self._refresh()
 
     async def _on_requeue(self) -> None:
-        """Requeue the episodes of this run."""
         request_id = self._bar.new_request_id()
         requeued = await self._context.run(
             "requeue", dead_letters.requeue, (), run=self._run, again=True, request_id=request_id

@@ -258,7 +258,6 @@ async def _consolidate(resources: Resources, caller: Caller, task: BackgroundTas
 
 
 def _notify_finished(task: BackgroundTask) -> None:
-    """Notify the user of the result of a finished task."""
     if task.problem:
         ui.notify(visible_text(task.problem), type="negative", position="bottom", timeout=8000, close_button="Close")
     elif task.summary:

@@ -40,8 +40,6 @@ REVIEW_SECONDS = 10.0
 
 
 class ListPage:
-    """One open list page."""
-
     def __init__(self, context: PageContext, kind: MemoryType, request: Request) -> None:
         self._context = context
         self._kind = kind

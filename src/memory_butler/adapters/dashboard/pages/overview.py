@@ -36,8 +36,6 @@ _GROWTH = "Memories stored, confirmed, superseded, faded, expired and forgotten 
 
 @dataclass(frozen=True, slots=True)
 class OverviewData:
-    """All data of the page."""
-
     report: dict[str, Any]
     growth: Growth
     attention: Alerts

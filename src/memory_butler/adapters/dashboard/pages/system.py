@@ -97,8 +97,6 @@ class SystemPage:
         await self._show_versions()
 
     async def refresh(self) -> None:
-        """Update the jobs."""
-
         async def load(call: CallContext) -> None:
             self._jobs = await job_status.worst(call.resources, call.caller, limit=system_tables.MAX_JOBS)
             self._job_rows.show(system_tables.job_rows(self._jobs.jobs, call.resources.clock()))

@@ -41,7 +41,7 @@ class DashboardContext:
         self.lazy_resources = lazy_resources
         self.settings = lazy_resources.settings
         self.is_open = self.settings.service.auth == "off"
-        self.identities = Identities.from_settings(lazy_resources)
+        self.identities = Identities(lazy_resources)
         self.live_updates = LiveUpdates(lazy_resources)
         self.background_tasks = BackgroundTasks()
         self.other_stores = OtherStores(self.settings)

@@ -54,7 +54,6 @@ def build_login_router(dashboard: DashboardContext) -> Router:
 
 
 def login_url(wanted: URL, *, expired: bool) -> str:
-    """The login URL that leads back to the wanted URL."""
     path_and_query = wanted.path + (f"?{wanted.query}" if wanted.query else "")
     params = {"next": path_and_query} if path_and_query != "/" else {}
     query = urlencode({**params, **({"expired": "1"} if expired else {})})
@@ -84,7 +83,6 @@ class LoginRoutes:
         return self._logged_in(request, back, key)
 
     async def start_oidc(self, request: Request) -> Response:
-        """Redirect to the identity provider."""
         if self._provider is None:
             return RedirectResponse(routes.LOGIN, 303)
         secret, back = oidc.new_secret(), _safe_next((await _form(request)).get("next"))
@@ -236,7 +234,6 @@ def _font_folder() -> Path:
 
 
 def not_found_page() -> Response:
-    """The HTML page for an unknown URL."""
     return HTMLResponse(_NOT_FOUND.format(title="Not found"), 404, headers=NO_STORE)
 
 

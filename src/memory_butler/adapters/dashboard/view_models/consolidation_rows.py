@@ -78,7 +78,6 @@ def query_from(query: Mapping[str, str]) -> ConsolidationQuery:
 
 
 def distiller_text(ledger: ConsolidationOverview) -> str:
-    """A sentence about the configured distiller."""
     if ledger.works_by_itself and ledger.distiller not in _DISTILLERS:
         return f"{ledger.distiller} runs automatically. Its cost is below."
     return _DISTILLERS.get(ledger.distiller, f"Distiller: {ledger.distiller}.")
@@ -216,7 +215,6 @@ def episode_links(seen: RunReview) -> list[Row]:
 
 
 def progress_text(lines: Sequence[DiffLine]) -> str:
-    """Progress of a review."""
     tally = Counter(line.outcome for line in lines)
     open_items, decided = tally["proposed"], tally["approved"] + tally["rejected"]
     if not decided:

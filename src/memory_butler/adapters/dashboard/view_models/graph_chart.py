@@ -10,7 +10,6 @@ from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.components.vue_components import Group
 from memory_butler.adapters.dashboard.server.page_url import url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
-from memory_butler.adapters.dashboard.view_models import graph_columns
 from memory_butler.adapters.dashboard.view_models.memory_details import spot_entry
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models import EVERY_SCOPE, Hit, Question
@@ -54,6 +53,12 @@ CHILD_WEIGHT = 0.7
 FIRST_RING_NODES = 11
 # ECharts fills four fifths of a chart of the usual width; the label beside each node must end before the edge.
 CHART_PIXELS, FILLED_SHARE, NODE_PIXELS, CHARACTER_PIXELS = 590, 0.8, 16, 5.8
+# Layout for narrow screens: two curved columns with one label per line. In pixels from the centre of the chart, which
+# scales them to its size.
+HALF_WIDTH, HALF_HEIGHT = 160.0, 190.0
+COLUMN, BOW, EDGE = 56.0, 14.0, 152.0
+# Maximum distance between neighbours, so that they still look related.
+MAX_SPACING = 56.0
 
 
 def center_from(query: Mapping[str, str]) -> str | None:
@@ -72,7 +77,6 @@ def url_params(key: str | None) -> dict[str, str | None]:
 
 
 def label_of(spot: Node) -> str:
-    """The label of a node."""
     if spot.kind is NodeKind.SUBJECT:
         return visible_text(one_line(as_words(spot.subject_label or spot.subject or ""), LABEL_CHARACTERS))
     if spot.is_gone:
@@ -89,7 +93,7 @@ def chart_options(neighbourhood: MemoryGraph) -> charts.Options:
     numbers = {spot.key: str(place) for place, spot in enumerate(neighbourhood.nodes)}
     spots = {spot.key: spot for spot in neighbourhood.nodes}
     steps = distances(neighbourhood)
-    wide, narrow = layout(neighbourhood), graph_columns.columns(neighbourhood.center.key, tree(neighbourhood))
+    wide, narrow = layout(neighbourhood), columns(neighbourhood.center.key, tree(neighbourhood))
 
     def nodes(places: Mapping[str, tuple[float, float]], *, roomy: bool) -> list[dict[str, Any]]:
         return [
@@ -99,7 +103,7 @@ def chart_options(neighbourhood: MemoryGraph) -> charts.Options:
 
     ring_nodes = nodes(wide, roomy=True)
     rings: Nodes = [*ring_nodes, *_corners(ring_nodes)]
-    neighbours: Nodes = [*nodes(narrow, roomy=False), *_pinned(graph_columns.HALF_WIDTH, graph_columns.HALF_HEIGHT)]
+    neighbours: Nodes = [*nodes(narrow, roomy=False), *_pinned(HALF_WIDTH, HALF_HEIGHT)]
     return {
         "legend": charts.legend(data=[NAMES[kind] for kind in KINDS], top=4, left="center"),
         "tooltip": charts.tooltip(trigger="item", formatter="{b}"),
@@ -243,6 +247,30 @@ def _spread(
         start += share
 
 
+def columns(center: str, children: Mapping[str, Sequence[str]]) -> dict[str, tuple[float, float]]:
+    """The position of each node: the centre in the middle, its neighbours in the right and left column from the top
+    down, and their descendants at the edges, slightly below their parent."""
+    neighbours = children.get(center, ())
+    half = (len(neighbours) + 1) // 2
+    spacing = min(MAX_SPACING, 2 * (HALF_HEIGHT - 10) / max(1, half))
+    positions = {center: (0.0, 0.0)}
+    for sign, column in ((1, neighbours[:half]), (-1, neighbours[half:][::-1])):
+        for number, key in enumerate(column):
+            y = (number - (len(column) - 1) / 2) * spacing
+            positions[key] = (sign * (COLUMN - BOW * (y / HALF_HEIGHT) ** 2), y)
+            descendants = _descendants(key, children)
+            for index, other in enumerate(descendants, start=1):
+                positions[other] = (sign * EDGE, y + spacing * (index / (len(descendants) + 1)))
+    return positions
+
+
+def _descendants(key: str, children: Mapping[str, Sequence[str]]) -> list[str]:
+    descendants = list(children.get(key, ()))
+    for one in descendants:
+        descendants += children.get(one, ())
+    return descendants
+
+
 def _beside(neighbourhood: MemoryGraph) -> dict[str, list[str]]:
     """The neighbours of each node, ordered by type."""
     kinds = {spot.key: KINDS.index(spot.kind) for spot in neighbourhood.nodes}
@@ -303,7 +331,6 @@ def node_entry(spot: Node) -> dict[str, Any]:
 
 
 def subject_entries(result: Sequence[Subject]) -> list[dict[str, Any]]:
-    """Subjects with their number of facts."""
     return [
         {
             "key": f"{NodeKind.SUBJECT}:{one.subject}",
@@ -324,7 +351,6 @@ def question_of(text: str, *, governs: bool) -> Question:
 
 
 def hit_entry(hit: Hit) -> dict[str, Any]:
-    """A search result as a list entry."""
     return node_entry(
         Node(
             kind=NodeKind(hit.type),

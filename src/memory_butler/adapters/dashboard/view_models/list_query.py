@@ -172,7 +172,6 @@ def split_search(text: str) -> tuple[str | None, str | None]:
 
 
 def filter_fields(kind: MemoryType) -> list[Props]:
-    """The filters of a type with their choices."""
     return [{"name": name, "label": _label(kind, name), **_form(kind, name)} for name in _FILTERS[kind] if name != "q"]
 
 

@@ -94,12 +94,10 @@ def memory_row(
 
 
 def listed_from(portrait: MemoryDetails) -> ListedMemory:
-    """A portrait as a list item."""
     return ListedMemory(memory=portrait.memory, tier=portrait.tier, effective_confidence=portrait.effective_confidence)
 
 
 def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
-    """The fields specific to the memory's type."""
     memory = listed.memory
     if isinstance(memory, Episode):
         return {

@@ -69,7 +69,6 @@ class Detail:
 
 
 def title_of(memory: Memory) -> str:
-    """A short title for a memory."""
     if isinstance(memory, Fact):
         return visible_text(subject_and_predicate(memory.subject_label, memory.predicate_label))
     if isinstance(memory, Episode):
@@ -178,7 +177,6 @@ def _linked(joined: LinkedNode) -> dict[str, Any]:
 
 
 def spot_entry(spot: Node) -> dict[str, Any]:
-    """A memory as an entry of a list."""
     ref, content = spot.ref or str(spot.id), spot.content or ""
     about = subject_and_predicate(spot.subject_label, spot.predicate_label) if spot.subject_label else ""
     return {

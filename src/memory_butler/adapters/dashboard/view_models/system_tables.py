@@ -14,7 +14,7 @@ from memory_butler.operations.retrieval.vector_indexes import Standing, Status
 from memory_butler.operations.system.system_info import Coverage, Sizes
 from memory_butler.policy.lifecycle.schedule import JobState as Stands
 
-MAX_JOBS = 60
+MAX_JOBS, MAX_TABLES = 60, 8
 TONES = {"ok": "good", "warning": "warn", "problem": "bad"}
 _ATTENTION = ("needs attention", "need attention")
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -121,10 +121,10 @@ def finding_rows(findings: Sequence[Finding]) -> list[Row]:
     ]
 
 
-def size_rows(found: Sizes, most: int = 8) -> list[Row]:
+def size_rows(found: Sizes) -> list[Row]:
     """The largest tables, and the sum of the others."""
     largest = max((table.bytes for table in found.tables), default=0) or 1
-    shown, rest = found.tables[:most], found.tables[most:]
+    shown, rest = found.tables[:MAX_TABLES], found.tables[MAX_TABLES:]
     rows = [
         table_row(
             table.name,

@@ -81,8 +81,7 @@ class RetrievalTools(ToolGroup):
         Example: memory_search(query="which color does Anna like?", types=["fact"], limit=5)
         """
         question = Question(**provided(locals()))
-        resources, caller = await self._open(request_context)
-        return answers.search_results(await search.search(resources, question, caller))
+        return answers.search_results(await self._run(request_context, search.search, question))
 
     @tool(ANY_ROLE, COUNTED_READ)
     async def memory_recall(
@@ -107,8 +106,7 @@ class RetrievalTools(ToolGroup):
         Example: memory_recall(topic="deploying the billing service")
         """
         question = Question(query=topic, **provided(locals(), "topic"))
-        resources, caller = await self._open(request_context)
-        return answers.search_results(await search.recall(resources, question, caller))
+        return answers.search_results(await self._run(request_context, search.recall, question))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_explain(
@@ -145,8 +143,7 @@ class RetrievalTools(ToolGroup):
         Example: memory_explain(query="which color does Anna like?", id="fact:k3f7")
         """
         question = Question(**provided(locals(), "id", "token_budget"))
-        resources, caller = await self._open(request_context)
-        return await explain.explain(resources, question, id, caller, token_budget=token_budget)
+        return await self._run(request_context, explain.explain, question, id, token_budget=token_budget)
 
     @tool(ANY_ROLE, COUNTED_READ)
     async def memory_get(self, *, type: TypeName, id: Handle, request_context: Context = None) -> MemoryDetail:
@@ -158,8 +155,7 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_get(type="fact", id="fact:k3f7")
         """
-        resources, caller = await self._open(request_context)
-        return answers.memory_detail(await get.get(resources, type, id, caller))
+        return answers.memory_detail(await self._run(request_context, get.get, type, id))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_stats(
@@ -178,8 +174,7 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_stats()
         """
-        resources, caller = await self._open(request_context)
-        return cast("Stats", await stats.stats(resources, scope, caller))
+        return cast("Stats", await self._run(request_context, stats.stats, scope))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_context(
@@ -204,5 +199,4 @@ class RetrievalTools(ToolGroup):
         Example: memory_context(trigger_prompt="Fix the failing invoice test", butler="coder", token_budget=1500)
         """
         request = BriefRequest(**provided(locals()))
-        resources, caller = await self._open(request_context)
-        return await brief.brief(resources, request, caller)
+        return await self._run(request_context, brief.brief, request)

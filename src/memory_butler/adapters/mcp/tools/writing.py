@@ -52,9 +52,7 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_episode(content="Moved billing to Stripe; refunds are still manual.", butler="coder")
         """
-        new = NewEpisode(**provided(locals()))
-        resources, caller = await self._open(request_context)
-        return await remember.episode(resources, new, caller)
+        return await self._run(request_context, remember.episode, NewEpisode(**provided(locals())))
 
     @tool(WRITERS, ADDS)
     async def memory_store_fact(
@@ -99,9 +97,7 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_fact(subject="Anna", predicate="favorite_color", content="Anna likes green best.")
         """
-        new = NewFact(**provided(locals()))
-        resources, caller = await self._open(request_context)
-        return await remember.fact(resources, new, caller)
+        return await self._run(request_context, remember.fact, NewFact(**provided(locals())))
 
     @tool(WRITERS, ADDS)
     async def memory_store_rule(
@@ -123,9 +119,7 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_rule(content="Run the database migrations before the tests.", tags=["testing"])
         """
-        new = NewRule(**provided(locals()))
-        resources, caller = await self._open(request_context)
-        return await remember.rule(resources, new, caller)
+        return await self._run(request_context, remember.rule, NewRule(**provided(locals())))
 
     @tool(WRITERS, ADDS)
     async def memory_store(
@@ -148,6 +142,4 @@ class WritingTools(ToolGroup):
 
         Example: memory_store(content="The staging server is rebuilt every Monday.", tier="mid", tags=["ops"])
         """
-        new = NewNote(**provided(locals()))
-        resources, caller = await self._open(request_context)
-        return await remember.store(resources, new, caller)
+        return await self._run(request_context, remember.store, NewNote(**provided(locals())))
