@@ -22,25 +22,35 @@ from memory_butler.adapters.cli.options import (
     Types,
     Until,
 )
-from memory_butler.adapters.cli.terminal import parse_reference, parse_time, read_text, run_and_print, settings_of
+from memory_butler.adapters.cli.terminal import (
+    parse_reference,
+    parse_time,
+    read_text,
+    request_of,
+    run_and_print,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from memory_butler.models import Question
 
 Query = Annotated[str, typer.Argument(help='Search text; "-" reads it from stdin.')]
-_TIMES = {"time_from": "since", "time_to": "until", "as_of": "as_of"}
 
 
 def _question(ctx: typer.Context) -> "Question":
-    """The question of `search` and `explain`, from the options that the command declares."""
-    from dataclasses import fields
-
+    """The question of `search` and `explain`."""
     from memory_butler.models import Question
 
     given = ctx.params
-    same = {field.name: given[field.name] for field in fields(Question) if field.name in given}
-    times = {name: parse_time(given.get(option), f"--{option.replace('_', '-')}") for name, option in _TIMES.items()}
-    return Question(**{**same, **times, "query": read_text(given["query"]), "types": tuple(given["kind"] or ())})
+    return request_of(
+        ctx,
+        Question,
+        query=read_text(given["query"]),
+        types=tuple(given["kind"] or ()),
+        time_from=parse_time(given["since"], "--since"),
+        time_to=parse_time(given["until"], "--until"),
+        as_of=parse_time(given.get("as_of"), "--as-of"),
+    )
 
 
 def search(

@@ -156,6 +156,15 @@ def read_text(argument: str) -> str:
         raise InvalidInput("The input on stdin is not UTF-8 text.", recovery="Convert it to UTF-8 first.") from None
 
 
+def request_of(ctx: typer.Context, kind: Callable[..., Result], **changed: Any) -> Result:
+    """A request whose fields are the command's options of the same name, except for the changed ones."""
+    from types import SimpleNamespace
+
+    from memory_butler.models.wire.codec import copy_fields
+
+    return copy_fields(kind, SimpleNamespace(**ctx.params), **changed)
+
+
 def parse_time(argument: str | None, option: str) -> datetime | None:
     if argument is None:
         return None

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from errno import EADDRINUSE
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -20,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from memory_butler.adapters.connect.executable import executable
+from memory_butler.adapters.connect.executable import NAME, executable, is_usual
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
 from memory_butler.adapters.dashboard.server.middleware import DashboardMiddleware
 from memory_butler.adapters.hooks.endpoint import BASE as HOOKS
@@ -185,15 +184,12 @@ def require_loopback(host: str) -> None:
 
 def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
     """Return the commands that connect Claude Code over stdio and over HTTP."""
-    name = "memory-butler"
-    home = settings.home
     # A store in another folder must be named, or the client would start an empty one.
-    is_default = home == Path("~/.memory-butler").expanduser().absolute()
-    env = "" if is_default else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={home}')}"
+    env = "" if is_usual(settings.home) else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={settings.home}')}"
     header = ' --header "Authorization: Bearer <token>"' if settings.service.auth == "required" else ""
     return [
-        f"claude mcp add {name}{env} -- {shlex.join(executable())} mcp",
-        f"claude mcp add --transport http {name} {settings.reached_at(port)}{MCP_PATH}{header}",
+        f"claude mcp add {NAME}{env} -- {shlex.join(executable())} mcp",
+        f"claude mcp add --transport http {NAME} {settings.reached_at(port)}{MCP_PATH}{header}",
     ]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from memory_butler.adapters.telemetry import metrics
 from memory_butler.adapters.telemetry.traces import end_with, span
-from memory_butler.errors import InternalError, MemoryButlerError
+from memory_butler.errors import InternalError
 from memory_butler.models import Principal
 
 OK = "ok"
@@ -40,11 +40,8 @@ def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
         with span(tool, request_id) as traced:
             try:
                 yield call
-            except MemoryButlerError as problem:
-                call.outcome = problem.error_class
-                raise
-            except BaseException:
-                call.outcome = InternalError.error_class
+            except BaseException as problem:
+                call.outcome = getattr(problem, "error_class", InternalError.error_class)
                 raise
             finally:
                 end_with(traced, call.outcome)

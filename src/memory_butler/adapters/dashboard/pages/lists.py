@@ -22,7 +22,7 @@ from memory_butler.adapters.dashboard.components.memory_list import FilterBar, M
 from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus, action_buttons
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.view_models import consolidation_rows, list_query
 from memory_butler.adapters.dashboard.view_models.list_query import EVERYTHING, Query
@@ -91,8 +91,6 @@ class ListPage:
                 page = await self._read(self._query)
                 in_review = await self._read_in_review(page.items)
                 is_empty = not page.items and not await self._has_any()
-            except LoginExpired:
-                raise
             except MemoryButlerError as problem:
                 self._table.show_error(problem)
                 return
@@ -216,8 +214,6 @@ class ListPage:
     async def _run_action(self, name: str, row: str, memory: Memory) -> None:
         try:
             result = await self._actions.run(name, memory)
-        except LoginExpired:
-            raise
         except MemoryButlerError:
             # The memory has changed since it was shown: show its current state together with the error.
             await self._refresh(row, row)
@@ -259,16 +255,9 @@ def _texts(args: Any, count: int) -> Sequence[str]:
     return args
 
 
-@page("/facts", "Facts")
-async def facts(context: PageContext, request: Request) -> None:
-    await ListPage(context, MemoryType.FACT, request).build()
+async def list_page(kind: MemoryType, context: PageContext, request: Request) -> None:
+    await ListPage(context, kind, request).build()
 
 
-@page("/rules", "Rules")
-async def rules(context: PageContext, request: Request) -> None:
-    await ListPage(context, MemoryType.RULE, request).build()
-
-
-@page("/episodes", "Episodes")
-async def episodes(context: PageContext, request: Request) -> None:
-    await ListPage(context, MemoryType.EPISODE, request).build()
+for _kind in MemoryType:
+    page(f"/{_kind}s", f"{_kind.capitalize()}s")(partial(list_page, _kind))

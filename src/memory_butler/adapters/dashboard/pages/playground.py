@@ -17,7 +17,7 @@ from memory_butler.adapters.dashboard.components.vue_components import (
     PlaygroundForm,
     SearchResults,
 )
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.view_models import playground_results
 from memory_butler.adapters.dashboard.view_models.phrases import count_text, sentence
@@ -114,8 +114,6 @@ class Playground:
         self._form.set_props(query=self._form_values(), busy=bool(self._query.prompt))
         try:
             results = await self._search() if self._query.prompt else None
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
             if request_number == self._request_number:
                 self._answer.clear()
@@ -185,8 +183,6 @@ class Playground:
             explanation = await self._context.run(
                 "memory_explain", explain.explain, query.question(), query.explain, token_budget=budget
             )
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
             panel.set_props(reference=query.explain, explanation=None, problem=visible_text(user_text(problem)))
         else:

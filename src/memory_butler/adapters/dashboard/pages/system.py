@@ -13,7 +13,7 @@ from memory_butler.adapters.dashboard.components.data_tables import CollapsibleC
 from memory_butler.adapters.dashboard.components.elements import Timestamp, card, chip, tag, text_tag, visible_text
 from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every
 from memory_butler.adapters.dashboard.components.token_panel import TokenPanel
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.view_models import system_tables
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.doctor.findings import Finding
@@ -139,8 +139,6 @@ class SystemPage:
     async def _fill(self, container: Element, show: Callable[[], Awaitable[None]]) -> None:
         try:
             await show()
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
             container.clear()
             with container:

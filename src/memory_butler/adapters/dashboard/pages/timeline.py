@@ -15,7 +15,7 @@ from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, s
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import AsOfPanel, EventList, TimelineFilters
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, reject_unknown
 from memory_butler.adapters.dashboard.view_models import history_entries, timeline_query
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
@@ -145,8 +145,6 @@ class TimelinePage:
             await self._load()
             if self._governs and request_number == self._request_number:
                 await self._load_as_of()
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
             if request_number != self._request_number:
                 return

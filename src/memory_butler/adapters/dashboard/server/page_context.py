@@ -34,10 +34,10 @@ def is_background_refresh() -> bool:
     return _is_background_refresh.get()
 
 
-class LoginExpired(PermissionDenied):
-    """Your login has ended."""
+class LoginExpired(Exception):
+    """The user's login has ended. Not an error of the operation: the page is sent to the login, whatever it shows."""
 
-    default_recovery = "Log in again."
+    error_class = PermissionDenied.error_class
 
 
 @dataclass(frozen=True, slots=True)

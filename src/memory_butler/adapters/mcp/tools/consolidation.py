@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from memory_butler.adapters.mcp.arguments import Context, as_object, as_whole_number
+from memory_butler.adapters.mcp.arguments import Context, Whole, as_object
 from memory_butler.adapters.mcp.tool_base import ADDS, IDEMPOTENT, ToolGroup, tool
 from memory_butler.adapters.wire import consolidation
 from memory_butler.adapters.wire.consolidation import BatchAnswer, RunResult
@@ -36,9 +36,7 @@ class ConsolidationTools(ToolGroup):
         self,
         *,
         limit: Annotated[
-            int | None,
-            BeforeValidator(as_whole_number),
-            Field(description=f"Maximum number of episodes, 1-{MAX_EPISODES}; default from the settings."),
+            Whole, Field(description=f"Maximum number of episodes, 1-{MAX_EPISODES}; default from the settings.")
         ] = None,
         request_context: Context = None,
     ) -> BatchAnswer:

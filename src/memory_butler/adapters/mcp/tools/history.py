@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import Context, Key, ReadScope, as_whole_number
+from memory_butler.adapters.mcp.arguments import Context, Key, ReadScope, Whole
 from memory_butler.adapters.mcp.tool_base import DESTRUCTIVE, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
 from memory_butler.models.wire.memory_answers import ActivityPage, UndoAnswer
@@ -53,11 +53,7 @@ class ActivityTools(ToolGroup):
             Field(description="Cursor of an earlier answer, or 'start' for the whole log. Default: the newest events."),
         ] = None,
         scope: ReadScope = None,
-        limit: Annotated[
-            int | None,
-            BeforeValidator(as_whole_number),
-            Field(description="Maximum number of events, 1-500; default 50."),
-        ] = None,
+        limit: Annotated[Whole, Field(description="Maximum number of events, 1-500; default 50.")] = None,
         request_context: Context = None,
     ) -> ActivityPage:
         """Read the event log: memories stored, confirmed, superseded, forgotten and so on, oldest first.

@@ -2,7 +2,7 @@
 
 from typing import Annotated, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from memory_butler.adapters.mcp.arguments import (
     Context,
@@ -19,9 +19,9 @@ from memory_butler.adapters.mcp.arguments import (
     TokenBudget,
     TriggerPrompt,
     TypeName,
+    Whole,
     WithOwn,
     Words,
-    as_whole_number,
 )
 from memory_butler.adapters.mcp.tool_base import COUNTED_READ, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
@@ -125,9 +125,7 @@ class RetrievalTools(ToolGroup):
         time_from: TimeFrom = None,
         time_to: TimeTo = None,
         token_budget: Annotated[
-            int | None,
-            BeforeValidator(as_whole_number),
-            Field(description="Also explain a briefing with this token budget for the same query."),
+            Whole, Field(description="Also explain a briefing with this token budget for the same query.")
         ] = None,
         request_context: Context = None,
     ) -> Explanation:
