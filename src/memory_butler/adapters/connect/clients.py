@@ -95,12 +95,11 @@ def _codex(scope: Scope, project: Path) -> list[Place]:
     return [Place((own if scope is Scope.USER else project / ".codex") / "config.toml", Toml(), "mcp_servers")]
 
 
-def _cursor(scope: Scope, project: Path) -> list[Place]:
-    return [Place(_base(scope, project) / ".cursor" / "mcp.json", Json(), "mcpServers")]
-
-
-def _gemini(scope: Scope, project: Path) -> list[Place]:
-    return [Place(_base(scope, project) / ".gemini" / "settings.json", Json(), "mcpServers")]
+def _file(name: str) -> Callable[[Scope, Path], list[Place]]:
+    """One JSON file, of the same name in the user's home and in a project."""
+    return lambda scope, project: [
+        Place((Path.home() if scope is Scope.USER else project) / name, Json(), "mcpServers")
+    ]
 
 
 def _vscode(scope: Scope, project: Path) -> list[Place]:
@@ -111,10 +110,6 @@ def _vscode(scope: Scope, project: Path) -> list[Place]:
     else:
         own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return [Place(own / "Code" / "User" / "mcp.json", Json(), "servers")]
-
-
-def _base(scope: Scope, project: Path) -> Path:
-    return Path.home() if scope is Scope.USER else project
 
 
 def _http(variable: str, url_key: str = "url", **more: str) -> Callable[[str, bool], dict[str, Any]]:
@@ -139,11 +134,11 @@ CLIENTS = {
             lambda process: {**process, "startup_timeout_sec": PATIENCE_SECONDS},
             lambda url, token: {"url": url, **({"bearer_token_env_var": TOKEN} if token else {})},
         ),
-        Client("cursor", "Cursor", _cursor, lambda process: process, _http(f"${{env:{TOKEN}}}")),
+        Client("cursor", "Cursor", _file(".cursor/mcp.json"), lambda process: process, _http(f"${{env:{TOKEN}}}")),
         Client(
             "gemini",
             "Gemini CLI",
-            _gemini,
+            _file(".gemini/settings.json"),
             lambda process: {**process, "timeout": PATIENCE_SECONDS * 1000},
             _http(f"${TOKEN}", "httpUrl"),
         ),

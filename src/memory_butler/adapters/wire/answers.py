@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from memory_butler.errors import MemoryButlerError
@@ -55,6 +55,8 @@ from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
 
+Entry = TypeVar("Entry", IngestResult, BriefResult)
+Done = TypeVar("Done")
 # A list that may hold thousands of memories names this many; its count covers all.
 NAMED = 200
 
@@ -161,33 +163,32 @@ def activity_event(item: Activity) -> ActivityEvent:
 
 
 def ingest_answer(entries: Iterable[IngestResult | MemoryButlerError]) -> IngestAnswer:
-    results = tuple(map(_ingested, entries))
+    results = tuple(_item(entry, _ingested) for entry in entries)
     return IngestAnswer(results=results, **Counter(result.outcome for result in results))
 
 
-def _ingested(entry: IngestResult | MemoryButlerError) -> ItemFailure | Stored:
-    problem = entry if isinstance(entry, MemoryButlerError) else entry.problem
-    if problem:
-        return _failure(problem)
-    assert isinstance(entry, IngestResult) and entry.stored
+def _ingested(entry: IngestResult) -> Stored:
+    assert entry.stored
     return replace(entry.stored, outcome="repeated" if entry.repeated else "stored")
 
 
 def briefings_answer(entries: Iterable[BriefResult | MemoryButlerError]) -> BriefingsAnswer:
-    results = tuple(map(_briefed, entries))
+    results = tuple(_item(entry, _briefed) for entry in entries)
     return BriefingsAnswer(results=results, **Counter(str(result.outcome) for result in results))
 
 
-def _briefed(entry: BriefResult | MemoryButlerError) -> ItemFailure | BuiltBriefing:
-    problem = entry if isinstance(entry, MemoryButlerError) else entry.problem
-    if problem:
-        return _failure(problem)
-    assert isinstance(entry, BriefResult) and isinstance(entry.briefing, Briefing)
+def _briefed(entry: BriefResult) -> BuiltBriefing:
+    assert isinstance(entry.briefing, Briefing)
     return BuiltBriefing(outcome="built", briefing=entry.briefing)
 
 
-def _failure(problem: MemoryButlerError) -> ItemFailure:
-    return ItemFailure(outcome="failed", **error_json(problem))
+def _item(entry: Entry | MemoryButlerError, to_answer: Callable[[Entry], Done]) -> ItemFailure | Done:
+    """The outcome of one item of a batch."""
+    problem = entry if isinstance(entry, MemoryButlerError) else entry.problem
+    if problem:
+        return ItemFailure(outcome="failed", **error_json(problem))
+    assert not isinstance(entry, MemoryButlerError)
+    return to_answer(entry)
 
 
 def error_json(problem: MemoryButlerError) -> dict[str, Any]:

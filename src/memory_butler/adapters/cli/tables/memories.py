@@ -191,49 +191,39 @@ def portrait(result: MemoryDetails) -> RenderableType:
 
 def _properties(result: MemoryDetails) -> dict[str, str]:
     memory = result.memory
-    pairs: dict[str, str] = {"id": str(memory.id)}
+    pairs: dict[str, Any] = {"id": memory.id}
     if isinstance(memory, Fact):
-        pairs |= {
-            "subject": memory.subject_label,
-            "predicate": memory.predicate_label,
-            "permanence": memory.permanence.value,
-        }
-        pairs |= {"aliases": ", ".join(result.aliases)} if result.aliases else {}
-        pairs |= {"happened": date_of(memory.valid_at)} if memory.valid_at else {}
+        pairs |= {"subject": memory.subject_label, "predicate": memory.predicate_label}
+        pairs |= {"permanence": memory.permanence, "aliases": ", ".join(result.aliases), "happened": memory.valid_at}
     if isinstance(memory, Episode):
-        pairs |= {"butler": memory.butler, "session": memory.session_id or "", "observed": date_of(memory.observed_at)}
+        pairs |= {"butler": memory.butler, "session": memory.session_id, "observed": date_of(memory.observed_at)}
         pairs |= {"consolidation": memory.consolidation_status.value.replace("_", " ")} | _attempts(memory)
-        pairs |= {"importance": str(memory.importance)}
     else:
-        pairs |= {
-            "scope": memory.scope,
-            "confidence": f"{result.effective_confidence:.2f} now, {memory.confidence:g} stored",
-        }
-        pairs |= {"last confirmed": date_of(memory.last_confirmed_at)}
-    if isinstance(memory, Fact):
-        pairs |= {"importance": str(memory.importance)}
-    if not isinstance(memory, Fact | Episode):
+        confidence = f"{result.effective_confidence:.2f} now, {memory.confidence:g} stored"
+        pairs |= {"scope": memory.scope, "confidence": confidence, "last confirmed": date_of(memory.last_confirmed_at)}
+    if isinstance(memory, Fact | Episode):
+        pairs |= {"importance": memory.importance}
+    else:
         score = memory.effectiveness_score
         marks = f"{memory.success_count} helpful, {memory.harmful_count} harmful"
-        pairs |= {"maturity": memory.maturity.value, "feedback": marks}
-        pairs |= {"effectiveness": f"{score:.2f}"} if score is not None else {}
-        pairs |= {"harmful because": "; ".join(memory.harmful_reasons)} if memory.harmful_reasons else {}
-    pairs |= {"state": memory.validity.value, "tier": result.tier.value, "stored": date_of(memory.created_at)}
+        pairs |= {"maturity": memory.maturity, "feedback": marks}
+        pairs |= {"effectiveness": "" if score is None else f"{score:.2f}"}
+        pairs |= {"harmful because": "; ".join(memory.harmful_reasons)}
+    pairs |= {"state": memory.validity, "tier": result.tier, "stored": memory.created_at}
     pairs |= {"referenced": f"{memory.reference_count} times, last {date_of(memory.last_referenced_at)}"}
-    pairs |= {"fades": date_of(result.fades_at)} if result.fades_at else {}
-    pairs |= {"expires": date_of(result.expires_at)} if result.expires_at else {}
-    pairs |= {"outlook": result.outlook}
-    pairs |= {"tags": ", ".join(memory.tags)} if memory.tags else {}
-    return {name: value for name, value in pairs.items() if value}
+    pairs |= {"fades": result.fades_at, "expires": result.expires_at, "outlook": result.outlook}
+    pairs |= {"tags": ", ".join(memory.tags)}
+    return {
+        name: date_of(value) if isinstance(value, datetime) else str(value) for name, value in pairs.items() if value
+    }
 
 
-def _attempts(memory: Episode) -> dict[str, str]:
+def _attempts(memory: Episode) -> dict[str, Any]:
     """Failed consolidation attempts, the last error and the next retry."""
     if not memory.consolidation_attempts:
         return {}
-    attempts = {"attempts": str(memory.consolidation_attempts), "last error": memory.last_consolidation_error or ""}
-    retry_at = memory.next_consolidation_retry_at
-    return attempts | ({"next retry": date_of(retry_at)} if retry_at else {})
+    attempts = {"attempts": memory.consolidation_attempts, "last error": memory.last_consolidation_error}
+    return {**attempts, "next retry": memory.next_consolidation_retry_at}
 
 
 def _link_row(link: Any, here: Any) -> tuple[str, ...]:

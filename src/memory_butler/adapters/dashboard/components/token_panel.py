@@ -57,7 +57,8 @@ class TokenPanel:
         await self._refresh()
 
     def _form(self) -> None:
-        roles = {role: label for role, label in ROLES.items() if role is not Role.OPERATOR or self._is_operator()}
+        is_operator = self._context.principal.role is Role.OPERATOR
+        roles = {role: label for role, label in ROLES.items() if role is not Role.OPERATOR or is_operator}
         self._token_form = TokenForm(
             butler=self._context.principal.butler,
             roles=[{"value": role, "label": label} for role, label in roles.items()],
@@ -67,9 +68,6 @@ class TokenPanel:
             version=0,
         )
         self._token_form.on("create", handle_errors(self._create))
-
-    def _is_operator(self) -> bool:
-        return self._context.principal.role is Role.OPERATOR
 
     async def _create(self, event: events.GenericEventArguments) -> None:
         values: dict[str, Any] = event.args if isinstance(event.args, dict) else {}

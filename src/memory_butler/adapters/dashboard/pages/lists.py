@@ -197,10 +197,8 @@ class ListPage:
         [direction] = _texts([event.args], 1)
         cursor = self._page.back if direction == "previous" else self._page.cursor
         is_first = direction == "previous" and self._page.start <= listings.DEFAULT_LIMIT
-        await self._go({**self._query, "cursor": cursor} if cursor and not is_first else self._first())
-
-    def _first(self) -> Query:
-        return {name: value for name, value in self._query.items() if name != "cursor"}
+        first = {name: value for name, value in self._query.items() if name != "cursor"}
+        await self._go({**first, "cursor": cursor} if cursor and not is_first else first)
 
     async def _on_action(self, event: events.GenericEventArguments) -> None:
         name, row = _texts(event.args, 2)

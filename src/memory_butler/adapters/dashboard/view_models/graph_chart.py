@@ -299,7 +299,7 @@ def text_lists(neighbourhood: MemoryGraph) -> list[Group]:
         outbound = tie.source == center
         other = tie.target if outbound else tie.source
         labels = relation_labels(tie, spots)
-        title = f"This {labels[0]}" if outbound else _inbound(tie.relation, labels[1])
+        title = "Facts" if tie.relation == EdgeKind.ABOUT and not outbound else f"This {labels[not outbound]}"
         groups[title].append(spots[other])
         listed.add(other)
     further = [spot for spot in neighbourhood.nodes if spot.key not in listed]
@@ -312,10 +312,6 @@ def relation_labels(tie: Edge, spots: Mapping[str, Node]) -> tuple[str, str]:
     if tie.relation == "supersedes" and spots[tie.target].validity in ("active", "fading"):
         return UNDONE_LABELS
     return TIES.get(tie.relation, (tie.relation, tie.relation))
-
-
-def _inbound(relation: str, label: str) -> str:
-    return "Facts" if relation == EdgeKind.ABOUT else f"This {label}"
 
 
 def node_entry(spot: Node) -> dict[str, Any]:
