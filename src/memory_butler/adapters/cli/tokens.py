@@ -59,18 +59,14 @@ def create(
         return await tokens.create(opened, new, opened.local_operator())
 
     token, secret = terminal.run_task(settings, task)
-    if as_json:
-        terminal.print_json({"token": secret, **asdict(token), "note": ONCE})
-        return
-    console = terminal.console()
-    console.print(f"{secret}\n", soft_wrap=True, markup=False)
     until = "without expiry" if token.expires_at is None else f"until {token.expires_at.isoformat(timespec='minutes')}"
-    console.print(
-        f"{ONCE}\nIts caller acts as the {token.role} {token.butler!r} of the tenant {token.tenant!r}, {until}.\n"
-        f"To revoke it: memory-butler token revoke {token.id}{_named(opened_tenant=settings.tenant, token=token)}",
-        soft_wrap=True,
-        markup=False,
+    named = "" if token.tenant == settings.tenant else f" --tenant {token.tenant}"
+    text = (
+        f"{secret}\n\n{ONCE}\n"
+        f"Its caller acts as the {token.role} {token.butler!r} of the tenant {token.tenant!r}, {until}.\n"
+        f"To revoke it: memory-butler token revoke {token.id}{named}\n"
     )
+    terminal.print_result(as_json, {"token": secret, **asdict(token), "note": ONCE}, text)
 
 
 @token_app.command("list")
@@ -156,10 +152,6 @@ def _id(argument: str) -> "UUID":
         raise InvalidInput(
             f"{argument[:80]!r} is not a token id.", recovery="`memory-butler token list` shows the ids."
         ) from None
-
-
-def _named(*, opened_tenant: str, token: "Token") -> str:
-    return "" if token.tenant == opened_tenant else f" --tenant {token.tenant}"
 
 
 def _table(tokens: "list[Token]", now: datetime) -> "RenderableType":

@@ -46,22 +46,18 @@ def export(
     from memory_butler.operations.transfer.export import export as export_operation
 
     async def task(resources: "Resources") -> Exported:
+        options = {"events": not no_events, "replace": replace}
         with terminal.progress_bar("Starting", percent=True) as progress:
-            return await export_operation(
-                resources,
-                file,
-                _caller(resources, tenant),
-                events=not no_events,
-                replace=replace,
-                progress=progress,
-            )
+            return await export_operation(resources, file, _caller(resources, tenant), **options, progress=progress)
 
-    done = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({**asdict(done), "path": str(done.path)})
-        return
-    terminal.console().print(_counts(done.counts))
-    terminal.console().print(f"{done.tenant} → {done.path}", soft_wrap=True, markup=False)
+    terminal.run_and_print(
+        ctx,
+        as_json,
+        task,
+        lambda done: _counts(done.counts, f"{done.tenant} → {done.path}"),
+        lambda done: {**asdict(done), "path": str(done.path)},
+        crop=False,
+    )
 
 
 def import_(
@@ -95,21 +91,16 @@ def import_(
     from memory_butler.operations.transfer.import_ import Imported
     from memory_butler.operations.transfer.import_ import import_ as import_operation
 
+    def table(done: Imported) -> "RenderableType":
+        head = f"{done.source}, exported {done.exported_at} → {done.tenant}: {done.outcome}."
+        return _counts(done.counts, head, *done.notes)
+
     async def task(resources: "Resources") -> Imported:
         with terminal.progress_bar("Starting", percent=True) as progress:
             caller = _caller(resources, tenant)
             return await import_operation(resources, path, caller, ids_anew=new_ids, dry_run=dry_run, progress=progress)
 
-    done = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(asdict(done))
-        return
-    terminal.console().print(_counts(done.counts))
-    terminal.console().print(
-        f"{done.source}, exported {done.exported_at} → {done.tenant}: {done.outcome}.", soft_wrap=True, markup=False
-    )
-    for note in done.notes:
-        terminal.console().print(note, soft_wrap=True, markup=False)
+    terminal.run_and_print(ctx, as_json, task, table, asdict, crop=False)
 
 
 import_.__name__ = "import"
@@ -176,10 +167,12 @@ def _caller(resources: "Resources", tenant: str | None) -> "Caller":
     return replace(caller, principal=switch_tenant(caller.principal, slug(tenant, "tenant")))
 
 
-def _counts(counts: dict[str, Any]) -> "RenderableType":
-    from memory_butler.adapters.cli.tables.memories import plain_table
+def _counts(counts: dict[str, Any], *lines: str) -> "RenderableType":
+    from rich.console import Group
+
+    from memory_butler.adapters.cli.tables.memories import plain_table, unwrapped
 
     table = plain_table("record", ">lines", pad_edge=False)
     for kind, count in counts.items():
         table.add_row(kind, f"{count:,}")
-    return table
+    return Group(table, *map(unwrapped, lines))

@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from errno import EADDRINUSE
-from ipaddress import ip_address
 from typing import Any
 
 import uvicorn
@@ -42,7 +41,7 @@ from memory_butler.operations.lifecycle import job_status
 from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.lifecycle import schedule
 from memory_butler.resources import Resources
-from memory_butler.settings import Settings
+from memory_butler.settings import Settings, is_loopback_host
 from memory_butler.store.gate.database import StoreUpgraded
 
 MCP_PATH = "/mcp"
@@ -172,10 +171,8 @@ def _check(problem: MemoryButlerError | None) -> Check:
 
 def require_loopback(host: str) -> None:
     """Refuse to listen on other than loopback addresses without authentication."""
-    name = host_name(f"[{host}]" if ":" in host else host)
-    with contextlib.suppress(ValueError):
-        if name == "localhost" or ip_address(name).is_loopback:
-            return
+    if is_loopback_host(host_name(f"[{host}]" if ":" in host else host)):
+        return
     raise PermissionDenied(
         f"Serving on {host!r} without authentication would open the memory to other machines.",
         recovery='Set service.auth = "required" and run `memory-butler token create`, or serve on 127.0.0.1.',

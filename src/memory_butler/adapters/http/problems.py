@@ -2,9 +2,11 @@
 
 import json
 import re
+import string
 import uuid
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -91,5 +93,4 @@ def json_bytes(value: Any) -> bytes:
 
 def header_text(text: str) -> str:
     """Percent-encode everything but printable ASCII, for a header."""
-    encoded = text.encode("utf-8", "backslashreplace")
-    return "".join(chr(byte) if 0x21 <= byte <= 0x7E else f"%{byte:02X}" for byte in encoded)
+    return quote(text, safe=string.punctuation, errors="backslashreplace")

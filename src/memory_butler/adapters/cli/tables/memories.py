@@ -91,6 +91,11 @@ def plain_table(*columns: str, **options: Any) -> Table:
     return table
 
 
+def unwrapped(text: str) -> Text:
+    """A line to copy, such as a command: it is never wrapped."""
+    return Text(text, no_wrap=True, overflow="ignore")
+
+
 def indented(part: RenderableType) -> RenderableType:
     return Padding(part, (0, 0, 0, 2), expand=False)
 

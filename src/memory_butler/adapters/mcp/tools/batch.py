@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
+from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from memory_butler.adapters.mcp.arguments import (
@@ -66,13 +67,7 @@ class ContextItem(BaseModel):
 
 def _described(model: type[BaseModel]) -> Any:
     """Schema of the items. Each item is validated separately, so that one bad item does not fail the others."""
-    schema = model.model_json_schema()
-    context = schema.pop("$defs", {}).get("RequestContext", {})
-    for field in schema["properties"].values():
-        for place, choice in enumerate(field.get("anyOf", ())):
-            if "$ref" in choice:
-                field["anyOf"][place] = context
-    return {"items": schema}
+    return {"items": dereference_refs(model.model_json_schema())}
 
 
 Items = Annotated[list[Any], BeforeValidator(as_items)]
