@@ -218,13 +218,13 @@ def runs(
     as_json: Json = False,
 ) -> None:
     """List the latest runs with their state and cost."""
-    _list(ctx, tenant, butler=butler, state=None, limit=limit, as_json=as_json)
+    _list(ctx, tenant, butler=butler, state=None, limit=limit)
 
 
 @consolidate_app.command("show")
 def show(ctx: typer.Context, run: RunId, *, tenant: Tenant = None, as_json: Json = False) -> None:
     """Show one run: its episodes, and every item with its outcome."""
-    _show(ctx, run, tenant, as_json=as_json)
+    _show(ctx, run, tenant)
 
 
 @consolidate_app.command("review")
@@ -239,9 +239,9 @@ def review(
 ) -> None:
     """List the proposals that wait for review, or show one with its numbered items."""
     if run is None:
-        _list(ctx, tenant, butler=None, state="waiting", limit=200, as_json=as_json)
+        _list(ctx, tenant, butler=None, state="waiting", limit=200)
     else:
-        _show(ctx, run, tenant, as_json=as_json)
+        _show(ctx, run, tenant)
 
 
 @consolidate_app.command(
@@ -275,12 +275,10 @@ def decide(
         await review_operation.decide(opened, run, caller, approve=approved, reject=rejected, rest=others)
         return await _load_run(opened, run, caller)
 
-    _run_and_print(ctx, task, tenant, as_json=as_json)
+    _run_and_print(ctx, task, tenant)
 
 
-def _list(
-    ctx: typer.Context, tenant: str | None, *, butler: str | None, state: str | None, limit: int, as_json: bool
-) -> None:
+def _list(ctx: typer.Context, tenant: str | None, *, butler: str | None, state: str | None, limit: int) -> None:
     from memory_butler.adapters.cli.tables import runs as run_tables
     from memory_butler.adapters.wire import consolidation as run_answers
     from memory_butler.operations.consolidation import review as review_operation
@@ -292,7 +290,6 @@ def _list(
     empty = "No proposals wait for review." if state else "There are no runs yet."
     terminal.run_and_print(
         ctx,
-        as_json,
         task,
         lambda listed: run_tables.run_list(listed, empty=empty, show="review" if state else "show"),
         lambda listed: {"runs": [run_answers.run_record(run) for run in listed], "count": len(listed)},
@@ -300,11 +297,11 @@ def _list(
     )
 
 
-def _show(ctx: typer.Context, run: str, tenant: str | None, *, as_json: bool) -> None:
+def _show(ctx: typer.Context, run: str, tenant: str | None) -> None:
     async def task(opened: "Resources") -> "tuple[RunReview, Sequence[DiffLine]]":
         return await _load_run(opened, run, await caller_of(opened, tenant, "runs"))
 
-    _run_and_print(ctx, task, tenant, as_json=as_json)
+    _run_and_print(ctx, task, tenant)
 
 
 async def _load_run(opened: "Resources", run: str, caller: "Caller") -> "tuple[RunReview, Sequence[DiffLine]]":
@@ -315,13 +312,12 @@ async def _load_run(opened: "Resources", run: str, caller: "Caller") -> "tuple[R
     return reviewed, await diff(opened, caller, reviewed.run.butler, reviewed.lines)
 
 
-def _run_and_print(ctx: typer.Context, task: "LoadRun", tenant: str | None, *, as_json: bool) -> None:
+def _run_and_print(ctx: typer.Context, task: "LoadRun", tenant: str | None) -> None:
     from memory_butler.adapters.cli.tables import runs as run_tables
     from memory_butler.adapters.wire import consolidation as run_answers
 
     terminal.run_and_print(
         ctx,
-        as_json,
         task,
         lambda result: run_tables.reviewed(*result, undo=_undo(tenant)),
         lambda result: run_answers.run_detail(*result),

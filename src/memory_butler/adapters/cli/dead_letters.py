@@ -32,7 +32,7 @@ def dead_letters(
 ) -> None:
     """List, show and requeue dead letters. Without a subcommand: list."""
     if ctx.invoked_subcommand is None:
-        _list(ctx, tenant, butler, limit, as_json=as_json)
+        _list(ctx, tenant, butler, limit)
     elif tenant or butler or as_json or limit != 100:
         raise InvalidInput(
             "An option comes before the subcommand.",
@@ -45,7 +45,7 @@ dead_letters_app.command("list", help="List dead letters, the oldest first, with
 )
 
 
-def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int, *, as_json: bool) -> None:
+def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int) -> None:
     from memory_butler.adapters.cli.tables import runs as run_tables
     from memory_butler.operations.consolidation import dead_letters as dead_letter_operations
 
@@ -55,7 +55,6 @@ def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int
 
     run_and_print(
         ctx,
-        as_json,
         task,
         run_tables.dead_letters,
         lambda episodes: {"dead_letters": episodes, "count": len(episodes)},
@@ -79,7 +78,7 @@ def show(
     async def task(opened: "Resources") -> "MemoryDetails":
         return await get.get(opened, "episode", ref, await caller_of(opened, tenant, "memory_get"), bump=False)
 
-    run_and_print(ctx, as_json, task, history.portrait, answers.memory_detail)
+    run_and_print(ctx, task, history.portrait, answers.memory_detail)
 
 
 @dead_letters_app.command("requeue")
@@ -118,4 +117,4 @@ def requeue(
             done = dead_letter_operations.RequeueResult(again=(*done.again, *more.again), left=(*done.left, *more.left))
         return done
 
-    run_and_print(ctx, as_json, task, run_tables.requeued, run_answers.requeue_answer, crop=False)
+    run_and_print(ctx, task, run_tables.requeued, run_answers.requeue_answer, crop=False)

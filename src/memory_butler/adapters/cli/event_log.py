@@ -39,7 +39,7 @@ def undo(
                 resources, id, skip_changed=skip_changed, dry_run=dry_run, idempotency_key=key, progress=progress
             )
 
-    run_and_print(ctx, as_json, task, history.undone, answers.undo_answer)
+    run_and_print(ctx, task, history.undone, answers.undo_answer)
 
 
 def replay(
@@ -66,9 +66,7 @@ def replay(
             caller = await caller_of(resources, tenant, "replay")
             return await replay_operation.replay(resources, caller, progress=progress)
 
-    report = run_and_print(
-        ctx, as_json, task, lambda report: _table(report, tenant or settings_of(ctx).tenant), _encode
-    )
+    report = run_and_print(ctx, task, lambda report: _table(report, tenant or settings_of(ctx).tenant), _encode)
     raise typer.Exit(0 if report.equal else 1)
 
 

@@ -32,11 +32,7 @@ def status(
     from memory_butler.operations.retrieval import vector_indexes
 
     terminal.run_and_print(
-        ctx,
-        as_json,
-        lambda resources: vector_indexes.status(resources, queries=queries),
-        _render_status,
-        _encode_status,
+        ctx, lambda resources: vector_indexes.status(resources, queries=queries), _render_status, _encode_status
     )
 
 
@@ -57,7 +53,6 @@ def migrate(
 
     terminal.run_and_print(
         ctx,
-        as_json,
         task,
         lambda steps: _steps(steps, dry_run=dry_run),
         lambda steps: {"dry_run": dry_run, "steps": [_encode_step(step) for step in steps]},

@@ -104,7 +104,6 @@ def jobs(ctx: typer.Context, as_json: Json = False) -> None:
 
     terminal.run_and_print(
         ctx,
-        as_json,
         task,
         lambda result: _status_table(*result),
         lambda result: {"jobs": [_encode_status(one) for one in result[0]]},

@@ -27,9 +27,7 @@ def _change(ctx: typer.Context, operation: "Change", *arguments: str, **options:
     given = ctx.params
     reason = {"reason": given["reason"]} if "reason" in given else {}
     run_write(
-        ctx,
-        given["as_json"],
-        lambda resources: operation(resources, *arguments, idempotency_key=given["key"], **reason, **options),
+        ctx, lambda resources: operation(resources, *arguments, idempotency_key=given["key"], **reason, **options)
     )
 
 
@@ -149,7 +147,6 @@ def forget_about(
 
     run_and_print(
         ctx,
-        as_json,
         lambda resources: forget_about_operation.forget_about(
             resources, subject=subject, text=text, dry_run=not really, reason=reason, idempotency_key=key
         ),

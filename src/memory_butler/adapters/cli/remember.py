@@ -47,7 +47,7 @@ def remember_fact(
 
     values = {"valid_at": parse_time(valid_at, "--valid-at"), "aliases": tuple(alias or ())}
     new = _new(ctx, NewFact, **values)
-    run_write(ctx, as_json, lambda resources: remember.fact(resources, new))
+    run_write(ctx, lambda resources: remember.fact(resources, new))
 
 
 @remember_app.command("rule")
@@ -65,7 +65,7 @@ def remember_rule(
     from memory_butler.operations.writing import remember
 
     new = _new(ctx, NewRule)
-    run_write(ctx, as_json, lambda resources: remember.rule(resources, new))
+    run_write(ctx, lambda resources: remember.rule(resources, new))
 
 
 @remember_app.command("episode")
@@ -88,7 +88,7 @@ def remember_episode(
     observed = parse_time(observed_at, "--observed-at")
     owner = butler or settings_of(ctx).butler
     new = _new(ctx, NewEpisode, butler=owner, session_id=session, observed_at=observed)
-    run_write(ctx, as_json, lambda opened: remember.episode(opened, new))
+    run_write(ctx, lambda opened: remember.episode(opened, new))
 
 
 def store(
@@ -107,4 +107,4 @@ def store(
     from memory_butler.operations.writing import remember
 
     new = _new(ctx, NewNote)
-    run_write(ctx, as_json, lambda opened: remember.store(opened, new))
+    run_write(ctx, lambda opened: remember.store(opened, new))

@@ -78,7 +78,6 @@ def search(
     question = _question(ctx)
     run_and_print(
         ctx,
-        as_json,
         lambda resources: search_operation.search(resources, question, bump=False),
         memory_tables.answer,
         answers.search_results,
@@ -104,7 +103,6 @@ def recall(
     question = Question(query=read_text(topic), scope=scope, limit=limit, min_relevance=min_relevance, expand=expand)
     run_and_print(
         ctx,
-        as_json,
         lambda resources: search_operation.recall(resources, question, bump=False),
         memory_tables.answer,
         answers.search_results,
@@ -138,7 +136,6 @@ def explain(
     question = _question(ctx)
     run_and_print(
         ctx,
-        as_json,
         lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget),
         explanation.explanation,
     )
@@ -153,7 +150,6 @@ def get(ctx: typer.Context, ref: Ref, id: Id = None, as_json: ToolJson = False) 
     reference = parse_reference(ref, id)
     run_and_print(
         ctx,
-        as_json,
         lambda resources: get_operation.get(resources, *reference, bump=False),
         history.portrait,
         answers.memory_detail,
@@ -201,4 +197,4 @@ def stats(ctx: typer.Context, scope: Scope = None, as_json: ToolJson = False) ->
     from memory_butler.adapters.cli.tables import memories as memory_tables
     from memory_butler.operations.system import stats as stats_operation
 
-    run_and_print(ctx, as_json, lambda resources: stats_operation.stats(resources, scope), memory_tables.stats)
+    run_and_print(ctx, lambda resources: stats_operation.stats(resources, scope), memory_tables.stats)

@@ -71,16 +71,15 @@ def run_task(settings: "Settings", task: Callable[["Resources"], Awaitable[Resul
 
 def run_and_print(
     ctx: typer.Context,
-    as_json: bool,
     task: Callable[["Resources"], Awaitable[Result]],
     render: Callable[[Result], "RenderableType"],
     to_answer: Callable[[Result], Any] = lambda result: result,
     *,
     crop: bool = True,
 ) -> Result:
-    """Run a task on the store, print its result as JSON or as a table, and return it."""
+    """Run a task on the store, print its result as JSON (with `--json`) or as a table, and return it."""
     result = run_task(settings_of(ctx), task)
-    print_json(to_answer(result)) if as_json else console().print(render(result), crop=crop)
+    print_json(to_answer(result)) if ctx.params["as_json"] else console().print(render(result), crop=crop)
     return result
 
 
@@ -92,11 +91,11 @@ def print_result(as_json: bool, value: Any, text: str = "") -> None:
         sys.stdout.write(text)
 
 
-def run_write(ctx: typer.Context, as_json: bool, task: Callable[["Resources"], Awaitable["Stored"]]) -> None:
+def run_write(ctx: typer.Context, task: Callable[["Resources"], Awaitable["Stored"]]) -> None:
     """Run a task that stores or changes one memory, and print its outcome."""
     from memory_butler.adapters.cli.tables.memories import stored
 
-    run_and_print(ctx, as_json, task, stored)
+    run_and_print(ctx, task, stored)
 
 
 def console(*, stderr: bool = False) -> "Console":

@@ -85,7 +85,6 @@ def list_(ctx: typer.Context, *, tenant: TokenTenant = None, as_json: Json = Fal
 
     terminal.run_and_print(
         ctx,
-        as_json,
         task,
         lambda result: _table(*result),
         lambda result: {"tokens": result[0], "count": len(result[0])},

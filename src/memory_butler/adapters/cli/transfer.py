@@ -52,7 +52,6 @@ def export(
 
     terminal.run_and_print(
         ctx,
-        as_json,
         task,
         lambda done: _counts(done.counts, f"{done.tenant} → {done.path}"),
         lambda done: {**asdict(done), "path": str(done.path)},
@@ -86,7 +85,7 @@ def import_(
     if source is not None:
         if new_ids:
             raise InvalidInput("--new-ids applies only to files of `export`; other data always gets new ids.")
-        _import_foreign(ctx, path, source, tenant=tenant, dry_run=dry_run, as_json=as_json)
+        _import_foreign(ctx, path, source, tenant=tenant, dry_run=dry_run)
         return
     from memory_butler.operations.transfer.import_ import Imported
     from memory_butler.operations.transfer.import_ import import_ as import_operation
@@ -100,15 +99,13 @@ def import_(
             caller = _caller(resources, tenant)
             return await import_operation(resources, path, caller, ids_anew=new_ids, dry_run=dry_run, progress=progress)
 
-    terminal.run_and_print(ctx, as_json, task, table, asdict, crop=False)
+    terminal.run_and_print(ctx, task, table, asdict, crop=False)
 
 
 import_.__name__ = "import"
 
 
-def _import_foreign(
-    ctx: typer.Context, path: Path, source: str, *, tenant: str | None, dry_run: bool, as_json: bool
-) -> None:
+def _import_foreign(ctx: typer.Context, path: Path, source: str, *, tenant: str | None, dry_run: bool) -> None:
     from memory_butler.adapters import importers
     from memory_butler.operations.transfer import import_foreign
 
@@ -120,7 +117,7 @@ def _import_foreign(
         with terminal.progress_bar("Starting", percent=True) as progress:
             return await import_foreign.adopt(resources, parsed, caller, dry_run=dry_run, progress=progress)
 
-    terminal.run_and_print(ctx, as_json, task, importers.table, importers.as_json)
+    terminal.run_and_print(ctx, task, importers.table, importers.as_json)
 
 
 def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json: Json = False) -> None:

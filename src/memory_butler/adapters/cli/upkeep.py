@@ -39,7 +39,7 @@ def sweep(
             await job_status.put_on_record(opened, shard_caller, "sweep", report.started_at, shard.as_dict())
         return report
 
-    run_and_print(ctx, as_json, task, _table, lambda report: report.as_dict())
+    run_and_print(ctx, task, _table, lambda report: report.as_dict())
 
 
 def _table(report: "SweepReport") -> "RenderableType":
