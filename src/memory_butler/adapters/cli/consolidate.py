@@ -5,17 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memory_butler import errors
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Tenant
 from memory_butler.adapters.cli.terminal import settings_of
-from memory_butler.errors import (
-    DistillerUnavailable,
-    InvalidInput,
-    MemoryButlerError,
-    NotFound,
-    Unprocessable,
-    UnusableProposal,
-)
 
 if TYPE_CHECKING:
     from memory_butler.models import Caller, RunReport
@@ -52,7 +45,7 @@ def consolidate(
     """
     if ctx.invoked_subcommand is not None:
         if tenant or butler or dry_run or limit or as_json:
-            raise InvalidInput(
+            raise errors.InvalidInput(
                 "An option comes before the subcommand.",
                 recovery=f"Write it after: memory-butler consolidate {ctx.invoked_subcommand} … --json",
             )
@@ -81,7 +74,7 @@ class _ConsolidateCall:
         self.diffs: list[RunDiff] = []
         self.notes: list[str] = []
 
-    async def consolidate(self, opened: "Resources") -> MemoryButlerError | None:
+    async def consolidate(self, opened: "Resources") -> errors.MemoryButlerError | None:
         """Consolidate the backlog. Runs before a failure are still reported."""
         from memory_butler.operations.consolidation.backlog import backlogs
         from memory_butler.operations.consolidation.run_now import consolidate_now, episode_count
@@ -99,14 +92,14 @@ class _ConsolidateCall:
 
             try:
                 await consolidate_now(opened, caller, only_butler=self.butler, limit=self.limit, progress=show)
-            except MemoryButlerError as caught:
+            except errors.MemoryButlerError as caught:
                 problem = caught
         await self._add_diffs(opened, caller, reports)
         if not problem:
             await self._add_notes(opened, caller, waiting)
         return problem
 
-    async def rehearse(self, opened: "Resources") -> MemoryButlerError | None:
+    async def rehearse(self, opened: "Resources") -> errors.MemoryButlerError | None:
         """A dry run of the next run of each butler."""
         from memory_butler.operations.consolidation import consolidate as consolidate_operation
         from memory_butler.operations.consolidation.backlog import backlogs
@@ -121,10 +114,10 @@ class _ConsolidateCall:
                 shard = job_status.shard_of(caller.principal.tenant, name)
                 try:
                     report = await consolidate_operation.dry_run(opened, shard, limit=self.limit)
-                except (UnusableProposal, Unprocessable) as problem:
+                except (errors.UnusableProposal, errors.Unprocessable) as problem:
                     self.notes.append(f"{name}: the run would fail and be retried in smaller parts. {problem.message}")
                     continue
-                except DistillerUnavailable as problem:
+                except errors.DistillerUnavailable as problem:
                     unavailable = problem
                     break
                 if report is None:
@@ -201,7 +194,9 @@ async def caller_of(opened: "Resources", tenant: str | None, operation: str) -> 
     tenants = await job_status.tenants(opened)
     if tenant not in tenants:
         more = f", and {len(tenants) - 10} more" if len(tenants) > 10 else ""
-        raise NotFound(f"There is no tenant {tenant[:60]!r}.", recovery=f"Use one of: {', '.join(tenants[:10])}{more}.")
+        raise errors.NotFound(
+            f"There is no tenant {tenant[:60]!r}.", recovery=f"Use one of: {', '.join(tenants[:10])}{more}."
+        )
     operator = opened.local_operator()
     visitor = replace(operator, principal=switch_tenant(operator.principal, tenant))
     await audit_access(opened, visitor, operation)
@@ -261,9 +256,9 @@ def decide(
 
     decision = str(ctx.info_name)
     if rest is not None and rest not in DECISIONS:
-        raise InvalidInput(f"--rest {rest[:60]!r} is not valid.", recovery="Use approve or reject.")
+        raise errors.InvalidInput(f"--rest {rest[:60]!r} is not valid.", recovery="Use approve or reject.")
     if not items and rest not in (None, decision):
-        raise InvalidInput(
+        raise errors.InvalidInput(
             "--rest needs item numbers.",
             recovery=f"List the items to {decision}, or leave out --rest.",
         )

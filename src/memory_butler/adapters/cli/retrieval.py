@@ -5,31 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_butler.adapters.cli import terminal
-from memory_butler.adapters.cli.options import (
-    AsOf,
-    Expand,
-    Id,
-    Limit,
-    MinConfidence,
-    MinRelevance,
-    Mode,
-    Ref,
-    Scope,
-    Since,
-    TierFilter,
-    ToolJson,
-    Types,
-    Until,
-)
-from memory_butler.adapters.cli.terminal import (
-    parse_reference,
-    parse_time,
-    read_text,
-    request_of,
-    run_and_print,
-    settings_of,
-)
+from memory_butler.adapters.cli import options, terminal
 
 if TYPE_CHECKING:
     from memory_butler.models import Question
@@ -42,14 +18,14 @@ def _question(ctx: typer.Context) -> "Question":
     from memory_butler.models import Question
 
     given = ctx.params
-    return request_of(
+    return terminal.request_of(
         ctx,
         Question,
-        query=read_text(given["query"]),
+        query=terminal.read_text(given["query"]),
         types=tuple(given["kind"] or ()),
-        time_from=parse_time(given["since"], "--since"),
-        time_to=parse_time(given["until"], "--until"),
-        as_of=parse_time(given.get("as_of"), "--as-of"),
+        time_from=terminal.parse_time(given["since"], "--since"),
+        time_to=terminal.parse_time(given["until"], "--until"),
+        as_of=terminal.parse_time(given.get("as_of"), "--as-of"),
     )
 
 
@@ -57,18 +33,18 @@ def search(
     ctx: typer.Context,
     query: Query,
     *,
-    kind: Types = None,
-    tier: TierFilter = None,
-    scope: Scope = None,
-    mode: Mode = "hybrid",
-    limit: Limit = None,
-    min_confidence: MinConfidence = None,
-    min_relevance: MinRelevance = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    expand: Expand = 0,
-    as_json: ToolJson = False,
+    kind: options.Types = None,
+    tier: options.TierFilter = None,
+    scope: options.Scope = None,
+    mode: options.Mode = "hybrid",
+    limit: options.Limit = None,
+    min_confidence: options.MinConfidence = None,
+    min_relevance: options.MinRelevance = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    expand: options.Expand = 0,
+    as_json: options.ToolJson = False,
 ) -> None:
     """Search memories by meaning and by words, best first."""
     from memory_butler.adapters.cli.tables import memories as memory_tables
@@ -76,7 +52,7 @@ def search(
     from memory_butler.operations.retrieval import search as search_operation
 
     question = _question(ctx)
-    run_and_print(
+    terminal.run_and_print(
         ctx,
         lambda resources: search_operation.search(resources, question, bump=False),
         memory_tables.answer,
@@ -88,11 +64,11 @@ def recall(
     ctx: typer.Context,
     topic: Annotated[str, typer.Argument(help='Topic; "-" reads it from stdin.')],
     *,
-    scope: Scope = None,
-    limit: Limit = None,
-    min_relevance: MinRelevance = None,
-    expand: Expand = 0,
-    as_json: ToolJson = False,
+    scope: options.Scope = None,
+    limit: options.Limit = None,
+    min_relevance: options.MinRelevance = None,
+    expand: options.Expand = 0,
+    as_json: options.ToolJson = False,
 ) -> None:
     """Search the facts and rules that are most relevant to a topic."""
     from memory_butler.adapters.cli.tables import memories as memory_tables
@@ -100,8 +76,10 @@ def recall(
     from memory_butler.models import Question
     from memory_butler.operations.retrieval import search as search_operation
 
-    question = Question(query=read_text(topic), scope=scope, limit=limit, min_relevance=min_relevance, expand=expand)
-    run_and_print(
+    question = Question(
+        query=terminal.read_text(topic), scope=scope, limit=limit, min_relevance=min_relevance, expand=expand
+    )
+    terminal.run_and_print(
         ctx,
         lambda resources: search_operation.recall(resources, question, bump=False),
         memory_tables.answer,
@@ -114,41 +92,41 @@ def explain(
     query: Query,
     ref: Annotated[str, typer.Argument(metavar="REF", help="The memory's reference, such as fact:k3f7, or its id.")],
     *,
-    kind: Types = None,
-    tier: TierFilter = None,
-    scope: Scope = None,
+    kind: options.Types = None,
+    tier: options.TierFilter = None,
+    scope: options.Scope = None,
     butler: Annotated[str | None, typer.Option(help="Search as this butler: its episodes and its scope.")] = None,
-    mode: Mode = "hybrid",
-    limit: Limit = None,
-    min_confidence: MinConfidence = None,
-    min_relevance: MinRelevance = None,
-    since: Since = None,
-    until: Until = None,
+    mode: options.Mode = "hybrid",
+    limit: options.Limit = None,
+    min_confidence: options.MinConfidence = None,
+    min_relevance: options.MinRelevance = None,
+    since: options.Since = None,
+    until: options.Until = None,
     budget: Annotated[
         int | None, typer.Option(help="Also explain whether a briefing with this token budget includes it.")
     ] = None,
-    as_json: ToolJson = False,
+    as_json: options.ToolJson = False,
 ) -> None:
     """Explain why a search returns a memory or not: ranks, filters, signals, score. Takes the options of `search`."""
     from memory_butler.adapters.cli.tables import explanation
     from memory_butler.operations.retrieval import explain as explain_operation
 
     question = _question(ctx)
-    run_and_print(
+    terminal.run_and_print(
         ctx,
         lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget),
         explanation.explanation,
     )
 
 
-def get(ctx: typer.Context, ref: Ref, id: Id = None, as_json: ToolJson = False) -> None:
+def get(ctx: typer.Context, ref: options.Ref, id: options.Id = None, as_json: options.ToolJson = False) -> None:
     """Show one memory with its links, its history and its outlook."""
     from memory_butler.adapters.cli.tables import history
     from memory_butler.adapters.wire import answers
     from memory_butler.operations.retrieval import get as get_operation
 
-    reference = parse_reference(ref, id)
-    run_and_print(
+    reference = terminal.parse_reference(ref, id)
+    terminal.run_and_print(
         ctx,
         lambda resources: get_operation.get(resources, *reference, bump=False),
         history.portrait,
@@ -162,23 +140,23 @@ def context(
     *,
     butler: Annotated[str | None, typer.Option(help="Butler to brief (default: this one).")] = None,
     budget: Annotated[int | None, typer.Option(help="Token budget (default 3000).")] = None,
-    as_of: AsOf = None,
+    as_of: options.AsOf = None,
     receipt: Annotated[
         bool, typer.Option("--receipt", help="Print the token counts and the omitted memories on stderr.")
     ] = False,
-    as_json: ToolJson = False,
+    as_json: options.ToolJson = False,
 ) -> None:
     """Print the briefing for the start of an agent session."""
     from memory_butler.adapters.cli.tables import memories as memory_tables
     from memory_butler.models import BriefRequest
     from memory_butler.operations.briefing import brief
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
     request = BriefRequest(
-        trigger_prompt=read_text(prompt),
+        trigger_prompt=terminal.read_text(prompt),
         butler=butler or settings.butler,
         token_budget=budget,
-        as_of=parse_time(as_of, "--as-of"),
+        as_of=terminal.parse_time(as_of, "--as-of"),
     )
     briefing = terminal.run_task(settings, lambda opened: brief.brief(opened, request))
     if as_json:
@@ -192,9 +170,9 @@ def context(
         sys.stderr.writelines(f"! {note}\n" for note in briefing.receipt.degraded)
 
 
-def stats(ctx: typer.Context, scope: Scope = None, as_json: ToolJson = False) -> None:
+def stats(ctx: typer.Context, scope: options.Scope = None, as_json: options.ToolJson = False) -> None:
     """Count memories by type and state."""
     from memory_butler.adapters.cli.tables import memories as memory_tables
     from memory_butler.operations.system import stats as stats_operation
 
-    run_and_print(ctx, lambda resources: stats_operation.stats(resources, scope), memory_tables.stats)
+    terminal.run_and_print(ctx, lambda resources: stats_operation.stats(resources, scope), memory_tables.stats)

@@ -6,49 +6,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import UUID
 
+from memory_butler import models
 from memory_butler.errors import MemoryButlerError
-from memory_butler.models import (
-    Activities,
-    Activity,
-    Answer,
-    Briefing,
-    HistoryLine,
-    Link,
-    Maturity,
-    Memory,
-    MemoryDetails,
-    MemoryType,
-    Neighbour,
-    Ranked,
-    Rule,
-    Stored,
-    UndoReport,
-)
 from memory_butler.models.listings import LinkPage, ListedMemory, Page
+from memory_butler.models.wire import memory_answers as wire
 from memory_butler.models.wire.codec import copy_fields
-from memory_butler.models.wire.memory_answers import (
-    ActivityEvent,
-    ActivityPage,
-    BriefingsAnswer,
-    BuiltBriefing,
-    ChainFact,
-    EventLine,
-    ForgetAnswer,
-    FoundMemory,
-    IngestAnswer,
-    ItemFailure,
-    LinkLine,
-    LinksAnswer,
-    MemoryDetail,
-    MemoryListItem,
-    NeighbourMemory,
-    RuleWithWarning,
-    SearchResult,
-    SearchResults,
-    StoredMemory,
-    TouchedMemory,
-    UndoAnswer,
-)
 from memory_butler.operations.briefing.brief_batch import BriefResult
 from memory_butler.operations.trust.forget_about import ForgetReport
 from memory_butler.operations.writing.ingest import IngestResult
@@ -61,22 +23,24 @@ Done = TypeVar("Done")
 NAMED = 200
 
 
-def search_results(answer: Answer) -> SearchResults:
+def search_results(answer: models.Answer) -> wire.SearchResults:
     results = tuple(_result(entry, answer) for entry in answer.results)
-    return SearchResults(results=results, count=len(results), degraded=tuple(answer.degraded))
+    return wire.SearchResults(results=results, count=len(results), degraded=tuple(answer.degraded))
 
 
-def _result(entry: Ranked, answer: Answer) -> SearchResult:
+def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
     hit = entry.hit
     found = copy_fields(
-        FoundMemory,
+        wire.FoundMemory,
         hit,
         tier=tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
-        scope=hit.scope if hit.type is not MemoryType.EPISODE else None,
+        scope=hit.scope if hit.type is not models.MemoryType.EPISODE else None,
         tags=tuple(hit.tags or ()),
-        warning=warning(hit.content, hit.harmful_reasons or []) if hit.maturity == Maturity.ANTI_PATTERN else None,
+        warning=warning(hit.content, hit.harmful_reasons or [])
+        if hit.maturity == models.Maturity.ANTI_PATTERN
+        else None,
     )
-    return SearchResult(
+    return wire.SearchResult(
         hit=found,
         relevance=entry.parts.relevance,
         score=entry.parts.score,
@@ -86,51 +50,51 @@ def _result(entry: Ranked, answer: Answer) -> SearchResult:
     )
 
 
-def _neighbour(entry: Neighbour) -> NeighbourMemory:
+def _neighbour(entry: models.Neighbour) -> wire.NeighbourMemory:
     if entry.content is None:
-        return NeighbourMemory(ref=entry.ref, type=entry.type, relation=entry.relation)
-    return copy_fields(NeighbourMemory, entry)
+        return wire.NeighbourMemory(ref=entry.ref, type=entry.type, relation=entry.relation)
+    return copy_fields(wire.NeighbourMemory, entry)
 
 
-def stored_memory(memory: Memory) -> StoredMemory:
+def stored_memory(memory: models.Memory) -> wire.StoredMemory:
     """A memory with its warning if it is an anti-pattern."""
-    if not isinstance(memory, Rule):
+    if not isinstance(memory, models.Rule):
         return memory
-    text = warning(memory.content, memory.harmful_reasons) if memory.maturity is Maturity.ANTI_PATTERN else None
-    return copy_fields(RuleWithWarning, memory, warning=text)
+    text = warning(memory.content, memory.harmful_reasons) if memory.maturity is models.Maturity.ANTI_PATTERN else None
+    return copy_fields(wire.RuleWithWarning, memory, warning=text)
 
 
-def listed_memory(one: ListedMemory) -> MemoryListItem:
-    return copy_fields(MemoryListItem, one, memory=stored_memory(one.memory))
+def listed_memory(one: ListedMemory) -> wire.MemoryListItem:
+    return copy_fields(wire.MemoryListItem, one, memory=stored_memory(one.memory))
 
 
-def memory_detail(details: MemoryDetails) -> MemoryDetail:
+def memory_detail(details: models.MemoryDetails) -> wire.MemoryDetail:
     return copy_fields(
-        MemoryDetail,
+        wire.MemoryDetail,
         details,
         memory=stored_memory(details.memory),
         links=tuple(link_line(one, details.memory.id) for one in details.links),
-        chain=tuple(copy_fields(ChainFact, fact) for fact in details.chain),
+        chain=tuple(copy_fields(wire.ChainFact, fact) for fact in details.chain),
         events=tuple(map(event_line, details.story)),
     )
 
 
-def link_line(link: Link, here: UUID) -> LinkLine:
+def link_line(link: models.Link, here: UUID) -> wire.LinkLine:
     outward = link.source_id == here
     other_type, other_id = (link.target_type, link.target_id) if outward else (link.source_type, link.source_id)
     ref = f"{other_type}:{link.other_ref}" if link.other_ref else None
-    return copy_fields(LinkLine, link, direction="out" if outward else "in", ref=ref, id=other_id)
+    return copy_fields(wire.LinkLine, link, direction="out" if outward else "in", ref=ref, id=other_id)
 
 
-def link_page(links: LinkPage) -> LinksAnswer:
+def link_page(links: LinkPage) -> wire.LinksAnswer:
     items = tuple(link_line(link, links.memory) for link in links.page.items)
-    return LinksAnswer(items=items, cursor=links.page.cursor, hidden_links=links.hidden)
+    return wire.LinksAnswer(items=items, cursor=links.page.cursor, hidden_links=links.hidden)
 
 
-def event_line(line: HistoryLine) -> EventLine:
+def event_line(line: models.HistoryLine) -> wire.EventLine:
     event = line.event
     said = {"event": event.event_type, "words": line.words, "at": event.occurred_at, "undone": line.undone}
-    return copy_fields(EventLine, event, **said)
+    return copy_fields(wire.EventLine, event, **said)
 
 
 def page_of(page: Page[Any], to_entry: Callable[[Any], Any]) -> Page[Any]:
@@ -138,55 +102,55 @@ def page_of(page: Page[Any], to_entry: Callable[[Any], Any]) -> Page[Any]:
     return replace(page, items=tuple(map(to_entry, page.items)))
 
 
-def forget_answer(report: ForgetReport) -> ForgetAnswer:
+def forget_answer(report: ForgetReport) -> wire.ForgetAnswer:
     touched = [
-        TouchedMemory(ref=f"{entry.type}:{entry.ref}", why=", ".join(entry.why), line=entry.line)
+        wire.TouchedMemory(ref=f"{entry.type}:{entry.ref}", why=", ".join(entry.why), line=entry.line)
         for entry in report.touched[:NAMED]
     ]
     counts = {"count": len(report.touched), "aliases": len(report.aliases)}
-    return copy_fields(ForgetAnswer, report, touched=tuple(touched), **counts)
+    return copy_fields(wire.ForgetAnswer, report, touched=tuple(touched), **counts)
 
 
-def undo_answer(report: UndoReport) -> UndoAnswer:
+def undo_answer(report: models.UndoReport) -> wire.UndoAnswer:
     gone = report.not_brought_back
-    return copy_fields(UndoAnswer, report, not_brought_back=gone[:NAMED], not_brought_back_count=len(gone))
+    return copy_fields(wire.UndoAnswer, report, not_brought_back=gone[:NAMED], not_brought_back_count=len(gone))
 
 
-def activity_page(activities: Activities) -> ActivityPage:
-    return copy_fields(ActivityPage, activities, items=tuple(map(activity_event, activities.items)))
+def activity_page(activities: models.Activities) -> wire.ActivityPage:
+    return copy_fields(wire.ActivityPage, activities, items=tuple(map(activity_event, activities.items)))
 
 
-def activity_event(item: Activity) -> ActivityEvent:
+def activity_event(item: models.Activity) -> wire.ActivityEvent:
     event = item.event
     said = {"ref": item.ref, "words": item.words, "lineage": item.lineage}
-    return copy_fields(ActivityEvent, event, event=event.event_type, at=event.occurred_at, **said)
+    return copy_fields(wire.ActivityEvent, event, event=event.event_type, at=event.occurred_at, **said)
 
 
-def ingest_answer(entries: Iterable[IngestResult | MemoryButlerError]) -> IngestAnswer:
+def ingest_answer(entries: Iterable[IngestResult | MemoryButlerError]) -> wire.IngestAnswer:
     results = tuple(_item(entry, _ingested) for entry in entries)
-    return IngestAnswer(results=results, **Counter(result.outcome for result in results))
+    return wire.IngestAnswer(results=results, **Counter(result.outcome for result in results))
 
 
-def _ingested(entry: IngestResult) -> Stored:
+def _ingested(entry: IngestResult) -> models.Stored:
     assert entry.stored
     return replace(entry.stored, outcome="repeated" if entry.repeated else "stored")
 
 
-def briefings_answer(entries: Iterable[BriefResult | MemoryButlerError]) -> BriefingsAnswer:
+def briefings_answer(entries: Iterable[BriefResult | MemoryButlerError]) -> wire.BriefingsAnswer:
     results = tuple(_item(entry, _briefed) for entry in entries)
-    return BriefingsAnswer(results=results, **Counter(str(result.outcome) for result in results))
+    return wire.BriefingsAnswer(results=results, **Counter(str(result.outcome) for result in results))
 
 
-def _briefed(entry: BriefResult) -> BuiltBriefing:
-    assert isinstance(entry.briefing, Briefing)
-    return BuiltBriefing(outcome="built", briefing=entry.briefing)
+def _briefed(entry: BriefResult) -> wire.BuiltBriefing:
+    assert isinstance(entry.briefing, models.Briefing)
+    return wire.BuiltBriefing(outcome="built", briefing=entry.briefing)
 
 
-def _item(entry: Entry | MemoryButlerError, to_answer: Callable[[Entry], Done]) -> ItemFailure | Done:
+def _item(entry: Entry | MemoryButlerError, to_answer: Callable[[Entry], Done]) -> wire.ItemFailure | Done:
     """The outcome of one item of a batch."""
     problem = entry if isinstance(entry, MemoryButlerError) else entry.problem
     if problem:
-        return ItemFailure(outcome="failed", **error_json(problem))
+        return wire.ItemFailure(outcome="failed", **error_json(problem))
     assert not isinstance(entry, MemoryButlerError)
     return to_answer(entry)
 

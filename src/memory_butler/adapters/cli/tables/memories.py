@@ -10,21 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from memory_butler import models
 from memory_butler.english.text.normalize import as_words
-from memory_butler.models import (
-    Answer,
-    Episode,
-    Fact,
-    Hit,
-    Maturity,
-    MemoryDetails,
-    Neighbour,
-    NeighbourRelation,
-    Receipt,
-    ScoreParts,
-    Stored,
-    Tier,
-)
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
 from memory_butler.policy.memories.text import ordinal, subject_and_predicate
@@ -50,12 +37,12 @@ _OUTCOMES = {
     "already_unpinned": "{ref} is not pinned",
     "reversed": "Reversed {ref}: it is a candidate rule again",
 }
-TIERS = {Tier.EDEN: "Eden", Tier.MID: "mid-term", Tier.LONG: "long-term"}
+TIERS = {models.Tier.EDEN: "Eden", models.Tier.MID: "mid-term", models.Tier.LONG: "long-term"}
 _KINSHIPS = {
-    NeighbourRelation.BEFORE: "before",
-    NeighbourRelation.AFTER: "after",
-    NeighbourRelation.SAME_SUBJECT: "same subject",
-    NeighbourRelation.SOURCE: "source",
+    models.NeighbourRelation.BEFORE: "before",
+    models.NeighbourRelation.AFTER: "after",
+    models.NeighbourRelation.SAME_SUBJECT: "same subject",
+    models.NeighbourRelation.SOURCE: "source",
 }
 REASONS = {
     "budget": "the token budget is used up",
@@ -100,9 +87,9 @@ def indented(part: RenderableType) -> RenderableType:
     return Padding(part, (0, 0, 0, 2), expand=False)
 
 
-def describe_memory(hit: Hit) -> Text:
+def describe_memory(hit: models.Hit) -> Text:
     """The text of a memory; for an anti-pattern the warning."""
-    if hit.maturity == Maturity.ANTI_PATTERN:
+    if hit.maturity == models.Maturity.ANTI_PATTERN:
         return Text(safe(warning(hit.content, hit.harmful_reasons or [])), style="yellow")
     if hit.subject_label is None:
         return Text(safe(hit.content))
@@ -110,7 +97,7 @@ def describe_memory(hit: Hit) -> Text:
     return Text.assemble((safe(name), "bold"), safe(hit.content))
 
 
-def describe_state(hit: Hit) -> str:
+def describe_state(hit: models.Hit) -> str:
     """State, tier, scope and date."""
     parts = [hit.maturity or (hit.validity if hit.validity != "active" else ""), hit.permanence or ""]
     parts.append(TIERS[tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity)])
@@ -123,7 +110,7 @@ def describe_state(hit: Hit) -> str:
     return " · ".join(part.replace("_", "-") for part in parts if part)
 
 
-def describe_ranks(parts: ScoreParts) -> str:
+def describe_ranks(parts: models.ScoreParts) -> str:
     places = []
     if parts.semantic_rank is not None:
         places.append(f"{ordinal(parts.semantic_rank)} by meaning")
@@ -132,12 +119,12 @@ def describe_ranks(parts: ScoreParts) -> str:
     return ", ".join(places)
 
 
-def describe_relevance(parts: ScoreParts) -> str:
+def describe_relevance(parts: models.ScoreParts) -> str:
     percent = 100 * parts.relevance
     return f"{percent:.0f} % relevant" if percent >= 1 else "< 1 % relevant"
 
 
-def answer(result: Answer) -> RenderableType:
+def answer(result: models.Answer) -> RenderableType:
     lines: list[RenderableType] = [Text(f"! {safe(note)}", style="yellow") for note in result.degraded]
     if not result.results:
         return Group(*lines, Text("No results."))
@@ -157,7 +144,7 @@ def answer(result: Answer) -> RenderableType:
     return Group(*lines, table)
 
 
-def neighbour(related: Neighbour) -> Text:
+def neighbour(related: models.Neighbour) -> Text:
     """Its relation to the result above it, and the start of its text."""
     text = Text(f"  {_KINSHIPS[related.relation]}: ", style="dim")
     if related.content is None:
@@ -168,14 +155,14 @@ def neighbour(related: Neighbour) -> Text:
     return text.append(safe(cut), "not dim")
 
 
-def stored(result: Stored) -> RenderableType:
+def stored(result: models.Stored) -> RenderableType:
     template = _OUTCOMES.get(result.outcome, f"{result.outcome}: {{ref}}")
     if result.outcome == "restored" and result.superseded_ref:
         template += "; it supersedes {old}"
     return Text(template.format(ref=f"{result.type}:{result.ref}", old=f"fact:{result.superseded_ref}") + ".")
 
 
-def portrait(result: MemoryDetails) -> RenderableType:
+def portrait(result: models.MemoryDetails) -> RenderableType:
     memory = result.memory
     parts: list[RenderableType] = [
         Text(f"{memory.type}:{memory.ref}", style="bold cyan"),
@@ -194,19 +181,19 @@ def portrait(result: MemoryDetails) -> RenderableType:
     return Group(*parts)
 
 
-def _properties(result: MemoryDetails) -> dict[str, str]:
+def _properties(result: models.MemoryDetails) -> dict[str, str]:
     memory = result.memory
     pairs: dict[str, Any] = {"id": memory.id}
-    if isinstance(memory, Fact):
+    if isinstance(memory, models.Fact):
         pairs |= {"subject": memory.subject_label, "predicate": memory.predicate_label}
         pairs |= {"permanence": memory.permanence, "aliases": ", ".join(result.aliases), "happened": memory.valid_at}
-    if isinstance(memory, Episode):
+    if isinstance(memory, models.Episode):
         pairs |= {"butler": memory.butler, "session": memory.session_id, "observed": date_of(memory.observed_at)}
         pairs |= {"consolidation": memory.consolidation_status.value.replace("_", " ")} | _attempts(memory)
     else:
         confidence = f"{result.effective_confidence:.2f} now, {memory.confidence:g} stored"
         pairs |= {"scope": memory.scope, "confidence": confidence, "last confirmed": date_of(memory.last_confirmed_at)}
-    if isinstance(memory, Fact | Episode):
+    if isinstance(memory, models.Fact | models.Episode):
         pairs |= {"importance": memory.importance}
     else:
         score = memory.effectiveness_score
@@ -223,7 +210,7 @@ def _properties(result: MemoryDetails) -> dict[str, str]:
     }
 
 
-def _attempts(memory: Episode) -> dict[str, Any]:
+def _attempts(memory: models.Episode) -> dict[str, Any]:
     """Failed consolidation attempts, the last error and the next retry."""
     if not memory.consolidation_attempts:
         return {}
@@ -238,7 +225,7 @@ def _link_row(link: Any, here: Any) -> tuple[str, ...]:
     return ("→" if outward else "←", link.relation.value, name, link.availability)
 
 
-def receipt(report: Receipt) -> RenderableType:
+def receipt(report: models.Receipt) -> RenderableType:
     """Token counts of a briefing, and the omitted memories with the reason."""
     table = plain_table("section", ">lines", ">tokens", ">quota", padding=(0, 2, 0, 0))
     for section in report.sections:
@@ -248,7 +235,7 @@ def receipt(report: Receipt) -> RenderableType:
     return Group(head, table, *lines, *(Text(line) for line in omissions(report)))
 
 
-def omissions(report: Receipt) -> list[str]:
+def omissions(report: models.Receipt) -> list[str]:
     """The omitted memories, one sentence per reason."""
     by_reason: dict[str, list[str]] = {}
     for entry in report.left_out:

@@ -10,16 +10,8 @@ from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
 from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard, is_double_click
 from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
+from memory_butler.adapters.dashboard.components import memory_sections
 from memory_butler.adapters.dashboard.components.elements import card, chip, tag, visible_text
-from memory_butler.adapters.dashboard.components.memory_sections import (
-    ConfidenceCard,
-    RetrievalTest,
-    draw_back_link,
-    draw_details,
-    draw_sources,
-    draw_versions,
-    link_runs,
-)
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import EntryList, KeyboardFocus, action_buttons
@@ -75,15 +67,15 @@ class MemoryPage:
         self._bar = UndoBar(self.context, self._redraw, lambda done: self._focus(done.action))
         self._keyboard = KeyboardFocus()
         self._actions = ActionRunner(self.context, self._bar)
-        draw_back_link(portrait)
+        memory_sections.draw_back_link(portrait)
         with tag("div", "mb-memory") as self._root:
             self._head = tag("div", "mb-memory-head")
             with tag("div", "mb-stack"):
                 self._sources = tag("div", "mb-stack")
-                self._retrieval_test = RetrievalTest(self.context, portrait, query)
+                self._retrieval_test = memory_sections.RetrievalTest(self.context, portrait, query)
                 self._history = tag("div", "mb-stack")
             with tag("div", "mb-stack"):
-                self._decay = ConfidenceCard()
+                self._decay = memory_sections.ConfidenceCard()
                 self._side = tag("div", "mb-stack")
         self._draw(portrait, beside)
         await self._retrieval_test.open()
@@ -143,14 +135,14 @@ class MemoryPage:
         with self._head:
             self._draw_head(portrait)
         with self._sources:
-            draw_sources(portrait, beside)
+            memory_sections.draw_sources(portrait, beside)
             if portrait.chain:
-                draw_versions(portrait)
+                memory_sections.draw_versions(portrait)
         with self._history:
             self._draw_history(portrait)
         self._decay.draw(portrait, self._now, memory_actions.decay_rules(self.context, portrait.memory))
         with self._side:
-            draw_details(portrait, self._in_review)
+            memory_sections.draw_details(portrait, self._in_review)
 
     def _draw_head(self, portrait: MemoryDetails) -> None:
         memory = portrait.memory
@@ -198,7 +190,7 @@ class MemoryPage:
 
     def _draw_history(self, portrait: MemoryDetails) -> None:
         with card("History"):
-            groups = link_runs(memory_details.history(portrait.story, self._undoable))
+            groups = memory_sections.link_runs(memory_details.history(portrait.story, self._undoable))
             entries = EntryList(groups=groups, variant="line")
             entries.on("action", handle_errors(self._undo))
 

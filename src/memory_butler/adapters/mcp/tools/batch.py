@@ -6,24 +6,7 @@ from typing import Annotated, Any, TypeVar
 from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from memory_butler.adapters.mcp.arguments import (
-    Context,
-    EpisodeButler,
-    EpisodeContent,
-    Importance,
-    Key,
-    Metadata,
-    ObservedAt,
-    SessionId,
-    Tags,
-    TokenBudget,
-    TriggerPrompt,
-    WithOwn,
-    as_items,
-    as_object,
-    explain,
-    lineage_of,
-)
+from memory_butler.adapters.mcp import arguments
 from memory_butler.adapters.mcp.tool_base import ADDS, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
 from memory_butler.errors import InvalidInput, MemoryButlerError
@@ -43,15 +26,15 @@ class EpisodeItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    content: EpisodeContent
-    butler: EpisodeButler
-    session_id: SessionId = None
-    importance: Importance = None
-    observed_at: ObservedAt = None
-    tags: Tags = None
-    metadata: Metadata = None
-    idempotency_key: Key = None
-    request_context: Context = None
+    content: arguments.EpisodeContent
+    butler: arguments.EpisodeButler
+    session_id: arguments.SessionId = None
+    importance: arguments.Importance = None
+    observed_at: arguments.ObservedAt = None
+    tags: arguments.Tags = None
+    metadata: arguments.Metadata = None
+    idempotency_key: arguments.Key = None
+    request_context: arguments.Context = None
 
 
 class ContextItem(BaseModel):
@@ -59,10 +42,10 @@ class ContextItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    trigger_prompt: TriggerPrompt
+    trigger_prompt: arguments.TriggerPrompt
     butler: Annotated[str | None, Field(description="Butler that works on it; default you.")] = None
-    token_budget: TokenBudget = None
-    with_own: WithOwn = None
+    token_budget: arguments.TokenBudget = None
+    with_own: arguments.WithOwn = None
 
 
 def _described(model: type[BaseModel]) -> Any:
@@ -70,7 +53,7 @@ def _described(model: type[BaseModel]) -> Any:
     return {"items": dereference_refs(model.model_json_schema())}
 
 
-Items = Annotated[list[Any], BeforeValidator(as_items)]
+Items = Annotated[list[Any], BeforeValidator(arguments.as_items)]
 
 
 class BatchTools(ToolGroup):
@@ -87,7 +70,7 @@ class BatchTools(ToolGroup):
                 json_schema_extra=_described(EpisodeItem),
             ),
         ],
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> IngestAnswer:
         """Store many episodes in one call, for example when importing a log.
 
@@ -115,7 +98,7 @@ class BatchTools(ToolGroup):
                 json_schema_extra=_described(ContextItem),
             ),
         ],
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> BriefingsAnswer:
         """Build briefings for many tasks in one call, for example for agents that start together.
 
@@ -139,9 +122,9 @@ def _parse(model: type[Model], items: Sequence[object], limit: int, name: str) -
     parsed: list[Model | MemoryButlerError] = []
     for item in items:
         try:
-            parsed.append(model.model_validate(as_object(item)))
+            parsed.append(model.model_validate(arguments.as_object(item)))
         except ValidationError as problem:
-            parsed.append(explain("An item", list(model.model_fields), problem))
+            parsed.append(arguments.explain("An item", list(model.model_fields), problem))
         except ValueError as problem:
             parsed.append(InvalidInput(f"The item {problem}."))
     return parsed
@@ -149,7 +132,7 @@ def _parse(model: type[Model], items: Sequence[object], limit: int, name: str) -
 
 def _arrival(item: EpisodeItem) -> IncomingEpisode:
     new = NewEpisode(**provided(dict(item)))
-    return IncomingEpisode(new, lineage_of(item.request_context) if item.request_context else None)
+    return IncomingEpisode(new, arguments.lineage_of(item.request_context) if item.request_context else None)
 
 
 def _merge(

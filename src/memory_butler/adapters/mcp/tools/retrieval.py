@@ -4,25 +4,7 @@ from typing import Annotated, cast
 
 from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import (
-    Context,
-    Expand,
-    Handle,
-    Limit,
-    MinConfidence,
-    MinRelevance,
-    Moment,
-    ReadScope,
-    TierName,
-    TimeFrom,
-    TimeTo,
-    TokenBudget,
-    TriggerPrompt,
-    TypeName,
-    Whole,
-    WithOwn,
-    Words,
-)
+from memory_butler.adapters.mcp import arguments
 from memory_butler.adapters.mcp.tool_base import COUNTED_READ, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
 from memory_butler.models import Briefing, BriefRequest, Mode, Question
@@ -34,13 +16,13 @@ from memory_butler.operations.system import stats
 from memory_butler.policy.access.roles import ANY_ROLE
 
 AsOf = Annotated[
-    Moment,
+    arguments.Moment,
     Field(
         description="Administrators only: answer with the state at this time, for example 2026-03-01T09:30:00Z; does "
         "not count as use. Default: now."
     ),
 ]
-Types = Annotated[Words, Field(description="Any of fact, rule, episode; default all.")]
+Types = Annotated[arguments.Words, Field(description="Any of fact, rule, episode; default all.")]
 ModeName = Annotated[str | None, Field(description=f"{', '.join(Mode)}; default hybrid.")]
 OnlyButler = Annotated[str | None, Field(description="Only the episodes and the scope of this butler.")]
 
@@ -54,18 +36,18 @@ class RetrievalTools(ToolGroup):
         *,
         query: Annotated[str, Field(description="A question or keywords.")],
         types: Types = None,
-        scope: ReadScope = None,
+        scope: arguments.ReadScope = None,
         mode: ModeName = None,
-        limit: Limit = None,
-        min_confidence: MinConfidence = None,
-        min_relevance: MinRelevance = None,
+        limit: arguments.Limit = None,
+        min_confidence: arguments.MinConfidence = None,
+        min_relevance: arguments.MinRelevance = None,
         butler: OnlyButler = None,
-        tier: TierName = None,
+        tier: arguments.TierName = None,
         as_of: AsOf = None,
-        expand: Expand = None,
-        time_from: TimeFrom = None,
-        time_to: TimeTo = None,
-        request_context: Context = None,
+        expand: arguments.Expand = None,
+        time_from: arguments.TimeFrom = None,
+        time_to: arguments.TimeTo = None,
+        request_context: arguments.Context = None,
     ) -> SearchResults:
         """Search memories by meaning and keywords, best match first.
 
@@ -88,15 +70,15 @@ class RetrievalTools(ToolGroup):
         self,
         *,
         topic: Annotated[str, Field(description="The topic you are about to work on.")],
-        scope: ReadScope = None,
-        limit: Limit = None,
-        min_confidence: MinConfidence = None,
-        min_relevance: MinRelevance = None,
+        scope: arguments.ReadScope = None,
+        limit: arguments.Limit = None,
+        min_confidence: arguments.MinConfidence = None,
+        min_relevance: arguments.MinRelevance = None,
         butler: Annotated[str | None, Field(description="Butler whose own scope is read beside 'global'.")] = None,
-        expand: Expand = None,
-        time_from: TimeFrom = None,
-        time_to: TimeTo = None,
-        request_context: Context = None,
+        expand: arguments.Expand = None,
+        time_from: arguments.TimeFrom = None,
+        time_to: arguments.TimeTo = None,
+        request_context: arguments.Context = None,
     ) -> SearchResults:
         """Get the most important facts and rules for a topic, without episodes.
 
@@ -113,21 +95,21 @@ class RetrievalTools(ToolGroup):
         self,
         *,
         query: Annotated[str, Field(description="The query of the search.")],
-        id: Handle,
+        id: arguments.Handle,
         types: Types = None,
-        scope: ReadScope = None,
+        scope: arguments.ReadScope = None,
         mode: ModeName = None,
-        limit: Limit = None,
-        min_confidence: MinConfidence = None,
-        min_relevance: MinRelevance = None,
+        limit: arguments.Limit = None,
+        min_confidence: arguments.MinConfidence = None,
+        min_relevance: arguments.MinRelevance = None,
         butler: OnlyButler = None,
-        tier: TierName = None,
-        time_from: TimeFrom = None,
-        time_to: TimeTo = None,
+        tier: arguments.TierName = None,
+        time_from: arguments.TimeFrom = None,
+        time_to: arguments.TimeTo = None,
         token_budget: Annotated[
-            Whole, Field(description="Also explain a briefing with this token budget for the same query.")
+            arguments.Whole, Field(description="Also explain a briefing with this token budget for the same query.")
         ] = None,
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> Explanation:
         """Explain why a search does or does not return a memory.
 
@@ -144,7 +126,9 @@ class RetrievalTools(ToolGroup):
         return await self._run(request_context, explain.explain, question, id, token_budget=token_budget)
 
     @tool(ANY_ROLE, COUNTED_READ)
-    async def memory_get(self, *, type: TypeName, id: Handle, request_context: Context = None) -> MemoryDetail:
+    async def memory_get(
+        self, *, type: arguments.TypeName, id: arguments.Handle, request_context: arguments.Context = None
+    ) -> MemoryDetail:
         """Get one memory with its provenance and history.
 
         Use it to check where a memory comes from, what it replaced, or why it is in its current state.
@@ -160,7 +144,7 @@ class RetrievalTools(ToolGroup):
         self,
         *,
         scope: Annotated[str | None, Field(description="Only this scope; default all that you may read.")] = None,
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> Stats:
         """Get statistics of the store: counts by type and state, tiers, upkeep.
 
@@ -178,14 +162,14 @@ class RetrievalTools(ToolGroup):
     async def memory_context(
         self,
         *,
-        trigger_prompt: TriggerPrompt,
+        trigger_prompt: arguments.TriggerPrompt,
         butler: Annotated[
             str, Field(description="Your butler name, for example 'coder'; decides which scopes are read.")
         ],
-        token_budget: TokenBudget = None,
+        token_budget: arguments.TokenBudget = None,
         as_of: AsOf = None,
-        with_own: WithOwn = None,
-        request_context: Context = None,
+        with_own: arguments.WithOwn = None,
+        request_context: arguments.Context = None,
     ) -> Briefing:
         """Get a briefing for a task: the relevant facts, rules, warnings and recent episodes.
 

@@ -4,23 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import (
-    Context,
-    EpisodeButler,
-    EpisodeContent,
-    Importance,
-    Key,
-    Metadata,
-    Moment,
-    ObservedAt,
-    PermanenceName,
-    Scope,
-    SessionId,
-    Source,
-    Tags,
-    TierName,
-    Words,
-)
+from memory_butler.adapters.mcp import arguments
 from memory_butler.adapters.mcp.tool_base import ADDS, ToolGroup, provided, tool
 from memory_butler.models import NewEpisode, NewFact, NewNote, NewRule, Stored
 from memory_butler.operations.writing import remember
@@ -34,15 +18,15 @@ class WritingTools(ToolGroup):
     async def memory_store_episode(
         self,
         *,
-        content: EpisodeContent,
-        butler: EpisodeButler,
-        session_id: SessionId = None,
-        importance: Importance = None,
-        observed_at: ObservedAt = None,
-        tags: Tags = None,
-        metadata: Metadata = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        content: arguments.EpisodeContent,
+        butler: arguments.EpisodeButler,
+        session_id: arguments.SessionId = None,
+        importance: arguments.Importance = None,
+        observed_at: arguments.ObservedAt = None,
+        tags: arguments.Tags = None,
+        metadata: arguments.Metadata = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store what happened in a session: what was done, decided, learned or left open.
 
@@ -67,24 +51,24 @@ class WritingTools(ToolGroup):
             ),
         ],
         content: Annotated[str, Field(description="The fact as a self-contained sentence, up to 4,000 characters.")],
-        importance: Importance = None,
-        permanence: PermanenceName = None,
-        scope: Scope = None,
-        tags: Tags = None,
+        importance: arguments.Importance = None,
+        permanence: arguments.PermanenceName = None,
+        scope: arguments.Scope = None,
+        tags: arguments.Tags = None,
         valid_at: Annotated[
-            Moment, Field(description="Only for events: date and time with time zone when it happened.")
+            arguments.Moment, Field(description="Only for events: date and time with time zone when it happened.")
         ] = None,
-        source_episode: Source = None,
+        source_episode: arguments.Source = None,
         aliases: Annotated[
-            Words,
+            arguments.Words,
             Field(
                 description='Other names of the subject, up to 20, for example ["Annie", "Mum"]. Questions may use '
                 "names of up to three words."
             ),
         ] = None,
-        metadata: Metadata = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        metadata: arguments.Metadata = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store something that is true: a preference, a property, a decision, an event.
 
@@ -104,12 +88,12 @@ class WritingTools(ToolGroup):
         self,
         *,
         content: Annotated[str, Field(description="One instruction: what to do and when, up to 4,000 characters.")],
-        scope: Scope = None,
-        tags: Tags = None,
-        source_episode: Source = None,
-        metadata: Metadata = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        scope: arguments.Scope = None,
+        tags: arguments.Tags = None,
+        source_episode: arguments.Source = None,
+        metadata: arguments.Metadata = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store how to act: a way of working that succeeded or that the user asked for.
 
@@ -126,12 +110,14 @@ class WritingTools(ToolGroup):
         self,
         *,
         content: Annotated[str, Field(description="The note, up to 4,000 characters; up to 20,000 in the eden tier.")],
-        tags: Tags = None,
-        tier: Annotated[TierName, Field(description="eden (days), mid (months) or long (years); default eden.")] = None,
+        tags: arguments.Tags = None,
+        tier: Annotated[
+            arguments.TierName, Field(description="eden (days), mid (months) or long (years); default eden.")
+        ] = None,
         butler: Annotated[str | None, Field(description="Butler that the note belongs to; default you.")] = None,
-        importance: Importance = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        importance: arguments.Importance = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store a note by how long it is likely to matter, without choosing a type.
 
