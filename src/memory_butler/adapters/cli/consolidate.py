@@ -8,7 +8,6 @@ import typer
 from memory_butler import errors
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Tenant
-from memory_butler.adapters.cli.terminal import settings_of
 
 if TYPE_CHECKING:
     from memory_butler.models import Caller, RunReport
@@ -51,7 +50,7 @@ def consolidate(
             )
         return
     call = _ConsolidateCall(tenant=tenant, butler=butler, limit=limit)
-    problem = terminal.run_task(settings_of(ctx), call.rehearse if dry_run else call.consolidate)
+    problem = terminal.run_task(terminal.settings_of(ctx), call.rehearse if dry_run else call.consolidate)
     if as_json:
         encoded = call.encode(dry_run=dry_run)
         terminal.print_json({**problem.as_dict(), **encoded} if problem else encoded)

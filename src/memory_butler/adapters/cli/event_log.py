@@ -6,7 +6,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Key, Tenant, ToolJson
-from memory_butler.adapters.cli.terminal import run_and_print, settings_of
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def undo(
                 resources, id, skip_changed=skip_changed, dry_run=dry_run, idempotency_key=key, progress=progress
             )
 
-    run_and_print(ctx, task, history.undone, answers.undo_answer)
+    terminal.run_and_print(ctx, task, history.undone, answers.undo_answer)
 
 
 def replay(
@@ -66,7 +65,9 @@ def replay(
             caller = await caller_of(resources, tenant, "replay")
             return await replay_operation.replay(resources, caller, progress=progress)
 
-    report = run_and_print(ctx, task, lambda report: _table(report, tenant or settings_of(ctx).tenant), _encode)
+    report = terminal.run_and_print(
+        ctx, task, lambda report: _table(report, tenant or terminal.settings_of(ctx).tenant), _encode
+    )
     raise typer.Exit(0 if report.equal else 1)
 
 

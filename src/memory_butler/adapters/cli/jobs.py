@@ -8,7 +8,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
-from memory_butler.adapters.cli.terminal import settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +50,9 @@ def work(
             sys.stdout.flush()
         await (worker.once(stop) if once else worker.run(stop))
 
-    terminal.run_task(settings_of(ctx, upkeep={"concurrency": concurrency} if concurrency is not None else None), task)
+    terminal.run_task(
+        terminal.settings_of(ctx, upkeep={"concurrency": concurrency} if concurrency is not None else None), task
+    )
     if once and not as_json:
         failed = outcomes.count("failed")
         count = len(outcomes)

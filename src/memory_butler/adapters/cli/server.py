@@ -9,7 +9,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
-from memory_butler.adapters.cli.terminal import settings_of
 from memory_butler.adapters.hooks.handlers import EVENTS, run
 from memory_butler.errors import InvalidInput
 
@@ -38,7 +37,7 @@ def serve(
 
     from memory_butler.adapters.http import app
 
-    asyncio.run(app.serve(settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
+    asyncio.run(app.serve(terminal.settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
 
 
 def dashboard(
@@ -58,7 +57,7 @@ def dashboard(
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    configured = settings_of(ctx, host=host)
+    configured = terminal.settings_of(ctx, host=host)
     default_port = configured.port + 1 if configured.port < 65535 else 8151
     settings = configured.model_copy(update={"port": default_port if port is None else port})
     asyncio.run(serve_dashboard(settings, write, open_browser=open_browser))
@@ -86,7 +85,7 @@ def mcp(
 
     from memory_butler.adapters.mcp import server as door
 
-    asyncio.run(door.run_stdio(settings_of(ctx, butler=butler, upkeep=_without_worker(no_worker))))
+    asyncio.run(door.run_stdio(terminal.settings_of(ctx, butler=butler, upkeep=_without_worker(no_worker))))
 
 
 def _without_worker(no_worker: bool) -> dict[str, bool] | None:
@@ -119,7 +118,7 @@ def stop(ctx: typer.Context) -> None:
     """Stop the embedded database. The next command that needs it starts it again."""
     from memory_butler.store.embedded.server import EmbeddedPostgres
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
     if settings.database_url:
         raise InvalidInput(
             "The configured database is your own PostgreSQL server, which Memory Butler does not stop.",
@@ -137,7 +136,7 @@ def uninstall(
     """Delete the home folder with all memories. Lists what it deletes and asks first."""
     from memory_butler.adapters.uninstall import plan, remove
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
     planned = plan(settings)
     out = terminal.console()
     out.print(planned.in_words(), soft_wrap=True, markup=False)
@@ -196,6 +195,6 @@ def reindex(ctx: typer.Context, as_json: Json = False) -> None:
         with terminal.progress_bar("Indexing", total=total) as update:
             return await indexing.reindex(resources, progress=lambda done: update(None, done, total))
 
-    indexed = terminal.run_task(settings_of(ctx), task)
+    indexed = terminal.run_task(terminal.settings_of(ctx), task)
     text = f"Indexed {indexed} {'memory' if indexed == 1 else 'memories'}.\n"
     terminal.print_result(as_json, {"indexed": indexed}, text)

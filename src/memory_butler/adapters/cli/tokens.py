@@ -9,7 +9,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
-from memory_butler.adapters.cli.terminal import settings_of
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def create(
     from memory_butler.models import NewToken
     from memory_butler.operations.access import tokens
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
 
     async def task(opened: "Resources") -> "tuple[Token, str]":
         new = NewToken(
@@ -103,7 +102,7 @@ def revoke(
     """Revoke an API token. Servers apply it within service.token_cache_seconds."""
     from memory_butler.operations.access import tokens
 
-    parsed_id, settings = _id(token_id), settings_of(ctx)
+    parsed_id, settings = _id(token_id), terminal.settings_of(ctx)
 
     async def task(opened: "Resources") -> "Token":
         return await tokens.revoke(opened, tenant or opened.settings.tenant, parsed_id, opened.local_operator())

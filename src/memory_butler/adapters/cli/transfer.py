@@ -8,7 +8,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Tenant
-from memory_butler.adapters.cli.terminal import settings_of
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json:
     from memory_butler.operations.transfer.backup import backup as backup_operation
 
     with terminal.progress_bar("Starting", percent=True) as progress:
-        size = backup_operation(settings_of(ctx), file, replace=replace, progress=progress)
+        size = backup_operation(terminal.settings_of(ctx), file, replace=replace, progress=progress)
     text = f"Backed up into {file} ({size / 1e6:.1f} MB).\n"
     terminal.print_result(as_json, {"path": str(file), "bytes": size}, text)
 
@@ -142,7 +141,7 @@ def restore_backup(
     """Restore a backup into the home folder. With --replace an existing store is moved aside and kept."""
     from memory_butler.operations.transfer.backup import restore
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
     with terminal.progress_bar("Starting", percent=True) as progress:
         moved_to = restore(settings, file, replace=replace, progress=progress)
     text = f"Restored into {settings.home}; the database is running.\n"

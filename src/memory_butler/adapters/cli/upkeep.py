@@ -6,7 +6,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json
-from memory_butler.adapters.cli.terminal import run_and_print, settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,7 +38,7 @@ def sweep(
             await job_status.put_on_record(opened, shard_caller, "sweep", report.started_at, shard.as_dict())
         return report
 
-    run_and_print(ctx, task, _table, lambda report: report.as_dict())
+    terminal.run_and_print(ctx, task, _table, lambda report: report.as_dict())
 
 
 def _table(report: "SweepReport") -> "RenderableType":
@@ -80,7 +79,7 @@ def recount(ctx: typer.Context, as_json: Json = False) -> None:
         with terminal.progress_bar("Counting") as update:
             return await days.recount(opened, progress=lambda done, total: update(None, done, total))
 
-    counted = terminal.run_task(settings_of(ctx), task)
+    counted = terminal.run_task(terminal.settings_of(ctx), task)
     terminal.print_result(as_json, {"counted": counted}, f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
 
 

@@ -17,7 +17,6 @@ from memory_butler.adapters.rest.listings import Paged, Text
 from memory_butler.adapters.rest.request_handler import RequestBody, RequestHandler, parse_body
 from memory_butler.adapters.rest.schemas import documented, request_body
 from memory_butler.adapters.wire import answers, consolidation
-from memory_butler.adapters.wire.consolidation import RequeueAnswer, RunDetail, RunRecord
 from memory_butler.models import Episode, NewToken, Token
 from memory_butler.models.listings import Page
 from memory_butler.models.wire.codec import INLINE, copy_fields
@@ -26,10 +25,8 @@ from memory_butler.operations.access import tokens
 from memory_butler.operations.browse import listings
 from memory_butler.operations.consolidation import dead_letters, review
 from memory_butler.operations.consolidation.diff import diff
-from memory_butler.operations.consolidation.review import RunReview
 from memory_butler.operations.history import undo
 from memory_butler.operations.lifecycle import job_status
-from memory_butler.operations.lifecycle.job_status import JobStatus
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS
 
 RunId = Annotated[str, InPath(description="Id of the run.", json_schema_extra={"format": "uuid"})]
@@ -40,7 +37,7 @@ State = Literal["claimed", "waiting", "applied", "rejected", "failed", "lost", "
 class JobAnswer:
     """The status of a job for one butler, with the note of its last run."""
 
-    job: Annotated[JobStatus, INLINE]
+    job: Annotated[job_status.JobStatus, INLINE]
     note: str | None
 
 
@@ -96,24 +93,24 @@ def _jobs(router: APIRouter, handler: RequestHandler) -> None:
 
 
 def _runs(router: APIRouter, handler: RequestHandler) -> None:
-    @router.get("/runs", **documented(Page[RunRecord]))
+    @router.get("/runs", **documented(Page[consolidation.RunRecord]))
     async def runs(request: Request, options: Annotated[RunFilter, Query()]) -> Response:
         """List consolidation runs, newest first."""
         filters = {"only_butler": options.butler, "state": options.state, **options.page()}
         to_answer = partial(answers.page_of, to_entry=consolidation.run_record)
         return await handler.run(request, "runs", listings.runs, to_answer=to_answer, **filters)
 
-    @router.get("/runs/{run}", **documented(RunDetail))
+    @router.get("/runs/{run}", **documented(consolidation.RunDetail))
     async def one_run(request: Request, run: RunId) -> Response:
         """Get one run with its items, each with the previous value."""
 
-        async def work(call: CallContext) -> RunDetail:
+        async def work(call: CallContext) -> consolidation.RunDetail:
             return await _detail(call, await review.get_run(call.resources, run, call.caller))
 
         return await handler.answer(request, "runs", work)
 
 
-async def _detail(call: CallContext, reviewed: RunReview) -> RunDetail:
+async def _detail(call: CallContext, reviewed: review.RunReview) -> consolidation.RunDetail:
     lines = await diff(call.resources, call.caller, reviewed.run.butler, reviewed.lines)
     return consolidation.run_detail(reviewed, lines)
 
@@ -122,7 +119,7 @@ def _review(router: APIRouter, handler: RequestHandler) -> None:
     async def decide(request: Request, run: str, *, approve: bool) -> Response:
         body = await parse_body(request, Decision)
 
-        async def work(call: CallContext) -> RunDetail:
+        async def work(call: CallContext) -> consolidation.RunDetail:
             rest = ("approved" if approve else "rejected") if body.items is None else None
             items = {"approve" if approve else "reject": body.items or []}
             reviewed = await review.decide(
@@ -132,12 +129,12 @@ def _review(router: APIRouter, handler: RequestHandler) -> None:
 
         return await handler.answer(request, "review", work, context=body.request_context)
 
-    @router.post("/runs/{run}/approve", **documented(RunDetail), **_takes(Decision))
+    @router.post("/runs/{run}/approve", **documented(consolidation.RunDetail), **_takes(Decision))
     async def approve(request: Request, run: RunId) -> Response:
         """Approve items of a run that awaits a decision. After the last decision the approved items are stored."""
         return await decide(request, run, approve=True)
 
-    @router.post("/runs/{run}/reject", **documented(RunDetail), **_takes(Decision))
+    @router.post("/runs/{run}/reject", **documented(consolidation.RunDetail), **_takes(Decision))
     async def reject(request: Request, run: RunId) -> Response:
         """Reject items of a run that awaits a decision."""
         return await decide(request, run, approve=False)
@@ -170,7 +167,7 @@ def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
             request, "dead_letters", listings.dead_letters, only_butler=options.butler, **options.page()
         )
 
-    @router.post("/dead_letters/{handle}/requeue", **documented(RequeueAnswer), **_takes(RequeueOptions))
+    @router.post("/dead_letters/{handle}/requeue", **documented(consolidation.RequeueAnswer), **_takes(RequeueOptions))
     async def requeue(
         request: Request,
         handle: Annotated[str, InPath(description="Reference or id of the episode.", max_length=200)],
@@ -178,7 +175,7 @@ def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
         """Requeue an episode with a fresh retry count."""
         body = await parse_body(request, RequeueOptions)
 
-        async def work(call: CallContext) -> RequeueAnswer:
+        async def work(call: CallContext) -> consolidation.RequeueAnswer:
             done = await dead_letters.requeue(
                 call.resources,
                 [handle],

@@ -17,7 +17,6 @@ from memory_butler.models import Maturity, MemoryType, Permanence, Tier, Validit
 from memory_butler.models.listings import Listing, Page, Sort
 from memory_butler.models.wire.memory_answers import EventLine, LinksAnswer, MemoryDetail, MemoryListItem
 from memory_butler.operations.browse import listings
-from memory_butler.operations.browse.listings import DEFAULT_LIMIT, MAX_LIMIT
 from memory_butler.operations.retrieval import get
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS, parse_choice
 
@@ -36,7 +35,9 @@ HandleInPath = Annotated[str, InPath(description="Reference (fact:k3f7 or k3f7) 
 class Paged(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    limit: int = Field(DEFAULT_LIMIT, ge=1, le=MAX_LIMIT, description="Maximum number of entries of the page.")
+    limit: int = Field(
+        listings.DEFAULT_LIMIT, ge=1, le=listings.MAX_LIMIT, description="Maximum number of entries of the page."
+    )
     cursor: str | None = Field(
         None, max_length=1000, description="`cursor` of the previous page; keep the same filters."
     )

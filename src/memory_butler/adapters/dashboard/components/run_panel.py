@@ -16,11 +16,9 @@ from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.models import MemoryType
 from memory_butler.operations.consolidation import dead_letters, review
-from memory_butler.operations.consolidation.dead_letters import RequeueResult
 from memory_butler.operations.consolidation.diff import DiffLine, diff
-from memory_butler.operations.consolidation.review import RunReview
 
-RunDetails = tuple[RunReview, tuple[DiffLine, ...]]
+RunDetails = tuple[review.RunReview, tuple[DiffLine, ...]]
 
 
 class RunPanel:
@@ -141,7 +139,7 @@ class RunPanel:
         self._nothing.set_text("" if lines else "Nothing was worth storing." * (reviewed.run.state == "applied"))
         self._nothing.set_visibility(not lines)
 
-    def _draw_head(self, reviewed: RunReview, lines: tuple[DiffLine, ...]) -> None:
+    def _draw_head(self, reviewed: review.RunReview, lines: tuple[DiffLine, ...]) -> None:
         run = reviewed.run
         label, kind = consolidation_rows.STATES.get(run.state, (run.state, ""))
         with tag("div", "mb-line"):
@@ -167,7 +165,7 @@ class RunPanel:
                     tag("a", "mb-chip mb-chip-episode", text=one["ref"], href=one["href"])
         self._draw_actions(reviewed, lines)
 
-    def _draw_actions(self, reviewed: RunReview, lines: tuple[DiffLine, ...]) -> None:
+    def _draw_actions(self, reviewed: review.RunReview, lines: tuple[DiffLine, ...]) -> None:
         if reviewed.run.state == "waiting":
             tag("p", "mb-note mb-note-warn", text=consolidation_rows.progress_text(lines))
             if self._context.may("review"):
@@ -188,7 +186,9 @@ class RunPanel:
                 button("Undo this run…", "mb-button-small mb-button-danger", self._on_undo)
 
 
-async def notify_requeued(context: PageContext, bar: UndoBar, requeued: RequeueResult, request_id: str) -> None:
+async def notify_requeued(
+    context: PageContext, bar: UndoBar, requeued: dead_letters.RequeueResult, request_id: str
+) -> None:
     """Report requeued episodes and offer to undo it. The first episode leads to the undo id of the whole group."""
     if requeued.left:
         ui.notify(visible_text(consolidation_rows.not_requeued_text(requeued)), type="warning", position="bottom")

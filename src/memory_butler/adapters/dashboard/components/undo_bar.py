@@ -9,7 +9,6 @@ from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions import memory_actions
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
-from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
 from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
@@ -22,7 +21,7 @@ MAX_OFFERS = 50
 SECONDS = 12
 ALREADY_UNDONE = "Already undone."
 Redraw = Callable[[], Awaitable[None]]
-Refocus = Callable[[ActionResult], None]
+Refocus = Callable[[memory_actions.ActionResult], None]
 
 
 class UndoBar:
@@ -35,7 +34,7 @@ class UndoBar:
         self._context = context
         self._redraw = redraw
         self._refocus = refocus
-        self._offers: dict[int, ActionResult] = {}
+        self._offers: dict[int, memory_actions.ActionResult] = {}
         self._number = 0
         self._own: deque[str] = deque(maxlen=MAX_OFFERS)
         ui.on("memory-butler-undo", handle_errors(self._undo))
@@ -48,7 +47,7 @@ class UndoBar:
     def is_own(self, request_id: str | None) -> bool:
         return request_id in self._own
 
-    def show(self, result: ActionResult) -> None:
+    def show(self, result: memory_actions.ActionResult) -> None:
         """Show what was done, with an Undo button if it can be undone."""
         buttons: list[dict[str, Any]] = []
         if result.undo_id is not None:

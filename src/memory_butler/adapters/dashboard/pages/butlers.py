@@ -17,7 +17,6 @@ from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.models import Caller
 from memory_butler.models.listings import ButlerSummary
 from memory_butler.operations.browse import butlers
-from memory_butler.operations.browse.butlers import StoreButlers
 from memory_butler.resources import Resources
 
 OWN = "this store"
@@ -40,7 +39,7 @@ async def butlers_page(context: PageContext, request: Request) -> None:
     await redraw()
 
 
-async def _read_stores(context: PageContext, call: CallContext) -> tuple[StoreButlers, ...]:
+async def _read_stores(context: PageContext, call: CallContext) -> tuple[butlers.StoreButlers, ...]:
     async def own() -> Resources:
         return call.resources
 
@@ -52,7 +51,7 @@ async def _read_stores(context: PageContext, call: CallContext) -> tuple[StoreBu
     return await butlers.butlers_of_stores(requests, TIMEOUT_SHARE * call.resources.settings.deadline_seconds)
 
 
-def _draw(context: PageContext, stores_data: Sequence[StoreButlers]) -> None:
+def _draw(context: PageContext, stores_data: Sequence[butlers.StoreButlers]) -> None:
     unavailable = [one for one in stores_data if one.problem]
     for one in unavailable:
         with tag("div", "mb-note mb-note-bad", role="alert"):

@@ -20,14 +20,12 @@ from memory_butler.adapters.dashboard.components.vue_components import DeadLette
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url
 from memory_butler.adapters.dashboard.view_models import consolidation_rows
-from memory_butler.adapters.dashboard.view_models.consolidation_rows import PATH, ConsolidationQuery, query_from
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller, Episode, MemoryType, RunReport
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse import listings
 from memory_butler.operations.consolidation import backlog, dead_letters, overview, run_now
-from memory_butler.operations.consolidation.overview import ConsolidationOverview, RunOutcomes
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation.runs import Run
 
@@ -36,15 +34,15 @@ RUNS, DEAD_LETTERS = 15, 10
 # A run that starts to wait for review writes no event, so the page also polls.
 TICK_SECONDS, REFRESH_TICKS = 1.0, 15
 _STATES = [{"name": name, "label": label.capitalize()} for name, (label, _) in consolidation_rows.STATES.items()]
-PageData = tuple[ConsolidationOverview, tuple[Page[Run], list[RunOutcomes]], Page[Episode]]
+PageData = tuple[overview.ConsolidationOverview, tuple[Page[Run], list[overview.RunOutcomes]], Page[Episode]]
 
 
-@page(PATH, "Consolidation")
+@page(consolidation_rows.PATH, "Consolidation")
 async def consolidation(context: PageContext, request: Request) -> None:
     if not context.may("runs"):
         _draw_admins_only()
         return
-    query = query_from(dict(request.query_params))
+    query = consolidation_rows.query_from(dict(request.query_params))
     if query.run:
         await RunPanel(context, query.run).build()
     else:
@@ -54,7 +52,7 @@ async def consolidation(context: PageContext, request: Request) -> None:
 class ConsolidationPage:
     """The page without a run in the URL."""
 
-    def __init__(self, context: PageContext, query: ConsolidationQuery) -> None:
+    def __init__(self, context: PageContext, query: consolidation_rows.ConsolidationQuery) -> None:
         self._context = context
         self._query = query
         self._last_drawn: object = None
@@ -106,7 +104,7 @@ class ConsolidationPage:
     async def _read(self) -> PageData:
         query, run = self._query, self._context.run
 
-        async def runs(call: CallContext) -> tuple[Page[Run], list[RunOutcomes]]:
+        async def runs(call: CallContext) -> tuple[Page[Run], list[overview.RunOutcomes]]:
             page = await listings.runs(
                 call.resources,
                 call.caller,
@@ -145,7 +143,7 @@ class ConsolidationPage:
     async def _on_filter(self, event: events.GenericEventArguments) -> None:
         args = event.args if isinstance(event.args, dict) else {}
         filters = {name: str(args.get(name, ""))[:100] for name in ("butler", "state")}
-        await self._go(replace(query_from(filters), letters=self._query.letters))
+        await self._go(replace(consolidation_rows.query_from(filters), letters=self._query.letters))
 
     async def _on_page_runs(self, event: events.GenericEventArguments) -> None:
         await self._go(replace(self._query, runs=str(event.args or "")[:2000]))
@@ -153,17 +151,17 @@ class ConsolidationPage:
     async def _on_page_dead_letters(self, event: events.GenericEventArguments) -> None:
         await self._go(replace(self._query, letters=str(event.args or "")[:2000]))
 
-    async def _go(self, query: ConsolidationQuery) -> None:
+    async def _go(self, query: consolidation_rows.ConsolidationQuery) -> None:
         before, self._query = self._query, query
         try:
             await self._refresh()
         except MemoryButlerError:
             self._query = before
             raise
-        push_url(PATH, asdict(query))
+        push_url(consolidation_rows.PATH, asdict(query))
 
     async def _on_popstate(self, query: dict[str, str]) -> None:
-        self._query = query_from(query)
+        self._query = consolidation_rows.query_from(query)
         await self._refresh()
 
     async def _on_requeue(self, event: events.GenericEventArguments) -> None:
@@ -212,7 +210,7 @@ class ConsolidationPage:
             has_previous=bool(query.letters),
         )
 
-    def _draw_top(self, ledger: ConsolidationOverview) -> None:
+    def _draw_top(self, ledger: overview.ConsolidationOverview) -> None:
         """Redraw tiles and cost if they have changed."""
         task = self._task()
         running = task if task and task.is_running else None
@@ -229,7 +227,7 @@ class ConsolidationPage:
             _open_tile(ledger)
         self._cost.show(ledger)
 
-    def _waiting_tile(self, ledger: ConsolidationOverview, running: BackgroundTask | None) -> None:
+    def _waiting_tile(self, ledger: overview.ConsolidationOverview, running: BackgroundTask | None) -> None:
         with card("Waiting", "mb-consolidation-tile", aria_label="Waiting"):
             tag("p", "mb-consolidation-figure mb-number", text=f"{ledger.waiting:,}")
             with tag("p", "mb-muted mb-small"):
@@ -272,7 +270,7 @@ def _progress(task: BackgroundTask) -> None:
             tag("span", "mb-part-fit").style(f"width:{share:.1f}%")
 
 
-def _next_tile(ledger: ConsolidationOverview) -> None:
+def _next_tile(ledger: overview.ConsolidationOverview) -> None:
     with card("Next run", "mb-consolidation-tile", aria_label="Next run"):
         with tag("p", "mb-consolidation-figure"):
             if ledger.is_due:
@@ -289,7 +287,7 @@ def _next_tile(ledger: ConsolidationOverview) -> None:
                         tag("span", "mb-number", text=f"{row['waiting']:,} {row['later'] and '(' + row['later'] + ')'}")
 
 
-def _open_tile(ledger: ConsolidationOverview) -> None:
+def _open_tile(ledger: overview.ConsolidationOverview) -> None:
     with card("To do", "mb-consolidation-tile", aria_label="To do"), tag("ul", "mb-consolidation-list"):
         for number, label, href in consolidation_rows.todo_counts(ledger):
             with tag("li"):
@@ -310,7 +308,7 @@ class CostCard:
             self._words = tag("div")
             self._box = tag("div")
 
-    def show(self, ledger: ConsolidationOverview) -> None:
+    def show(self, ledger: overview.ConsolidationOverview) -> None:
         shown = (ledger.days, ledger.daily_tokens, ledger.daily_dollars)
         if shown == self._shown:
             return

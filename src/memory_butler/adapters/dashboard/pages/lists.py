@@ -14,7 +14,6 @@ from memory_butler.adapters.dashboard.actions import memory_actions
 from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
 from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
-from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components.elements import tag
 from memory_butler.adapters.dashboard.components.empty_states import draw_empty_state
@@ -25,7 +24,6 @@ from memory_butler.adapters.dashboard.components.vue_components import KeyboardF
 from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.view_models import consolidation_rows, list_query
-from memory_butler.adapters.dashboard.view_models.list_query import EVERYTHING, Query
 from memory_butler.adapters.dashboard.view_models.list_rows import Row, columns_of, listed_from, memory_row
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Activity, Memory, MemoryType, Stored
@@ -45,7 +43,7 @@ class ListPage:
         self._kind = kind
         self._request = request
         self._path = f"/{kind}s"
-        self._query: Query = list_query.parse(kind, request.query_params)
+        self._query: list_query.Query = list_query.parse(kind, request.query_params)
         self._unknown = list_query.unknown(kind, request.query_params)
         self._page: Page[ListedMemory] = Page(items=(), cursor=None)
         # The browser may still show rows of an earlier page.
@@ -149,16 +147,16 @@ class ListPage:
         if await self._read_in_review(self._page.items) != self._in_review:
             await self._throttled()
 
-    async def _read(self, query: Query, limit: int = listings.DEFAULT_LIMIT) -> Page[ListedMemory]:
+    async def _read(self, query: list_query.Query, limit: int = listings.DEFAULT_LIMIT) -> Page[ListedMemory]:
         listing = list_query.listing_of(self._kind, query, governs=self._context.principal.role.governs)
         return await self._context.run(
             "list_memories", listings.memories, listing, limit=limit, cursor=query.get("cursor")
         )
 
     async def _has_any(self) -> bool:
-        return bool((await self._read({"validity": EVERYTHING}, limit=1)).items)
+        return bool((await self._read({"validity": list_query.EVERYTHING}, limit=1)).items)
 
-    async def _go(self, query: Query) -> None:
+    async def _go(self, query: list_query.Query) -> None:
         """Show another query and update the URL."""
         if query == self._query and not self._unknown:
             self._table.stop_loading()
@@ -227,7 +225,7 @@ class ListPage:
         known = [(id, one.memory.ref) for id, one in self._rows.items() if id != row]
         return [id for id, ref in known if ref == stored.superseded_ref]
 
-    def _focus(self, result: ActionResult) -> None:
+    def _focus(self, result: memory_actions.ActionResult) -> None:
         """Focus the row; if it is gone, the first row or the search box."""
         refs = (result.stored.ref, result.stored.superseded_ref) if result.stored else ()
         rows = [f'tr[data-ref="{self._kind}:{ref}"]' for ref in refs if ref]

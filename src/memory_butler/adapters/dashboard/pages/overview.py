@@ -27,7 +27,6 @@ from memory_butler.operations.history import days, timeline
 from memory_butler.operations.history.undo import KINDS
 from memory_butler.operations.system import alerts as attention
 from memory_butler.operations.system import stats as report
-from memory_butler.operations.system.alerts import Alerts
 
 RECENT = 6
 _CONFIDENCE = "Histogram of the confidence of facts in use"
@@ -38,7 +37,7 @@ _GROWTH = "Memories stored, confirmed, superseded, faded, expired and forgotten 
 class OverviewData:
     report: dict[str, Any]
     growth: Growth
-    attention: Alerts
+    attention: attention.Alerts
     recent: Timeline
 
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from memory_butler.adapters.dashboard.components import charts
-from memory_butler.adapters.dashboard.components.charts import Options
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.page_url import url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
@@ -156,7 +155,7 @@ def effectiveness(report: Report) -> tuple[str, list[Props]]:
     return f"{mean:.0%} effective on average, over {applied:,} rule{'s' * (applied != 1)} with feedback.", bars
 
 
-def confidence_chart(report: Report, fading_below: float) -> Options:
+def confidence_chart(report: Report, fading_below: float) -> charts.Options:
     """Histogram of the confidence of facts in use; those below the fading threshold in another colour."""
     counts = report["fact_confidence"]
     steps = [f"{step / 10:.1f}-{(step + 1) / 10:.1f}" for step in range(10)]
@@ -176,10 +175,10 @@ def confidence_chart(report: Report, fading_below: float) -> Options:
     }
 
 
-def growth_chart(growth: Growth) -> Options:
+def growth_chart(growth: Growth) -> charts.Options:
     """Additions and removals per day, and the number of memories in use."""
     days = _charted_days(growth)
-    series: list[Options] = []
+    series: list[charts.Options] = []
     for sign, group in ((1, _UP), (-1, _DOWN)):
         for label, actions, colour in group:
             counts = [sign * sum(day.happened.get(action, 0) for action in actions) for day in days]

@@ -14,7 +14,6 @@ from memory_butler.models import BriefRequest, NewEpisode
 from memory_butler.models.wire.memory_answers import BriefingsAnswer, IngestAnswer
 from memory_butler.operations.briefing import brief_batch
 from memory_butler.operations.writing import ingest
-from memory_butler.operations.writing.ingest import IncomingEpisode, check_size
 from memory_butler.policy.access.roles import ANY_ROLE, WRITERS
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -118,7 +117,7 @@ class BatchTools(ToolGroup):
 
 def _parse(model: type[Model], items: Sequence[object], limit: int, name: str) -> list[Model | MemoryButlerError]:
     """Each item, or the error in it."""
-    check_size(len(items), limit, name)
+    ingest.check_size(len(items), limit, name)
     parsed: list[Model | MemoryButlerError] = []
     for item in items:
         try:
@@ -130,9 +129,9 @@ def _parse(model: type[Model], items: Sequence[object], limit: int, name: str) -
     return parsed
 
 
-def _arrival(item: EpisodeItem) -> IncomingEpisode:
+def _arrival(item: EpisodeItem) -> ingest.IncomingEpisode:
     new = NewEpisode(**provided(dict(item)))
-    return IncomingEpisode(new, arguments.lineage_of(item.request_context) if item.request_context else None)
+    return ingest.IncomingEpisode(new, arguments.lineage_of(item.request_context) if item.request_context else None)
 
 
 def _merge(
