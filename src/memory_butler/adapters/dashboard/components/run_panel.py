@@ -1,5 +1,7 @@
 """One consolidation run: its items and episodes, with the actions to review, undo or requeue it."""
 
+from functools import partial
+
 from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
@@ -70,9 +72,6 @@ class RunPanel:
         else:
             return
         self._keyboard.focus_first(consolidation_rows.focus_after(lines, place, decision))
-
-    async def _on_approve_all(self) -> None:
-        await self._decide(rest="approved")
 
     async def _on_reject_all(self) -> None:
         assert self._shown
@@ -170,7 +169,7 @@ class RunPanel:
             tag("p", "mb-note mb-note-warn", text=consolidation_rows.progress_text(lines))
             if self._context.may("review"):
                 with tag("div", "mb-line mb-consolidation-act"):
-                    button("Approve all", "mb-button", self._on_approve_all)
+                    button("Approve all", "mb-button", partial(self._decide, rest="approved"))
                     button("Reject all", "mb-button-small mb-button-danger", self._on_reject_all)
             return
         can_requeue = reviewed.can_distil_again and self._context.may("requeue")

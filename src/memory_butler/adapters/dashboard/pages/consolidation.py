@@ -79,8 +79,8 @@ class ConsolidationPage:
                 draw()
             self._cost = CostCard()
         self._runs.on("filter", handle_errors(self._on_filter))
-        self._runs.on("page", handle_errors(self._on_page_runs))
-        self._dead_letters.on("page", handle_errors(self._on_page_dead_letters))
+        self._runs.on("page", handle_errors(partial(self._on_page, "runs")))
+        self._dead_letters.on("page", handle_errors(partial(self._on_page, "letters")))
         self._dead_letters.on("requeue", handle_errors(self._on_requeue))
         on_popstate(self._on_popstate)
         self._show(data)
@@ -145,11 +145,8 @@ class ConsolidationPage:
         filters = {name: str(args.get(name, ""))[:100] for name in ("butler", "state")}
         await self._go(replace(consolidation_rows.query_from(filters), letters=self._query.letters))
 
-    async def _on_page_runs(self, event: events.GenericEventArguments) -> None:
-        await self._go(replace(self._query, runs=str(event.args or "")[:2000]))
-
-    async def _on_page_dead_letters(self, event: events.GenericEventArguments) -> None:
-        await self._go(replace(self._query, letters=str(event.args or "")[:2000]))
+    async def _on_page(self, cursor: str, event: events.GenericEventArguments) -> None:
+        await self._go(replace(self._query, **{cursor: str(event.args or "")[:2000]}))
 
     async def _go(self, query: consolidation_rows.ConsolidationQuery) -> None:
         before, self._query = self._query, query

@@ -33,6 +33,7 @@ from memory_butler.operations.consolidation import review
 from memory_butler.operations.retrieval import get
 
 CACHED_ROWS = 500
+ANY = {"validity": list_query.EVERYTHING}
 # A run that starts to wait for review writes no event of an episode, so the page polls.
 REVIEW_SECONDS = 10.0
 
@@ -88,7 +89,7 @@ class ListPage:
                 list_query.reject(self._kind, self._unknown)
                 page = await self._read(self._query)
                 in_review = await self._read_in_review(page.items)
-                is_empty = not page.items and not await self._has_any()
+                is_empty = not page.items and not (await self._read(ANY, limit=1)).items
             except MemoryButlerError as problem:
                 self._table.show_error(problem)
                 return
@@ -152,9 +153,6 @@ class ListPage:
         return await self._context.run(
             "list_memories", listings.memories, listing, limit=limit, cursor=query.get("cursor")
         )
-
-    async def _has_any(self) -> bool:
-        return bool((await self._read({"validity": list_query.EVERYTHING}, limit=1)).items)
 
     async def _go(self, query: list_query.Query) -> None:
         """Show another query and update the URL."""
