@@ -64,7 +64,10 @@ async def open_resources(
     make_id: MakeId | None = None,
     **options: Any,
 ) -> AsyncIterator[Resources]:
-    """Open the store and start the embedded database if needed. Settings can be passed by name: `home=…`."""
+    """Open the store and start the embedded database if needed. Settings can be passed by name: `home=…`.
+
+    An embedder that the caller passes stays open: the caller closes it.
+    """
     settings = settings or load_settings(**options)
     for warning in settings.warnings:
         log.warning(warning)
@@ -72,6 +75,7 @@ async def open_resources(
     models = settings.home / "models"
     models.mkdir(mode=0o700, exist_ok=True)
     weights = await asyncio.to_thread(resolve_weights, settings.embedding.folder, models)
+    own_embedder = embedder is None
     embedder = embedder or OnnxEmbedder(
         cache=models,
         weights_folder=settings.embedding.folder,
@@ -102,7 +106,8 @@ async def open_resources(
             distiller=distiller,
         )
     finally:
-        await embedder.close()
+        if own_embedder:
+            await embedder.close()
         if reranker:
             await reranker.close()
         if distiller:

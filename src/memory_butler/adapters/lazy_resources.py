@@ -21,6 +21,8 @@ Opener = Callable[[], AbstractAsyncContextManager[Resources]]
 BackgroundTask = Callable[[Resources, asyncio.Event], Awaitable[None]]
 # A worker that does not stop within this time is cancelled; the next worker reclaims its job.
 STOP_SECONDS = 3.0
+# Share of a call's deadline in which the store must open.
+OPENING_SHARE = 0.8
 # New objects before the garbage collector runs: about what a few calls leave behind.
 GC_THRESHOLD = 10_000
 
@@ -86,6 +88,11 @@ class LazyResources:
         if not opened.done():
             raise StillOpening()
         return opened.result()
+
+    async def get_for_call(self) -> Resources:
+        """Return the open resources in less than a call's deadline, so that the error names a store that does not
+        open."""
+        return await self.get(self.settings.deadline_seconds * OPENING_SHARE)
 
     @asynccontextmanager
     async def lifespan(self, server: object) -> AsyncIterator[None]:

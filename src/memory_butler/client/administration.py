@@ -1,7 +1,6 @@
 """Administration over HTTP: review of runs, undo, requeueing, API tokens."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from datetime import datetime
 from typing import Unpack
 from uuid import UUID
@@ -9,7 +8,7 @@ from uuid import UUID
 from memory_butler.client.listings import part
 from memory_butler.client.requests import ClientBase, Options, WriteOptions
 from memory_butler.models import Role, Token
-from memory_butler.models.wire.codec import JsonObject
+from memory_butler.models.wire.codec import JsonObject, copy_fields
 from memory_butler.models.wire.memory_answers import CreatedToken, UndoAnswer
 
 
@@ -60,12 +59,8 @@ class AdministrationMethods(ClientBase):
         The request is not retried. If the answer is lost, find the token among `tokens` and revoke it."""
         body = {"butler": butler, "role": role, "label": label, "expires_at": expires_at}
         created = await self._post("tokens", body, options, CreatedToken, repeatable=False)
-        return _without_secret(created), created.token
+        return copy_fields(Token, created), created.token
 
     async def revoke_token(self, id: str | UUID, **options: Unpack[Options]) -> Token:
         """Revoke an API token. Servers may accept it for a few more seconds."""
         return await self._get(f"/tokens/{part(id)}", options, Token, method="DELETE")
-
-
-def _without_secret(created: CreatedToken) -> Token:
-    return Token(**{field.name: getattr(created, field.name) for field in fields(Token)})

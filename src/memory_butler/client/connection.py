@@ -14,14 +14,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from memory_butler import errors
 from memory_butler.client.answers import error_of
-from memory_butler.errors import (
-    DeadlinePassed,
-    InternalError,
-    InvalidInput,
-    MemoryButlerError,
-    TargetUnavailable,
-)
 from memory_butler.models.wire.codec import Unreadable
 
 API = "/api/v1"
@@ -56,7 +50,7 @@ class Call:
 class AttemptFailed(Exception):
     """One attempt failed. `retry` allows another one after at least `wait_seconds`."""
 
-    def __init__(self, problem: MemoryButlerError, *, retry: bool, wait_seconds: float = 0.0) -> None:
+    def __init__(self, problem: errors.MemoryButlerError, *, retry: bool, wait_seconds: float = 0.0) -> None:
         super().__init__(problem.message)
         self.problem = problem
         self.retry = retry
@@ -73,7 +67,7 @@ class Connection:
         if tenant:
             headers[TENANT_HEADER] = tenant
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
-            raise InvalidInput("token and tenant may hold printable ASCII characters only.")
+            raise errors.InvalidInput("token and tenant may hold printable ASCII characters only.")
         self._http = httpx.AsyncClient(
             base_url=self.url + API,
             headers=headers,
@@ -109,7 +103,7 @@ class Connection:
                     raise failed.problem from failed.__cause__
             await sleep(wait)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
-        raise InternalError("All attempts ended without a result.")
+        raise errors.InternalError("All attempts ended without a result.")
 
     async def _once(self, call: Call, content: bytes | None) -> dict[str, Any]:
         with self._translated(repeatable=call.repeatable):
@@ -180,18 +174,18 @@ class Connection:
         retry = response.status_code == NOT_STARTED or (response.status_code in TRANSIENT and call.repeatable)
         return AttemptFailed(problem, retry=retry, wait_seconds=_retry_after(response))
 
-    def unexpected(self, what: str) -> MemoryButlerError:
-        return TargetUnavailable(
+    def unexpected(self, what: str) -> errors.MemoryButlerError:
+        return errors.TargetUnavailable(
             f"{self.url} answered with {what}. This does not mean that there are no memories.",
             recovery="Check that the address is that of a Memory Butler server that is not older than the client.",
         )
 
-    def _too_late(self, limit_seconds: float) -> MemoryButlerError:
-        return DeadlinePassed(f"{self.url} did not answer within {limit_seconds:g} seconds.")
+    def _too_late(self, limit_seconds: float) -> errors.MemoryButlerError:
+        return errors.DeadlinePassed(f"{self.url} did not answer within {limit_seconds:g} seconds.")
 
-    def _unreachable(self, problem: Exception) -> TargetUnavailable:
+    def _unreachable(self, problem: Exception) -> errors.TargetUnavailable:
         reason = str(problem) or type(problem).__name__
-        return TargetUnavailable(
+        return errors.TargetUnavailable(
             f"{self.url} cannot be reached: {reason}. This does not mean that there are no memories.",
             recovery="Continue without memory and retry later; check that `memory-butler serve` runs there.",
         )
@@ -214,7 +208,7 @@ def _address(base_url: str) -> str:
         known = False
     # A password in the URL would end up in messages and logs.
     if not known or "@" in address:
-        raise InvalidInput(
+        raise errors.InvalidInput(
             f"base_url {base_url.rpartition('@')[2]!r} is not the URL of a server.",
             recovery="Pass the URL that the server prints at its start, such as http://127.0.0.1:8150; pass the token "
             "separately.",
@@ -228,7 +222,7 @@ def _written(body: Mapping[str, Any] | None) -> bytes | None:
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as problem:
-        raise InvalidInput(f"The request cannot be encoded as JSON: {problem}.") from None
+        raise errors.InvalidInput(f"The request cannot be encoded as JSON: {problem}.") from None
 
 
 def _object(body: bytes) -> dict[str, Any] | None:

@@ -4,31 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 from uuid import UUID
 
+from memory_butler import models
 from memory_butler.client.activity_stream import ActivityMethods
 from memory_butler.client.administration import AdministrationMethods
 from memory_butler.client.answers import Briefed, Ingested, briefed, ingested
 from memory_butler.client.connection import Connection
 from memory_butler.client.listings import ListingMethods
 from memory_butler.client.requests import Options, ReasonedOptions, WriteOptions, arguments, new_key
-from memory_butler.models import (
-    Briefing,
-    BriefRequest,
-    NewEpisode,
-    NewFact,
-    NewNote,
-    NewRule,
-    Question,
-    Stored,
-)
 from memory_butler.models.explanation import Explanation
-from memory_butler.models.wire.memory_answers import (
-    BriefingsAnswer,
-    ForgetAnswer,
-    IngestAnswer,
-    MemoryDetail,
-    SearchResults,
-    UndoAnswer,
-)
+from memory_butler.models.wire import memory_answers as wire
 
 DEADLINE_SECONDS = 10.0
 
@@ -66,71 +50,71 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
 
     # Writing.
 
-    async def store_episode(self, new: NewEpisode, **options: Unpack[Options]) -> Stored:
-        return await self._write("store_episode", arguments(new), options, Stored)
+    async def store_episode(self, new: models.NewEpisode, **options: Unpack[Options]) -> models.Stored:
+        return await self._write("store_episode", arguments(new), options, models.Stored)
 
-    async def store_fact(self, new: NewFact, **options: Unpack[Options]) -> Stored:
-        return await self._write("store_fact", arguments(new), options, Stored)
+    async def store_fact(self, new: models.NewFact, **options: Unpack[Options]) -> models.Stored:
+        return await self._write("store_fact", arguments(new), options, models.Stored)
 
-    async def store_rule(self, new: NewRule, **options: Unpack[Options]) -> Stored:
-        return await self._write("store_rule", arguments(new), options, Stored)
+    async def store_rule(self, new: models.NewRule, **options: Unpack[Options]) -> models.Stored:
+        return await self._write("store_rule", arguments(new), options, models.Stored)
 
-    async def store(self, new: NewNote, **options: Unpack[Options]) -> Stored:
-        return await self._write("store", arguments(new), options, Stored)
+    async def store(self, new: models.NewNote, **options: Unpack[Options]) -> models.Stored:
+        return await self._write("store", arguments(new), options, models.Stored)
 
     # Reading.
 
-    async def search(self, question: Question, **options: Unpack[Options]) -> SearchResults:
-        return await self._read("search", arguments(question), options, SearchResults)
+    async def search(self, question: models.Question, **options: Unpack[Options]) -> wire.SearchResults:
+        return await self._read("search", arguments(question), options, wire.SearchResults)
 
-    async def recall(self, question: Question, **options: Unpack[Options]) -> SearchResults:
+    async def recall(self, question: models.Question, **options: Unpack[Options]) -> wire.SearchResults:
         """The most important facts and rules for a topic."""
         body = arguments(question)
-        return await self._read("recall", {"topic": body.pop("query", ""), **body}, options, SearchResults)
+        return await self._read("recall", {"topic": body.pop("query", ""), **body}, options, wire.SearchResults)
 
     async def explain(
-        self, question: Question, id: str | UUID, *, token_budget: int | None = None, **options: Unpack[Options]
+        self, question: models.Question, id: str | UUID, *, token_budget: int | None = None, **options: Unpack[Options]
     ) -> Explanation:
         """Explain why a search does or does not return a memory."""
         body = {**arguments(question), "id": id, "token_budget": token_budget}
         return await self._read("explain", body, options, Explanation)
 
-    async def get(self, type: str, id: str | UUID, **options: Unpack[Options]) -> MemoryDetail:
-        return await self._read("get", {"type": type, "id": id}, options, MemoryDetail)
+    async def get(self, type: str, id: str | UUID, **options: Unpack[Options]) -> wire.MemoryDetail:
+        return await self._read("get", {"type": type, "id": id}, options, wire.MemoryDetail)
 
     async def stats(self, scope: str | None = None, **options: Unpack[Options]) -> dict[str, Any]:
         return await self._read("stats", {"scope": scope}, options, dict)
 
-    async def context(self, request: BriefRequest, **options: Unpack[Options]) -> Briefing:
+    async def context(self, request: models.BriefRequest, **options: Unpack[Options]) -> models.Briefing:
         """The briefing for the start of an agent session."""
-        return await self._read("context", arguments(request), options, Briefing)
+        return await self._read("context", arguments(request), options, models.Briefing)
 
-    async def context_batch(self, requests: Sequence[BriefRequest], **options: Unpack[Options]) -> list[Briefed]:
+    async def context_batch(self, requests: Sequence[models.BriefRequest], **options: Unpack[Options]) -> list[Briefed]:
         """Many briefings, in the order of the requests; one bad request does not fail the others."""
         body = {"requests": [arguments(request) for request in requests]}
-        return briefed(await self._read("context_batch", body, options, BriefingsAnswer))
+        return briefed(await self._read("context_batch", body, options, wire.BriefingsAnswer))
 
-    async def ingest_batch(self, episodes: Sequence[NewEpisode], **options: Unpack[Options]) -> list[Ingested]:
+    async def ingest_batch(self, episodes: Sequence[models.NewEpisode], **options: Unpack[Options]) -> list[Ingested]:
         """Store many episodes, each with its own idempotency key; the outcomes are in the same order."""
         items = [{"idempotency_key": new_key(), **arguments(new)} for new in episodes]
-        return ingested(await self._read("ingest_batch", {"episodes": items}, options, IngestAnswer))
+        return ingested(await self._read("ingest_batch", {"episodes": items}, options, wire.IngestAnswer))
 
     # Feedback, correction, withdrawal, restoring.
 
-    async def confirm(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
-        return await self._write("confirm", {"type": type, "id": id}, options, Stored)
+    async def confirm(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
+        return await self._write("confirm", {"type": type, "id": id}, options, models.Stored)
 
-    async def mark_helpful(self, rule_id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
-        return await self._write("mark_helpful", {"rule_id": rule_id}, options, Stored)
+    async def mark_helpful(self, rule_id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
+        return await self._write("mark_helpful", {"rule_id": rule_id}, options, models.Stored)
 
-    async def mark_harmful(self, rule_id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
-        return await self._write("mark_harmful", {"rule_id": rule_id}, options, Stored)
+    async def mark_harmful(self, rule_id: str | UUID, **options: Unpack[ReasonedOptions]) -> models.Stored:
+        return await self._write("mark_harmful", {"rule_id": rule_id}, options, models.Stored)
 
-    async def correct(self, fact_id: str | UUID, content: str, **options: Unpack[ReasonedOptions]) -> Stored:
-        return await self._write("correct", {"fact_id": fact_id, "content": content}, options, Stored)
+    async def correct(self, fact_id: str | UUID, content: str, **options: Unpack[ReasonedOptions]) -> models.Stored:
+        return await self._write("correct", {"fact_id": fact_id, "content": content}, options, models.Stored)
 
-    async def forget(self, type: str, id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
-        return await self._write("forget", {"type": type, "id": id}, options, Stored)
+    async def forget(self, type: str, id: str | UUID, **options: Unpack[ReasonedOptions]) -> models.Stored:
+        return await self._write("forget", {"type": type, "id": id}, options, models.Stored)
 
     async def forget_about(
         self,
@@ -139,29 +123,31 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         text: str | None = None,
         dry_run: bool = True,
         **options: Unpack[ReasonedOptions],
-    ) -> ForgetAnswer:
+    ) -> wire.ForgetAnswer:
         """Forget everything about a person or an identifier; by default only list it (`dry_run`)."""
         body = {"subject": subject, "text": text, "dry_run": dry_run}
-        return await self._write("forget_about", body, options, ForgetAnswer)
+        return await self._write("forget_about", body, options, wire.ForgetAnswer)
 
     async def restore(
         self, type: str, id: str | UUID, *, supersede: bool = False, **options: Unpack[ReasonedOptions]
-    ) -> Stored:
+    ) -> models.Stored:
         body = {"type": type, "id": id, "supersede": supersede or None}
-        return await self._write("restore", body, options, Stored)
+        return await self._write("restore", body, options, models.Stored)
 
-    async def pin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
-        return await self._write("pin", {"type": type, "id": id}, options, Stored)
+    async def pin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
+        return await self._write("pin", {"type": type, "id": id}, options, models.Stored)
 
-    async def unpin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> Stored:
-        return await self._write("unpin", {"type": type, "id": id}, options, Stored)
+    async def unpin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
+        return await self._write("unpin", {"type": type, "id": id}, options, models.Stored)
 
-    async def reverse(self, rule_id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
-        return await self._write("reverse", {"rule_id": rule_id}, options, Stored)
+    async def reverse(self, rule_id: str | UUID, **options: Unpack[ReasonedOptions]) -> models.Stored:
+        return await self._write("reverse", {"rule_id": rule_id}, options, models.Stored)
 
-    async def undo(self, id: str | UUID, *, skip_changed: bool = False, **options: Unpack[WriteOptions]) -> UndoAnswer:
+    async def undo(
+        self, id: str | UUID, *, skip_changed: bool = False, **options: Unpack[WriteOptions]
+    ) -> wire.UndoAnswer:
         body = {"id": id, "skip_changed": skip_changed or None}
-        return await self._write("undo", body, options, UndoAnswer)
+        return await self._write("undo", body, options, wire.UndoAnswer)
 
     # Distilling by agents.
 

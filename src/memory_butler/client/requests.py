@@ -49,7 +49,6 @@ def arguments(request: Any) -> JsonObject:
 
 
 def listing_params(listing: Listing) -> dict[str, str | list[str]]:
-    """A listing as query parameters."""
     params = {name: value for name, value in arguments(listing).items() if name not in ("type", "descending")}
     if "tags" in params:
         params["tag"] = params.pop("tags")

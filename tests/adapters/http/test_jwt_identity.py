@@ -389,4 +389,4 @@ async def service(shared_resources: Resources, server: list[Provider]) -> AsyncI
 def test_without_an_issuer_there_is_no_such_door(resources: Resources) -> None:
     """A JWT is then just an unknown token."""
     assert token_verifiers(resources.settings) == ()
-    assert Identities.from_settings(LazyResources.already_open(resources))
+    assert Identities(LazyResources.already_open(resources))

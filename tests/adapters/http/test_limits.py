@@ -171,7 +171,7 @@ def _places(limits: Limits) -> int:
         {"type": "http", "method": "POST", "path": "/mcp"}
     )
     assert gate
-    return gate._free
+    return gate._slots._value
 
 
 async def test_health_is_always_answered_and_streams_have_places_of_their_own() -> None:

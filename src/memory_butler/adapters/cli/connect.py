@@ -8,7 +8,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun
-from memory_butler.adapters.cli.terminal import settings_of
 from memory_butler.adapters.connect.clients import CLIENTS, Client, Scope, Wish
 from memory_butler.errors import InvalidInput
 
@@ -40,7 +39,7 @@ def connect(
     if client == STATUS:
         _status(as_json)
         return
-    settings, target = settings_of(ctx), _client(client)
+    settings, target = terminal.settings_of(ctx), _client(client)
     wish = Wish(
         settings.home, f"{settings.reached_at()}/mcp" if http else None, with_token=settings.service.auth == "required"
     )
@@ -120,6 +119,3 @@ def _status(as_json: bool) -> None:
         else:
             state = "-"
         sys.stdout.write(f"{name:<12} {scope:<8} {state:<40} {status.path}\n")
-
-
-COMMANDS = (connect, disconnect)

@@ -1,21 +1,13 @@
 """Commands for consolidation: run it, list and show runs, review proposals."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memory_butler import errors
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Tenant
-from memory_butler.adapters.cli.terminal import settings_of
-from memory_butler.errors import (
-    DistillerUnavailable,
-    InvalidInput,
-    MemoryButlerError,
-    NotFound,
-    Unprocessable,
-    UnusableProposal,
-)
 
 if TYPE_CHECKING:
     from memory_butler.models import Caller, RunReport
@@ -25,6 +17,7 @@ if TYPE_CHECKING:
     from memory_butler.store.consolidation.runs import Run
 
     RunDiff = tuple[RunReport, Sequence[DiffLine]]
+    LoadRun = Callable[[Resources], Awaitable[tuple[RunReview, Sequence[DiffLine]]]]
 
 consolidate_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -51,13 +44,13 @@ def consolidate(
     """
     if ctx.invoked_subcommand is not None:
         if tenant or butler or dry_run or limit or as_json:
-            raise InvalidInput(
+            raise errors.InvalidInput(
                 "An option comes before the subcommand.",
                 recovery=f"Write it after: memory-butler consolidate {ctx.invoked_subcommand} … --json",
             )
         return
     call = _ConsolidateCall(tenant=tenant, butler=butler, limit=limit)
-    problem = terminal.run_task(settings_of(ctx), call.rehearse if dry_run else call.consolidate)
+    problem = terminal.run_task(terminal.settings_of(ctx), call.rehearse if dry_run else call.consolidate)
     if as_json:
         encoded = call.encode(dry_run=dry_run)
         terminal.print_json({**problem.as_dict(), **encoded} if problem else encoded)
@@ -80,7 +73,7 @@ class _ConsolidateCall:
         self.diffs: list[RunDiff] = []
         self.notes: list[str] = []
 
-    async def consolidate(self, opened: "Resources") -> MemoryButlerError | None:
+    async def consolidate(self, opened: "Resources") -> errors.MemoryButlerError | None:
         """Consolidate the backlog. Runs before a failure are still reported."""
         from memory_butler.operations.consolidation.backlog import backlogs
         from memory_butler.operations.consolidation.run_now import consolidate_now, episode_count
@@ -98,14 +91,14 @@ class _ConsolidateCall:
 
             try:
                 await consolidate_now(opened, caller, only_butler=self.butler, limit=self.limit, progress=show)
-            except MemoryButlerError as caught:
+            except errors.MemoryButlerError as caught:
                 problem = caught
         await self._add_diffs(opened, caller, reports)
         if not problem:
             await self._add_notes(opened, caller, waiting)
         return problem
 
-    async def rehearse(self, opened: "Resources") -> MemoryButlerError | None:
+    async def rehearse(self, opened: "Resources") -> errors.MemoryButlerError | None:
         """A dry run of the next run of each butler."""
         from memory_butler.operations.consolidation import consolidate as consolidate_operation
         from memory_butler.operations.consolidation.backlog import backlogs
@@ -120,10 +113,10 @@ class _ConsolidateCall:
                 shard = job_status.shard_of(caller.principal.tenant, name)
                 try:
                     report = await consolidate_operation.dry_run(opened, shard, limit=self.limit)
-                except (UnusableProposal, Unprocessable) as problem:
+                except (errors.UnusableProposal, errors.Unprocessable) as problem:
                     self.notes.append(f"{name}: the run would fail and be retried in smaller parts. {problem.message}")
                     continue
-                except DistillerUnavailable as problem:
+                except errors.DistillerUnavailable as problem:
                     unavailable = problem
                     break
                 if report is None:
@@ -200,7 +193,9 @@ async def caller_of(opened: "Resources", tenant: str | None, operation: str) -> 
     tenants = await job_status.tenants(opened)
     if tenant not in tenants:
         more = f", and {len(tenants) - 10} more" if len(tenants) > 10 else ""
-        raise NotFound(f"There is no tenant {tenant[:60]!r}.", recovery=f"Use one of: {', '.join(tenants[:10])}{more}.")
+        raise errors.NotFound(
+            f"There is no tenant {tenant[:60]!r}.", recovery=f"Use one of: {', '.join(tenants[:10])}{more}."
+        )
     operator = opened.local_operator()
     visitor = replace(operator, principal=switch_tenant(operator.principal, tenant))
     await audit_access(opened, visitor, operation)
@@ -217,13 +212,13 @@ def runs(
     as_json: Json = False,
 ) -> None:
     """List the latest runs with their state and cost."""
-    _list(ctx, tenant, butler=butler, state=None, limit=limit, as_json=as_json)
+    _list(ctx, tenant, butler=butler, state=None, limit=limit)
 
 
 @consolidate_app.command("show")
 def show(ctx: typer.Context, run: RunId, *, tenant: Tenant = None, as_json: Json = False) -> None:
     """Show one run: its episodes, and every item with its outcome."""
-    _show(ctx, run, tenant, as_json=as_json)
+    _show(ctx, run, tenant)
 
 
 @consolidate_app.command("review")
@@ -238,13 +233,16 @@ def review(
 ) -> None:
     """List the proposals that wait for review, or show one with its numbered items."""
     if run is None:
-        _list(ctx, tenant, butler=None, state="waiting", limit=200, as_json=as_json)
+        _list(ctx, tenant, butler=None, state="waiting", limit=200)
     else:
-        _show(ctx, run, tenant, as_json=as_json)
+        _show(ctx, run, tenant)
 
 
-@consolidate_app.command("approve")
-def approve(
+@consolidate_app.command(
+    "reject", help="Reject a proposal: all items, or the listed ones. Its episodes are not consolidated again."
+)
+@consolidate_app.command("approve", help="Approve a proposal: all items, or the listed ones.")
+def decide(
     ctx: typer.Context,
     run: RunId,
     items: Items = None,
@@ -252,41 +250,14 @@ def approve(
     rest: Rest = None,
     tenant: Tenant = None,
     as_json: Json = False,
-) -> None:
-    """Approve a proposal: all items, or the listed ones."""
-    _decide(ctx, run, "approve", items, rest=rest, tenant=tenant, as_json=as_json)
-
-
-@consolidate_app.command("reject")
-def reject(
-    ctx: typer.Context,
-    run: RunId,
-    items: Items = None,
-    *,
-    rest: Rest = None,
-    tenant: Tenant = None,
-    as_json: Json = False,
-) -> None:
-    """Reject a proposal: all items, or the listed ones. Its episodes are not consolidated again."""
-    _decide(ctx, run, "reject", items, rest=rest, tenant=tenant, as_json=as_json)
-
-
-def _decide(
-    ctx: typer.Context,
-    run: str,
-    decision: str,
-    items: list[int] | None,
-    *,
-    rest: str | None,
-    tenant: str | None,
-    as_json: bool,
 ) -> None:
     from memory_butler.operations.consolidation import review as review_operation
 
+    decision = str(ctx.info_name)
     if rest is not None and rest not in DECISIONS:
-        raise InvalidInput(f"--rest {rest[:60]!r} is not valid.", recovery="Use approve or reject.")
+        raise errors.InvalidInput(f"--rest {rest[:60]!r} is not valid.", recovery="Use approve or reject.")
     if not items and rest not in (None, decision):
-        raise InvalidInput(
+        raise errors.InvalidInput(
             "--rest needs item numbers.",
             recovery=f"List the items to {decision}, or leave out --rest.",
         )
@@ -298,12 +269,10 @@ def _decide(
         await review_operation.decide(opened, run, caller, approve=approved, reject=rejected, rest=others)
         return await _load_run(opened, run, caller)
 
-    _print_run(terminal.run_task(settings_of(ctx), task), tenant, as_json=as_json)
+    _run_and_print(ctx, task, tenant)
 
 
-def _list(
-    ctx: typer.Context, tenant: str | None, *, butler: str | None, state: str | None, limit: int, as_json: bool
-) -> None:
+def _list(ctx: typer.Context, tenant: str | None, *, butler: str | None, state: str | None, limit: int) -> None:
     from memory_butler.adapters.cli.tables import runs as run_tables
     from memory_butler.adapters.wire import consolidation as run_answers
     from memory_butler.operations.consolidation import review as review_operation
@@ -312,22 +281,21 @@ def _list(
         caller = await caller_of(opened, tenant, "runs")
         return await review_operation.runs(opened, caller, only_butler=butler, state=state, limit=limit)
 
-    listed = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"runs": [run_answers.run_record(run) for run in listed], "count": len(listed)})
-        return
     empty = "No proposals wait for review." if state else "There are no runs yet."
-    out = terminal.console()
-    out.print(run_tables.run_list(listed, empty=empty))
-    if listed:
-        out.print(f"Show one: memory-butler consolidate {'review' if state else 'show'} RUN", soft_wrap=True)
+    terminal.run_and_print(
+        ctx,
+        task,
+        lambda listed: run_tables.run_list(listed, empty=empty, show="review" if state else "show"),
+        lambda listed: {"runs": [run_answers.run_record(run) for run in listed], "count": len(listed)},
+        crop=False,
+    )
 
 
-def _show(ctx: typer.Context, run: str, tenant: str | None, *, as_json: bool) -> None:
+def _show(ctx: typer.Context, run: str, tenant: str | None) -> None:
     async def task(opened: "Resources") -> "tuple[RunReview, Sequence[DiffLine]]":
         return await _load_run(opened, run, await caller_of(opened, tenant, "runs"))
 
-    _print_run(terminal.run_task(settings_of(ctx), task), tenant, as_json=as_json)
+    _run_and_print(ctx, task, tenant)
 
 
 async def _load_run(opened: "Resources", run: str, caller: "Caller") -> "tuple[RunReview, Sequence[DiffLine]]":
@@ -338,11 +306,14 @@ async def _load_run(opened: "Resources", run: str, caller: "Caller") -> "tuple[R
     return reviewed, await diff(opened, caller, reviewed.run.butler, reviewed.lines)
 
 
-def _print_run(result: "tuple[RunReview, Sequence[DiffLine]]", tenant: str | None, *, as_json: bool) -> None:
+def _run_and_print(ctx: typer.Context, task: "LoadRun", tenant: str | None) -> None:
     from memory_butler.adapters.cli.tables import runs as run_tables
     from memory_butler.adapters.wire import consolidation as run_answers
 
-    if as_json:
-        terminal.print_json(run_answers.run_detail(*result))
-    else:
-        terminal.console().print(run_tables.reviewed(*result, undo=_undo(tenant)), crop=False)
+    terminal.run_and_print(
+        ctx,
+        task,
+        lambda result: run_tables.reviewed(*result, undo=_undo(tenant)),
+        lambda result: run_answers.run_detail(*result),
+        crop=False,
+    )

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.consolidate import caller_of
 from memory_butler.adapters.cli.options import Json, Tenant
-from memory_butler.adapters.cli.terminal import settings_of
+from memory_butler.adapters.cli.terminal import run_and_print
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def dead_letters(
 ) -> None:
     """List, show and requeue dead letters. Without a subcommand: list."""
     if ctx.invoked_subcommand is None:
-        _list(ctx, tenant, butler, limit, as_json=as_json)
+        _list(ctx, tenant, butler, limit)
     elif tenant or butler or as_json or limit != 100:
         raise InvalidInput(
             "An option comes before the subcommand.",
@@ -41,35 +40,26 @@ def dead_letters(
         )
 
 
-@dead_letters_app.command("list")
-def list_(
-    ctx: typer.Context,
-    *,
-    tenant: Tenant = None,
-    butler: OnlyButler = None,
-    limit: Limit = 100,
-    as_json: Json = False,
-) -> None:
-    """List dead letters, the oldest first, with their attempts and the last error."""
-    _list(ctx, tenant, butler, limit, as_json=as_json)
+dead_letters_app.command("list", help="List dead letters, the oldest first, with their attempts and the last error.")(
+    dead_letters
+)
 
 
-def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int, *, as_json: bool) -> None:
+def _list(ctx: typer.Context, tenant: str | None, butler: str | None, limit: int) -> None:
     from memory_butler.adapters.cli.tables import runs as run_tables
-    from memory_butler.adapters.wire import answers
     from memory_butler.operations.consolidation import dead_letters as dead_letter_operations
 
     async def task(opened: "Resources") -> "list[Episode]":
         caller = await caller_of(opened, tenant, "dead_letters")
         return await dead_letter_operations.dead_letters(opened, caller, only_butler=butler, limit=limit)
 
-    episodes = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(
-            {"dead_letters": [answers.stored_memory(episode) for episode in episodes], "count": len(episodes)}
-        )
-    else:
-        terminal.console().print(run_tables.dead_letters(episodes), crop=False)
+    run_and_print(
+        ctx,
+        task,
+        run_tables.dead_letters,
+        lambda episodes: {"dead_letters": episodes, "count": len(episodes)},
+        crop=False,
+    )
 
 
 @dead_letters_app.command("show")
@@ -88,11 +78,7 @@ def show(
     async def task(opened: "Resources") -> "MemoryDetails":
         return await get.get(opened, "episode", ref, await caller_of(opened, tenant, "memory_get"), bump=False)
 
-    portrait = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(answers.memory_detail(portrait))
-    else:
-        terminal.console().print(history.portrait(portrait))
+    run_and_print(ctx, task, history.portrait, answers.memory_detail)
 
 
 @dead_letters_app.command("requeue")
@@ -131,8 +117,4 @@ def requeue(
             done = dead_letter_operations.RequeueResult(again=(*done.again, *more.again), left=(*done.left, *more.left))
         return done
 
-    done = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(run_answers.requeue_answer(done))
-    else:
-        terminal.console().print(run_tables.requeued(done), crop=False)
+    run_and_print(ctx, task, run_tables.requeued, run_answers.requeue_answer, crop=False)

@@ -6,7 +6,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json
-from memory_butler.adapters.cli.terminal import settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,11 +31,9 @@ def status(
     """Show the search method of the largest tenants and the recall of each index against exact search."""
     from memory_butler.operations.retrieval import vector_indexes
 
-    report = terminal.run_task(settings_of(ctx), lambda resources: vector_indexes.status(resources, queries=queries))
-    if as_json:
-        terminal.print_json(_encode_status(report))
-    else:
-        terminal.console().print(_render_status(report))
+    terminal.run_and_print(
+        ctx, lambda resources: vector_indexes.status(resources, queries=queries), _render_status, _encode_status
+    )
 
 
 @index_app.command("migrate")
@@ -54,11 +51,12 @@ def migrate(
         with terminal.progress_bar("Checking", percent=True) as progress:
             return await vector_indexes.migrate(resources, rebuild=rebuild, dry_run=dry_run, progress=progress)
 
-    steps = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"dry_run": dry_run, "steps": [_encode_step(step) for step in steps]})
-    else:
-        terminal.console().print(_steps(steps, dry_run=dry_run))
+    terminal.run_and_print(
+        ctx,
+        task,
+        lambda steps: _steps(steps, dry_run=dry_run),
+        lambda steps: {"dry_run": dry_run, "steps": [_encode_step(step) for step in steps]},
+    )
 
 
 def _encode_step(step: "Step") -> dict[str, Any]:
@@ -130,14 +128,10 @@ def _warning(one: "Standing") -> "RenderableType":
 
 
 def _table(status: "Status") -> "Table":
-    from rich.table import Table
+    from memory_butler.adapters.cli.tables.memories import plain_table, safe
 
-    from memory_butler.adapters.cli.tables.memories import safe
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("tenant", "type", "passages", "method", "size", "bloat", "recall", "live", "fallbacks"):
-        right = column in ("passages", "size", "bloat", "recall", "live", "fallbacks")
-        table.add_column(column, justify="right" if right else "left")
+    columns = ("tenant", "type", ">passages", "method", ">size", ">bloat", ">recall", ">live", ">fallbacks")
+    table = plain_table(*columns, pad_edge=False)
     for one in status.standings:
         method, configured = one.in_force.partition(" ")[0], one.wanted.partition(" ")[0]
         if one.in_force != one.wanted:

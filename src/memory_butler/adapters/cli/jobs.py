@@ -1,13 +1,13 @@
 """Commands that run the scheduled jobs and show their status."""
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
-from memory_butler.adapters.cli.terminal import settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,7 +38,7 @@ def work(
 
     def report(run: "FinishedRun") -> None:
         outcomes.append(run.outcome)
-        terminal.print_json(_encode_run(run)) if as_json else sys.stdout.write(_run_line(run))
+        terminal.print_result(as_json, asdict(run), _run_line(run))
         sys.stdout.flush()
 
     async def task(resources: "Resources") -> None:
@@ -50,7 +50,9 @@ def work(
             sys.stdout.flush()
         await (worker.once(stop) if once else worker.run(stop))
 
-    terminal.run_task(settings_of(ctx, upkeep={"concurrency": concurrency} if concurrency is not None else None), task)
+    terminal.run_task(
+        terminal.settings_of(ctx, upkeep={"concurrency": concurrency} if concurrency is not None else None), task
+    )
     if once and not as_json:
         failed = outcomes.count("failed")
         count = len(outcomes)
@@ -86,15 +88,6 @@ def _stopped_by_signals(loop: Any) -> Any:
     return stop
 
 
-def _encode_run(run: "FinishedRun") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from memory_butler.models.wire.codec import encode
-
-    shape: dict[str, Any] = encode(asdict(run))
-    return shape
-
-
 def _run_line(run: "FinishedRun") -> str:
     from memory_butler.adapters.cli.tables.memories import safe
 
@@ -110,21 +103,16 @@ def jobs(ctx: typer.Context, as_json: Json = False) -> None:
     async def task(resources: "Resources") -> "tuple[tuple[JobStatus, ...], Any]":
         return await job_status.statuses(resources), resources.clock()
 
-    statuses, now = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"jobs": [_encode_status(one) for one in statuses]})
-    else:
-        terminal.console().print(_status_table(statuses, now))
+    terminal.run_and_print(
+        ctx,
+        task,
+        lambda result: _status_table(*result),
+        lambda result: {"jobs": [_encode_status(one) for one in result[0]]},
+    )
 
 
 def _encode_status(one: "JobStatus") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from memory_butler.models.wire.codec import encode
-
-    shape: dict[str, Any] = encode(asdict(one))
-    shape["last_run"] = shape["last_run"] or "never"
-    return {**shape, "note": one.note}
+    return {**asdict(one), "last_run": one.last_run or "never", "note": one.note}
 
 
 def _status_table(statuses: "tuple[JobStatus, ...]", now: Any) -> "RenderableType":
@@ -180,6 +168,3 @@ def _span(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
-
-
-COMMANDS = (work, jobs)

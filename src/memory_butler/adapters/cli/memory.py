@@ -1,5 +1,6 @@
-"""Commands that change one memory, give feedback on a rule, or forget everything about a subject."""
+"""Commands that change memories: feedback, correction, pins, forgetting and restoring."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,31 +13,54 @@ from memory_butler.adapters.cli.terminal import parse_reference, read_text, run_
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from memory_butler.models import Stored
     from memory_butler.operations.trust.forget_about import ForgetReport
+
+    Change = Callable[..., Awaitable[Stored]]
 
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Reference or id of a rule.")]
 SHOWN = 50
 
 
-def _mark(ctx: typer.Context, rule: str, outcome: str, *, reason: str | None, key: str | None, as_json: bool) -> None:
-    from memory_butler.models import Outcome
+def _change(ctx: typer.Context, operation: "Change", *arguments: str, **options: bool) -> None:
+    """Change a memory, with the options that the commands share, and print the outcome."""
+    given = ctx.params
+    reason = {"reason": given["reason"]} if "reason" in given else {}
+    run_write(
+        ctx, lambda resources: operation(resources, *arguments, idempotency_key=given["key"], **reason, **options)
+    )
+
+
+def confirm(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:
+    """Confirm that a fact or rule is still true. Decay restarts now."""
     from memory_butler.operations.writing import feedback
 
-    run_write(
-        ctx,
-        as_json,
-        lambda resources: feedback.mark(resources, rule, Outcome(outcome), reason=reason, idempotency_key=key),
-    )
+    _change(ctx, feedback.confirm, *parse_reference(ref, id))
+
+
+def forget(
+    ctx: typer.Context, ref: Ref, id: Id = None, *, reason: Reason = None, key: Key = None, as_json: ToolJson = False
+) -> None:
+    """Withdraw a memory from use. It stays in the store and can be restored."""
+    from memory_butler.operations.writing import forget as forget_operation
+
+    _change(ctx, forget_operation.forget, *parse_reference(ref, id))
 
 
 def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: ToolJson = False) -> None:
     """Report that a rule helped."""
-    _mark(ctx, rule, "helpful", reason=reason, key=key, as_json=as_json)
+    from memory_butler.models import Outcome
+    from memory_butler.operations.writing import feedback
+
+    _change(ctx, feedback.mark, rule, Outcome.HELPFUL)
 
 
 def harmful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: ToolJson = False) -> None:
     """Report that a rule did harm. Harm counts four times; repeated harm turns the rule into a warning."""
-    _mark(ctx, rule, "harmful", reason=reason, key=key, as_json=as_json)
+    from memory_butler.models import Outcome
+    from memory_butler.operations.writing import feedback
+
+    _change(ctx, feedback.mark, rule, Outcome.HARMFUL)
 
 
 def restore(
@@ -58,14 +82,7 @@ def restore(
     if id is None and ":" not in ref and Path(ref).is_file():
         transfer.restore_backup(ctx, Path(ref), as_json=as_json)
         return
-    reference = parse_reference(ref, id)
-    run_write(
-        ctx,
-        as_json,
-        lambda resources: restore_operation.restore(
-            resources, *reference, supersede=supersede, reason=reason, idempotency_key=key
-        ),
-    )
+    _change(ctx, restore_operation.restore, *parse_reference(ref, id), supersede=supersede)
 
 
 def correct(
@@ -80,28 +97,21 @@ def correct(
     """Correct the value of a wrong fact. The corrected fact replaces it; its other properties stay."""
     from memory_butler.operations.writing import correct as correct_operation
 
-    text = read_text(content)
-    run_write(
-        ctx,
-        as_json,
-        lambda resources: correct_operation.correct(resources, fact, text, reason=reason, idempotency_key=key),
-    )
+    _change(ctx, correct_operation.correct, fact, read_text(content))
 
 
 def pin(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:
     """Pin a memory: it does not decay or expire and is never evicted."""
     from memory_butler.operations.writing import pin as pin_operation
 
-    reference = parse_reference(ref, id)
-    run_write(ctx, as_json, lambda resources: pin_operation.pin(resources, *reference, idempotency_key=key))
+    _change(ctx, pin_operation.pin, *parse_reference(ref, id))
 
 
 def unpin(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:
     """Unpin a memory; decay restarts now."""
     from memory_butler.operations.writing import pin as pin_operation
 
-    reference = parse_reference(ref, id)
-    run_write(ctx, as_json, lambda resources: pin_operation.unpin(resources, *reference, idempotency_key=key))
+    _change(ctx, pin_operation.unpin, *parse_reference(ref, id))
 
 
 def reverse(
@@ -115,9 +125,7 @@ def reverse(
     """Turn a warning back into a rule. It is a candidate again and its feedback starts from zero."""
     from memory_butler.operations.writing import restore as restore_operation
 
-    run_write(
-        ctx, as_json, lambda resources: restore_operation.reverse(resources, rule, reason=reason, idempotency_key=key)
-    )
+    _change(ctx, restore_operation.reverse, rule)
 
 
 def forget_about(
@@ -139,12 +147,11 @@ def forget_about(
 
     run_and_print(
         ctx,
-        as_json,
         lambda resources: forget_about_operation.forget_about(
             resources, subject=subject, text=text, dry_run=not really, reason=reason, idempotency_key=key
         ),
-        answers.forget_answer,
         lambda report: _forgotten(report, subject),
+        answers.forget_answer,
     )
 
 
@@ -182,6 +189,3 @@ def _forgotten(report: "ForgetReport", subject: str | None) -> "RenderableType":
     if count > SHOWN:
         lines.insert(0, f"… and {count - SHOWN} more.")
     return Group(*([table] if count else []), *(Text(line) for line in lines))
-
-
-COMMANDS = (helpful, harmful, restore, correct, pin, unpin, reverse, forget_about)

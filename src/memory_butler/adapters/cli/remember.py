@@ -1,13 +1,22 @@
-"""Commands that store a fact, a rule or an episode."""
+"""Commands that store a fact, a rule, an episode, or a note in a tier."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from memory_butler.adapters.cli.options import Importance, Key, StoreScope, Tags, ToolJson
-from memory_butler.adapters.cli.terminal import parse_time, read_text, run_write, settings_of
+from memory_butler.adapters.cli.terminal import parse_time, read_text, request_of, run_write, settings_of
 
+New = TypeVar("New")
 remember_app = typer.Typer(no_args_is_help=True, help="Store a fact, a rule or an episode.", rich_markup_mode=None)
+
+
+def _new(ctx: typer.Context, kind: Callable[..., New], **changed: Any) -> New:
+    """The memory to store, from the options that all commands share and these."""
+    given = ctx.params
+    shared = {"tags": tuple(given["tag"] or ()), "idempotency_key": given["key"]}
+    return request_of(ctx, kind, content=read_text(given["content"]), **shared, **changed)
 
 
 @remember_app.command("fact")
@@ -36,19 +45,9 @@ def remember_fact(
     from memory_butler.models import NewFact
     from memory_butler.operations.writing import remember
 
-    new = NewFact(
-        subject=subject,
-        predicate=predicate,
-        content=read_text(content),
-        importance=importance,
-        permanence=permanence,
-        scope=scope,
-        tags=tuple(tag or ()),
-        valid_at=parse_time(valid_at, "--valid-at"),
-        aliases=tuple(alias or ()),
-        idempotency_key=key,
-    )
-    run_write(ctx, as_json, lambda resources: remember.fact(resources, new))
+    values = {"valid_at": parse_time(valid_at, "--valid-at"), "aliases": tuple(alias or ())}
+    new = _new(ctx, NewFact, **values)
+    run_write(ctx, lambda resources: remember.fact(resources, new))
 
 
 @remember_app.command("rule")
@@ -65,8 +64,8 @@ def remember_rule(
     from memory_butler.models import NewRule
     from memory_butler.operations.writing import remember
 
-    new = NewRule(content=read_text(content), scope=scope, tags=tuple(tag or ()), idempotency_key=key)
-    run_write(ctx, as_json, lambda resources: remember.rule(resources, new))
+    new = _new(ctx, NewRule)
+    run_write(ctx, lambda resources: remember.rule(resources, new))
 
 
 @remember_app.command("episode")
@@ -86,13 +85,26 @@ def remember_episode(
     from memory_butler.models import NewEpisode
     from memory_butler.operations.writing import remember
 
-    new = NewEpisode(
-        content=read_text(content),
-        butler=butler or settings_of(ctx).butler,
-        session_id=session,
-        importance=importance,
-        observed_at=parse_time(observed_at, "--observed-at"),
-        tags=tuple(tag or ()),
-        idempotency_key=key,
-    )
-    run_write(ctx, as_json, lambda opened: remember.episode(opened, new))
+    observed = parse_time(observed_at, "--observed-at")
+    owner = butler or settings_of(ctx).butler
+    new = _new(ctx, NewEpisode, butler=owner, session_id=session, observed_at=observed)
+    run_write(ctx, lambda opened: remember.episode(opened, new))
+
+
+def store(
+    ctx: typer.Context,
+    content: Annotated[str, typer.Argument(help='Text of the note; "-" reads it from stdin.')],
+    *,
+    tier: Annotated[str, typer.Option(help="Expected lifetime: eden (days), mid (months) or long (years).")] = "eden",
+    tag: Tags = None,
+    butler: Annotated[str | None, typer.Option(help="Butler that owns the note (default: this one).")] = None,
+    importance: Importance = 5,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Store a note: an episode in Eden, a fact in mid or long. Storing the same fact again confirms it."""
+    from memory_butler.models import NewNote
+    from memory_butler.operations.writing import remember
+
+    new = _new(ctx, NewNote)
+    run_write(ctx, lambda opened: remember.store(opened, new))

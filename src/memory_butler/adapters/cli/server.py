@@ -9,7 +9,7 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
-from memory_butler.adapters.cli.terminal import settings_of
+from memory_butler.adapters.hooks.handlers import EVENTS, run
 from memory_butler.errors import InvalidInput
 
 NoWorker = Annotated[bool, typer.Option("--no-worker", help="Do not run a worker inside this process.")]
@@ -37,7 +37,42 @@ def serve(
 
     from memory_butler.adapters.http import app
 
-    asyncio.run(app.serve(settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
+    asyncio.run(app.serve(terminal.settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
+
+
+def dashboard(
+    ctx: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on (default: the port of `serve` plus one).")
+    ] = None,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+) -> None:
+    """Serve only the dashboard, until Ctrl-C. `serve` includes it."""
+    import asyncio
+
+    from memory_butler.adapters.dashboard.server.standalone import serve_dashboard
+
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    configured = terminal.settings_of(ctx, host=host)
+    default_port = configured.port + 1 if configured.port < 65535 else 8151
+    settings = configured.model_copy(update={"port": default_port if port is None else port})
+    asyncio.run(serve_dashboard(settings, write, open_browser=open_browser))
+
+
+def hook(
+    ctx: typer.Context,
+    event: Annotated[str, typer.Argument(metavar="EVENT", help=f"{', '.join(EVENTS)}.")],
+) -> None:
+    """Handle a Claude Code hook: reads its JSON on stdin, calls the server on this machine, writes the response."""
+    if event not in EVENTS:
+        raise InvalidInput(f"{event!r} is not a hook.", recovery=f"Use one of {', '.join(EVENTS)}.")
+    # `entry.py` runs real hooks before this module is loaded.
+    home = ctx.find_root().obj
+    run(event, str(home) if home else None)
 
 
 def mcp(
@@ -50,7 +85,7 @@ def mcp(
 
     from memory_butler.adapters.mcp import server as door
 
-    asyncio.run(door.run_stdio(settings_of(ctx, butler=butler, upkeep=_without_worker(no_worker))))
+    asyncio.run(door.run_stdio(terminal.settings_of(ctx, butler=butler, upkeep=_without_worker(no_worker))))
 
 
 def _without_worker(no_worker: bool) -> dict[str, bool] | None:
@@ -83,7 +118,7 @@ def stop(ctx: typer.Context) -> None:
     """Stop the embedded database. The next command that needs it starts it again."""
     from memory_butler.store.embedded.server import EmbeddedPostgres
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
     if settings.database_url:
         raise InvalidInput(
             "The configured database is your own PostgreSQL server, which Memory Butler does not stop.",
@@ -101,7 +136,7 @@ def uninstall(
     """Delete the home folder with all memories. Lists what it deletes and asks first."""
     from memory_butler.adapters.uninstall import plan, remove
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
     planned = plan(settings)
     out = terminal.console()
     out.print(planned.in_words(), soft_wrap=True, markup=False)
@@ -138,15 +173,13 @@ def _create_demo(home: Path, *, as_json: bool) -> None:
     configure_logging(load_settings(home=home))
     with terminal.progress_bar("Writing eight weeks") as update:
         count = create_demo_store(home, lambda done, total: update(None, done, total))
-    if as_json:
-        terminal.print_json({"home": str(home), "memories": count})
-        return
     command = f"MEMORY_BUTLER_HOME={shlex.quote(str(home))} {shlex.join(executable())}"
-    sys.stdout.write(
+    text = (
         f"Created a demo store with {count} memories in {home}\n"
         f"Open it:    {command} serve\n"
         f"Delete it:  {command} uninstall\n"
     )
+    terminal.print_result(as_json, {"home": str(home), "memories": count}, text)
 
 
 def reindex(ctx: typer.Context, as_json: Json = False) -> None:
@@ -162,11 +195,6 @@ def reindex(ctx: typer.Context, as_json: Json = False) -> None:
         with terminal.progress_bar("Indexing", total=total) as update:
             return await indexing.reindex(resources, progress=lambda done: update(None, done, total))
 
-    indexed = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"indexed": indexed})
-    else:
-        sys.stdout.write(f"Indexed {indexed} {'memory' if indexed == 1 else 'memories'}.\n")
-
-
-COMMANDS = (serve, mcp, reindex, doctor, stop, uninstall, demo, version)
+    indexed = terminal.run_task(terminal.settings_of(ctx), task)
+    text = f"Indexed {indexed} {'memory' if indexed == 1 else 'memories'}.\n"
+    terminal.print_result(as_json, {"indexed": indexed}, text)

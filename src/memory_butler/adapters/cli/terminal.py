@@ -24,28 +24,14 @@ Result = TypeVar("Result")
 ProgressUpdate = Callable[[str | None, int, int | None], None]
 
 # Errors name MCP tools. These are the commands that do the same; a tool that is not listed has no command.
+_SAME_NAME: Final = (
+    *("store", "search", "recall", "explain", "get", "stats", "context", "confirm", "forget", "forget_about"),
+    *("restore", "correct", "pin", "unpin", "reverse", "undo"),
+)
 COMMANDS_OF_TOOLS: Final = {
-    "memory_store_episode": "remember episode",
-    "memory_store_fact": "remember fact",
-    "memory_store_rule": "remember rule",
-    "memory_store": "store",
-    "memory_search": "search",
-    "memory_recall": "recall",
-    "memory_explain": "explain",
-    "memory_get": "get",
-    "memory_stats": "stats",
-    "memory_context": "context",
-    "memory_confirm": "confirm",
-    "memory_mark_helpful": "helpful",
-    "memory_mark_harmful": "harmful",
-    "memory_forget": "forget",
-    "memory_forget_about": "forget-about",
-    "memory_restore": "restore",
-    "memory_correct": "correct",
-    "memory_pin": "pin",
-    "memory_unpin": "unpin",
-    "memory_reverse": "reverse",
-    "memory_undo": "undo",
+    **{f"memory_store_{kind}": f"remember {kind}" for kind in ("episode", "fact", "rule")},
+    **{f"memory_mark_{outcome}": outcome for outcome in ("helpful", "harmful")},
+    **{f"memory_{name}": name.replace("_", "-") for name in _SAME_NAME},
 }
 
 
@@ -85,24 +71,31 @@ def run_task(settings: "Settings", task: Callable[["Resources"], Awaitable[Resul
 
 def run_and_print(
     ctx: typer.Context,
-    as_json: bool,
     task: Callable[["Resources"], Awaitable[Result]],
-    to_answer: Callable[[Result], Any] | None,
     render: Callable[[Result], "RenderableType"],
-) -> None:
-    """Run a task on the store and print its result, as JSON or as a table."""
+    to_answer: Callable[[Result], Any] = lambda result: result,
+    *,
+    crop: bool = True,
+) -> Result:
+    """Run a task on the store, print its result as JSON (with `--json`) or as a table, and return it."""
     result = run_task(settings_of(ctx), task)
+    print_json(to_answer(result)) if ctx.params["as_json"] else console().print(render(result), crop=crop)
+    return result
+
+
+def print_result(as_json: bool, value: Any, text: str = "") -> None:
+    """Print a value as JSON, or the text that says the same."""
     if as_json:
-        print_json(to_answer(result) if to_answer else result)
+        print_json(value)
     else:
-        console().print(render(result))
+        sys.stdout.write(text)
 
 
-def run_write(ctx: typer.Context, as_json: bool, task: Callable[["Resources"], Awaitable["Stored"]]) -> None:
+def run_write(ctx: typer.Context, task: Callable[["Resources"], Awaitable["Stored"]]) -> None:
     """Run a task that stores or changes one memory, and print its outcome."""
     from memory_butler.adapters.cli.tables.memories import stored
 
-    run_and_print(ctx, as_json, task, None, stored)
+    run_and_print(ctx, task, stored)
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -160,6 +153,15 @@ def read_text(argument: str) -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError:
         raise InvalidInput("The input on stdin is not UTF-8 text.", recovery="Convert it to UTF-8 first.") from None
+
+
+def request_of(ctx: typer.Context, kind: Callable[..., Result], **changed: Any) -> Result:
+    """A request whose fields are the command's options of the same name, except for the changed ones."""
+    from types import SimpleNamespace
+
+    from memory_butler.models.wire.codec import copy_fields
+
+    return copy_fields(kind, SimpleNamespace(**ctx.params), **changed)
 
 
 def parse_time(argument: str | None, option: str) -> datetime | None:

@@ -1,14 +1,14 @@
 """Commands for API tokens, which authenticate the callers of a service."""
 
 import re
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
-from memory_butler.adapters.cli.terminal import settings_of
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def create(
     from memory_butler.models import NewToken
     from memory_butler.operations.access import tokens
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
 
     async def task(opened: "Resources") -> "tuple[Token, str]":
         new = NewToken(
@@ -58,18 +58,14 @@ def create(
         return await tokens.create(opened, new, opened.local_operator())
 
     token, secret = terminal.run_task(settings, task)
-    if as_json:
-        terminal.print_json({"token": secret, **encode_token(token), "note": ONCE})
-        return
-    console = terminal.console()
-    console.print(f"{secret}\n", soft_wrap=True, markup=False)
     until = "without expiry" if token.expires_at is None else f"until {token.expires_at.isoformat(timespec='minutes')}"
-    console.print(
-        f"{ONCE}\nIts caller acts as the {token.role} {token.butler!r} of the tenant {token.tenant!r}, {until}.\n"
-        f"To revoke it: memory-butler token revoke {token.id}{_named(opened_tenant=settings.tenant, token=token)}",
-        soft_wrap=True,
-        markup=False,
+    named = "" if token.tenant == settings.tenant else f" --tenant {token.tenant}"
+    text = (
+        f"{secret}\n\n{ONCE}\n"
+        f"Its caller acts as the {token.role} {token.butler!r} of the tenant {token.tenant!r}, {until}.\n"
+        f"To revoke it: memory-butler token revoke {token.id}{named}\n"
     )
+    terminal.print_result(as_json, {"token": secret, **asdict(token), "note": ONCE}, text)
 
 
 @token_app.command("list")
@@ -86,11 +82,13 @@ def list_(ctx: typer.Context, *, tenant: TokenTenant = None, as_json: Json = Fal
             if cursor is None:
                 return listed, opened.clock()
 
-    listed, now = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"tokens": [encode_token(token) for token in listed], "count": len(listed)})
-    else:
-        terminal.console().print(_table(listed, now), crop=False)
+    terminal.run_and_print(
+        ctx,
+        task,
+        lambda result: _table(*result),
+        lambda result: {"tokens": result[0], "count": len(result[0])},
+        crop=False,
+    )
 
 
 @token_app.command("revoke")
@@ -104,37 +102,15 @@ def revoke(
     """Revoke an API token. Servers apply it within service.token_cache_seconds."""
     from memory_butler.operations.access import tokens
 
-    parsed_id, settings = _id(token_id), settings_of(ctx)
+    parsed_id, settings = _id(token_id), terminal.settings_of(ctx)
 
     async def task(opened: "Resources") -> "Token":
         return await tokens.revoke(opened, tenant or opened.settings.tenant, parsed_id, opened.local_operator())
 
     token = terminal.run_task(settings, task)
-    if as_json:
-        terminal.print_json(encode_token(token))
-    else:
-        seconds = settings.service.token_cache_seconds
-        terminal.console().print(
-            f"Revoked {token.label!r}. Servers that cached it stop accepting it within {seconds:g} seconds.",
-            soft_wrap=True,
-            markup=False,
-        )
-
-
-def encode_token(token: "Token") -> dict[str, Any]:
-    """A token as JSON, without its secret."""
-    return {
-        "id": str(token.id),
-        "tenant": token.tenant,
-        "butler": token.butler,
-        "role": str(token.role),
-        "label": token.label,
-        "created_at": _iso(token.created_at),
-        "created_by": token.created_by,
-        "expires_at": _iso(token.expires_at),
-        "revoked_at": _iso(token.revoked_at),
-        "last_used_at": _iso(token.last_used_at),
-    }
+    seconds = settings.service.token_cache_seconds
+    text = f"Revoked {token.label!r}. Servers that cached it stop accepting it within {seconds:g} seconds.\n"
+    terminal.print_result(as_json, token, text)
 
 
 def parse_expiry(argument: str | None, now: datetime) -> datetime | None:
@@ -174,14 +150,6 @@ def _id(argument: str) -> "UUID":
         raise InvalidInput(
             f"{argument[:80]!r} is not a token id.", recovery="`memory-butler token list` shows the ids."
         ) from None
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
-
-
-def _named(*, opened_tenant: str, token: "Token") -> str:
-    return "" if token.tenant == opened_tenant else f" --tenant {token.tenant}"
 
 
 def _table(tokens: "list[Token]", now: datetime) -> "RenderableType":

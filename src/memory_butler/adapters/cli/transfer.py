@@ -1,6 +1,5 @@
 """Commands for export, import, backup and restore."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +8,6 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Tenant
-from memory_butler.adapters.cli.terminal import settings_of
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -47,22 +45,17 @@ def export(
     from memory_butler.operations.transfer.export import export as export_operation
 
     async def task(resources: "Resources") -> Exported:
+        options = {"events": not no_events, "replace": replace}
         with terminal.progress_bar("Starting", percent=True) as progress:
-            return await export_operation(
-                resources,
-                file,
-                _caller(resources, tenant),
-                events=not no_events,
-                replace=replace,
-                progress=progress,
-            )
+            return await export_operation(resources, file, _caller(resources, tenant), **options, progress=progress)
 
-    done = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({**asdict(done), "path": str(done.path)})
-        return
-    terminal.console().print(_counts(done.counts))
-    terminal.console().print(f"{done.tenant} → {done.path}", soft_wrap=True, markup=False)
+    terminal.run_and_print(
+        ctx,
+        task,
+        lambda done: _counts(done.counts, f"{done.tenant} → {done.path}"),
+        lambda done: {**asdict(done), "path": str(done.path)},
+        crop=False,
+    )
 
 
 def import_(
@@ -91,34 +84,27 @@ def import_(
     if source is not None:
         if new_ids:
             raise InvalidInput("--new-ids applies only to files of `export`; other data always gets new ids.")
-        _import_foreign(ctx, path, source, tenant=tenant, dry_run=dry_run, as_json=as_json)
+        _import_foreign(ctx, path, source, tenant=tenant, dry_run=dry_run)
         return
     from memory_butler.operations.transfer.import_ import Imported
     from memory_butler.operations.transfer.import_ import import_ as import_operation
+
+    def table(done: Imported) -> "RenderableType":
+        head = f"{done.source}, exported {done.exported_at} → {done.tenant}: {done.outcome}."
+        return _counts(done.counts, head, *done.notes)
 
     async def task(resources: "Resources") -> Imported:
         with terminal.progress_bar("Starting", percent=True) as progress:
             caller = _caller(resources, tenant)
             return await import_operation(resources, path, caller, ids_anew=new_ids, dry_run=dry_run, progress=progress)
 
-    done = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(asdict(done))
-        return
-    terminal.console().print(_counts(done.counts))
-    terminal.console().print(
-        f"{done.source}, exported {done.exported_at} → {done.tenant}: {done.outcome}.", soft_wrap=True, markup=False
-    )
-    for note in done.notes:
-        terminal.console().print(note, soft_wrap=True, markup=False)
+    terminal.run_and_print(ctx, task, table, asdict, crop=False)
 
 
 import_.__name__ = "import"
 
 
-def _import_foreign(
-    ctx: typer.Context, path: Path, source: str, *, tenant: str | None, dry_run: bool, as_json: bool
-) -> None:
+def _import_foreign(ctx: typer.Context, path: Path, source: str, *, tenant: str | None, dry_run: bool) -> None:
     from memory_butler.adapters import importers
     from memory_butler.operations.transfer import import_foreign
 
@@ -130,11 +116,7 @@ def _import_foreign(
         with terminal.progress_bar("Starting", percent=True) as progress:
             return await import_foreign.adopt(resources, parsed, caller, dry_run=dry_run, progress=progress)
 
-    done = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(importers.as_json(done))
-    else:
-        terminal.console().print(importers.table(done))
+    terminal.run_and_print(ctx, task, importers.table, importers.as_json)
 
 
 def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json: Json = False) -> None:
@@ -142,11 +124,9 @@ def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json:
     from memory_butler.operations.transfer.backup import backup as backup_operation
 
     with terminal.progress_bar("Starting", percent=True) as progress:
-        size = backup_operation(settings_of(ctx), file, replace=replace, progress=progress)
-    if as_json:
-        terminal.print_json({"path": str(file), "bytes": size})
-    else:
-        sys.stdout.write(f"Backed up into {file} ({size / 1e6:.1f} MB).\n")
+        size = backup_operation(terminal.settings_of(ctx), file, replace=replace, progress=progress)
+    text = f"Backed up into {file} ({size / 1e6:.1f} MB).\n"
+    terminal.print_result(as_json, {"path": str(file), "bytes": size}, text)
 
 
 def restore_backup(
@@ -161,15 +141,13 @@ def restore_backup(
     """Restore a backup into the home folder. With --replace an existing store is moved aside and kept."""
     from memory_butler.operations.transfer.backup import restore
 
-    settings = settings_of(ctx)
+    settings = terminal.settings_of(ctx)
     with terminal.progress_bar("Starting", percent=True) as progress:
         moved_to = restore(settings, file, replace=replace, progress=progress)
-    if as_json:
-        terminal.print_json({"home": str(settings.home), "kept": str(moved_to) if moved_to else None})
-        return
-    sys.stdout.write(f"Restored into {settings.home}; the database is running.\n")
+    text = f"Restored into {settings.home}; the database is running.\n"
     if moved_to:
-        sys.stdout.write(f"The previous store is in {moved_to}; delete it when you no longer need it.\n")
+        text += f"The previous store is in {moved_to}; delete it when you no longer need it.\n"
+    terminal.print_result(as_json, {"home": str(settings.home), "kept": str(moved_to) if moved_to else None}, text)
 
 
 def _caller(resources: "Resources", tenant: str | None) -> "Caller":
@@ -185,15 +163,12 @@ def _caller(resources: "Resources", tenant: str | None) -> "Caller":
     return replace(caller, principal=switch_tenant(caller.principal, slug(tenant, "tenant")))
 
 
-def _counts(counts: dict[str, Any]) -> "RenderableType":
-    from rich.table import Table
+def _counts(counts: dict[str, Any], *lines: str) -> "RenderableType":
+    from rich.console import Group
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("record")
-    table.add_column("lines", justify="right")
+    from memory_butler.adapters.cli.tables.memories import plain_table, unwrapped
+
+    table = plain_table("record", ">lines", pad_edge=False)
     for kind, count in counts.items():
         table.add_row(kind, f"{count:,}")
-    return table
-
-
-COMMANDS = (export, import_, backup, restore_backup)
+    return Group(table, *map(unwrapped, lines))

@@ -1,13 +1,11 @@
 """Maintenance commands: the daily sweep, and the daily counts of the dashboard."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json
-from memory_butler.adapters.cli.terminal import settings_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,24 +38,22 @@ def sweep(
             await job_status.put_on_record(opened, shard_caller, "sweep", report.started_at, shard.as_dict())
         return report
 
-    report = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json(report.as_dict())
-    else:
-        terminal.console().print(_table(report))
+    terminal.run_and_print(ctx, task, _table, lambda report: report.as_dict())
 
 
 def _table(report: "SweepReport") -> "RenderableType":
     """One table per butler, with the command that undoes its changes."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
+
+    from memory_butler.adapters.cli.tables.memories import plain_table
 
     parts: list[RenderableType] = []
     for shard in report.shards:
-        table = Table(title=f"Butler {shard.butler}", title_justify="left", box=None, pad_edge=False)
-        for name in ("duty", "scanned", "would change" if report.dry_run else "changed", "seconds"):
-            table.add_column(name, justify="left" if name == "duty" else "right")
+        changed = "would change" if report.dry_run else "changed"
+        title = f"Butler {shard.butler}"
+        columns = ("duty", ">scanned", f">{changed}", ">seconds")
+        table = plain_table(*columns, title=title, title_justify="left", pad_edge=False)
         table.add_column("outcomes", overflow="fold")
         for duty in shard.duties:
             outcomes = ", ".join(f"{outcome} {count:,}" for outcome, count in duty.outcomes.items())
@@ -83,15 +79,9 @@ def recount(ctx: typer.Context, as_json: Json = False) -> None:
         with terminal.progress_bar("Counting") as update:
             return await days.recount(opened, progress=lambda done, total: update(None, done, total))
 
-    counted = terminal.run_task(settings_of(ctx), task)
-    if as_json:
-        terminal.print_json({"counted": counted})
-    else:
-        sys.stdout.write(f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
+    counted = terminal.run_task(terminal.settings_of(ctx), task)
+    terminal.print_result(as_json, {"counted": counted}, f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
 
 
 def _spoken(duty: str) -> str:
     return duty.replace("_", " ")
-
-
-COMMANDS = (sweep, recount)

@@ -95,12 +95,11 @@ def _codex(scope: Scope, project: Path) -> list[Place]:
     return [Place((own if scope is Scope.USER else project / ".codex") / "config.toml", Toml(), "mcp_servers")]
 
 
-def _cursor(scope: Scope, project: Path) -> list[Place]:
-    return [Place(_base(scope, project) / ".cursor" / "mcp.json", Json(), "mcpServers")]
-
-
-def _gemini(scope: Scope, project: Path) -> list[Place]:
-    return [Place(_base(scope, project) / ".gemini" / "settings.json", Json(), "mcpServers")]
+def _file(name: str) -> Callable[[Scope, Path], list[Place]]:
+    """One JSON file, of the same name in the user's home and in a project."""
+    return lambda scope, project: [
+        Place((Path.home() if scope is Scope.USER else project) / name, Json(), "mcpServers")
+    ]
 
 
 def _vscode(scope: Scope, project: Path) -> list[Place]:
@@ -113,25 +112,21 @@ def _vscode(scope: Scope, project: Path) -> list[Place]:
     return [Place(own / "Code" / "User" / "mcp.json", Json(), "servers")]
 
 
-def _base(scope: Scope, project: Path) -> Path:
-    return Path.home() if scope is Scope.USER else project
+def _http(variable: str, url_key: str = "url", **more: str) -> Callable[[str, bool], dict[str, Any]]:
+    """The entry of a server at a URL. It refers to the token by an environment variable: the token itself is never
+    written to the file."""
+    headers = {"headers": {"Authorization": f"Bearer {variable}"}}
+    return lambda url, token: {**more, url_key: url, **(headers if token else {})}
 
 
-def _headers(variable: str) -> dict[str, Any]:
-    """Refer to the token by an environment variable: the token itself is never written to the file."""
-    return {"headers": {"Authorization": f"Bearer {variable}"}}
+def _stdio(process: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "stdio", **process}
 
 
 CLIENTS = {
     client.name: client
     for client in (
-        Client(
-            "claude-code",
-            "Claude Code",
-            _claude_code,
-            lambda process: {"type": "stdio", **process},
-            lambda url, token: {"type": "http", "url": url, **(_headers(f"${{{TOKEN}}}") if token else {})},
-        ),
+        Client("claude-code", "Claude Code", _claude_code, _stdio, _http(f"${{{TOKEN}}}", type="http")),
         Client(
             "codex",
             "Codex",
@@ -139,26 +134,14 @@ CLIENTS = {
             lambda process: {**process, "startup_timeout_sec": PATIENCE_SECONDS},
             lambda url, token: {"url": url, **({"bearer_token_env_var": TOKEN} if token else {})},
         ),
-        Client(
-            "cursor",
-            "Cursor",
-            _cursor,
-            lambda process: process,
-            lambda url, token: {"url": url, **(_headers(f"${{env:{TOKEN}}}") if token else {})},
-        ),
+        Client("cursor", "Cursor", _file(".cursor/mcp.json"), lambda process: process, _http(f"${{env:{TOKEN}}}")),
         Client(
             "gemini",
             "Gemini CLI",
-            _gemini,
+            _file(".gemini/settings.json"),
             lambda process: {**process, "timeout": PATIENCE_SECONDS * 1000},
-            lambda url, token: {"httpUrl": url, **(_headers(f"${TOKEN}") if token else {})},
+            _http(f"${TOKEN}", "httpUrl"),
         ),
-        Client(
-            "vscode",
-            "VS Code",
-            _vscode,
-            lambda process: {"type": "stdio", **process},
-            lambda url, token: {"type": "http", "url": url, **(_headers(f"${{env:{TOKEN}}}") if token else {})},
-        ),
+        Client("vscode", "VS Code", _vscode, _stdio, _http(f"${{env:{TOKEN}}}", type="http")),
     )
 }

@@ -8,6 +8,8 @@ from typing import Literal, TypeVar
 
 from pydantic import TypeAdapter
 
+from memory_butler.models import NewFact
+
 Script = TypeVar("Script")
 
 
@@ -31,8 +33,6 @@ class Feedback:
 
 @dataclass(frozen=True)
 class StoryMemory:
-    """A memory of the story's first chapter."""
-
     days: int
     type: Literal["fact", "rule", "episode"]
     content: str
@@ -43,20 +43,7 @@ class StoryMemory:
 
 
 @dataclass(frozen=True)
-class StoryFact:
-    """The fact that supersedes another one."""
-
-    subject: str
-    predicate: str
-    content: str
-    importance: int
-    permanence: str
-
-
-@dataclass(frozen=True)
 class Story:
-    """The story in the terminal."""
-
     butler: str
     subject: str
     intro: str
@@ -66,7 +53,8 @@ class Story:
     chapters: tuple[str, ...]
     memories: tuple[StoryMemory, ...]
     harm: tuple[Feedback, ...]
-    move: StoryFact
+    # The fact that supersedes another one.
+    move: NewFact
 
 
 @dataclass(frozen=True)
@@ -98,8 +86,6 @@ class FactLine:
 
 @dataclass(frozen=True)
 class RuleLine:
-    """A rule with the feedback on it."""
-
     days: int
     butler: str
     content: str
@@ -119,8 +105,6 @@ class CorrectionLine:
 
 @dataclass(frozen=True)
 class SearchLine:
-    """A search by an agent."""
-
     days: int
     butler: str
     query: str
@@ -128,8 +112,6 @@ class SearchLine:
 
 @dataclass(frozen=True)
 class EightWeeks:
-    """The demo store's history."""
-
     facts: tuple[FactLine, ...]
     corrections: tuple[CorrectionLine, ...]
     searches: tuple[SearchLine, ...]

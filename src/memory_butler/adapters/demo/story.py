@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType
@@ -21,22 +21,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from memory_butler import models
 from memory_butler.adapters.cli.tables import memories, runs
 from memory_butler.adapters.demo.script import DemoClock, Story, StoryMemory, read_story
 from memory_butler.adapters.telemetry.logs import configure_logging
-from memory_butler.models import (
-    BriefRequest,
-    MemoryDetails,
-    NewEpisode,
-    NewFact,
-    NewRule,
-    Outcome,
-    Question,
-    Ranked,
-    Relation,
-    Rule,
-    Stored,
-)
 from memory_butler.operations.briefing import brief
 from memory_butler.operations.consolidation import consolidate, diff
 from memory_butler.operations.retrieval import get, search
@@ -94,8 +82,6 @@ async def _run(home: Path, console: Console) -> None:
 
 @dataclass(frozen=True)
 class _Chapters:
-    """The chapters of the story, each with its headline."""
-
     script: Story
     resources: Resources
     clock: DemoClock
@@ -118,7 +104,7 @@ class _Chapters:
     def _set_clock(self, days: int) -> None:
         self.clock.now = self.today - timedelta(days=days)
 
-    async def _write_memories(self) -> Stored:
+    async def _write_memories(self) -> models.Stored:
         """Store facts, rules and episodes of three sessions; returns the rule that will do harm."""
         self._headline(1)
         grid = Table.grid(padding=(0, 2))
@@ -131,18 +117,18 @@ class _Chapters:
             stored, text = await self._write(line)
             harmful = stored if line.harmful else harmful
             grid.add_row(_ago(line.days), f"{stored.type}:{stored.ref}", Text(text))
-        self.console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+        self.console.print(memories.indented(grid))
         assert harmful is not None
         return harmful
 
-    async def _write(self, line: StoryMemory) -> tuple[Stored, str]:
+    async def _write(self, line: StoryMemory) -> tuple[models.Stored, str]:
         if line.type == "rule":
-            return await remember.rule(self.resources, NewRule(content=line.content)), line.content
+            return await remember.rule(self.resources, models.NewRule(content=line.content)), line.content
         if line.type == "episode":
             session = f"s-{self.clock.now:%m%d}"
-            episode = NewEpisode(content=line.content, butler=self.script.butler, session_id=session)
+            episode = models.NewEpisode(content=line.content, butler=self.script.butler, session_id=session)
             return await remember.episode(self.resources, episode), line.content
-        fact = NewFact(
+        fact = models.NewFact(
             subject=self.script.subject,
             predicate=line.predicate,
             content=line.content,
@@ -162,7 +148,7 @@ class _Chapters:
         self.console.print(runs.run_report(report, changes), crop=False)
         new = next(line for line in changes if line.outcome == "created" and line.ref)
         fact = await get.get(self.resources, new.kind, str(new.ref), bump=False)
-        [source] = [link for link in fact.links if link.relation == Relation.DERIVED_FROM]
+        [source] = [link for link in fact.links if link.relation == models.Relation.DERIVED_FROM]
         episode = (await get.get(self.resources, "episode", str(source.target_id), bump=False)).memory
         origin = Text.assemble(
             "\nWhere does ",
@@ -176,10 +162,10 @@ class _Chapters:
     async def _search(self) -> None:
         """Search, and show for each result how its score is composed."""
         self._headline(3)
-        answer = await search.search(self.resources, Question(query=self.script.question, limit=RESULTS))
+        answer = await search.search(self.resources, models.Question(query=self.script.question, limit=RESULTS))
         self.console.print(Text.assemble("  ", (f"“{self.script.question}”", "italic")))
         for place, entry in enumerate(answer.results, start=1):
-            self.console.print(Padding(_ranked(place, entry), (0, 0, 0, 2), expand=False))
+            self.console.print(memories.indented(_ranked(place, entry)))
         weights = self.resources.settings.retrieval.weights
         self.console.print(
             f"  score = {weights.fit:g} × fit + {weights.importance:g} × importance + "
@@ -192,7 +178,7 @@ class _Chapters:
         self._headline(4)
         self._set_clock(1)
         move = self.script.move
-        stored = await remember.fact(self.resources, NewFact(**asdict(move)))
+        stored = await remember.fact(self.resources, move)
         portrait = await get.get(self.resources, stored.type, stored.ref)
         text = Text.assemble(
             f"Yesterday the agent stored “{move.subject}, {move.predicate}: {move.content}”. In any spelling it is the "
@@ -205,14 +191,14 @@ class _Chapters:
         self.console.print(Padding(text, (0, 0, 0, 2)))
         self.console.print(_chain(portrait))
 
-    async def _mark_harmful(self, rule: Stored) -> None:
+    async def _mark_harmful(self, rule: models.Stored) -> None:
         """Mark a rule harmful until it becomes a warning."""
         self._headline(5)
         for mark in self.script.harm:
             self._set_clock(mark.days)
-            await feedback.mark(self.resources, f"rule:{rule.ref}", Outcome.HARMFUL, reason=mark.reason)
+            await feedback.mark(self.resources, f"rule:{rule.ref}", models.Outcome.HARMFUL, reason=mark.reason)
             memory = (await get.get(self.resources, "rule", rule.ref)).memory
-            assert isinstance(memory, Rule)
+            assert isinstance(memory, models.Rule)
             self.console.print(
                 Text.assemble(
                     ("  harmful ", "red"),
@@ -226,20 +212,22 @@ class _Chapters:
         self._headline(6)
         self._set_clock(0)
         prompt = self.script.prompt
-        request = BriefRequest(trigger_prompt=prompt, butler=self.script.butler, token_budget=self.script.token_budget)
+        request = models.BriefRequest(
+            trigger_prompt=prompt, butler=self.script.butler, token_budget=self.script.token_budget
+        )
         briefing = await brief.brief(self.resources, request)
         self.console.print(Text.assemble("  ", (f"“{prompt}”", "italic"), "\n"))
         for line in briefing.text.splitlines():
             style = "bold" if line.startswith("#") else "yellow" if "WARNING" in line else ""
-            self.console.print(Padding(_hanging(line, style), (0, 0, 0, 2), expand=False))
+            self.console.print(memories.indented(_hanging(line, style)))
         repeated = await brief.brief(self.resources, request)
         same = "the same bytes" if repeated.text == briefing.text else "different bytes"
         self.console.print()
-        self.console.print(Padding(memories.receipt(briefing.receipt), (0, 0, 0, 2), expand=False))
+        self.console.print(memories.indented(memories.receipt(briefing.receipt)))
         self.console.print(f"  A second call returns {same}: reading a briefing changes nothing.")
 
 
-def _ranked(place: int, entry: Ranked) -> RenderableType:
+def _ranked(place: int, entry: models.Ranked) -> RenderableType:
     parts = entry.parts
     reference = f"{entry.hit.type}:{entry.hit.ref}"
     bars = "  ".join(
@@ -258,7 +246,7 @@ def _ranked(place: int, entry: Ranked) -> RenderableType:
     return grid
 
 
-def _chain(portrait: MemoryDetails) -> RenderableType:
+def _chain(portrait: models.MemoryDetails) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for fact in portrait.chain:
         style = "" if fact.validity == "active" else "strike dim"

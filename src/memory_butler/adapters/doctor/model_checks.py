@@ -1,13 +1,17 @@
 """The doctor's checks of the models: embedding, cross-encoder, distiller."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from memory_butler.adapters.doctor.distiller import distiller
 from memory_butler.adapters.doctor.findings import CheckContext, Finding, advice_for
 from memory_butler.errors import MemoryButlerError
+from memory_butler.settings import Consolidation, ModelSettings
+
+_distiller_finding = partial(Finding, "distiller")
 
 
 def check_weights(context: CheckContext) -> Iterator[Finding]:
@@ -84,4 +88,43 @@ def check_cross_encoder(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_distiller(context: CheckContext) -> Iterator[Finding]:
-    yield Finding("distiller", *distiller(context.settings.consolidation))
+    yield distiller(context.settings.consolidation)
+
+
+def distiller(settings: Consolidation) -> Finding:
+    """Check the configured distiller: is it installed? No request is sent."""
+    chosen = settings.distiller
+    if chosen == "off":
+        advice = 'Set consolidation.distiller = "auto", unless you store facts and rules yourself.'
+        return _distiller_finding("warning", "switched off: episodes expire without becoming facts and rules", advice)
+    if chosen == "agent":
+        return _distiller_finding(
+            "ok", "agent: connected agents distil, with memory_consolidation_claim and memory_consolidation_submit"
+        )
+    if chosen == "claude-code":
+        return _command_distiller(settings.claude_code.command)
+    if chosen == "model" or settings.model.name:
+        return _model_distiller(settings.model)
+    return _distiller_finding("ok", "built-in: no model, no network")
+
+
+def _command_distiller(name: str) -> Finding:
+    path = shutil.which(name)
+    if path:
+        return _distiller_finding("ok", f"claude-code: {path} (login not checked)")
+    advice = "Install Claude Code and log in, or set consolidation.claude_code.command to its path."
+    return _distiller_finding("problem", f"claude-code: the command {name} was not found", advice)
+
+
+def _model_distiller(settings: ModelSettings) -> Finding:
+    try:
+        from memory_butler.ai.distillers.model_server import open_model  # noqa: PLC0415 (an import error is the finding)
+    except ImportError:
+        advice = 'Run: pip install "memory-butler[models]", or set consolidation.distiller = "built-in".'
+        return _distiller_finding("problem", f"model {settings.name}: its packages are not installed", advice)
+    try:
+        open_model(settings)
+    except MemoryButlerError as problem:
+        return _distiller_finding("problem", problem.message, problem.recovery)
+    where = f" at {settings.base_url}" if settings.base_url else ""
+    return _distiller_finding("ok", f"model {settings.name}{where} (no request was sent)")

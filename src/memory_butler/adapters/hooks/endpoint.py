@@ -17,12 +17,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from memory_butler.adapters.http.identity import in_process_principal
 from memory_butler.adapters.http.problems import problem_from, problem_response
 from memory_butler.adapters.mcp.tool_base import MemoryTool
 from memory_butler.adapters.rest.app import no_route
 from memory_butler.adapters.rest.middleware import RequestIds, body_of
-from memory_butler.adapters.rest.tools import principal_of
+from memory_butler.adapters.rest.tools import run_tool
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.policy.agent_sessions.observations import Exchange, SessionEpisode, episode_of_exchanges
 
@@ -44,11 +43,7 @@ def build_door(tools: Sequence[MemoryTool]) -> ASGIApp:
             return problem_response(problem, request_id)
         if episode is None:
             return JSONResponse({"outcome": "nothing", "request_id": request_id})
-        previous = in_process_principal.set(principal_of(request))
-        try:
-            result = await store.run(_arguments(told, episode, request_id))
-        finally:
-            in_process_principal.reset(previous)
+        result = await run_tool(store, request, _arguments(told, episode, request_id))
         content: dict[str, Any] = result.structured_content or {}
         return problem_from(content, request_id) if result.is_error else JSONResponse(content)
 

@@ -8,32 +8,19 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from memory_butler import settings
 from memory_butler.adapters.host.host_database import HostConnection
 from memory_butler.adapters.mcp.catalog import GROUPS as TOOL_GROUPS
 from memory_butler.errors import InvalidInput
-from memory_butler.settings import (
-    BriefingSettings,
-    Consolidation,
-    Embedding,
-    Group,
-    Lifecycle,
-    Retrieval,
-    Service,
-    Settings,
-    SqlName,
-    Upkeep,
-    VectorIndex,
-    said_of,
-)
 
 TABLE = "modules.memory"
 # Names derived from the schema's name are longer, and PostgreSQL truncates names to 63 bytes.
 SCHEMA_CHARACTERS = 48
-HostSchema = Annotated[SqlName, Field(max_length=SCHEMA_CHARACTERS)]
+HostSchema = Annotated[settings.SqlName, Field(max_length=SCHEMA_CHARACTERS)]
 GROUPS = {group.name: group for group in TOOL_GROUPS}
 
 
-class SessionChoices(Group):
+class SessionChoices(settings.Group):
     """Hooks around an agent session: deadline, and the episode that is stored at its end."""
 
     deadline_seconds: float = Field(
@@ -51,7 +38,7 @@ class SessionChoices(Group):
     )
 
 
-class MemoryConfig(Group):
+class MemoryConfig(settings.Group):
     """The host's `[modules.memory]` table."""
 
     enabled: bool = Field(True, description="Whether the module is active.")
@@ -61,7 +48,9 @@ class MemoryConfig(Group):
     db_schema: HostSchema | None = Field(
         None, description="Schema of the memory (default: `<host schema>_memory`, else `memory_<butler>`)."
     )
-    app_role: SqlName | None = Field(None, description="Database role of the memory (default: `<db_schema>_app`).")
+    app_role: settings.SqlName | None = Field(
+        None, description="Database role of the memory (default: `<db_schema>_app`)."
+    )
     pooler: bool = Field(False, description="Whether the host reaches its database through a transaction pooler.")
     session: SessionChoices = SessionChoices()
     # The other keys are settings of Memory Butler, with the same defaults.
@@ -69,13 +58,13 @@ class MemoryConfig(Group):
     pool_size: int | None = Field(None, description="Maximum number of database connections of this butler's memory.")
     deadline_seconds: float | None = Field(None, description="Timeout of a tool call in seconds.")
     idempotency_days: float | None = Field(None, description="Days until an idempotency key expires.")
-    retrieval: Retrieval = Retrieval()
-    briefing: BriefingSettings = BriefingSettings()
-    embedding: Embedding = Embedding()
-    lifecycle: Lifecycle = Lifecycle()
-    upkeep: Upkeep = Upkeep()
-    vector_index: VectorIndex = VectorIndex()
-    consolidation: Consolidation = Consolidation()
+    retrieval: settings.Retrieval = settings.Retrieval()
+    briefing: settings.BriefingSettings = settings.BriefingSettings()
+    embedding: settings.Embedding = settings.Embedding()
+    lifecycle: settings.Lifecycle = settings.Lifecycle()
+    upkeep: settings.Upkeep = settings.Upkeep()
+    vector_index: settings.VectorIndex = settings.VectorIndex()
+    consolidation: settings.Consolidation = settings.Consolidation()
 
     @field_validator("tools")
     @classmethod
@@ -98,7 +87,7 @@ class MemoryConfig(Group):
             raise _invalid_config(problem) from problem
 
 
-class _HostSettings(Settings):
+class _HostSettings(settings.Settings):
     """Settings from the host's table only: environment variables and the settings file are ignored."""
 
     @classmethod
@@ -113,11 +102,11 @@ class _HostSettings(Settings):
         return (init_settings,)
 
 
-def settings_for(config: MemoryConfig, connection: HostConnection, butler: str) -> Settings:
+def settings_for(config: MemoryConfig, connection: HostConnection, butler: str) -> settings.Settings:
     schema = config.db_schema or _memory_schema(connection.schema, butler)
     values: dict[str, Any] = {
         name: value
-        for name in config.model_fields_set & Settings.model_fields.keys()
+        for name in config.model_fields_set & settings.Settings.model_fields.keys()
         if (value := getattr(config, name)) is not None
     }
     values |= {
@@ -127,7 +116,7 @@ def settings_for(config: MemoryConfig, connection: HostConnection, butler: str) 
         # One role per butler, so that no butler has rights in another's schema.
         "app_role": config.app_role or f"{schema}_app",
         "butler": butler,
-        "service": Service(pooler=config.pooler),
+        "service": settings.Service(pooler=config.pooler),
     }
     try:
         return _HostSettings(**values)
@@ -150,7 +139,7 @@ def _invalid_config(problem: ValidationError) -> InvalidInput:
     lines = []
     for error in problem.errors():
         key = ".".join([TABLE, *(str(part) for part in error["loc"])])
-        lines.append(f"{key}: {'unknown key' if error['type'] == 'extra_forbidden' else said_of(error)}")
+        lines.append(f"{key}: {'unknown key' if error['type'] == 'extra_forbidden' else settings.said_of(error)}")
     return InvalidInput(
         "The host's memory configuration is not valid. " + "; ".join(lines),
         recovery=f"Correct the table [{TABLE}]; the keys are described in docs/guides/embedding-in-a-host.md.",

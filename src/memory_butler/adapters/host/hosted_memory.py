@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
@@ -13,8 +13,7 @@ from memory_butler.adapters.host.sessions import UNAVAILABLE, EndedSession, Sess
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.catalog import offered_groups
 from memory_butler.adapters.mcp.tool_base import MemoryTool, within
-from memory_butler.ai.batching import Vectors
-from memory_butler.ai.embedding import Embedder, EmbeddingVersion
+from memory_butler.ai.embedding import Embedder
 from memory_butler.ai.session_notes import SessionNotes
 from memory_butler.errors import Conflict, InternalError, MemoryButlerError
 from memory_butler.jobs.job_run import FinishedRun
@@ -38,29 +37,6 @@ NOTHING_TO_STORE = "the session has nothing to remember"
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
-
-
-class _SharedEmbedder:
-    """Wraps the host's embedder so that closing a store does not close it."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    @property
-    def version(self) -> EmbeddingVersion:
-        return self._embedder.version
-
-    async def start(self) -> None:
-        await self._embedder.start()
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        return await self._embedder.embed(texts)
-
-    async def embed_query(self, text: str) -> Vectors:
-        return await self._embedder.embed_query(text)
-
-    async def close(self) -> None:
-        """Does nothing: the host closes its embedder."""
 
 
 class HostedMemory:
@@ -89,7 +65,7 @@ class HostedMemory:
             log.error("the memory of %s: %s", name, self.troubles["model"])
 
     def _open(self) -> AbstractAsyncContextManager[Resources]:
-        return open_resources(self.settings, embedder=_SharedEmbedder(self._embedder) if self._embedder else None)
+        return open_resources(self.settings, embedder=self._embedder)
 
     def tools(self) -> list[MemoryTool]:
         """Return the tools of the configured groups that agents may use."""

@@ -7,17 +7,10 @@ from typing import Any, ClassVar, Protocol, Unpack
 
 from pydantic import BaseModel
 
+from memory_butler.adapters.host import sessions
 from memory_butler.adapters.host.config import MemoryConfig
 from memory_butler.adapters.host.host_database import host_connection
 from memory_butler.adapters.host.hosted_memory import HostedMemory
-from memory_butler.adapters.host.sessions import (
-    UNAVAILABLE,
-    SessionDetails,
-    SessionEnd,
-    SessionStart,
-    ended_session,
-    parse_lineage,
-)
 from memory_butler.adapters.mcp.server import INSTRUCTIONS
 from memory_butler.adapters.mcp.tool_base import MemoryTool
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
@@ -98,37 +91,37 @@ class MemoryModule:
 
     async def before_session(
         self, trigger_prompt: str, request_context: object = None, *, butler_name: str | None = None
-    ) -> SessionStart:
+    ) -> sessions.SessionStart:
         """Return the briefing for a new session. Never raises, and never exceeds its deadline."""
         try:
             memory = self._memory(butler_name)
             if memory is None:
-                return SessionStart("", reason="this butler has no memory")
-            return await memory.before(trigger_prompt, parse_lineage(request_context))
+                return sessions.SessionStart("", reason="this butler has no memory")
+            return await memory.before(trigger_prompt, sessions.parse_lineage(request_context))
         except MemoryButlerError as problem:
             reason = _log_misuse("before_session", problem)
         except Exception:
             # Boundary of a hook: the host's session continues whatever happens.
             log.exception("before_session failed")
             reason = InternalError.error_class
-        return SessionStart(UNAVAILABLE, degraded=True, reason=reason)
+        return sessions.SessionStart(sessions.UNAVAILABLE, degraded=True, reason=reason)
 
     async def after_session(
-        self, session_id: str | None, summary: str | None, success: bool, **details: Unpack[SessionDetails]
-    ) -> SessionEnd:
+        self, session_id: str | None, summary: str | None, success: bool, **details: Unpack[sessions.SessionDetails]
+    ) -> sessions.SessionEnd:
         """Store the episode of a finished session. Never raises, and never exceeds its deadline."""
         try:
             memory = self._memory(details.get("butler_name"))
             if memory is None:
-                return SessionEnd("none", reason="this butler has no memory")
-            return await memory.after(ended_session(session_id, summary, success, details))
+                return sessions.SessionEnd("none", reason="this butler has no memory")
+            return await memory.after(sessions.ended_session(session_id, summary, success, details))
         except MemoryButlerError as problem:
             reason = _log_misuse("after_session", problem)
         except Exception:
             # Boundary of a hook: the host's session continues whatever happens.
             log.exception("after_session failed")
             reason = InternalError.error_class
-        return SessionEnd("none", degraded=True, reason=reason)
+        return sessions.SessionEnd("none", degraded=True, reason=reason)
 
     async def health(self) -> dict[str, dict[str, Any]]:
         """Return the status of each butler's memory."""

@@ -18,7 +18,7 @@ from memory_butler.adapters.http.identity import request_principal
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.catalog import check_operation
 from memory_butler.adapters.mcp.tool_base import within
-from memory_butler.adapters.telemetry.instrumentation import OK, instrument_call
+from memory_butler.adapters.telemetry.instrumentation import instrument_call
 from memory_butler.adapters.wire.answers import activity_event, error_json
 from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied
 from memory_butler.models import Activities, Caller, Lineage, Principal
@@ -61,12 +61,8 @@ class ActivityStreams:
         """Start a stream; raises if the request is not valid or not permitted."""
         request_id = getattr(request.state, "request_id", None)
         with instrument_call(OPERATION, request_id) as call:
-            try:
-                client = await within(self._lazy.settings.deadline_seconds, self._begin(request, request_id))
-            except MemoryButlerError as problem:
-                call.outcome = problem.error_class
-                raise
-            call.principal, call.outcome = client.caller.principal, OK
+            client = await within(self._lazy.settings.deadline_seconds, self._begin(request, request_id))
+            call.principal = client.caller.principal
         return EventStream(client)
 
     async def _begin(self, request: Request, request_id: str | None) -> "StreamClient":
@@ -74,7 +70,7 @@ class ActivityStreams:
         if unknown:
             raise InvalidInput(f"Unknown parameter {unknown[0][:60]!r}; the stream accepts: {', '.join(PARAMETERS)}.")
         settings = self._lazy.settings
-        resources = await self._lazy.get(settings.deadline_seconds * 0.8)
+        resources = await self._lazy.get_for_call()
         required = settings.service.auth == "required"
         principal = request_principal(required=required) or resources.local_caller().principal
         check_operation(principal, OPERATION)
@@ -101,8 +97,6 @@ def direct_url(resources: Resources, service: Service) -> str | None:
 
 
 class StreamClient:
-    """One client that reads the events of one tenant."""
-
     def __init__(
         self,
         resources: Resources,

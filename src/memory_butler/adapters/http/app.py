@@ -10,8 +10,6 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from errno import EADDRINUSE
-from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -20,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from memory_butler.adapters.connect.executable import executable
+from memory_butler.adapters.connect.executable import NAME, executable, is_usual
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
 from memory_butler.adapters.dashboard.server.middleware import DashboardMiddleware
 from memory_butler.adapters.hooks.endpoint import BASE as HOOKS
@@ -43,7 +41,7 @@ from memory_butler.operations.lifecycle import job_status
 from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.lifecycle import schedule
 from memory_butler.resources import Resources
-from memory_butler.settings import Settings
+from memory_butler.settings import Settings, is_loopback_host
 from memory_butler.store.gate.database import StoreUpgraded
 
 MCP_PATH = "/mcp"
@@ -103,7 +101,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
             Middleware(ConcurrencyLimit, gates=gates, calls=lazy.calls),
             Middleware(LoopbackOnly, configured=lazy.settings.host)
             if is_open
-            else Middleware(Authentication, identities=Identities.from_settings(lazy)),
+            else Middleware(Authentication, identities=Identities(lazy)),
             Middleware(
                 BodyLimit,
                 limit_bytes=lazy.settings.service.limits.request_bytes,
@@ -173,10 +171,8 @@ def _check(problem: MemoryButlerError | None) -> Check:
 
 def require_loopback(host: str) -> None:
     """Refuse to listen on other than loopback addresses without authentication."""
-    name = host_name(f"[{host}]" if ":" in host else host)
-    with contextlib.suppress(ValueError):
-        if name == "localhost" or ip_address(name).is_loopback:
-            return
+    if is_loopback_host(host_name(f"[{host}]" if ":" in host else host)):
+        return
     raise PermissionDenied(
         f"Serving on {host!r} without authentication would open the memory to other machines.",
         recovery='Set service.auth = "required" and run `memory-butler token create`, or serve on 127.0.0.1.',
@@ -185,15 +181,12 @@ def require_loopback(host: str) -> None:
 
 def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
     """Return the commands that connect Claude Code over stdio and over HTTP."""
-    name = "memory-butler"
-    home = settings.home
     # A store in another folder must be named, or the client would start an empty one.
-    is_default = home == Path("~/.memory-butler").expanduser().absolute()
-    env = "" if is_default else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={home}')}"
+    env = "" if is_usual(settings.home) else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={settings.home}')}"
     header = ' --header "Authorization: Bearer <token>"' if settings.service.auth == "required" else ""
     return [
-        f"claude mcp add {name}{env} -- {shlex.join(executable())} mcp",
-        f"claude mcp add --transport http {name} {settings.reached_at(port)}{MCP_PATH}{header}",
+        f"claude mcp add {NAME}{env} -- {shlex.join(executable())} mcp",
+        f"claude mcp add --transport http {NAME} {settings.reached_at(port)}{MCP_PATH}{header}",
     ]
 
 

@@ -63,15 +63,11 @@ def request_principal(*, required: bool = False) -> Principal | None:
 class Identities:
     """Maps bearer tokens to principals. API tokens are cached by their digest, so that not every call looks them up."""
 
-    def __init__(self, lazy: LazyResources, verifiers: tuple[TokenVerifier, ...] = ()) -> None:
+    def __init__(self, lazy: LazyResources) -> None:
         self._lazy = lazy
-        self._verifiers = verifiers
+        self._verifiers = token_verifiers(lazy.settings)
         self._cache: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
         self._lookups: SingleFlight[Principal] = SingleFlight()
-
-    @classmethod
-    def from_settings(cls, lazy: LazyResources) -> "Identities":
-        return cls(lazy, token_verifiers(lazy.settings))
 
     async def principal_of(self, bearer: str) -> Principal:
         if not bearer or len(bearer) > MAX_TOKEN_CHARACTERS:
@@ -92,7 +88,7 @@ class Identities:
         return await self._lookups.shared(digest, partial(self._look_up, digest, bearer))
 
     async def _look_up(self, digest: bytes, bearer: str) -> Principal:
-        resources = await self._lazy.get(self._lazy.settings.deadline_seconds * 0.8)
+        resources = await self._lazy.get_for_call()
         try:
             async with self._lookups.slot():
                 asked_at = time.monotonic()

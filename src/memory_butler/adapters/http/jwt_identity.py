@@ -50,16 +50,13 @@ class KeySet:
 
     async def find(self, key_id: str | None) -> list[Key]:
         """Return the keys that a token may be signed with: the one it names, or all if it names none."""
-        if not self._is_fresh():
+        if self._fetched_at is None or self._clock() - self._fetched_at >= self._cache_seconds:
             await self._fetch(since=self._clock())
         keys = self._with_id(key_id)
         if not keys:
             await self._fetch(since=self._clock())
             keys = self._with_id(key_id)
         return keys
-
-    def _is_fresh(self) -> bool:
-        return self._fetched_at is not None and self._clock() - self._fetched_at < self._cache_seconds
 
     def _with_id(self, key_id: str | None) -> list[Key]:
         return [key for key in self._keys if key_id is None or key.kid == key_id]
@@ -200,7 +197,6 @@ class JwtIdentity:
         return _claim(claims, self._settings.tenant_claim) is not None
 
     def principal(self, claims: Mapping[str, Any]) -> Principal:
-        """Return the principal that the claims describe."""
         settings = self._settings
         role = self._role(_claim(claims, settings.role_claim))
         butler = _claim(claims, settings.butler_claim)

@@ -8,7 +8,6 @@ A full server refuses before it authenticates: refusing a call must cost next to
 
 import asyncio
 import os
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from typing import Self
@@ -18,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory_butler.adapters.http.activity_stream import PATH
 from memory_butler.adapters.http.identity import OPEN_PATHS
-from memory_butler.adapters.http.problems import Busy, problem_response, request_id_from
+from memory_butler.adapters.http.problems import RETRY_SECONDS, Busy, problem_response, request_id_from
 from memory_butler.adapters.rest.tools import BASE
 from memory_butler.adapters.telemetry import metrics
 from memory_butler.jobs.yield_to_calls import ActiveCalls
@@ -36,10 +35,10 @@ class Gate:
     """Admits a number of concurrent calls, queues some more for a while and refuses the rest."""
 
     def __init__(self, slots: int, max_waiting: int, timeout_seconds: float) -> None:
-        self._free = slots
+        self._slots = asyncio.Semaphore(slots)
         self._max_waiting = max_waiting
         self._timeout_seconds = timeout_seconds
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._waiting = 0
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -47,40 +46,22 @@ class Gate:
         try:
             yield
         finally:
-            self._leave()
+            self._slots.release()
 
     async def _enter(self) -> None:
-        if self._free > 0:
-            self._free -= 1
-            return
-        if len(self._queue) >= self._max_waiting:
+        if self._slots.locked() and self._waiting >= self._max_waiting:
             raise Busy("The server is at its limit of concurrent calls; this call was not started.")
-        waiter = asyncio.get_running_loop().create_future()
-        self._queue.append(waiter)
+        self._waiting += 1
         try:
-            await asyncio.wait({waiter}, timeout=self._timeout_seconds)
-        except asyncio.CancelledError:
-            self._give_up(waiter)
-            raise
-        if not waiter.done():
-            self._give_up(waiter)
+            async with asyncio.timeout(self._timeout_seconds):
+                await self._slots.acquire()
+        except TimeoutError:
             raise Busy(
                 f"The call waited {self._timeout_seconds:g} seconds for a busy server and was given up;"
                 " it was not started."
-            )
-
-    def _give_up(self, waiter: "asyncio.Future[None]") -> None:
-        """Leave the queue; a slot that was granted already goes to the next waiter."""
-        if waiter.done():
-            self._leave()
-        else:
-            self._queue.remove(waiter)
-
-    def _leave(self) -> None:
-        if self._queue:
-            self._queue.popleft().set_result(None)
-        else:
-            self._free += 1
+            ) from None
+        finally:
+            self._waiting -= 1
 
 
 class Gates:
@@ -112,7 +93,7 @@ class Gates:
         # MCP clients expect a JSON-RPC error, whatever the status.
         error = {"code": JSONRPC_OVERLOADED, "message": problem.message, "data": problem.as_dict()}
         body = {"jsonrpc": "2.0", "id": None, "error": error}
-        return JSONResponse(body, status_code=429, headers={"retry-after": str(problem.retry_seconds)})
+        return JSONResponse(body, status_code=429, headers={"retry-after": str(RETRY_SECONDS)})
 
 
 class ConcurrencyLimit:

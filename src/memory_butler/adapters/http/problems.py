@@ -2,9 +2,11 @@
 
 import json
 import re
+import string
 import uuid
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -36,13 +38,7 @@ _REQUEST_ID = re.compile(REQUEST_ID_PATTERN)
 class Busy(OverloadRejected):
     """Too many requests at once; this one was not started."""
 
-    def __init__(
-        self, message: str | None = None, retry_seconds: int = RETRY_SECONDS, *, recovery: str | None = None
-    ) -> None:
-        self.retry_seconds = retry_seconds
-        seconds = f"{retry_seconds} second{'s' if retry_seconds > 1 else ''}"
-        retry = f"Retry after {seconds}, with the same idempotency key if it was a write."
-        super().__init__(message, recovery=recovery or retry)
+    default_recovery = f"Retry after {RETRY_SECONDS} second, with the same idempotency key if it was a write."
 
 
 def request_id_from(scope: Scope) -> str:
@@ -58,8 +54,7 @@ def problem_response(
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    retry_seconds = getattr(problem, "retry_seconds", RETRY_SECONDS)
-    return problem_from(problem.as_dict(), request_id, status=status, headers=headers, retry_seconds=retry_seconds)
+    return problem_from(problem.as_dict(), request_id, status=status, headers=headers)
 
 
 def problem_from(
@@ -68,7 +63,6 @@ def problem_from(
     *,
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
-    retry_seconds: int = RETRY_SECONDS,
 ) -> Response:
     """Return the response for an error in the JSON form that tools return."""
     name = str(error["error"])
@@ -83,7 +77,7 @@ def problem_from(
     }
     more = dict(headers or {})
     if name == OverloadRejected.error_class:
-        more["retry-after"] = str(retry_seconds)
+        more["retry-after"] = str(RETRY_SECONDS)
     if request_id:
         more[REQUEST_ID_HEADER] = header_text(request_id)
     return Response(json_bytes(body), status, more, MEDIA_TYPE)
@@ -99,5 +93,4 @@ def json_bytes(value: Any) -> bytes:
 
 def header_text(text: str) -> str:
     """Percent-encode everything but printable ASCII, for a header."""
-    encoded = text.encode("utf-8", "backslashreplace")
-    return "".join(chr(byte) if 0x21 <= byte <= 0x7E else f"%{byte:02X}" for byte in encoded)
+    return quote(text, safe=string.punctuation, errors="backslashreplace")

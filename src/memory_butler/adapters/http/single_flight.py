@@ -1,4 +1,4 @@
-"""Deduplication and bounding of identity lookups, which anybody can trigger with made-up tokens."""
+"""Deduplication and bounding of identity lookups, which any client can trigger with made-up tokens."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable

@@ -10,7 +10,7 @@
 from pathlib import Path
 from typing import Any
 
-from memory_butler.adapters.importers.notes import clean_text, normalized_tags, note_facts, parse_json, parse_time
+from memory_butler.adapters.importers import notes
 from memory_butler.models import NewEpisode
 from memory_butler.operations.transfer.import_foreign import Parsed
 from memory_butler.policy.memories.validation import EPISODE_CHARACTERS
@@ -35,9 +35,15 @@ def parse(path: Path, butler: str) -> Parsed:
             result.left_out["has no text"] += 1
             continue
         tags = [row.get("type") or "", *_list(row.get("concepts"))]
-        result.items += note_facts(clean_text(row.get("project")) or butler, text, tags=tags, metadata=_origin(row))
+        result.items += notes.note_facts(
+            notes.clean_text(row.get("project")) or butler, text, tags=tags, metadata=_origin(row)
+        )
     for row in foreign_databases.claude_mem_summaries(path):
-        lines = [f"{label}: {clean_text(row.get(part))}" for part, label in _PARTS.items() if clean_text(row.get(part))]
+        lines = [
+            f"{label}: {notes.clean_text(row.get(part))}"
+            for part, label in _PARTS.items()
+            if notes.clean_text(row.get(part))
+        ]
         if not lines:
             result.left_out["has no text"] += 1
             continue
@@ -46,8 +52,8 @@ def parse(path: Path, butler: str) -> Parsed:
                 content="\n".join(lines)[:EPISODE_CHARACTERS],
                 butler=butler,
                 session_id=_session(row),
-                observed_at=parse_time(row.get("created_at_epoch"), per_second=1000),
-                tags=normalized_tags([row.get("project") or ""]),
+                observed_at=notes.parse_time(row.get("created_at_epoch"), per_second=1000),
+                tags=notes.normalized_tags([row.get("project") or ""]),
                 metadata=_origin(row),
             )
         )
@@ -55,22 +61,20 @@ def parse(path: Path, butler: str) -> Parsed:
 
 
 def _observation(row: dict[str, Any]) -> str:
-    head = ". ".join(part.rstrip(".") for name in ("title", "subtitle") if (part := clean_text(row.get(name))))
-    body = clean_text(row.get("narrative")) or clean_text(row.get("text"))
-    facts = [f"- {clean_text(fact)}" for fact in _list(row.get("facts")) if clean_text(fact)]
+    head = ". ".join(part.rstrip(".") for name in ("title", "subtitle") if (part := notes.clean_text(row.get(name))))
+    body = notes.clean_text(row.get("narrative")) or notes.clean_text(row.get("text"))
+    facts = [f"- {notes.clean_text(fact)}" for fact in _list(row.get("facts")) if notes.clean_text(fact)]
     return "\n".join(part for part in (head, body, *facts) if part)
 
 
 def _list(value: object) -> list[Any]:
-    parsed = parse_json(value) if isinstance(value, str) else value
-    return parsed if isinstance(parsed, list) else []
+    return notes.as_list(notes.parse_json(value) if isinstance(value, str) else value)
 
 
 def _session(row: dict[str, Any]) -> str | None:
     """Return the session id; earlier versions have it in another column."""
-    return clean_text(row.get("memory_session_id")) or clean_text(row.get("sdk_session_id")) or None
+    return notes.clean_text(row.get("memory_session_id")) or notes.clean_text(row.get("sdk_session_id")) or None
 
 
 def _origin(row: dict[str, Any]) -> dict[str, Any]:
-    at = parse_time(row.get("created_at_epoch"), per_second=1000)
-    return {"imported_from": NAME, "id": row.get("id"), **({"said_at": at.isoformat()} if at else {})}
+    return notes.origin(NAME, row.get("id"), notes.parse_time(row.get("created_at_epoch"), per_second=1000))

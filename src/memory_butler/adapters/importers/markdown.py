@@ -20,6 +20,7 @@ from memory_butler.policy.memories.validation import NAME_CHARACTERS, RULE_CHARA
 NAME = "markdown"
 MIN_WORDS = 2
 MAX_FILES = 10_000
+GENERIC_NAMES = ("claude", "agents", "memory", "readme", "gemini", "index", "claude.local")
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -65,15 +66,7 @@ def _is_hidden(path: Path) -> bool:
 
 def _title(file: Path) -> str:
     """Return the subject of a file: its name, or its folder's name for a file that every project has."""
-    is_generic = file.stem.casefold() in (
-        "claude",
-        "agents",
-        "memory",
-        "readme",
-        "gemini",
-        "index",
-        "claude.local",
-    )
+    is_generic = file.stem.casefold() in GENERIC_NAMES
     return (file.resolve().parent.name if is_generic else file.stem) or file.stem
 
 

@@ -9,7 +9,7 @@
 
 from pathlib import Path
 
-from memory_butler.adapters.importers.notes import clean_text, note_facts, parse_json, read_text_file, relation_fact
+from memory_butler.adapters.importers import notes
 from memory_butler.errors import InvalidInput
 from memory_butler.models import NewFact
 from memory_butler.operations.transfer.import_foreign import Parsed
@@ -22,7 +22,7 @@ UNREADABLE = "neither an entity nor a relation"
 def parse(path: Path, butler: str) -> Parsed:
     parsed = Parsed(NAME)
     # Not splitlines(): JSON may contain other line separators unescaped.
-    for line in read_text_file(path).split("\n"):
+    for line in notes.read_text_file(path).split("\n"):
         if line.strip():
             _read(line, parsed)
     if not parsed.items and parsed.left_out:
@@ -31,18 +31,19 @@ def parse(path: Path, butler: str) -> Parsed:
 
 
 def _read(line: str, parsed: Parsed) -> None:
-    row = parse_json(line)
+    row = notes.parse_json(line)
     kind = row.get("type") if isinstance(row, dict) else None
-    if kind == "entity" and clean_text(row.get("name")):
-        name, type_name = clean_text(row["name"]), clean_text(row.get("entityType"))
+    if kind == "entity" and notes.clean_text(row.get("name")):
+        name, type_name = notes.clean_text(row["name"]), notes.clean_text(row.get("entityType"))
         if type_name:
             parsed.items.append(NewFact(subject=name, predicate="is_a", content=type_name, metadata=FROM))
-        observations = row.get("observations")
-        for observation in observations if isinstance(observations, list) else []:
-            parsed.items += note_facts(name, clean_text(observation), metadata=FROM)
-    elif kind == "relation" and all(clean_text(row.get(end)) for end in ("from", "to", "relationType")):
+        for observation in notes.as_list(row.get("observations")):
+            parsed.items += notes.note_facts(name, notes.clean_text(observation), metadata=FROM)
+    elif kind == "relation" and all(notes.clean_text(row.get(end)) for end in ("from", "to", "relationType")):
         parsed.items.append(
-            relation_fact(clean_text(row["from"]), clean_text(row["relationType"]), clean_text(row["to"]), FROM)
+            notes.relation_fact(
+                notes.clean_text(row["from"]), notes.clean_text(row["relationType"]), notes.clean_text(row["to"]), FROM
+            )
         )
     else:
         parsed.left_out[UNREADABLE] += 1

@@ -9,7 +9,7 @@
 from pathlib import Path
 from typing import Any
 
-from memory_butler.adapters.importers.notes import clean_text, note_facts, parse_json, parse_time
+from memory_butler.adapters.importers.notes import clean_text, note_facts, origin, parse_json, parse_time
 from memory_butler.operations.transfer.import_foreign import Parsed
 from memory_butler.store.transfer import foreign_databases
 
@@ -26,9 +26,7 @@ def parse(path: Path, butler: str) -> Parsed:
             parsed.left_out["has no text"] += 1
             continue
         at = parse_time(row.get("created_at")) or parse_time(row.get("created_at_iso"))
-        metadata: dict[str, Any] = {"imported_from": NAME, "id": row.get("content_hash")}
-        if at:
-            metadata["said_at"] = at.isoformat()
+        metadata = origin(NAME, row.get("content_hash"), at)
         parsed.items += note_facts(butler, row["content"], tags=_tags(row), metadata=metadata)
     return parsed
 

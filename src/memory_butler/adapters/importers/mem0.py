@@ -10,14 +10,7 @@
 from pathlib import Path
 from typing import Any
 
-from memory_butler.adapters.importers.notes import (
-    clean_text,
-    note_facts,
-    parse_json,
-    parse_time,
-    read_text_file,
-    relation_fact,
-)
+from memory_butler.adapters.importers import notes
 from memory_butler.errors import InvalidInput
 from memory_butler.operations.transfer.import_foreign import Parsed
 
@@ -26,7 +19,7 @@ NO_TEXT = "has no text"
 
 
 def parse(path: Path, butler: str) -> Parsed:
-    export = parse_json(read_text_file(path))
+    export = notes.parse_json(notes.read_text_file(path))
     parsed = Parsed(NAME)
     for answer in export if isinstance(export, list) else [export]:
         _answer(answer, butler, parsed)
@@ -42,31 +35,23 @@ def _answer(answer: Any, butler: str, parsed: Parsed) -> None:
     if "results" not in answer and "relations" not in answer:
         _memory(answer, butler, parsed)
         return
-    for row in _list(answer.get("results")):
+    for row in notes.as_list(answer.get("results")):
         _memory(row, butler, parsed)
-    for row in _list(answer.get("relations")):
+    for row in notes.as_list(answer.get("relations")):
         ends = row if isinstance(row, dict) else {}
-        source, name = clean_text(ends.get("source")), clean_text(ends.get("relationship"))
-        target = clean_text(ends.get("target")) or clean_text(ends.get("destination"))
+        source, name = notes.clean_text(ends.get("source")), notes.clean_text(ends.get("relationship"))
+        target = notes.clean_text(ends.get("target")) or notes.clean_text(ends.get("destination"))
         if source and name and target:
-            parsed.items.append(relation_fact(source, name, target, {"imported_from": NAME}))
+            parsed.items.append(notes.relation_fact(source, name, target, {"imported_from": NAME}))
         else:
             parsed.left_out["is an incomplete relation"] += 1
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _memory(row: Any, butler: str, parsed: Parsed) -> None:
-    text = clean_text(row.get("memory")) if isinstance(row, dict) else ""
+    text = notes.clean_text(row.get("memory")) if isinstance(row, dict) else ""
     if not text:
         parsed.left_out[NO_TEXT] += 1
         return
-    subject = clean_text(row.get("user_id")) or clean_text(row.get("agent_id")) or butler
-    metadata: dict[str, Any] = {"imported_from": NAME, "id": clean_text(row.get("id"))}
-    created_at = parse_time(row.get("created_at"))
-    if created_at:
-        metadata["said_at"] = created_at.isoformat()
-    tags = row.get("categories")
-    parsed.items += note_facts(subject, text, tags=tags if isinstance(tags, list) else (), metadata=metadata)
+    subject = notes.clean_text(row.get("user_id")) or notes.clean_text(row.get("agent_id")) or butler
+    metadata = notes.origin(NAME, notes.clean_text(row.get("id")), notes.parse_time(row.get("created_at")))
+    parsed.items += notes.note_facts(subject, text, tags=notes.as_list(row.get("categories")), metadata=metadata)

@@ -80,6 +80,15 @@ def parse_time(value: object, *, per_second: int = 1) -> datetime | None:
     return None
 
 
+def origin(source: str, id: object, at: datetime | None) -> dict[str, Any]:
+    """Return the metadata of an imported memory: its source, its id there, and its time."""
+    return {"imported_from": source, "id": id, **({"said_at": at.isoformat()} if at else {})}
+
+
+def as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def read_text_file(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:

@@ -177,26 +177,15 @@ def _sentence(tool: str, error: Any) -> str:
 # Arguments that several tools share. Models read the descriptions.
 Words = Annotated[list[str] | None, BeforeValidator(as_list)]
 Tags = Annotated[Words, Field(description='Up to 20 short labels, for example ["food", "health"].')]
-Importance = Annotated[
-    int | None, BeforeValidator(as_whole_number), Field(description="1 (trivial) to 10 (vital); default 5.")
-]
-Limit = Annotated[int | None, BeforeValidator(as_whole_number), Field(description="Maximum number of results, 1-100.")]
-Expand = Annotated[
-    int | None,
-    BeforeValidator(as_whole_number),
-    Field(description="Neighbours to return with each result, 1-5 of each kind; default none."),
-]
-MinConfidence = Annotated[
-    float | None, BeforeValidator(as_number), Field(description="Minimum effective confidence, 0-1.")
-]
-MinRelevance = Annotated[
-    float | None,
-    BeforeValidator(as_number),
-    Field(description="Minimum relevance, 0-1 (0 returns the best matches regardless)."),
-]
+Whole = Annotated[int | None, BeforeValidator(as_whole_number)]
+Number = Annotated[float | None, BeforeValidator(as_number)]
+Importance = Annotated[Whole, Field(description="1 (trivial) to 10 (vital); default 5.")]
+Limit = Annotated[Whole, Field(description="Maximum number of results, 1-100.")]
+Expand = Annotated[Whole, Field(description="Neighbours to return with each result, 1-5 of each kind; default none.")]
+MinConfidence = Annotated[Number, Field(description="Minimum effective confidence, 0-1.")]
+MinRelevance = Annotated[Number, Field(description="Minimum relevance, 0-1 (0 returns the best matches regardless).")]
 TokenBudget = Annotated[
-    int | None,
-    BeforeValidator(as_whole_number),
+    Whole,
     Field(description="Maximum number of tokens of the text, headings included; default 3000 or as configured."),
 ]
 Moment = Annotated[datetime | None, BeforeValidator(as_moment)]

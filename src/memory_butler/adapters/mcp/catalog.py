@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.tool_base import Declaration, MemoryTool, ToolGroup
-from memory_butler.adapters.mcp.tools.activity import ActivityTools
 from memory_butler.adapters.mcp.tools.batch import BatchTools
 from memory_butler.adapters.mcp.tools.consolidation import ConsolidationTools, is_offered
 from memory_butler.adapters.mcp.tools.feedback import FeedbackTools
-from memory_butler.adapters.mcp.tools.history import HistoryTools
+from memory_butler.adapters.mcp.tools.history import ActivityTools, HistoryTools
 from memory_butler.adapters.mcp.tools.retrieval import RetrievalTools
 from memory_butler.adapters.mcp.tools.writing import WritingTools
 from memory_butler.models import Principal, Role

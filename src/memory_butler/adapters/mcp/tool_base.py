@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, get_type_hints
@@ -111,8 +111,7 @@ class ToolGroup:
         """The resources and the caller of the current call, after checking the caller's role."""
         call, lineage = instrumentation.current.get(), lineage_of(context)
         assert call, "tools are called through MemoryTool"
-        # Less than the deadline, so that the error names a store that does not open.
-        resources = await self._lazy.get(self.deadline_seconds * 0.8)
+        resources = await self._lazy.get_for_call()
         principal = (
             self._principal or request_principal(required=self._auth_required) or resources.local_caller().principal
         )
@@ -122,13 +121,24 @@ class ToolGroup:
         await audit_access(resources, caller, call.tool)
         return resources, caller
 
+    async def _run(
+        self, context: Context, operation: Callable[..., Awaitable[Answer]], *arguments: Any, **options: Any
+    ) -> Answer:
+        """Run an operation for the caller of the current call."""
+        resources, caller = await self._open(context)
+        return await operation(resources, *arguments, caller=caller, **options)
 
-def provided(**arguments: Any) -> dict[str, Any]:
-    """The arguments that are not null, with lists as tuples."""
+
+def provided(arguments: Mapping[str, Any], *other: str) -> dict[str, Any]:
+    """The arguments that the caller provided, with lists as tuples. Tools pass their `locals()`.
+
+    Without null, without the request context, and without `other`, which the tool uses itself.
+    """
+    left_out = {"self", "request_context", *other}
     return {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in arguments.items()
-        if value is not None
+        if value is not None and name not in left_out
     }
 
 
@@ -185,7 +195,7 @@ class MemoryTool(FunctionTool):
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         with instrumentation.instrument_call(self.name, request_id_of(arguments)) as call:
             try:
-                answer = await within(self._deadline_seconds, super().run(arguments))
+                return await within(self._deadline_seconds, super().run(arguments))
             except MemoryButlerError as problem:
                 return self._failed(call, problem)
             except ValidationError as problem:
@@ -196,9 +206,6 @@ class MemoryTool(FunctionTool):
             except Exception:
                 # Call boundary: the log gets the stack trace, the caller an internal error.
                 log.exception("%s failed", self.name)
-            else:
-                call.outcome = instrumentation.OK
-                return answer
             return self._failed(call, InternalError())
 
     def convert_result(self, raw_value: Any) -> ToolResult:

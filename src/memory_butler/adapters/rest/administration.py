@@ -1,6 +1,7 @@
 """Routes for administrators: jobs, consolidation runs and their review, dead letters, API tokens."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -16,19 +17,16 @@ from memory_butler.adapters.rest.listings import Paged, Text
 from memory_butler.adapters.rest.request_handler import RequestBody, RequestHandler, parse_body
 from memory_butler.adapters.rest.schemas import documented, request_body
 from memory_butler.adapters.wire import answers, consolidation
-from memory_butler.adapters.wire.consolidation import RequeueAnswer, RunDetail, RunRecord
 from memory_butler.models import Episode, NewToken, Token
 from memory_butler.models.listings import Page
-from memory_butler.models.wire.codec import INLINE
+from memory_butler.models.wire.codec import INLINE, copy_fields
 from memory_butler.models.wire.memory_answers import CreatedToken, UndoAnswer
 from memory_butler.operations.access import tokens
 from memory_butler.operations.browse import listings
 from memory_butler.operations.consolidation import dead_letters, review
 from memory_butler.operations.consolidation.diff import diff
-from memory_butler.operations.consolidation.review import RunReview
 from memory_butler.operations.history import undo
 from memory_butler.operations.lifecycle import job_status
-from memory_butler.operations.lifecycle.job_status import JobStatus
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS
 
 RunId = Annotated[str, InPath(description="Id of the run.", json_schema_extra={"format": "uuid"})]
@@ -39,7 +37,7 @@ State = Literal["claimed", "waiting", "applied", "rejected", "failed", "lost", "
 class JobAnswer:
     """The status of a job for one butler, with the note of its last run."""
 
-    job: Annotated[JobStatus, INLINE]
+    job: Annotated[job_status.JobStatus, INLINE]
     note: str | None
 
 
@@ -88,45 +86,31 @@ def _jobs(router: APIRouter, handler: RequestHandler) -> None:
     @router.get("/jobs", **documented(Page[JobAnswer]))
     async def jobs(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
         """List the upkeep jobs of each butler: last run, next run, status."""
-
-        async def work(call: CallContext) -> Page[JobAnswer]:
-            result = await job_status.listed(
-                call.resources, call.caller, only_butler=options.butler, limit=options.limit, cursor=options.cursor
-            )
-            return answers.page_of(result, (JobAnswer(job=one, note=one.note) for one in result.items))
-
-        return await handler.answer(request, "jobs", work)
+        to_answer = partial(answers.page_of, to_entry=lambda job: JobAnswer(job=job, note=job.note))
+        return await handler.run(
+            request, "jobs", job_status.listed, only_butler=options.butler, to_answer=to_answer, **options.page()
+        )
 
 
 def _runs(router: APIRouter, handler: RequestHandler) -> None:
-    @router.get("/runs", **documented(Page[RunRecord]))
+    @router.get("/runs", **documented(Page[consolidation.RunRecord]))
     async def runs(request: Request, options: Annotated[RunFilter, Query()]) -> Response:
         """List consolidation runs, newest first."""
+        filters = {"only_butler": options.butler, "state": options.state, **options.page()}
+        to_answer = partial(answers.page_of, to_entry=consolidation.run_record)
+        return await handler.run(request, "runs", listings.runs, to_answer=to_answer, **filters)
 
-        async def work(call: CallContext) -> Page[RunRecord]:
-            result = await listings.runs(
-                call.resources,
-                call.caller,
-                only_butler=options.butler,
-                state=options.state,
-                limit=options.limit,
-                cursor=options.cursor,
-            )
-            return answers.page_of(result, map(consolidation.run_record, result.items))
-
-        return await handler.answer(request, "runs", work)
-
-    @router.get("/runs/{run}", **documented(RunDetail))
+    @router.get("/runs/{run}", **documented(consolidation.RunDetail))
     async def one_run(request: Request, run: RunId) -> Response:
         """Get one run with its items, each with the previous value."""
 
-        async def work(call: CallContext) -> RunDetail:
+        async def work(call: CallContext) -> consolidation.RunDetail:
             return await _detail(call, await review.get_run(call.resources, run, call.caller))
 
         return await handler.answer(request, "runs", work)
 
 
-async def _detail(call: CallContext, reviewed: RunReview) -> RunDetail:
+async def _detail(call: CallContext, reviewed: review.RunReview) -> consolidation.RunDetail:
     lines = await diff(call.resources, call.caller, reviewed.run.butler, reviewed.lines)
     return consolidation.run_detail(reviewed, lines)
 
@@ -135,7 +119,7 @@ def _review(router: APIRouter, handler: RequestHandler) -> None:
     async def decide(request: Request, run: str, *, approve: bool) -> Response:
         body = await parse_body(request, Decision)
 
-        async def work(call: CallContext) -> RunDetail:
+        async def work(call: CallContext) -> consolidation.RunDetail:
             rest = ("approved" if approve else "rejected") if body.items is None else None
             items = {"approve" if approve else "reject": body.items or []}
             reviewed = await review.decide(
@@ -145,12 +129,12 @@ def _review(router: APIRouter, handler: RequestHandler) -> None:
 
         return await handler.answer(request, "review", work, context=body.request_context)
 
-    @router.post("/runs/{run}/approve", **documented(RunDetail), **_takes(Decision))
+    @router.post("/runs/{run}/approve", **documented(consolidation.RunDetail), **_takes(Decision))
     async def approve(request: Request, run: RunId) -> Response:
         """Approve items of a run that awaits a decision. After the last decision the approved items are stored."""
         return await decide(request, run, approve=True)
 
-    @router.post("/runs/{run}/reject", **documented(RunDetail), **_takes(Decision))
+    @router.post("/runs/{run}/reject", **documented(consolidation.RunDetail), **_takes(Decision))
     async def reject(request: Request, run: RunId) -> Response:
         """Reject items of a run that awaits a decision."""
         return await decide(request, run, approve=False)
@@ -179,15 +163,11 @@ def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
     @router.get("/dead_letters", **documented(Page[Episode]))
     async def given_up(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
         """List episodes that consolidation gave up, oldest first, with the last error."""
+        return await handler.run(
+            request, "dead_letters", listings.dead_letters, only_butler=options.butler, **options.page()
+        )
 
-        async def work(call: CallContext) -> Page[Episode]:
-            return await listings.dead_letters(
-                call.resources, call.caller, only_butler=options.butler, limit=options.limit, cursor=options.cursor
-            )
-
-        return await handler.answer(request, "dead_letters", work)
-
-    @router.post("/dead_letters/{handle}/requeue", **documented(RequeueAnswer), **_takes(RequeueOptions))
+    @router.post("/dead_letters/{handle}/requeue", **documented(consolidation.RequeueAnswer), **_takes(RequeueOptions))
     async def requeue(
         request: Request,
         handle: Annotated[str, InPath(description="Reference or id of the episode.", max_length=200)],
@@ -195,7 +175,7 @@ def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
         """Requeue an episode with a fresh retry count."""
         body = await parse_body(request, RequeueOptions)
 
-        async def work(call: CallContext) -> RequeueAnswer:
+        async def work(call: CallContext) -> consolidation.RequeueAnswer:
             done = await dead_letters.requeue(
                 call.resources,
                 [handle],
@@ -215,7 +195,7 @@ def _tokens(router: APIRouter, handler: RequestHandler) -> None:
 
         async def work(call: CallContext) -> Page[Token]:
             tenant = call.caller.principal.tenant
-            return await tokens.list_tokens(call.resources, tenant, call.caller, limit=page.limit, cursor=page.cursor)
+            return await tokens.list_tokens(call.resources, tenant, call.caller, **page.page())
 
         return await handler.answer(request, "tokens", work)
 
@@ -225,15 +205,9 @@ def _tokens(router: APIRouter, handler: RequestHandler) -> None:
         body = await parse_body(request, TokenRequest)
 
         async def work(call: CallContext) -> CreatedToken:
-            new = NewToken(
-                tenant=call.caller.principal.tenant,
-                butler=body.butler,
-                role=body.role,
-                label=body.label,
-                expires_at=body.expires_at,
-            )
+            new = copy_fields(NewToken, body, tenant=call.caller.principal.tenant)
             token, secret = await tokens.create(call.resources, new, call.caller)
-            return CreatedToken(**{one.name: getattr(token, one.name) for one in fields(token)}, token=secret)
+            return copy_fields(CreatedToken, token, token=secret)
 
         return await handler.answer(request, "tokens", work, context=body.request_context, status=201)
 

@@ -13,7 +13,6 @@ from memory_butler.adapters.http.activity_stream import OPERATION, ActivityStrea
 from memory_butler.adapters.http.activity_stream import PATH as STREAM_PATH
 from memory_butler.adapters.http.problems import (
     REQUEST_ID_PATTERN,
-    RETRY_SECONDS,
     WRONG_CONTENT_TYPE,
     WRONG_METHOD,
     problem_from,
@@ -115,9 +114,7 @@ _REQUEST_ID = {
 async def _error(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, MemoryButlerError)
     status = WRONG_CONTENT_TYPE if isinstance(problem, WrongContentType) else None
-    retry_seconds = getattr(problem, "retry_seconds", RETRY_SECONDS)
-    error = with_routes(problem.as_dict())
-    return problem_from(error, request.state.request_id, status=status, retry_seconds=retry_seconds)
+    return problem_from(with_routes(problem.as_dict()), request.state.request_id, status=status)
 
 
 async def _invalid(request: Request, problem: Exception) -> Response:

@@ -1,6 +1,7 @@
 """Routes that list memories and show one memory with its history and links. They do not count as use."""
 
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
@@ -8,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.responses import Response
 
 from memory_butler.adapters.mcp.arguments import Moment
-from memory_butler.adapters.mcp.tool_base import CallContext
+from memory_butler.adapters.mcp.tool_base import CallContext, provided
 from memory_butler.adapters.rest.request_handler import RequestHandler
 from memory_butler.adapters.rest.schemas import documented
 from memory_butler.adapters.wire import answers
@@ -16,7 +17,6 @@ from memory_butler.models import Maturity, MemoryType, Permanence, Tier, Validit
 from memory_butler.models.listings import Listing, Page, Sort
 from memory_butler.models.wire.memory_answers import EventLine, LinksAnswer, MemoryDetail, MemoryListItem
 from memory_butler.operations.browse import listings
-from memory_butler.operations.browse.listings import DEFAULT_LIMIT, MAX_LIMIT
 from memory_butler.operations.retrieval import get
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS, parse_choice
 
@@ -35,10 +35,15 @@ HandleInPath = Annotated[str, InPath(description="Reference (fact:k3f7 or k3f7) 
 class Paged(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    limit: int = Field(DEFAULT_LIMIT, ge=1, le=MAX_LIMIT, description="Maximum number of entries of the page.")
+    limit: int = Field(
+        listings.DEFAULT_LIMIT, ge=1, le=listings.MAX_LIMIT, description="Maximum number of entries of the page."
+    )
     cursor: str | None = Field(
         None, max_length=1000, description="`cursor` of the previous page; keep the same filters."
     )
+
+    def page(self) -> dict[str, Any]:
+        return {"limit": self.limit, "cursor": self.cursor}
 
 
 class MemoryFilter(Paged):
@@ -65,16 +70,8 @@ class MemoryFilter(Paged):
     order: Literal["asc", "desc"] = Field("desc", description="Ascending or descending; ties are sorted by id.")
 
     def listing(self, kind: MemoryType) -> Listing:
-        values = self.model_dump(exclude={"limit", "cursor", "order", "tag", "validity", "permanence", "maturity"})
-        return Listing(
-            type=kind,
-            tags=tuple(self.tag),
-            validity=tuple(self.validity),
-            permanence=tuple(self.permanence),
-            maturity=tuple(self.maturity),
-            descending=self.order == "desc",
-            **values,
-        )
+        given = self.model_dump(exclude={"limit", "cursor", "order", "tag"}) | {"tags": self.tag}
+        return Listing(type=kind, descending=self.order == "desc", **provided(given))
 
 
 def memory_routes(handler: RequestHandler) -> APIRouter:
@@ -90,35 +87,24 @@ def memory_routes(handler: RequestHandler) -> APIRouter:
 
         async def work(call: CallContext) -> Page[MemoryListItem]:
             listing = options.listing(parse_choice(MemoryType, type, "type"))
-            result = await listings.memories(
-                call.resources, listing, call.caller, limit=options.limit, cursor=options.cursor
-            )
-            return answers.page_of(result, map(answers.listed_memory, result.items))
+            page = await listings.memories(call.resources, listing, call.caller, **options.page())
+            return answers.page_of(page, answers.listed_memory)
 
         return await handler.answer(request, "list_memories", work)
 
     @router.get("/memories/{type}/{handle}", **documented(MemoryDetail))
     async def one_memory(request: Request, type: TypeInPath, handle: HandleInPath) -> Response:
         """Get one memory with its provenance and history. Unlike the tool `get` it does not count as use."""
-
-        async def work(call: CallContext) -> MemoryDetail:
-            return answers.memory_detail(await get.get(call.resources, type, handle, call.caller, bump=False))
-
-        return await handler.answer(request, "memory_get", work)
+        to_answer = answers.memory_detail
+        return await handler.run(request, "memory_get", get.get, type, handle, bump=False, to_answer=to_answer)
 
     @router.get("/memories/{type}/{handle}/history", **documented(Page[EventLine]))
     async def history(
         request: Request, type: TypeInPath, handle: HandleInPath, page: Annotated[Paged, Query()]
     ) -> Response:
         """List the events of a memory in words, oldest first."""
-
-        async def work(call: CallContext) -> Page[EventLine]:
-            result = await listings.history(
-                call.resources, type, handle, call.caller, limit=page.limit, cursor=page.cursor
-            )
-            return answers.page_of(result, map(answers.event_line, result.items))
-
-        return await handler.answer(request, "history", work)
+        to_answer = partial(answers.page_of, to_entry=answers.event_line)
+        return await handler.run(request, "history", listings.history, type, handle, to_answer=to_answer, **page.page())
 
     @router.get("/memories/{type}/{handle}/links", **documented(LinksAnswer))
     async def links(
@@ -128,13 +114,7 @@ def memory_routes(handler: RequestHandler) -> APIRouter:
 
         `hidden_links` counts links to memories of other butlers. An agent learns that they exist, but not more.
         """
-
-        async def work(call: CallContext) -> LinksAnswer:
-            result = await listings.links(
-                call.resources, type, handle, call.caller, limit=page.limit, cursor=page.cursor
-            )
-            return answers.link_page(result)
-
-        return await handler.answer(request, "links", work)
+        to_answer = answers.link_page
+        return await handler.run(request, "links", listings.links, type, handle, to_answer=to_answer, **page.page())
 
     return router

@@ -8,7 +8,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
-from memory_butler.adapters.http.identity import in_process_principal, request_principal, unauthenticated
+from memory_butler.adapters.http.identity import unauthenticated
 from memory_butler.adapters.http.problems import json_bytes
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of
@@ -17,7 +17,6 @@ from memory_butler.adapters.mcp.tool_base import CallContext, within
 from memory_butler.adapters.rest.middleware import body_of
 from memory_butler.adapters.rest.tools import principal_of
 from memory_butler.adapters.telemetry import instrumentation
-from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.models.wire.codec import encode
 from memory_butler.operations.access.cross_tenant_audit import audit_access
@@ -46,30 +45,37 @@ class RequestHandler:
         """The response with the answer of `work`, if the caller's role allows `operation`."""
         request_id = request.state.request_id
         with instrumentation.instrument_call(operation, request_id) as call:
-            try:
-                answer = await within(self.lazy.settings.deadline_seconds, self._work(request, call, work, context))
-            except MemoryButlerError as problem:
-                call.outcome = problem.error_class
-                raise
-            call.outcome = instrumentation.OK
+            answer = await within(self.lazy.settings.deadline_seconds, self._work(request, call, work, context))
         body = {**encode(answer), "request_id": request_id}
         return Response(json_bytes(body), status, media_type="application/json")
 
+    async def run(
+        self,
+        request: Request,
+        name: str,
+        operation: Callable[..., Awaitable[Any]],
+        *arguments: Any,
+        to_answer: Callable[[Any], Any] = lambda result: result,
+        **options: Any,
+    ) -> Response:
+        """The response with the result of one operation. `name` is its name in the table of roles."""
+
+        async def work(call: CallContext) -> Any:
+            return to_answer(await operation(call.resources, *arguments, caller=call.caller, **options))
+
+        return await self.answer(request, name, work)
+
     async def _work(self, request: Request, call: instrumentation.Call, work: Work, context: Context) -> Any:
-        # Less than the deadline, so that the error names a store that does not open.
-        resources = await self.lazy.get(self.lazy.settings.deadline_seconds * 0.8)
-        previous = in_process_principal.set(principal_of(request))
-        try:
-            if principal_of(request) is None and self.lazy.settings.service.auth == "required":
-                raise unauthenticated()
-            call.principal = request_principal() or resources.local_caller().principal
-            check_operation(call.principal, call.tool)
-            lineage = replace(lineage_of(context), request_id=request.state.request_id)
-            caller = Caller(call.principal, lineage)
-            await audit_access(resources, caller, call.tool)
-            return await work(CallContext(resources, caller))
-        finally:
-            in_process_principal.reset(previous)
+        resources = await self.lazy.get_for_call()
+        principal = principal_of(request)
+        if principal is None and self.lazy.settings.service.auth == "required":
+            raise unauthenticated()
+        call.principal = principal or resources.local_caller().principal
+        check_operation(call.principal, call.tool)
+        lineage = replace(lineage_of(context), request_id=request.state.request_id)
+        caller = Caller(call.principal, lineage)
+        await audit_access(resources, caller, call.tool)
+        return await work(CallContext(resources, caller))
 
 
 async def parse_body(request: Request, kind: type[Body]) -> Body:

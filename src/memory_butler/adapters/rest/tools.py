@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
+from fastmcp.tools import ToolResult
 from fastmcp.utilities.json_schema import dereference_refs
 from starlette.responses import Response
 
@@ -43,12 +44,7 @@ def tool_routes(tools: Sequence[MemoryTool]) -> APIRouter:
 def _route(tool: MemoryTool) -> Callable[[Request], Awaitable[Response]]:
     async def call(request: Request) -> Response:
         arguments = _with_request_id(await body_of(request), request.state.request_id)
-        previous, plain = in_process_principal.set(principal_of(request)), without_text.set(True)
-        try:
-            result = await tool.run(arguments)
-        finally:
-            without_text.reset(plain)
-            in_process_principal.reset(previous)
+        result = await run_tool(tool, request, arguments)
         request_id = request.state.request_id
         content: dict[str, Any] = result.structured_content or {}
         if result.is_error:
@@ -56,6 +52,16 @@ def _route(tool: MemoryTool) -> Callable[[Request], Awaitable[Response]]:
         return Response(json_bytes({**content, "request_id": request_id}), media_type="application/json")
 
     return call
+
+
+async def run_tool(tool: MemoryTool, request: Request, arguments: dict[str, Any]) -> ToolResult:
+    """Run a tool for the caller of a request; the result has no text."""
+    previous, plain = in_process_principal.set(principal_of(request)), without_text.set(True)
+    try:
+        return await tool.run(arguments)
+    finally:
+        without_text.reset(plain)
+        in_process_principal.reset(previous)
 
 
 def with_routes(error: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from memory_butler.adapters.telemetry import metrics
 from memory_butler.adapters.telemetry.traces import end_with, span
+from memory_butler.errors import InternalError
 from memory_butler.models import Principal
 
 OK = "ok"
@@ -20,12 +21,10 @@ log = logging.getLogger("memory_butler.calls")
 
 @dataclass(slots=True)
 class Call:
-    """A call in progress."""
-
     tool: str
     request_id: str | None = None
     principal: Principal | None = None
-    outcome: str = "internal_error"
+    outcome: str = OK
 
 
 current: ContextVar[Call | None] = ContextVar("current", default=None)
@@ -33,7 +32,7 @@ current: ContextVar[Call | None] = ContextVar("current", default=None)
 
 @contextmanager
 def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
-    """Instrument one call; its handler sets `outcome` and `principal`."""
+    """Instrument one call. Its handler sets the `principal`; the `outcome` follows from the exception, if any."""
     call = Call(tool, request_id)
     token, began = current.set(call), time.perf_counter()
     metrics.IN_HAND.inc()
@@ -41,6 +40,9 @@ def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
         with span(tool, request_id) as traced:
             try:
                 yield call
+            except BaseException as problem:
+                call.outcome = getattr(problem, "error_class", InternalError.error_class)
+                raise
             finally:
                 end_with(traced, call.outcome)
     finally:

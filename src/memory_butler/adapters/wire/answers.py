@@ -1,261 +1,158 @@
 """Build the answers that callers see from the results of operations. The types define the JSON."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
 from uuid import UUID
 
+from memory_butler import models
 from memory_butler.errors import MemoryButlerError
-from memory_butler.models import (
-    Activities,
-    Activity,
-    Answer,
-    Briefing,
-    Fact,
-    HistoryLine,
-    Link,
-    Maturity,
-    Memory,
-    MemoryDetails,
-    MemoryType,
-    Neighbour,
-    Ranked,
-    Rule,
-    Stored,
-    UndoReport,
-)
 from memory_butler.models.listings import LinkPage, ListedMemory, Page
-from memory_butler.models.wire.memory_answers import (
-    ActivityEvent,
-    ActivityPage,
-    BriefingsAnswer,
-    BuiltBriefing,
-    ChainFact,
-    EventLine,
-    ForgetAnswer,
-    FoundMemory,
-    IngestAnswer,
-    ItemFailure,
-    LinkLine,
-    LinksAnswer,
-    MemoryDetail,
-    MemoryListItem,
-    NeighbourMemory,
-    RuleWithWarning,
-    SearchResult,
-    SearchResults,
-    StoredMemory,
-    TouchedMemory,
-    UndoAnswer,
-)
+from memory_butler.models.wire import memory_answers as wire
+from memory_butler.models.wire.codec import copy_fields
 from memory_butler.operations.briefing.brief_batch import BriefResult
 from memory_butler.operations.trust.forget_about import ForgetReport
 from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
 
+Entry = TypeVar("Entry", IngestResult, BriefResult)
+Done = TypeVar("Done")
 # A list that may hold thousands of memories names this many; its count covers all.
 NAMED = 200
 
 
-def search_results(answer: Answer) -> SearchResults:
+def search_results(answer: models.Answer) -> wire.SearchResults:
     results = tuple(_result(entry, answer) for entry in answer.results)
-    return SearchResults(results=results, count=len(results), degraded=tuple(answer.degraded))
+    return wire.SearchResults(results=results, count=len(results), degraded=tuple(answer.degraded))
 
 
-def _result(entry: Ranked, answer: Answer) -> SearchResult:
-    hit, parts = entry.hit, entry.parts
-    return SearchResult(
-        hit=FoundMemory(
-            ref=hit.ref,
-            type=hit.type,
-            id=hit.id,
-            content=hit.content,
-            subject_label=hit.subject_label,
-            predicate_label=hit.predicate_label,
-            validity=hit.validity,
-            maturity=hit.maturity,
-            permanence=hit.permanence,
-            tier=tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
-            scope=hit.scope if hit.type is not MemoryType.EPISODE else None,
-            butler=hit.butler,
-            session_id=hit.session_id,
-            tags=tuple(hit.tags or ()),
-            created_at=hit.created_at,
-            observed_at=hit.observed_at,
-            valid_at=hit.valid_at,
-            last_confirmed_at=hit.last_confirmed_at,
-            last_referenced_at=hit.last_referenced_at,
-            warning=(
-                warning(hit.content, hit.harmful_reasons or []) if hit.maturity == Maturity.ANTI_PATTERN else None
-            ),
-        ),
-        relevance=parts.relevance,
-        score=parts.score,
+def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
+    hit = entry.hit
+    found = copy_fields(
+        wire.FoundMemory,
+        hit,
+        tier=tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
+        scope=hit.scope if hit.type is not models.MemoryType.EPISODE else None,
+        tags=tuple(hit.tags or ()),
+        warning=warning(hit.content, hit.harmful_reasons or [])
+        if hit.maturity == models.Maturity.ANTI_PATTERN
+        else None,
+    )
+    return wire.SearchResult(
+        hit=found,
+        relevance=entry.parts.relevance,
+        score=entry.parts.score,
         also=tuple(entry.also),
-        parts=parts,
+        parts=entry.parts,
         neighbours=tuple(map(_neighbour, answer.neighbours[hit.id])) if answer.neighbours else None,
     )
 
 
-def _neighbour(entry: Neighbour) -> NeighbourMemory:
-    named = NeighbourMemory(ref=entry.ref, type=entry.type, relation=entry.relation)
+def _neighbour(entry: models.Neighbour) -> wire.NeighbourMemory:
     if entry.content is None:
-        return named
-    return replace(
-        named,
-        content=entry.content,
-        subject_label=entry.subject_label,
-        predicate_label=entry.predicate_label,
-        created_at=entry.created_at,
-        observed_at=entry.observed_at,
-        valid_at=entry.valid_at,
-    )
+        return wire.NeighbourMemory(ref=entry.ref, type=entry.type, relation=entry.relation)
+    return copy_fields(wire.NeighbourMemory, entry)
 
 
-def stored_memory(memory: Memory) -> StoredMemory:
+def stored_memory(memory: models.Memory) -> wire.StoredMemory:
     """A memory with its warning if it is an anti-pattern."""
-    if not isinstance(memory, Rule):
+    if not isinstance(memory, models.Rule):
         return memory
-    text = warning(memory.content, memory.harmful_reasons) if memory.maturity is Maturity.ANTI_PATTERN else None
-    return RuleWithWarning(**_values(memory), warning=text)
+    text = warning(memory.content, memory.harmful_reasons) if memory.maturity is models.Maturity.ANTI_PATTERN else None
+    return copy_fields(wire.RuleWithWarning, memory, warning=text)
 
 
-def listed_memory(one: ListedMemory) -> MemoryListItem:
-    return MemoryListItem(
-        memory=stored_memory(one.memory), tier=one.tier, effective_confidence=one.effective_confidence
-    )
+def listed_memory(one: ListedMemory) -> wire.MemoryListItem:
+    return copy_fields(wire.MemoryListItem, one, memory=stored_memory(one.memory))
 
 
-def memory_detail(details: MemoryDetails) -> MemoryDetail:
-    return MemoryDetail(
+def memory_detail(details: models.MemoryDetails) -> wire.MemoryDetail:
+    return copy_fields(
+        wire.MemoryDetail,
+        details,
         memory=stored_memory(details.memory),
-        aliases=details.aliases,
-        tier=details.tier,
-        effective_confidence=details.effective_confidence,
-        fades_at=details.fades_at,
-        expires_at=details.expires_at,
-        outlook=details.outlook,
         links=tuple(link_line(one, details.memory.id) for one in details.links),
-        hidden_links=details.hidden_links,
-        chain=tuple(map(_chain_fact, details.chain)),
+        chain=tuple(copy_fields(wire.ChainFact, fact) for fact in details.chain),
         events=tuple(map(event_line, details.story)),
     )
 
 
-def _chain_fact(fact: Fact) -> ChainFact:
-    return ChainFact(ref=fact.ref, content=fact.content, validity=fact.validity, created_at=fact.created_at)
-
-
-def link_line(link: Link, here: UUID) -> LinkLine:
+def link_line(link: models.Link, here: UUID) -> wire.LinkLine:
     outward = link.source_id == here
     other_type, other_id = (link.target_type, link.target_id) if outward else (link.source_type, link.source_id)
-    return LinkLine(
-        direction="out" if outward else "in",
-        relation=link.relation,
-        ref=f"{other_type}:{link.other_ref}" if link.other_ref else None,
-        id=other_id,
-        availability=link.availability,
-        created_at=link.created_at,
-    )
+    ref = f"{other_type}:{link.other_ref}" if link.other_ref else None
+    return copy_fields(wire.LinkLine, link, direction="out" if outward else "in", ref=ref, id=other_id)
 
 
-def link_page(links: LinkPage) -> LinksAnswer:
+def link_page(links: LinkPage) -> wire.LinksAnswer:
     items = tuple(link_line(link, links.memory) for link in links.page.items)
-    return LinksAnswer(items=items, cursor=links.page.cursor, hidden_links=links.hidden)
+    return wire.LinksAnswer(items=items, cursor=links.page.cursor, hidden_links=links.hidden)
 
 
-def event_line(line: HistoryLine) -> EventLine:
+def event_line(line: models.HistoryLine) -> wire.EventLine:
     event = line.event
-    return EventLine(
-        seq=event.seq,
-        id=event.id,
-        event=event.event_type,
-        words=line.words,
-        at=event.occurred_at,
-        actor=event.actor,
-        request_id=event.request_id,
-        group_id=event.group_id,
-        undoes=event.undoes,
-        undone=line.undone,
-    )
+    said = {"event": event.event_type, "words": line.words, "at": event.occurred_at, "undone": line.undone}
+    return copy_fields(wire.EventLine, event, **said)
 
 
-def page_of(page: Page[Any], items: Iterable[Any]) -> Page[Any]:
+def page_of(page: Page[Any], to_entry: Callable[[Any], Any]) -> Page[Any]:
     """The same page with its entries as callers see them."""
-    return replace(page, items=tuple(items))
+    return replace(page, items=tuple(map(to_entry, page.items)))
 
 
-def forget_answer(report: ForgetReport) -> ForgetAnswer:
+def forget_answer(report: ForgetReport) -> wire.ForgetAnswer:
     touched = [
-        TouchedMemory(ref=f"{entry.type}:{entry.ref}", why=", ".join(entry.why), line=entry.line)
+        wire.TouchedMemory(ref=f"{entry.type}:{entry.ref}", why=", ".join(entry.why), line=entry.line)
         for entry in report.touched[:NAMED]
     ]
-    return ForgetAnswer(
-        dry_run=report.dry_run,
-        count=len(report.touched),
-        touched=tuple(touched),
-        group_id=report.group_id,
-        names=tuple(report.names),
-        aliases=len(report.aliases),
-        mentions=report.mentions,
-    )
+    counts = {"count": len(report.touched), "aliases": len(report.aliases)}
+    return copy_fields(wire.ForgetAnswer, report, touched=tuple(touched), **counts)
 
 
-def undo_answer(report: UndoReport) -> UndoAnswer:
+def undo_answer(report: models.UndoReport) -> wire.UndoAnswer:
     gone = report.not_brought_back
-    return UndoAnswer(**{**_values(report), "not_brought_back": gone[:NAMED]}, not_brought_back_count=len(gone))
+    return copy_fields(wire.UndoAnswer, report, not_brought_back=gone[:NAMED], not_brought_back_count=len(gone))
 
 
-def activity_page(activities: Activities) -> ActivityPage:
-    items = tuple(map(activity_event, activities.items))
-    return ActivityPage(items=items, cursor=activities.cursor, more=activities.more)
+def activity_page(activities: models.Activities) -> wire.ActivityPage:
+    return copy_fields(wire.ActivityPage, activities, items=tuple(map(activity_event, activities.items)))
 
 
-def activity_event(item: Activity) -> ActivityEvent:
+def activity_event(item: models.Activity) -> wire.ActivityEvent:
     event = item.event
-    return ActivityEvent(
-        event=event.event_type,
-        ref=item.ref,
-        words=item.words,
-        at=event.occurred_at,
-        actor=event.actor,
-        id=event.id,
-        group_id=event.group_id,
-        undoes=event.undoes,
-        lineage=item.lineage,
-    )
+    said = {"ref": item.ref, "words": item.words, "lineage": item.lineage}
+    return copy_fields(wire.ActivityEvent, event, event=event.event_type, at=event.occurred_at, **said)
 
 
-def ingest_answer(entries: Iterable[IngestResult | MemoryButlerError]) -> IngestAnswer:
-    results = tuple(map(_ingested, entries))
-    return IngestAnswer(results=results, **Counter(result.outcome for result in results))
+def ingest_answer(entries: Iterable[IngestResult | MemoryButlerError]) -> wire.IngestAnswer:
+    results = tuple(_item(entry, _ingested) for entry in entries)
+    return wire.IngestAnswer(results=results, **Counter(result.outcome for result in results))
 
 
-def _ingested(entry: IngestResult | MemoryButlerError) -> ItemFailure | Stored:
-    problem = entry if isinstance(entry, MemoryButlerError) else entry.problem
-    if problem:
-        return _failure(problem)
-    assert isinstance(entry, IngestResult) and entry.stored
+def _ingested(entry: IngestResult) -> models.Stored:
+    assert entry.stored
     return replace(entry.stored, outcome="repeated" if entry.repeated else "stored")
 
 
-def briefings_answer(entries: Iterable[BriefResult | MemoryButlerError]) -> BriefingsAnswer:
-    results = tuple(map(_briefed, entries))
-    return BriefingsAnswer(results=results, **Counter(str(result.outcome) for result in results))
+def briefings_answer(entries: Iterable[BriefResult | MemoryButlerError]) -> wire.BriefingsAnswer:
+    results = tuple(_item(entry, _briefed) for entry in entries)
+    return wire.BriefingsAnswer(results=results, **Counter(str(result.outcome) for result in results))
 
 
-def _briefed(entry: BriefResult | MemoryButlerError) -> ItemFailure | BuiltBriefing:
+def _briefed(entry: BriefResult) -> wire.BuiltBriefing:
+    assert isinstance(entry.briefing, models.Briefing)
+    return wire.BuiltBriefing(outcome="built", briefing=entry.briefing)
+
+
+def _item(entry: Entry | MemoryButlerError, to_answer: Callable[[Entry], Done]) -> wire.ItemFailure | Done:
+    """The outcome of one item of a batch."""
     problem = entry if isinstance(entry, MemoryButlerError) else entry.problem
     if problem:
-        return _failure(problem)
-    assert isinstance(entry, BriefResult) and isinstance(entry.briefing, Briefing)
-    return BuiltBriefing(outcome="built", briefing=entry.briefing)
-
-
-def _failure(problem: MemoryButlerError) -> ItemFailure:
-    return ItemFailure(outcome="failed", **error_json(problem))
+        return wire.ItemFailure(outcome="failed", **error_json(problem))
+    assert not isinstance(entry, MemoryButlerError)
+    return to_answer(entry)
 
 
 def error_json(problem: MemoryButlerError) -> dict[str, Any]:
@@ -264,7 +161,3 @@ def error_json(problem: MemoryButlerError) -> dict[str, Any]:
         key: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
         for key, value in problem.as_dict().items()
     }
-
-
-def _values(record: Any) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}

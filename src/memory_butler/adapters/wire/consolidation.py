@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from memory_butler.models import KnownMemory, RunReport
-from memory_butler.models.wire.codec import Wire
+from memory_butler.models import RunReport
+from memory_butler.models.proposals import Usage
+from memory_butler.models.wire.codec import Wire, copy_fields
 from memory_butler.operations.consolidation.agent_distiller import ClaimedBatch
 from memory_butler.operations.consolidation.dead_letters import RequeueResult
 from memory_butler.operations.consolidation.diff import DiffLine
@@ -105,49 +106,35 @@ class RequeueAnswer:
 
 
 def run_result(report: RunReport, lines: Sequence[DiffLine]) -> RunResult:
-    return RunResult(
-        run=report.run if report.state != "rehearsed" else None,
-        butler=report.butler,
-        distiller=report.distiller,
-        state=report.state,
-        episodes=_references(report.episodes),
-        counts=_counts(lines),
-        items=tuple(lines),
-        tokens=report.usage.input_tokens + report.usage.output_tokens or None,
-        dollars=report.usage.cost_microdollars / 1e6 or None,
-        error=report.error,
+    run = report.run if report.state != "rehearsed" else None
+    return copy_fields(
+        RunResult, report, run=run, episodes=_references(report.episodes), **_items(lines), **_cost(report.usage)
     )
 
 
 def run_record(run: Run) -> RunRecord:
-    return RunRecord(**_record(run))
+    return copy_fields(RunRecord, run, **_record(run))
 
 
 def run_detail(reviewed: RunReview, lines: Sequence[DiffLine]) -> RunDetail:
-    return RunDetail(
-        **_record(reviewed.run),
-        undone=reviewed.undone,
-        episodes=_references(reviewed.episodes),
-        counts=_counts(lines),
-        items=tuple(lines),
-    )
+    more = {"undone": reviewed.undone, "episodes": _references(reviewed.episodes), **_items(lines)}
+    return copy_fields(RunDetail, reviewed.run, **_record(reviewed.run), **more)
 
 
 def _record(run: Run) -> dict[str, Any]:
-    return {
-        "run": run.id,
-        "butler": run.butler,
-        "distiller": run.distiller,
-        "state": run.state,
-        "claimed_at": run.claimed_at,
-        "lease_until": run.lease_until if run.state == "claimed" else None,
-        "finished_at": run.finished_at,
-        "episode_count": run.episodes,
-        "tokens": run.input_tokens + run.output_tokens or None,
-        "dollars": run.cost_microdollars / 1e6 or None,
-        "error": run.error,
-        "request_id": run.request_id,
-    }
+    """The fields of a run record that differ from the stored run."""
+    lease_until = run.lease_until if run.state == "claimed" else None
+    return {"run": run.id, "lease_until": lease_until, "episode_count": run.episodes, **_cost(run)}
+
+
+def _cost(usage: Run | Usage) -> dict[str, Any]:
+    tokens = usage.input_tokens + usage.output_tokens
+    return {"tokens": tokens or None, "dollars": usage.cost_microdollars / 1e6 or None}
+
+
+def _items(lines: Sequence[DiffLine]) -> dict[str, Any]:
+    counts = Counter(line.outcome for line in lines)
+    return {"counts": dict(sorted(counts.items())), "items": tuple(lines)}
 
 
 def claimed_batch(handed: ClaimedBatch, schema: dict[str, Any]) -> BatchAnswer:
@@ -159,7 +146,9 @@ def claimed_batch(handed: ClaimedBatch, schema: dict[str, Any]) -> BatchAnswer:
             BatchEpisode(ref=episode.ref, observed_at=episode.observed_at, text=texts[episode.id])
             for episode in handed.batch.episodes
         ),
-        known=tuple(map(_known, handed.batch.known)),
+        known=tuple(
+            copy_fields(KnownMemoryLine, one, ref=one.handle, warning=one.is_warning) for one in handed.batch.known
+        ),
         schema=schema,
     )
 
@@ -169,20 +158,5 @@ def requeue_answer(done: RequeueResult) -> RequeueAnswer:
     return RequeueAnswer(requeued=_references(done.again), count=len(done.again), left=left)
 
 
-def _known(one: KnownMemory) -> KnownMemoryLine:
-    return KnownMemoryLine(
-        ref=one.handle,
-        subject=one.subject,
-        predicate=one.predicate,
-        content=one.content,
-        valid_at=one.valid_at,
-        warning=one.is_warning,
-    )
-
-
 def _references(refs: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"episode:{ref}" for ref in refs)
-
-
-def _counts(lines: Sequence[DiffLine]) -> dict[str, int]:
-    return dict(sorted(Counter(line.outcome for line in lines).items()))

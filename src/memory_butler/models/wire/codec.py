@@ -9,12 +9,12 @@ Three rules describe every answer:
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 from uuid import UUID
 
 JsonObject = dict[str, Any]
@@ -107,6 +107,12 @@ def _unmarked(hint: Any) -> tuple[Any, Wire]:
         inner, *marks = get_args(hint)
         return inner, next((mark for mark in marks if isinstance(mark, Wire)), Wire())
     return hint, Wire()
+
+
+def copy_fields(kind: Callable[..., Value], source: Any, **changed: Any) -> Value:
+    """A record of this dataclass: each field is changed, else that of the same name of `source`, else its default."""
+    names = [one.name for one in fields(cast("Any", kind)) if one.name not in changed]
+    return kind(**changed, **{name: getattr(source, name) for name in names if hasattr(source, name)})
 
 
 def encode(value: Any) -> Any:  # noqa: PLR0911 (one return for each kind of value)

@@ -156,7 +156,7 @@ async def test_a_proposal_is_decided_on_item_by_item(open_page: Open, resources:
     assert created.event.actor == await page.inner_text(".mb-user-name")
 
     await page.get_by_role("button", name="Requeue episodes").click()
-    said = page.locator(".q-notification", has_text="RequeueResult 1 episode. Stored facts and rules stay")
+    said = page.locator(".q-notification", has_text="Requeued 1 episode. Stored facts and rules stay")
     await expect(said).to_be_visible()
     assert (await overview.overview(asked)).waiting == 1
     await said.get_by_role("button", name="Undo").click()

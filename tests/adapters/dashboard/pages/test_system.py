@@ -153,7 +153,7 @@ STANDS = [
 def test_how_a_job_stands_in_words(one: job_status.JobStatus, said: tuple[str, str]) -> None:
     """Late, failing and never run are loud."""
     (line,) = system_view.job_rows([one], NOW)
-    assert (line.cells[2]["text"], line.cells[2]["tone"]) == said
+    assert (line["cells"][2]["text"], line["cells"][2]["tone"]) == said
 
 
 def stood(*jobs: job_status.JobStatus, more: int = 0, unwell: int = 0) -> job_status.WorstJobs:
@@ -285,6 +285,6 @@ def test_small_tables_are_counted_together() -> None:
     """The largest by name, the others in one line, and bars against the largest."""
     tables = tuple(TableSize(name=f"t_{n}", rows=n or None, bytes=1000 * (10 - n), index_bytes=0) for n in range(10))
     lines = system_view.size_rows(Sizes(whole_bytes=1, tables=tables))
-    assert [line.key for line in lines] == [*(f"t_{n}" for n in range(8)), "rest"]
-    assert (lines[0].cells[0]["share"], lines[5].cells[0]["share"]) == (100.0, 50.0)
-    assert [cell["text"] for cell in lines[-1].cells] == ["2 others", "17", "3.0 kB", "0 bytes"]
+    assert [line["key"] for line in lines] == [*(f"t_{n}" for n in range(8)), "rest"]
+    assert (lines[0]["cells"][0]["share"], lines[5]["cells"][0]["share"]) == (100.0, 50.0)
+    assert [cell["text"] for cell in lines[-1]["cells"]] == ["2 others", "17", "3.0 kB", "0 bytes"]

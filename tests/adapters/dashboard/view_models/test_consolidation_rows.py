@@ -308,7 +308,7 @@ def test_after_a_decision_one_goes_on_at_an_item() -> None:
 def test_what_waits_again_and_what_does_not_is_said() -> None:
     """How many, that nothing is lost, and why the others stay."""
     done = RequeueResult(again=("a", "b"), left=(("c", "episode:c waits already."), ("d", "episode:d waits already.")))
-    assert consolidation_rows.requeued_text(done).startswith("RequeueResult 2 episodes. Stored facts and rules stay")
+    assert consolidation_rows.requeued_text(done).startswith("Requeued 2 episodes. Stored facts and rules stay")
     assert consolidation_rows.not_requeued_text(done) == "episode:c waits already. 1 more was not requeued."
     assert consolidation_rows.not_requeued_text(replace(done, left=done.left[:1])) == "episode:c waits already."
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice
 from memory_butler.adapters.dashboard.components.empty_states import first_steps
 from memory_butler.adapters.dashboard.view_models import list_query
-from memory_butler.adapters.dashboard.view_models.list_rows import COLUMNS, columns_of
+from memory_butler.adapters.dashboard.view_models.list_rows import COLUMNS_OF, columns_of
 from memory_butler.errors import InvalidInput
 from memory_butler.models import EVERY_SCOPE, MemoryType, Tier
 from memory_butler.models.listings import Listing, Page, Sort
@@ -107,7 +107,7 @@ def test_filters_come_and_go() -> None:
 @given(st.lists(st.text(alphabet="ab\\\\, \n", min_size=1).map(str.strip).filter(bool)))
 def test_values_stand_together_and_come_apart_again(parts: list[str]) -> None:
     """Whatever is in them: a comma, a backslash, or one after the other at the end."""
-    assert list_query.split_values(list_query.join_values(parts)) == parts
+    assert list(list_query.split_values(list_query.join_values(parts))) == parts
 
 
 def test_a_click_on_a_head_sorts_and_turns_round() -> None:
@@ -126,7 +126,7 @@ def test_every_order_of_the_store_has_a_column_and_an_entry(kind: MemoryType) ->
     """Nothing that the store can sort by is missing from the page, and nothing is offered that it cannot."""
     assert {column["sort"] for column in columns_of(kind)} - {None} == {str(sort) for sort in SORTS[kind]}
     assert [one["name"] for one in list_query.sort_options(kind)] == [str(sort) for sort in SORTS[kind]]
-    assert len(COLUMNS[kind]) == len(columns_of(kind))
+    assert len(COLUMNS_OF[kind]) == len(columns_of(kind))
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from memory_butler.adapters.cli.tables.memories import safe
+from memory_butler.adapters.cli.tables.memories import indented, plain_table, safe
 from memory_butler.models.explanation import Explanation, Listing, QuestionReading, Term
 from memory_butler.policy.memories.text import ordinal
 
@@ -91,10 +90,8 @@ def _diversity(result: Explanation) -> Iterator[RenderableType]:
 
 def _terms(terms: Sequence[Term], name: str, total: float) -> RenderableType:
     """The terms of a sum, the largest first; terms below 0.0005 are omitted."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
-    table.add_column("")
-    for column in ("value", "weight", "adds"):
-        table.add_column(column, justify="right")
+    columns = ("", ">value", ">weight", ">adds")
+    table = plain_table(*columns, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
     for term in sorted(terms, key=lambda term: -abs(term.contribution)):
         if abs(term.contribution) >= TINY:
             numbers = (f"{term.value:.3f}", f"{term.weight:g}", f"{term.contribution:+.3f}")
@@ -118,4 +115,4 @@ def _grid() -> Table:
 
 
 def _section(title: str, *parts: RenderableType) -> list[RenderableType]:
-    return [Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2), expand=False) for part in parts)]
+    return [Text(title, style="bold"), *(indented(part) for part in parts)]

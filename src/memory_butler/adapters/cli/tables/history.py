@@ -3,19 +3,17 @@
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from memory_butler.adapters.cli.tables import memories
-from memory_butler.adapters.cli.tables.memories import date_of, safe
+from memory_butler.adapters.cli.tables.memories import date_of, indented, safe
 from memory_butler.models import HistoryLine, MemoryDetails, UndoReport
 
 SHOWN = 20
 
 
 def portrait(memory: MemoryDetails) -> RenderableType:
-    """One memory with its properties and its history."""
     return Group(memories.portrait(memory), Text("History", style="bold"), story(memory.story))
 
 
@@ -31,7 +29,7 @@ def story(lines: Iterable[HistoryLine]) -> RenderableType:
         if line.undone:
             text.append("  (undone)", style="not strike")
         grid.add_row(date_of(event.occurred_at), Group(text, *(Text(name, style="dim") for name in ids)))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return indented(grid)
 
 
 def undone(report: UndoReport) -> RenderableType:

@@ -10,21 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from memory_butler import models
 from memory_butler.english.text.normalize import as_words
-from memory_butler.models import (
-    Answer,
-    Episode,
-    Fact,
-    Hit,
-    Maturity,
-    MemoryDetails,
-    Neighbour,
-    NeighbourRelation,
-    Receipt,
-    ScoreParts,
-    Stored,
-    Tier,
-)
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
 from memory_butler.policy.memories.text import ordinal, subject_and_predicate
@@ -50,12 +37,12 @@ _OUTCOMES = {
     "already_unpinned": "{ref} is not pinned",
     "reversed": "Reversed {ref}: it is a candidate rule again",
 }
-TIERS = {Tier.EDEN: "Eden", Tier.MID: "mid-term", Tier.LONG: "long-term"}
+TIERS = {models.Tier.EDEN: "Eden", models.Tier.MID: "mid-term", models.Tier.LONG: "long-term"}
 _KINSHIPS = {
-    NeighbourRelation.BEFORE: "before",
-    NeighbourRelation.AFTER: "after",
-    NeighbourRelation.SAME_SUBJECT: "same subject",
-    NeighbourRelation.SOURCE: "source",
+    models.NeighbourRelation.BEFORE: "before",
+    models.NeighbourRelation.AFTER: "after",
+    models.NeighbourRelation.SAME_SUBJECT: "same subject",
+    models.NeighbourRelation.SOURCE: "source",
 }
 REASONS = {
     "budget": "the token budget is used up",
@@ -77,15 +64,32 @@ def date_of(moment: datetime | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M") if moment else "never"
 
 
-def bar(share: float, cells: int = BAR_CELLS) -> str:
+def bar(share: float) -> str:
     """A share between 0 and 1 as a bar."""
-    filled = round(max(0.0, min(1.0, share)) * cells)
-    return "█" * filled + "░" * (cells - filled)
+    filled = round(max(0.0, min(1.0, share)) * BAR_CELLS)
+    return "█" * filled + "░" * (BAR_CELLS - filled)
 
 
-def describe_memory(hit: Hit) -> Text:
+def plain_table(*columns: str, **options: Any) -> Table:
+    """A table without lines; a column whose name begins with `>` holds numbers."""
+    table = Table(box=None, **options)
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+    return table
+
+
+def unwrapped(text: str) -> Text:
+    """A line to copy, such as a command: it is never wrapped."""
+    return Text(text, no_wrap=True, overflow="ignore")
+
+
+def indented(part: RenderableType) -> RenderableType:
+    return Padding(part, (0, 0, 0, 2), expand=False)
+
+
+def describe_memory(hit: models.Hit) -> Text:
     """The text of a memory; for an anti-pattern the warning."""
-    if hit.maturity == Maturity.ANTI_PATTERN:
+    if hit.maturity == models.Maturity.ANTI_PATTERN:
         return Text(safe(warning(hit.content, hit.harmful_reasons or [])), style="yellow")
     if hit.subject_label is None:
         return Text(safe(hit.content))
@@ -93,7 +97,7 @@ def describe_memory(hit: Hit) -> Text:
     return Text.assemble((safe(name), "bold"), safe(hit.content))
 
 
-def describe_state(hit: Hit) -> str:
+def describe_state(hit: models.Hit) -> str:
     """State, tier, scope and date."""
     parts = [hit.maturity or (hit.validity if hit.validity != "active" else ""), hit.permanence or ""]
     parts.append(TIERS[tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity)])
@@ -106,8 +110,7 @@ def describe_state(hit: Hit) -> str:
     return " · ".join(part.replace("_", "-") for part in parts if part)
 
 
-def describe_ranks(parts: ScoreParts) -> str:
-    """The ranks by meaning and by words."""
+def describe_ranks(parts: models.ScoreParts) -> str:
     places = []
     if parts.semantic_rank is not None:
         places.append(f"{ordinal(parts.semantic_rank)} by meaning")
@@ -116,12 +119,12 @@ def describe_ranks(parts: ScoreParts) -> str:
     return ", ".join(places)
 
 
-def describe_relevance(parts: ScoreParts) -> str:
+def describe_relevance(parts: models.ScoreParts) -> str:
     percent = 100 * parts.relevance
     return f"{percent:.0f} % relevant" if percent >= 1 else "< 1 % relevant"
 
 
-def answer(result: Answer) -> RenderableType:
+def answer(result: models.Answer) -> RenderableType:
     lines: list[RenderableType] = [Text(f"! {safe(note)}", style="yellow") for note in result.degraded]
     if not result.results:
         return Group(*lines, Text("No results."))
@@ -141,7 +144,7 @@ def answer(result: Answer) -> RenderableType:
     return Group(*lines, table)
 
 
-def neighbour(related: Neighbour) -> Text:
+def neighbour(related: models.Neighbour) -> Text:
     """Its relation to the result above it, and the start of its text."""
     text = Text(f"  {_KINSHIPS[related.relation]}: ", style="dim")
     if related.content is None:
@@ -152,18 +155,18 @@ def neighbour(related: Neighbour) -> Text:
     return text.append(safe(cut), "not dim")
 
 
-def stored(result: Stored) -> RenderableType:
+def stored(result: models.Stored) -> RenderableType:
     template = _OUTCOMES.get(result.outcome, f"{result.outcome}: {{ref}}")
     if result.outcome == "restored" and result.superseded_ref:
         template += "; it supersedes {old}"
     return Text(template.format(ref=f"{result.type}:{result.ref}", old=f"fact:{result.superseded_ref}") + ".")
 
 
-def portrait(result: MemoryDetails) -> RenderableType:
+def portrait(result: models.MemoryDetails) -> RenderableType:
     memory = result.memory
     parts: list[RenderableType] = [
         Text(f"{memory.type}:{memory.ref}", style="bold cyan"),
-        Padding(Text(safe(memory.content)), (0, 0, 0, 2), expand=False),
+        indented(Text(safe(memory.content))),
         _pairs(_properties(result)),
     ]
     if result.chain:
@@ -178,51 +181,41 @@ def portrait(result: MemoryDetails) -> RenderableType:
     return Group(*parts)
 
 
-def _properties(result: MemoryDetails) -> dict[str, str]:
+def _properties(result: models.MemoryDetails) -> dict[str, str]:
     memory = result.memory
-    pairs: dict[str, str] = {"id": str(memory.id)}
-    if isinstance(memory, Fact):
-        pairs |= {
-            "subject": memory.subject_label,
-            "predicate": memory.predicate_label,
-            "permanence": memory.permanence.value,
-        }
-        pairs |= {"aliases": ", ".join(result.aliases)} if result.aliases else {}
-        pairs |= {"happened": date_of(memory.valid_at)} if memory.valid_at else {}
-    if isinstance(memory, Episode):
-        pairs |= {"butler": memory.butler, "session": memory.session_id or "", "observed": date_of(memory.observed_at)}
+    pairs: dict[str, Any] = {"id": memory.id}
+    if isinstance(memory, models.Fact):
+        pairs |= {"subject": memory.subject_label, "predicate": memory.predicate_label}
+        pairs |= {"permanence": memory.permanence, "aliases": ", ".join(result.aliases), "happened": memory.valid_at}
+    if isinstance(memory, models.Episode):
+        pairs |= {"butler": memory.butler, "session": memory.session_id, "observed": date_of(memory.observed_at)}
         pairs |= {"consolidation": memory.consolidation_status.value.replace("_", " ")} | _attempts(memory)
-        pairs |= {"importance": str(memory.importance)}
     else:
-        pairs |= {
-            "scope": memory.scope,
-            "confidence": f"{result.effective_confidence:.2f} now, {memory.confidence:g} stored",
-        }
-        pairs |= {"last confirmed": date_of(memory.last_confirmed_at)}
-    if isinstance(memory, Fact):
-        pairs |= {"importance": str(memory.importance)}
-    if not isinstance(memory, Fact | Episode):
+        confidence = f"{result.effective_confidence:.2f} now, {memory.confidence:g} stored"
+        pairs |= {"scope": memory.scope, "confidence": confidence, "last confirmed": date_of(memory.last_confirmed_at)}
+    if isinstance(memory, models.Fact | models.Episode):
+        pairs |= {"importance": memory.importance}
+    else:
         score = memory.effectiveness_score
         marks = f"{memory.success_count} helpful, {memory.harmful_count} harmful"
-        pairs |= {"maturity": memory.maturity.value, "feedback": marks}
-        pairs |= {"effectiveness": f"{score:.2f}"} if score is not None else {}
-        pairs |= {"harmful because": "; ".join(memory.harmful_reasons)} if memory.harmful_reasons else {}
-    pairs |= {"state": memory.validity.value, "tier": result.tier.value, "stored": date_of(memory.created_at)}
+        pairs |= {"maturity": memory.maturity, "feedback": marks}
+        pairs |= {"effectiveness": "" if score is None else f"{score:.2f}"}
+        pairs |= {"harmful because": "; ".join(memory.harmful_reasons)}
+    pairs |= {"state": memory.validity, "tier": result.tier, "stored": memory.created_at}
     pairs |= {"referenced": f"{memory.reference_count} times, last {date_of(memory.last_referenced_at)}"}
-    pairs |= {"fades": date_of(result.fades_at)} if result.fades_at else {}
-    pairs |= {"expires": date_of(result.expires_at)} if result.expires_at else {}
-    pairs |= {"outlook": result.outlook}
-    pairs |= {"tags": ", ".join(memory.tags)} if memory.tags else {}
-    return {name: value for name, value in pairs.items() if value}
+    pairs |= {"fades": result.fades_at, "expires": result.expires_at, "outlook": result.outlook}
+    pairs |= {"tags": ", ".join(memory.tags)}
+    return {
+        name: date_of(value) if isinstance(value, datetime) else str(value) for name, value in pairs.items() if value
+    }
 
 
-def _attempts(memory: Episode) -> dict[str, str]:
+def _attempts(memory: models.Episode) -> dict[str, Any]:
     """Failed consolidation attempts, the last error and the next retry."""
     if not memory.consolidation_attempts:
         return {}
-    attempts = {"attempts": str(memory.consolidation_attempts), "last error": memory.last_consolidation_error or ""}
-    retry_at = memory.next_consolidation_retry_at
-    return attempts | ({"next retry": date_of(retry_at)} if retry_at else {})
+    attempts = {"attempts": memory.consolidation_attempts, "last error": memory.last_consolidation_error}
+    return {**attempts, "next retry": memory.next_consolidation_retry_at}
 
 
 def _link_row(link: Any, here: Any) -> tuple[str, ...]:
@@ -232,11 +225,9 @@ def _link_row(link: Any, here: Any) -> tuple[str, ...]:
     return ("→" if outward else "←", link.relation.value, name, link.availability)
 
 
-def receipt(report: Receipt) -> RenderableType:
+def receipt(report: models.Receipt) -> RenderableType:
     """Token counts of a briefing, and the omitted memories with the reason."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("section", "lines", "tokens", "quota"):
-        table.add_column(column, justify="left" if column == "section" else "right")
+    table = plain_table("section", ">lines", ">tokens", ">quota", padding=(0, 2, 0, 0))
     for section in report.sections:
         table.add_row(section.section, str(section.lines), str(section.used_tokens), str(section.quota_tokens))
     head = Text(f"{report.used_tokens} of {report.token_budget} tokens used, counted by {report.tokenizer}")
@@ -244,7 +235,7 @@ def receipt(report: Receipt) -> RenderableType:
     return Group(head, table, *lines, *(Text(line) for line in omissions(report)))
 
 
-def omissions(report: Receipt) -> list[str]:
+def omissions(report: models.Receipt) -> list[str]:
     """The omitted memories, one sentence per reason."""
     by_reason: dict[str, list[str]] = {}
     for entry in report.left_out:
@@ -279,7 +270,6 @@ def stats(report: Mapping[str, Any]) -> RenderableType:
 
 
 def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
-    """The distiller and its statistics."""
     rate = values["success_rate"]
     pairs = {"distiller": values["distiller"], f"runs in {values['days']} days": _words(values["runs"])}
     if values["runs"]:
@@ -297,17 +287,12 @@ def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
 
 def _tiers(tiers: Mapping[str, Any]) -> RenderableType:
     """Fill level, age and use of each tier."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("tier")
-    for column in ("memories", "capacity"):
-        table.add_column(column, justify="right")
-    table.add_column("full")
-    table.add_column("references", justify="right")
-    table.add_column("oldest")
+    columns = ("tier", ">memories", ">capacity", "full", ">references", "oldest")
+    table = plain_table(*columns, padding=(0, 2, 0, 0))
     for name, tier in tiers.items():
         counts = (str(tier["count"]), str(tier["capacity"]), bar(tier["count"] / tier["capacity"]))
         table.add_row(name, *counts, str(tier["references"]), (tier["oldest"] or "–")[:10])
-    return Padding(table, (0, 0, 0, 2), expand=False)
+    return indented(table)
 
 
 def _tiers_by_butler(butlers: Mapping[str, Any]) -> RenderableType:
@@ -317,7 +302,7 @@ def _tiers_by_butler(butlers: Mapping[str, Any]) -> RenderableType:
         table.add_column(column, justify="right", overflow="fold")
     for name, tiers in butlers.items():
         table.add_row(Text(safe(name)), *(f"{tier['count']} of {tier['capacity']}" for tier in tiers.values()))
-    return Padding(table, (0, 0, 0, 2), expand=False)
+    return indented(table)
 
 
 def finding_line(check: str, status: str, message: str, advice: str | None) -> RenderableType:
@@ -331,7 +316,6 @@ def finding_line(check: str, status: str, message: str, advice: str | None) -> R
 
 
 def problem_block(message: str, recovery: str) -> RenderableType:
-    """An error and its recovery."""
     grid = Table.grid(padding=(0, 1))
     grid.add_row(Text("✗", style="bold red"), Text(safe(message)))
     grid.add_row(Text("→", style="bold"), Text(safe(recovery)))
@@ -350,11 +334,11 @@ def _pairs(pairs: Mapping[str, str]) -> RenderableType:
     grid.add_column(overflow="fold")
     for name, value in pairs.items():
         grid.add_row(Text(name.replace("_", " ")), Text(safe(value)))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return indented(grid)
 
 
 def _rows(rows: Iterable[Iterable[str]]) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for row in rows:
         grid.add_row(*(Text(safe(cell)) for cell in row))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return indented(grid)

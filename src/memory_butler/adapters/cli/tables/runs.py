@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from memory_butler.adapters.cli.tables.memories import date_of, safe
+from memory_butler.adapters.cli.tables.memories import date_of, indented, safe, unwrapped
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models import Episode, RunReport
 from memory_butler.operations.consolidation.dead_letters import RequeueResult
@@ -69,15 +68,10 @@ def run_report(report: RunReport, lines: Sequence[DiffLine], *, undo: str = "mem
     if rehearsed:
         parts.append(Text("This was a dry run: nothing was changed."))
     elif report.state == "waiting":
-        parts.append(command(f"It waits for review:\n  memory-butler consolidate review {report.run}"))
+        parts.append(unwrapped(f"It waits for review:\n  memory-butler consolidate review {report.run}"))
     elif any(line.outcome in CHANGES for line in lines):
-        parts.append(command(f"To undo: {undo} {report.run}"))
+        parts.append(unwrapped(f"To undo: {undo} {report.run}"))
     return Group(*parts)
-
-
-def command(text: str) -> Text:
-    """A line with a command to copy: it is never wrapped."""
-    return Text(text, no_wrap=True, overflow="ignore")
 
 
 def summarize(lines: Iterable[DiffLine]) -> str:
@@ -104,7 +98,7 @@ def diff(lines: Sequence[DiffLine], *, is_real: bool = True, numbered: bool = Fa
             item_text(line),
         ]
         grid.add_row(*([Text(str(line.place)), *cells] if numbered else cells))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return indented(grid)
 
 
 def _waiting_mark(line: DiffLine) -> tuple[str, str]:
@@ -134,11 +128,11 @@ def item_text(line: DiffLine) -> RenderableType:
     return words
 
 
-def run_list(runs: Sequence[Run], *, empty: str) -> RenderableType:
-    """Runs, the latest first."""
+def run_list(runs: Sequence[Run], *, empty: str, show: str) -> RenderableType:
+    """Runs, the latest first, and the subcommand that shows one of them."""
     if not runs:
         return Text(empty)
-    return Group(*(_run_summary(run) for run in runs))
+    return Group(*(_run_summary(run) for run in runs), unwrapped(f"Show one: memory-butler consolidate {show} RUN"))
 
 
 def _run_summary(run: Run) -> RenderableType:
@@ -167,7 +161,7 @@ def reviewed(result: RunReview, lines: Sequence[DiffLine], *, undo: str = "memor
     if run.state == "claimed":
         parts.append(Text(f"A worker is processing it, until {run.lease_until:%H:%M} UTC at the latest."))
     elif run.state == "waiting":
-        parts.append(command(f"To approve all items:\n  memory-butler consolidate approve {run.id}"))
+        parts.append(unwrapped(f"To approve all items:\n  memory-butler consolidate approve {run.id}"))
         parts.append(
             Text(
                 "Item numbers after it approve only these; `reject` rejects items, and --rest decides about the others."
@@ -177,7 +171,7 @@ def reviewed(result: RunReview, lines: Sequence[DiffLine], *, undo: str = "memor
     if result.undone:
         parts.append(Text(_undone(result.undone), style="yellow"))
     elif result.can_undo:
-        parts.append(command(f"To undo: {undo} {run.id}"))
+        parts.append(unwrapped(f"To undo: {undo} {run.id}"))
     return Group(*parts)
 
 
@@ -206,7 +200,7 @@ def dead_letters(episodes: Sequence[Episode]) -> RenderableType:
         )
         grid.add_row(Text(f"episode:{episode.ref}", style="cyan"), words)
     number = f"{len(episodes):,} dead letter{'s' if len(episodes) > 1 else ''}."
-    return Group(grid, command(f"{number} Requeue: memory-butler dead-letters requeue REF, or --all"))
+    return Group(grid, unwrapped(f"{number} Requeue: memory-butler dead-letters requeue REF, or --all"))
 
 
 def requeued(result: RequeueResult) -> RenderableType:
@@ -214,7 +208,7 @@ def requeued(result: RequeueResult) -> RenderableType:
     if result.again:
         names = ", ".join(f"episode:{ref}" for ref in result.again[:20]) + (" …" if len(result.again) > 20 else "")
         parts.append(Text(f"{_episodes(len(result.again))} requeued: {names}."))
-        parts.append(command("The next run consolidates them; to run it now: memory-butler consolidate"))
+        parts.append(unwrapped("The next run consolidates them; to run it now: memory-butler consolidate"))
     else:
         parts.append(Text("Nothing was requeued."))
     return Group(*parts)

@@ -4,16 +4,7 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
-from memory_butler.adapters.dashboard.actions.memory_actions import (
-    ACTIONS,
-    QUOTE_CHARACTERS,
-    Action,
-    ActionInput,
-    ActionResult,
-    find_conflict,
-    run_action,
-    with_content,
-)
+from memory_butler.adapters.dashboard.actions import memory_actions
 from memory_butler.adapters.dashboard.components.elements import tag, visible_text
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.server.page_context import PageContext
@@ -66,22 +57,26 @@ class ActionRunner:
         self._dialog = ui.dialog()
         self._is_open = False
 
-    async def run(self, name: str, memory: Memory) -> ActionResult | None:
-        action = ACTIONS.get(name)
+    async def run(self, name: str, memory: Memory) -> memory_actions.ActionResult | None:
+        action = memory_actions.ACTIONS.get(name)
         if action is None:
             raise InvalidInput(f"There is no action {name[:40]!r}.")
-        conflict = await find_conflict(self._context, memory) if name == "restore" else None
+        conflict = await memory_actions.find_conflict(self._context, memory) if name == "restore" else None
         # An identical rule cannot be superseded; the operation's error says what to do instead.
         replaced = conflict if isinstance(conflict, Fact) else None
-        input = await self._ask(action, memory, replaced) if action.needs or replaced else ActionInput()
+        input = await self._ask(action, memory, replaced) if action.needs or replaced else memory_actions.ActionInput()
         if input is None:
             return None
         request_id = self._bar.new_request_id()
-        result = await run_action(self._context, name, memory.type, str(memory.id), input, request_id=request_id)
-        self._bar.show(with_content(result, input.text or memory.content))
+        result = await memory_actions.run_action(
+            self._context, name, memory.type, str(memory.id), input, request_id=request_id
+        )
+        self._bar.show(memory_actions.with_content(result, input.text or memory.content))
         return result
 
-    async def _ask(self, action: Action, memory: Memory, replaced: Fact | None) -> ActionInput | None:
+    async def _ask(
+        self, action: memory_actions.Action, memory: Memory, replaced: Fact | None
+    ) -> memory_actions.ActionInput | None:
         if self._is_open:
             return None
         self._is_open = True
@@ -90,21 +85,21 @@ class ActionRunner:
             with self._dialog:
                 self._draw_form(action, memory, replaced)
             answer = await self._dialog
-            return answer if isinstance(answer, ActionInput) else None
+            return answer if isinstance(answer, memory_actions.ActionInput) else None
         finally:
             self._is_open = False
 
-    def _text(self, action: Action, memory: Memory, replaced: Fact | None) -> DialogText:
+    def _text(self, action: memory_actions.Action, memory: Memory, replaced: Fact | None) -> DialogText:
         text = _TEXTS[action.name]
         values = {
             "type": memory.type,
             "undo": "undo this now, or " if self._context.may("memory_undo") else "",
-            "replaced": truncate(replaced.content, QUOTE_CHARACTERS) if replaced else "",
+            "replaced": truncate(replaced.content, memory_actions.QUOTE_CHARACTERS) if replaced else "",
             "ref": f"fact:{replaced.ref}" if replaced else "",
         }
         return DialogText(text.title.format(**values), text.explanation.format(**values), text.reason_label)
 
-    def _draw_form(self, action: Action, memory: Memory, replaced: Fact | None) -> None:
+    def _draw_form(self, action: memory_actions.Action, memory: Memory, replaced: Fact | None) -> None:
         text = self._text(action, memory, replaced)
         self._dialog.props["aria-label"] = text.title
         with tag("div", "mb-card mb-dialog"):
@@ -134,7 +129,9 @@ class ActionRunner:
             def submit() -> None:
                 if is_ready():
                     given_reason = str(reason.value or "").strip() or None
-                    self._dialog.submit(ActionInput(new_text(), given_reason, supersede=replaced is not None))
+                    self._dialog.submit(
+                        memory_actions.ActionInput(new_text(), given_reason, supersede=replaced is not None)
+                    )
 
             reason.on("keydown.enter", submit)
             if box:

@@ -2,13 +2,14 @@
 
 import functools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from nicegui import ui
 
 from memory_butler.adapters.dashboard.actions.error_texts import user_text
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, background_refresh
 from memory_butler.errors import InternalError, MemoryButlerError
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,19 @@ def handle_errors(handler: Handler) -> Handler:
             notify_error(InternalError())
 
     return wrapped
+
+
+@contextmanager
+def page_update(on_logout: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Wrap an update that a page makes by itself. A failed update is logged; the next one may succeed."""
+    with background_refresh():
+        try:
+            yield
+        except LoginExpired:
+            on_logout()
+            redirect_to_login()
+        except MemoryButlerError as problem:
+            log.info("a page could not be updated: %s", problem.message)
 
 
 def notify_error(problem: MemoryButlerError) -> None:

@@ -5,26 +5,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from memory_butler import models
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
 from memory_butler.adapters.dashboard.view_models.phrases import truncate
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import InvalidInput, MemoryButlerError
-from memory_butler.models import (
-    Episode,
-    Fact,
-    Memory,
-    MemoryDetails,
-    MemoryType,
-    Outcome,
-    Rule,
-    Stored,
-    UndoReport,
-    Validity,
-)
 from memory_butler.operations.history import undo
 from memory_butler.operations.retrieval import get
 from memory_butler.operations.writing import correct, feedback, forget, pin, restore
 from memory_butler.policy.lifecycle.confidence import DecayRules
+from memory_butler.resources import Resources
 
 log = logging.getLogger(__name__)
 QUOTE_CHARACTERS = 80
@@ -39,7 +29,8 @@ class ActionInput:
     supersede: bool = False
 
 
-Operation = Callable[[CallContext, str, str, ActionInput], Awaitable[Stored]]
+# Arguments: the call, the type and the handle of the memory, and the user's input.
+Operation = Callable[[CallContext, str, str, ActionInput], Awaitable[models.Stored]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,69 +51,62 @@ class ActionResult:
     """A message for the user, and the id that undoes the action (None if nothing was changed)."""
 
     message: str
-    stored: Stored | None
+    stored: models.Stored | None
     undo_id: UUID | None
     action: str = ""
 
 
-async def _confirm(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
-    return await feedback.confirm(call.resources, kind, handle, call.caller)
-
-
-async def _correct(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+async def _correct(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
     return await correct.correct(call.resources, handle, input.text, call.caller, reason=input.reason)
 
 
-async def _forget(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+async def _forget(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
     return await forget.forget(call.resources, kind, handle, call.caller, reason=input.reason)
 
 
-async def _restore(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
+async def _restore(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
     return await restore.restore(
         call.resources, kind, handle, call.caller, supersede=input.supersede, reason=input.reason
     )
 
 
-async def _pin(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
-    return await pin.pin(call.resources, kind, handle, call.caller)
+def _mark(outcome: models.Outcome) -> Operation:
+    return lambda call, _, rule, input: feedback.mark(call.resources, rule, outcome, call.caller, reason=input.reason)
 
 
-async def _unpin(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
-    return await pin.unpin(call.resources, kind, handle, call.caller)
+_HARMFUL = _mark(models.Outcome.HARMFUL)
 
 
-async def _helpful(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
-    return await feedback.mark(call.resources, handle, Outcome.HELPFUL, call.caller)
-
-
-async def _harmful(call: CallContext, kind: str, handle: str, input: ActionInput) -> Stored:
-    return await feedback.mark(call.resources, handle, Outcome.HARMFUL, call.caller, reason=input.reason)
+def _on_memory(operation: Callable[[Resources, str, str, models.Caller], Awaitable[models.Stored]]) -> Operation:
+    return lambda call, kind, handle, _: operation(call.resources, kind, handle, call.caller)
 
 
 ACTIONS = {
     action.name: action
     for action in (
-        Action("confirm", "Confirm", "check", "memory_confirm", "Confirmed", _confirm),
-        Action("helpful", "Helpful", "thumb_up", "memory_mark_helpful", "Marked as helpful", _helpful),
-        Action("harmful", "Harmful", "thumb_down", "memory_mark_harmful", "Marked as harmful", _harmful, "reason"),
+        Action("confirm", "Confirm", "check", "memory_confirm", "Confirmed", _on_memory(feedback.confirm)),
+        Action(
+            "helpful", "Helpful", "thumb_up", "memory_mark_helpful", "Marked as helpful", _mark(models.Outcome.HELPFUL)
+        ),
+        Action("harmful", "Harmful", "thumb_down", "memory_mark_harmful", "Marked as harmful", _HARMFUL, "reason"),
         Action("correct", "Correct", "edit", "memory_correct", "Corrected", _correct, "text"),
-        Action("pin", "Pin", "push_pin", "memory_pin", "Pinned", _pin),
-        Action("unpin", "Unpin", "push_pin", "memory_unpin", "Unpinned", _unpin),
+        Action("pin", "Pin", "push_pin", "memory_pin", "Pinned", _on_memory(pin.pin)),
+        Action("unpin", "Unpin", "push_pin", "memory_unpin", "Unpinned", _on_memory(pin.unpin)),
         Action("forget", "Forget", "delete", "memory_forget", "Forgotten", _forget, "reason"),
         Action("restore", "Restore", "restore_from_trash", "memory_restore", "Restored", _restore),
     )
 }
 
 
-def available_actions(context: PageContext, memory: Memory) -> list[Action]:
+def available_actions(context: PageContext, memory: models.Memory) -> list[Action]:
     """The actions that apply to the memory's current state and that the user's role allows."""
     names: list[str] = []
-    if memory.validity not in (Validity.ACTIVE, Validity.FADING):
+    if memory.validity not in (models.Validity.ACTIVE, models.Validity.FADING):
         names.append("restore")
     else:
-        if memory.type is MemoryType.FACT:
+        if memory.type is models.MemoryType.FACT:
             names += ["confirm", "correct"]
-        if memory.type is MemoryType.RULE:
+        if memory.type is models.MemoryType.RULE:
             names += ["helpful", "harmful", "confirm"]
         names.append("unpin" if memory.pinned else "pin")
         names.append("forget")
@@ -163,21 +147,14 @@ def with_content(result: ActionResult, content: str) -> ActionResult:
     return replace(result, message=f"{result.message} “{truncate(content, QUOTE_CHARACTERS)}”")
 
 
-async def find_conflict(context: PageContext, memory: Memory) -> Fact | Rule | None:
+async def find_conflict(context: PageContext, memory: models.Memory) -> models.Fact | models.Rule | None:
     """The memory in use that blocks restoring this one, if there is one."""
-    return await context.call(
-        "memory_restore",
-        lambda call: restore.find_conflict(call.resources, memory.type, str(memory.id), call.caller),
-    )
+    return await context.run("memory_restore", restore.find_conflict, memory.type, str(memory.id))
 
 
-async def undo_change(context: PageContext, undo_id: UUID, *, request_id: str | None = None) -> UndoReport:
+async def undo_change(context: PageContext, undo_id: UUID, *, request_id: str | None = None) -> models.UndoReport:
     """Undo an event or a group of events. The report holds the id that undoes the undo."""
-    return await context.call(
-        "memory_undo",
-        lambda call: undo.undo(call.resources, undo_id, call.caller),
-        request_id=request_id or new_request_id(),
-    )
+    return await context.run("memory_undo", undo.undo, undo_id, request_id=request_id or new_request_id())
 
 
 async def find_undo_id(context: PageContext, kind: str, handle: str, request_id: str) -> UUID | None:
@@ -197,14 +174,14 @@ async def find_undo_id(context: PageContext, kind: str, handle: str, request_id:
     return (own[-1].group_id or own[-1].id) if own else None
 
 
-def decay_rules(context: PageContext, memory: Memory) -> DecayRules:
+def decay_rules(context: PageContext, memory: models.Memory) -> DecayRules:
     """The decay rules of the butler that owns a memory."""
     return context.dashboard.settings.lifecycle_of(_butler_of(memory)).decay
 
 
-async def _load(context: PageContext, kind: str, handle: str) -> MemoryDetails:
-    return await context.call("memory_get", lambda call: get.get(call.resources, kind, handle, call.caller, bump=False))
+async def _load(context: PageContext, kind: str, handle: str) -> models.MemoryDetails:
+    return await context.run("memory_get", get.get, kind, handle, bump=False)
 
 
-def _butler_of(memory: Memory) -> str:
-    return memory.butler if isinstance(memory, Episode) else memory.source_butler
+def _butler_of(memory: models.Memory) -> str:
+    return memory.butler if isinstance(memory, models.Episode) else memory.source_butler

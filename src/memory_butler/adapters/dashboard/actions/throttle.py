@@ -1,20 +1,16 @@
 """Throttled redrawing: a page redraws at most once per interval, and less often if redrawing is slow."""
 
-import logging
 import time
 from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from memory_butler.adapters.dashboard.actions.error_handling import redirect_to_login
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, background_refresh
-from memory_butler.errors import MemoryButlerError
+from memory_butler.adapters.dashboard.actions.error_handling import page_update
 from memory_butler.models import Activity
 
 MIN_INTERVAL_SECONDS = 1.5
 # After a redraw a page pauses at least this many times as long as the redraw took.
 IDLE_FACTOR = 4
-log = logging.getLogger(__name__)
 
 
 class Throttle:
@@ -43,13 +39,8 @@ class Throttle:
 
     async def _on_timer(self) -> None:
         self._is_waiting = False
-        try:
-            with background_refresh():
-                await self._redraw()
-        except LoginExpired:
-            redirect_to_login()
-        except MemoryButlerError as problem:
-            log.info("a page could not be updated: %s", problem.message)
+        with page_update():
+            await self._redraw()
 
     async def _redraw(self) -> None:
         started, self._is_redrawing, self._is_behind = time.monotonic(), True, False

@@ -46,22 +46,16 @@ def _visible(character: str) -> str:
     return character
 
 
-class Timestamp(Element, component="timestamp.js"):
-    """A time in the viewer's time zone, with the exact time as tooltip. `format` is `short`, `day` or `ago`."""
-
-    def __init__(self, at: datetime | None, *, format: str = "short", placeholder: str = "never") -> None:
-        super().__init__()
-        self.props["at"] = at.isoformat() if at else None
-        self.props["format"] = format
-        self.props["placeholder"] = placeholder
+def card(title: str, classes: str = "", /, **attributes: str) -> Element:
+    """A section with a heading."""
+    with tag("section", f"mb-card {classes}", **attributes) as section:
+        tag("h2", text=title)
+    return section
 
 
-def chip(text: str, kind: str = "", title: str = "") -> Element:
+def chip(text: str, kind: str = "") -> Element:
     """A coloured label for a state, a tag or a type."""
-    element = tag("span", f"mb-chip {f'mb-chip-{kind}' if kind else ''}", text=visible_text(text), dir="auto")
-    if title:
-        element.props["title"] = title
-    return element
+    return tag("span", f"mb-chip {f'mb-chip-{kind}' if kind else ''}", text=visible_text(text), dir="auto")
 
 
 class VueComponent(Element):
@@ -69,12 +63,17 @@ class VueComponent(Element):
 
     def __init__(self, **props: Any) -> None:
         super().__init__()
-        set_props(self, **props)
+        self.set_props(**props)
+
+    def set_props(self, **props: Any) -> None:
+        """Set props and redraw the component."""
+        for name, value in props.items():
+            self.props[name] = value
+        self.update()
 
 
-def set_props(element: Element, **props: Any) -> Element:
-    """Set props of a component and redraw it."""
-    for name, value in props.items():
-        element.props[name] = value
-    element.update()
-    return element
+class Timestamp(VueComponent, component="timestamp.js"):
+    """A time in the viewer's time zone, with the exact time as tooltip. `format` is `short`, `day` or `ago`."""
+
+    def __init__(self, at: datetime | None, *, format: str = "short", placeholder: str = "never") -> None:
+        super().__init__(at=at.isoformat() if at else None, format=format, placeholder=placeholder)

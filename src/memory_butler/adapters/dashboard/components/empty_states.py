@@ -5,7 +5,7 @@ import shlex
 from fastapi import Request
 
 from memory_butler.adapters.connect.executable import NAME, executable, is_usual
-from memory_butler.adapters.dashboard.components.elements import tag
+from memory_butler.adapters.dashboard.components.elements import card, tag
 from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.http.app import connection_lines
 from memory_butler.models import MemoryType
@@ -48,8 +48,7 @@ def shell_command(settings: Settings, *words: str, on_this_store: bool = True) -
 
 def draw_empty_state(context: PageContext, kind: MemoryType, request: Request) -> None:
     """Explain a memory type and how to store the first one."""
-    with tag("section", "mb-card mb-empty mb-getting-started"):
-        tag("h2", text=f"No {kind}s yet")
+    with card(f"No {kind}s yet", "mb-empty mb-getting-started"):
         tag("p", text=_EXPLANATIONS[kind])
         if not context.may(f"memory_store_{kind}"):
             return

@@ -3,33 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from nicegui.element import Element
-
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
 from memory_butler.adapters.dashboard.actions.memory_actions import ACTIONS
-from memory_butler.adapters.dashboard.components.elements import set_props
+from memory_butler.adapters.dashboard.components.elements import VueComponent
 from memory_butler.errors import MemoryButlerError
 
 Props = dict[str, Any]
 
 
-class FilterBar(Element, component="filter_bar.js"):
+class FilterBar(VueComponent, component="filter_bar.js"):
     """Search box, filters, and the active filters as removable chips.
 
     Emits `change` (new values by name), `add` and `remove` (a name and a value), `clear` and `sort` (a name).
     """
 
-    def __init__(self, fields: Sequence[Props], sorts: Sequence[Props], *, noun: str) -> None:
-        super().__init__()
-        self.props["fields"] = list(fields)
-        self.props["sorts"] = list(sorts)
-        self.props["noun"] = noun
 
-    def show(self, query: dict[str, str], active: Sequence[Props]) -> None:
-        set_props(self, query=dict(query), active=list(active))
-
-
-class MemoryTable(Element, component="memory_table.js"):
+class MemoryTable(VueComponent, component="memory_table.js"):
     """Rows of memories: a table on wide screens, cards on narrow ones.
 
     Emits `sort` (a name), `page` (previous or next), `add` (a filter's name and value), `action` (an action and a
@@ -38,27 +27,21 @@ class MemoryTable(Element, component="memory_table.js"):
     """
 
     def __init__(self, columns: Sequence[Props], *, noun: str) -> None:
-        super().__init__()
+        actions = {action.name: {"label": action.label, "icon": action.icon} for action in ACTIONS.values()}
+        super().__init__(columns=list(columns), noun=noun, actions=actions, rows=[])
         self._version = 0
-        self.props["columns"] = list(columns)
-        self.props["noun"] = noun
-        self.props["actions"] = {
-            action.name: {"label": action.label, "icon": action.icon} for action in ACTIONS.values()
-        }
-        self.props["rows"] = []
 
     def show(self, rows: Sequence[Props], mode: str = "request", **props: Any) -> None:
         """Show rows; other props: position, has_previous, has_next, sort, descending, hold_updates, empty."""
         self._version += 1
-        set_props(self, rows=list(rows), mode=mode, version=self._version, problem=None, **props)
+        self.set_props(rows=list(rows), mode=mode, version=self._version, problem=None, **props)
 
     def replace(self, id: str, row: Props) -> None:
-        """Replace the row of a memory in place."""
         self.run_method("replace", id, row)
 
     def show_error(self, problem: MemoryButlerError) -> None:
         self.show([], position="", has_previous=False, has_next=False, empty="")
-        set_props(self, problem={"message": user_message(problem), "recovery": user_advice(problem)})
+        self.set_props(problem={"message": user_message(problem), "recovery": user_advice(problem)})
 
     def start_loading(self) -> None:
         """Rows are being loaded; after a delay the table shows it."""
@@ -67,4 +50,4 @@ class MemoryTable(Element, component="memory_table.js"):
     def stop_loading(self) -> None:
         """Nothing has changed."""
         self._version += 1
-        set_props(self, version=self._version, mode="unchanged")
+        self.set_props(version=self._version, mode="unchanged")

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.components import charts
-from memory_butler.adapters.dashboard.components.elements import Timestamp, tag, text_tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, tag, text_tag, visible_text
 from memory_butler.adapters.dashboard.components.vue_components import EntryList, Group
 from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
@@ -67,16 +67,11 @@ class RetrievalTest:
         self._input.value = memory_details.query_from(query)
         await self._show(self._input.value)
 
-    def _question(self, query: str) -> Question:
-        return Question(query=query, butler=self._butler)
-
     async def _show(self, query: str) -> None:
         explanation = None
         if query:
-            explanation = await self._context.call(
-                "memory_explain",
-                lambda call: explain.explain(call.resources, self._question(query), self._handle, call.caller),
-            )
+            question = Question(query=query, butler=self._butler)
+            explanation = await self._context.run("memory_explain", explain.explain, question, self._handle)
         self._result.clear()
         if explanation:
             with self._result:
@@ -90,11 +85,10 @@ def draw_back_link(portrait: MemoryDetails) -> None:
 
 
 def draw_sources(portrait: MemoryDetails, beside: MemoryLinks) -> None:
-    with tag("section", "mb-card", id="sources"):
-        tag("h2", text="Sources")
+    with card("Sources", id="sources"):
         groups = memory_details.evidence(beside, portrait)
         if groups:
-            EntryList(groups)
+            EntryList(groups=groups)
         elif not beside.hidden:
             is_episode = isinstance(portrait.memory, Episode)
             text = (
@@ -111,9 +105,8 @@ def draw_sources(portrait: MemoryDetails, beside: MemoryLinks) -> None:
 
 
 def draw_versions(portrait: MemoryDetails) -> None:
-    with tag("section", "mb-card", id="chain"):
-        tag("h2", text="Versions")
-        EntryList(memory_details.versions(portrait), variant="line")
+    with card("Versions", id="chain"):
+        EntryList(groups=memory_details.versions(portrait), variant="line")
 
 
 def link_runs(groups: Sequence[Group]) -> list[Group]:
@@ -132,8 +125,7 @@ class ConfidenceCard:
     still loads would break the page."""
 
     def __init__(self) -> None:
-        with tag("section", "mb-card", id="decay"):
-            tag("h2", text="Confidence")
+        with card("Confidence", id="decay"):
             with tag("div", "mb-confidence"):
                 self._percent = text_tag("span", "mb-confidence-value mb-number")
                 tag("span", "mb-muted", text="confidence")
@@ -168,8 +160,7 @@ class ConfidenceCard:
 
 
 def draw_details(portrait: MemoryDetails, in_review: str | None) -> None:
-    with tag("section", "mb-card", id="details"):
-        tag("h2", text="Details")
+    with card("Details", id="details"):
         with tag("dl", "mb-pairs"):
             for detail in memory_details.details(portrait, in_review):
                 tag("dt", text=detail.name)

@@ -8,12 +8,17 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.element import Element
 
-from memory_butler.adapters.dashboard.actions.error_handling import redirect_to_login
+from memory_butler.adapters.dashboard.actions.error_handling import (
+    Handler,
+    handle_errors,
+    page_update,
+    redirect_to_login,
+)
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
-from memory_butler.adapters.dashboard.components.elements import tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import card, tag, visible_text
 from memory_butler.adapters.dashboard.components.vue_components import FocusKeeper
 from memory_butler.adapters.dashboard.server import routes
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext, background_refresh
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
 from memory_butler.adapters.mcp.server import program_version
 from memory_butler.errors import InternalError, MemoryButlerError
 from memory_butler.models import Activity, Caller, Role
@@ -61,21 +66,15 @@ async def subscribe(context: PageContext, redraw: Redraw) -> None:
     """
     client = ui.context.client
     unsubscribe: Callable[[], None] | None = None
-    since = await context.call("memory_activity_stream", lambda call: activity.latest(call.resources, call.caller))
+    since = await context.run("memory_activity_stream", activity.latest)
 
     async def on_events(items: tuple[Activity, ...]) -> None:
         if client.is_deleted:
             return
-        with client, background_refresh():
-            try:
-                # Before anything is shown, because a page may show events without calling an operation.
-                await context.require_login()
-                await redraw(items)
-            except LoginExpired:
-                end()
-                redirect_to_login()
-            except MemoryButlerError as problem:
-                log.info("a page could not be updated: %s", problem.message)
+        with client, page_update(end):
+            # Before anything is shown, because a page may show events without calling an operation.
+            await context.require_login()
+            await redraw(items)
 
     def begin() -> None:
         # A page connects again after a lost connection; it must not subscribe twice.
@@ -97,16 +96,10 @@ def refresh_every(context: PageContext, seconds: float, redraw: Callable[[], Awa
     client = ui.context.client
 
     async def refresh() -> None:
-        with background_refresh():
-            try:
-                await context.require_login()
-                if not client.is_deleted:
-                    await redraw()
-            except LoginExpired:
-                timer.cancel()
-                redirect_to_login()
-            except MemoryButlerError as problem:
-                log.info("a page could not be updated: %s", problem.message)
+        with page_update(timer.cancel):
+            await context.require_login()
+            if not client.is_deleted:
+                await redraw()
 
     timer = ui.timer(seconds, refresh, immediate=False)
 
@@ -123,13 +116,17 @@ def _watch_login(context: PageContext) -> None:
 
 def show_error(problem: MemoryButlerError) -> None:
     """Show an error in the page: what went wrong, what to do, and a retry button if that can help."""
-    with tag("section", "mb-card mb-error", role="alert"):
-        tag("h2", text=user_message(problem))
+    with card(user_message(problem), "mb-error", role="alert"):
         if advice := user_advice(problem):
             tag("p", text=advice)
         if problem.retryable:
             with tag("p"):
                 ui.button("Try again", on_click=ui.navigate.reload).props("unelevated no-caps")
+
+
+def button(text: str, classes: str, on_click: Handler) -> None:
+    """A button in the style of our forms."""
+    tag("button", classes, text=text, type="button").on("click", handle_errors(on_click))
 
 
 @contextmanager

@@ -1,27 +1,26 @@
 """One consolidation run: its items and episodes, with the actions to review, undo or requeue it."""
 
+from functools import partial
+
 from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult, find_undo_id
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
-from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, set_props, tag, text_tag, visible_text
-from memory_butler.adapters.dashboard.components.page_frame import subscribe
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, chip, tag, text_tag, visible_text
+from memory_butler.adapters.dashboard.components.page_frame import button, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus, RunItems
 from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.view_models import consolidation_rows
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.mcp.tool_base import CallContext
-from memory_butler.models import MemoryType, UndoReport
+from memory_butler.models import MemoryType
 from memory_butler.operations.consolidation import dead_letters, review
-from memory_butler.operations.consolidation.dead_letters import RequeueResult
 from memory_butler.operations.consolidation.diff import DiffLine, diff
-from memory_butler.operations.consolidation.review import RunReview
-from memory_butler.operations.history import undo
 
-RunDetails = tuple[RunReview, tuple[DiffLine, ...]]
+RunDetails = tuple[review.RunReview, tuple[DiffLine, ...]]
 
 
 class RunPanel:
@@ -37,8 +36,7 @@ class RunPanel:
             tag("a", text="← All runs", href=consolidation_rows.PATH)
         with tag("div", "mb-stack"):
             self._head = tag("section", "mb-card mb-consolidation-head", aria_label="Run")
-            with tag("section", "mb-card", aria_label="Result"):
-                tag("h2", text="Result")
+            with card("Result", aria_label="Result"):
                 self._nothing = text_tag("p", "mb-muted mb-empty-text", text="")
                 self._changes = RunItems(groups=[], busy=False)
         self._changes.on("decide", handle_errors(self._on_decide))
@@ -75,9 +73,6 @@ class RunPanel:
             return
         self._keyboard.focus_first(consolidation_rows.focus_after(lines, place, decision))
 
-    async def _on_approve_all(self) -> None:
-        await self._decide(rest="approved")
-
     async def _on_reject_all(self) -> None:
         assert self._shown
         effects = consolidation_rows.rejection_effects(self._shown[1])
@@ -92,11 +87,13 @@ class RunPanel:
         rest: str | None = None,
         message: str = "",
     ) -> None:
-        reviewed = await self._context.call(
+        reviewed = await self._context.run(
             "review",
-            lambda call: review.decide(
-                call.resources, self._run, call.caller, approve=approve, reject=reject, rest=rest
-            ),
+            review.decide,
+            self._run,
+            approve=approve,
+            reject=reject,
+            rest=rest,
             request_id=self._bar.new_request_id(),
         )
         if reviewed.run.state == "applied":
@@ -110,12 +107,9 @@ class RunPanel:
         await self._refresh()
 
     async def _on_requeue(self) -> None:
-        """Requeue the episodes of this run."""
         request_id = self._bar.new_request_id()
-        requeued = await self._context.call(
-            "requeue",
-            lambda call: dead_letters.requeue(call.resources, (), call.caller, run=self._run, again=True),
-            request_id=request_id,
+        requeued = await self._context.run(
+            "requeue", dead_letters.requeue, (), run=self._run, again=True, request_id=request_id
         )
         await notify_requeued(self._context, self._bar, requeued, request_id)
 
@@ -123,23 +117,11 @@ class RunPanel:
 
     async def _on_undo(self) -> None:
         """Show what would be undone, then undo it."""
-        plan = await self._undo(dry_run=True)
-        effects, skipped = consolidation_rows.undo_lines(plan)
-        title = f"Undo {count_text(plan.undone, 'change')}?"
-        if not plan.undone:
-            ui.notify("This run can no longer be undone.", type="warning", position="bottom")
-        elif await self._confirm(title, effects, skipped, button="Undo"):
-            report = await self._undo(skip_changed=bool(plan.skipped))
+        report = await self._bar.undo_group(self._run, self._confirm, refused="This run can no longer be undone.")
+        if report:
             message = f"Undone: {count_text(report.undone, 'change')} of this run"
             self._bar.show(ActionResult(message, None, report.undo_id))
             await self._refresh()
-
-    async def _undo(self, *, dry_run: bool = False, skip_changed: bool = False) -> UndoReport:
-        return await self._context.call(
-            "memory_undo",
-            lambda call: undo.undo(call.resources, self._run, call.caller, dry_run=dry_run, skip_changed=skip_changed),
-            request_id=self._bar.new_request_id(),
-        )
 
     # --- drawing ---
 
@@ -152,11 +134,11 @@ class RunPanel:
         with self._head:
             self._draw_head(reviewed, lines)
         can_decide = reviewed.run.state == "waiting" and self._context.may("review")
-        set_props(self._changes, groups=consolidation_rows.item_groups(lines, can_decide=can_decide))
+        self._changes.set_props(groups=consolidation_rows.item_groups(lines, can_decide=can_decide))
         self._nothing.set_text("" if lines else "Nothing was worth storing." * (reviewed.run.state == "applied"))
         self._nothing.set_visibility(not lines)
 
-    def _draw_head(self, reviewed: RunReview, lines: tuple[DiffLine, ...]) -> None:
+    def _draw_head(self, reviewed: review.RunReview, lines: tuple[DiffLine, ...]) -> None:
         run = reviewed.run
         label, kind = consolidation_rows.STATES.get(run.state, (run.state, ""))
         with tag("div", "mb-line"):
@@ -182,15 +164,13 @@ class RunPanel:
                     tag("a", "mb-chip mb-chip-episode", text=one["ref"], href=one["href"])
         self._draw_actions(reviewed, lines)
 
-    def _draw_actions(self, reviewed: RunReview, lines: tuple[DiffLine, ...]) -> None:
+    def _draw_actions(self, reviewed: review.RunReview, lines: tuple[DiffLine, ...]) -> None:
         if reviewed.run.state == "waiting":
             tag("p", "mb-note mb-note-warn", text=consolidation_rows.progress_text(lines))
             if self._context.may("review"):
                 with tag("div", "mb-line mb-consolidation-act"):
-                    approve = tag("button", "mb-button", text="Approve all", type="button")
-                    approve.on("click", handle_errors(self._on_approve_all))
-                    reject = tag("button", "mb-button-small mb-button-danger", text="Reject all", type="button")
-                    reject.on("click", handle_errors(self._on_reject_all))
+                    button("Approve all", "mb-button", partial(self._decide, rest="approved"))
+                    button("Reject all", "mb-button-small mb-button-danger", self._on_reject_all)
             return
         can_requeue = reviewed.can_distil_again and self._context.may("requeue")
         can_undo = reviewed.can_undo and self._context.may("memory_undo")
@@ -200,14 +180,14 @@ class RunPanel:
             tag("p", "mb-note", text=consolidation_rows.REQUEUE_HINT)
         with tag("div", "mb-line mb-consolidation-act"):
             if can_requeue:
-                button = tag("button", "mb-button-small", text="Requeue episodes", type="button")
-                button.on("click", handle_errors(self._on_requeue))
+                button("Requeue episodes", "mb-button-small", self._on_requeue)
             if can_undo:
-                button = tag("button", "mb-button-small mb-button-danger", text="Undo this run…", type="button")
-                button.on("click", handle_errors(self._on_undo))
+                button("Undo this run…", "mb-button-small mb-button-danger", self._on_undo)
 
 
-async def notify_requeued(context: PageContext, bar: UndoBar, requeued: RequeueResult, request_id: str) -> None:
+async def notify_requeued(
+    context: PageContext, bar: UndoBar, requeued: dead_letters.RequeueResult, request_id: str
+) -> None:
     """Report requeued episodes and offer to undo it. The first episode leads to the undo id of the whole group."""
     if requeued.left:
         ui.notify(visible_text(consolidation_rows.not_requeued_text(requeued)), type="warning", position="bottom")

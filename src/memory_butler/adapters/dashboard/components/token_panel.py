@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from fastapi import Request
 from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
+from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
 from memory_butler.adapters.dashboard.components.data_tables import CollapsibleCard, DataTable, SecretField, TokenForm
 from memory_butler.adapters.dashboard.components.elements import tag, visible_text
 from memory_butler.adapters.dashboard.server.page_context import PageContext
@@ -37,6 +37,7 @@ class TokenPanel:
         self._cursor = request.query_params.get("tokens") or None
         self._tokens: dict[str, Token] = {}
         self._next_cursor: str | None = None
+        self._version = 0
 
     async def draw(self) -> None:
         if not self._context.may("tokens"):
@@ -51,22 +52,22 @@ class TokenPanel:
             with tag("nav", "mb-line mb-sys-pages", aria_label="More tokens"):
                 self._newest = ui.button("Newest", on_click=handle_errors(self._to_newest)).props("flat no-caps dense")
                 self._older = ui.button("Older", on_click=handle_errors(self._to_older)).props("flat no-caps dense")
+        self._confirm = ConfirmDialog()
         on_popstate(self._on_popstate)
         await self._refresh()
 
     def _form(self) -> None:
-        roles = {role: label for role, label in ROLES.items() if role is not Role.OPERATOR or self._is_operator()}
+        is_operator = self._context.principal.role is Role.OPERATOR
+        roles = {role: label for role, label in ROLES.items() if role is not Role.OPERATOR or is_operator}
         self._token_form = TokenForm(
             butler=self._context.principal.butler,
             roles=[{"value": role, "label": label} for role, label in roles.items()],
             lifetimes=[{"value": days, "label": label} for days, label in LIFETIMES.items()],
             role=Role.AGENT,
             days=90,
+            version=0,
         )
         self._token_form.on("create", handle_errors(self._create))
-
-    def _is_operator(self) -> bool:
-        return self._context.principal.role is Role.OPERATOR
 
     async def _create(self, event: events.GenericEventArguments) -> None:
         values: dict[str, Any] = event.args if isinstance(event.args, dict) else {}
@@ -85,7 +86,8 @@ class TokenPanel:
             return await tokens.create(call.resources, new_token, call.caller)
 
         token, secret = await self._context.call("tokens", query)
-        self._token_form.clear_label()
+        self._version += 1
+        self._token_form.set_props(version=self._version)
         self._reveal(token, secret)
         await self._to_newest()
 
@@ -93,7 +95,7 @@ class TokenPanel:
         with ui.dialog().props("persistent") as dialog, tag("div", "mb-card mb-dialog"):
             tag("h2", text=visible_text(f"Token for {token.label}"))
             tag("p", text="Copy it now. It is not shown again.")
-            SecretField(secret)
+            SecretField(secret=secret)
             with tag("div", "mb-dialog-foot"):
                 # Deleting the dialog removes the secret from the page.
                 ui.button("Done", on_click=dialog.delete).props("unelevated no-caps")
@@ -104,26 +106,12 @@ class TokenPanel:
         if token is None:
             raise InvalidInput("This token is not on the page any more.")
 
-        async def revoke() -> None:
-            await self._revoke(token.id)
-            dialog.delete()
-
-        with ui.dialog() as dialog, tag("div", "mb-card mb-dialog"):
-            tag("h2", text=visible_text(f"Revoke the token for {token.label}?"))
-            seconds = self._context.dashboard.settings.service.token_cache_seconds
-            tag("p", text=f"It stops working within {seconds:g} seconds. This cannot be undone.")
-            with tag("div", "mb-dialog-foot"):
-                ui.button("Cancel", on_click=dialog.delete, color=None).props("outline no-caps")
-                ui.button("Revoke", on_click=handle_errors(revoke)).props("unelevated no-caps color=negative")
-        dialog.open()
-
-    async def _revoke(self, token_id: UUID) -> None:
-        tenant = self._context.principal.tenant
-        token = await self._context.call(
-            "tokens", lambda call: tokens.revoke(call.resources, tenant, token_id, call.caller)
-        )
-        ui.notify(visible_text(f"Revoked: {token.label}"), type="positive", position="bottom")
-        await self._refresh()
+        seconds = self._context.dashboard.settings.service.token_cache_seconds
+        effects = [f"It stops working within {seconds:g} seconds. This cannot be undone."]
+        if await self._confirm(visible_text(f"Revoke the token for {token.label}?"), effects, button="Revoke"):
+            await self._context.run("tokens", tokens.revoke, self._context.principal.tenant, token.id)
+            ui.notify(visible_text(f"Revoked: {token.label}"), type="positive", position="bottom")
+            await self._refresh()
 
     async def _to_newest(self) -> None:
         await self._go(None)

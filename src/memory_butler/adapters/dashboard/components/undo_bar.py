@@ -3,20 +3,25 @@
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions import memory_actions
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
-from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
+from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
+from memory_butler.adapters.dashboard.view_models.consolidation_rows import undo_lines
+from memory_butler.adapters.dashboard.view_models.phrases import count_text
+from memory_butler.models import UndoReport
+from memory_butler.operations.history import undo
 
 MAX_OFFERS = 50
 SECONDS = 12
 ALREADY_UNDONE = "Already undone."
 Redraw = Callable[[], Awaitable[None]]
-Refocus = Callable[[ActionResult], None]
+Refocus = Callable[[memory_actions.ActionResult], None]
 
 
 class UndoBar:
@@ -29,7 +34,7 @@ class UndoBar:
         self._context = context
         self._redraw = redraw
         self._refocus = refocus
-        self._offers: dict[int, ActionResult] = {}
+        self._offers: dict[int, memory_actions.ActionResult] = {}
         self._number = 0
         self._own: deque[str] = deque(maxlen=MAX_OFFERS)
         ui.on("memory-butler-undo", handle_errors(self._undo))
@@ -42,7 +47,7 @@ class UndoBar:
     def is_own(self, request_id: str | None) -> bool:
         return request_id in self._own
 
-    def show(self, result: ActionResult) -> None:
+    def show(self, result: memory_actions.ActionResult) -> None:
         """Show what was done, with an Undo button if it can be undone."""
         buttons: list[dict[str, Any]] = []
         if result.undo_id is not None:
@@ -60,6 +65,20 @@ class UndoBar:
             close_button=False,
             actions=buttons,
         )
+
+    async def undo_group(self, undo_id: UUID | str, confirm: ConfirmDialog, *, refused: str) -> UndoReport | None:
+        """Show the effects of an undo and, if the user confirms them, undo. Returns None if nothing was undone."""
+        plan = await self._run_undo(undo_id, dry_run=True)
+        if not plan.undone:
+            ui.notify(refused, type="warning", position="bottom")
+            return None
+        title, (effects, skipped) = f"Undo {count_text(plan.undone, 'change')}?", undo_lines(plan)
+        if not await confirm(title, effects, skipped, button="Undo"):
+            return None
+        return await self._run_undo(undo_id, skip_changed=bool(plan.skipped))
+
+    async def _run_undo(self, undo_id: UUID | str, **options: bool) -> UndoReport:
+        return await self._context.run("memory_undo", undo.undo, undo_id, request_id=self.new_request_id(), **options)
 
     async def _undo(self, event: events.GenericEventArguments) -> None:
         number = event.args

@@ -7,74 +7,42 @@ from nicegui.element import Element
 
 from memory_butler.adapters.dashboard.components.elements import VueComponent
 
-Props = dict[str, Any]
 Group = dict[str, Any]
 _OPPOSITES = {"pin": "unpin", "unpin": "pin", "forget": "restore", "restore": "forget"}
 
 
-class EntryList(Element, component="entry_list.js"):
+class EntryList(VueComponent, component="entry_list.js"):
     """Titled groups of entries; `variant` is `line` for a history, `found` for search results, `tiles` for a grid.
 
     Emits `action` (a name and an entry's key) and `navigate` (an entry's key).
     """
 
-    def __init__(self, groups: Sequence[Group], *, variant: str = "") -> None:
-        super().__init__()
-        self.props["groups"] = list(groups)
-        self.props["variant"] = variant
-
 
 # --- overview and timeline ------------------------------------------------------------------------
 
 
-class CountCards(Element, component="count_cards.js"):
+class CountCards(VueComponent, component="count_cards.js"):
     """One card per memory type with its count."""
 
-    def __init__(self, cards: Sequence[Props]) -> None:
-        super().__init__()
-        self.props["cards"] = list(cards)
 
-
-class AttentionList(Element, component="attention_list.js"):
+class AttentionList(VueComponent, component="attention_list.js"):
     """Items that need attention. Emits `action` with an item's key."""
 
-    def __init__(self, items: Sequence[Props]) -> None:
-        super().__init__()
-        self.props["items"] = list(items)
+
+class ShareBars(VueComponent, component="share_bars.js"):
+    """Labelled bars, each a share of a whole."""
 
 
-class ShareBars(Element, component="share_bars.js"):
-    def __init__(self, bars: Sequence[Props]) -> None:
-        super().__init__()
-        self.props["bars"] = list(bars)
-
-
-class EventList(Element, component="event_list.js"):
+class EventList(VueComponent, component="event_list.js"):
     """Events by day. Emits `undo` with an entry's key."""
 
-    def __init__(self, entries: Sequence[Props], *, compact: bool = False) -> None:
-        super().__init__()
-        self.props["entries"] = list(entries)
-        self.props["compact"] = compact
 
-
-class TimelineFilters(Element, component="timeline_filters.js"):
+class TimelineFilters(VueComponent, component="timeline_filters.js"):
     """Emits `change` with the filters' values."""
 
-    def __init__(self, query: Props, actions: Sequence[Props], kinds: Sequence[Props]) -> None:
-        super().__init__()
-        self.props["query"] = query
-        self.props["actions"] = list(actions)
-        self.props["kinds"] = list(kinds)
 
-
-class AsOfPanel(Element, component="as_of_panel.js"):
+class AsOfPanel(VueComponent, component="as_of_panel.js"):
     """The store as of the end of a day. Emits `day` with the chosen day and `search` with a question about it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.props.update(first="", last="", day="", kinds=[], changes="", query="", rows=[], notes=[])
-        self.props.update(searched=False, busy=False)
 
 
 # --- playground -----------------------------------------------------------------------------------

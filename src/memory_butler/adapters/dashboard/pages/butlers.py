@@ -8,7 +8,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
-from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, chip, tag, visible_text
 from memory_butler.adapters.dashboard.components.empty_states import shell_command
 from memory_butler.adapters.dashboard.components.page_frame import page, subscribe
 from memory_butler.adapters.dashboard.server.page_context import PageContext
@@ -17,7 +17,6 @@ from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.models import Caller
 from memory_butler.models.listings import ButlerSummary
 from memory_butler.operations.browse import butlers
-from memory_butler.operations.browse.butlers import StoreButlers
 from memory_butler.resources import Resources
 
 OWN = "this store"
@@ -40,7 +39,7 @@ async def butlers_page(context: PageContext, request: Request) -> None:
     await redraw()
 
 
-async def _read_stores(context: PageContext, call: CallContext) -> tuple[StoreButlers, ...]:
+async def _read_stores(context: PageContext, call: CallContext) -> tuple[butlers.StoreButlers, ...]:
     async def own() -> Resources:
         return call.resources
 
@@ -52,7 +51,7 @@ async def _read_stores(context: PageContext, call: CallContext) -> tuple[StoreBu
     return await butlers.butlers_of_stores(requests, TIMEOUT_SHARE * call.resources.settings.deadline_seconds)
 
 
-def _draw(context: PageContext, stores_data: Sequence[StoreButlers]) -> None:
+def _draw(context: PageContext, stores_data: Sequence[butlers.StoreButlers]) -> None:
     unavailable = [one for one in stores_data if one.problem]
     for one in unavailable:
         with tag("div", "mb-note mb-note-bad", role="alert"):
@@ -78,8 +77,7 @@ def _draw_totals(all_butlers: Sequence[ButlerSummary], *, stores: int, of: int) 
     title = f"{len(all_butlers)} butler{'s' * (len(all_butlers) > 1)}"
     if of > 1:
         title += f" in {stores} of {of} stores"
-    with tag("section", "mb-card"):
-        tag("h2", text=title)
+    with card(title):
         _figures({name: sum(getattr(one, name) for one in all_butlers) for name, _ in FIGURES})
 
 
@@ -119,7 +117,6 @@ def _figures(counts: dict[str, int]) -> Element:
 
 
 def _draw_empty(context: PageContext) -> None:
-    with tag("section", "mb-card mb-empty"):
-        tag("h2", text="No butlers yet")
+    with card("No butlers yet", "mb-empty"):
         tag("p", text="A butler appears when it stores its first memory. Store one yourself:")
         tag("pre", text=shell_command(context.dashboard.settings, "remember", "fact", "Ana", "lives in", "Lisbon"))

@@ -1,7 +1,7 @@
 """Consolidation: backlog, runs, cost and failed episodes; or one run with its review."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from fastapi import Request
@@ -11,23 +11,21 @@ from memory_butler.adapters.dashboard.actions.background_tasks import Background
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components import charts
-from memory_butler.adapters.dashboard.components.elements import Timestamp, set_props, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, tag, visible_text
 from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
-from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
+from memory_butler.adapters.dashboard.components.page_frame import button, page, refresh_every, subscribe
 from memory_butler.adapters.dashboard.components.run_panel import RunPanel, notify_requeued
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import DeadLetters, RunTable
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url
 from memory_butler.adapters.dashboard.view_models import consolidation_rows
-from memory_butler.adapters.dashboard.view_models.consolidation_rows import PATH, ConsolidationQuery, query_from
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller, Episode, MemoryType, RunReport
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse import listings
 from memory_butler.operations.consolidation import backlog, dead_letters, overview, run_now
-from memory_butler.operations.consolidation.overview import ConsolidationOverview, RunOutcomes
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation.runs import Run
 
@@ -36,15 +34,15 @@ RUNS, DEAD_LETTERS = 15, 10
 # A run that starts to wait for review writes no event, so the page also polls.
 TICK_SECONDS, REFRESH_TICKS = 1.0, 15
 _STATES = [{"name": name, "label": label.capitalize()} for name, (label, _) in consolidation_rows.STATES.items()]
-PageData = tuple[ConsolidationOverview, tuple[Page[Run], list[RunOutcomes]], Page[Episode]]
+PageData = tuple[overview.ConsolidationOverview, tuple[Page[Run], list[overview.RunOutcomes]], Page[Episode]]
 
 
-@page(PATH, "Consolidation")
+@page(consolidation_rows.PATH, "Consolidation")
 async def consolidation(context: PageContext, request: Request) -> None:
     if not context.may("runs"):
         _draw_admins_only()
         return
-    query = query_from(dict(request.query_params))
+    query = consolidation_rows.query_from(dict(request.query_params))
     if query.run:
         await RunPanel(context, query.run).build()
     else:
@@ -54,7 +52,7 @@ async def consolidation(context: PageContext, request: Request) -> None:
 class ConsolidationPage:
     """The page without a run in the URL."""
 
-    def __init__(self, context: PageContext, query: ConsolidationQuery) -> None:
+    def __init__(self, context: PageContext, query: consolidation_rows.ConsolidationQuery) -> None:
         self._context = context
         self._query = query
         self._last_drawn: object = None
@@ -81,8 +79,8 @@ class ConsolidationPage:
                 draw()
             self._cost = CostCard()
         self._runs.on("filter", handle_errors(self._on_filter))
-        self._runs.on("page", handle_errors(self._on_page_runs))
-        self._dead_letters.on("page", handle_errors(self._on_page_dead_letters))
+        self._runs.on("page", handle_errors(partial(self._on_page, "runs")))
+        self._dead_letters.on("page", handle_errors(partial(self._on_page, "letters")))
         self._dead_letters.on("requeue", handle_errors(self._on_requeue))
         on_popstate(self._on_popstate)
         self._show(data)
@@ -90,15 +88,13 @@ class ConsolidationPage:
         refresh_every(self._context, TICK_SECONDS, self._tick)
 
     def _draw_runs(self) -> None:
-        with tag("section", "mb-card", aria_label="Runs"):
-            tag("h2", text="Runs")
+        with card("Runs", aria_label="Runs"):
             self._runs = RunTable(
                 states=_STATES, rows=[], butlers=[], butler="", state="", next="", has_newer=False, empty=""
             )
 
     def _draw_dead_letters(self) -> None:
-        with tag("section", "mb-card", aria_label="Failed episodes", id=consolidation_rows.DEAD_LETTERS_ID):
-            tag("h2", text="Failed episodes")
+        with card("Failed episodes", aria_label="Failed episodes", id=consolidation_rows.DEAD_LETTERS_ID):
             self._dead_letters = DeadLetters(
                 rows=[], next="", has_previous=False, can_requeue=self._context.may("requeue"), busy=False
             )
@@ -106,9 +102,9 @@ class ConsolidationPage:
     # --- reading ---
 
     async def _read(self) -> PageData:
-        query, ask = self._query, self._context.call
+        query, run = self._query, self._context.run
 
-        async def runs(call: CallContext) -> tuple[Page[Run], list[RunOutcomes]]:
+        async def runs(call: CallContext) -> tuple[Page[Run], list[overview.RunOutcomes]]:
             page = await listings.runs(
                 call.resources,
                 call.caller,
@@ -121,14 +117,9 @@ class ConsolidationPage:
             return page, [outcomes[run.id] for run in page.items]
 
         return await asyncio.gather(
-            ask("runs", lambda call: overview.overview(call.resources, call.caller)),
-            ask("runs", runs),
-            ask(
-                "dead_letters",
-                lambda call: listings.dead_letters(
-                    call.resources, call.caller, limit=DEAD_LETTERS, cursor=query.letters or None
-                ),
-            ),
+            run("runs", overview.overview),
+            self._context.call("runs", runs),
+            run("dead_letters", listings.dead_letters, limit=DEAD_LETTERS, cursor=query.letters or None),
         )
 
     async def _refresh(self) -> None:
@@ -152,35 +143,28 @@ class ConsolidationPage:
     async def _on_filter(self, event: events.GenericEventArguments) -> None:
         args = event.args if isinstance(event.args, dict) else {}
         filters = {name: str(args.get(name, ""))[:100] for name in ("butler", "state")}
-        await self._go(replace(query_from(filters), letters=self._query.letters))
+        await self._go(replace(consolidation_rows.query_from(filters), letters=self._query.letters))
 
-    async def _on_page_runs(self, event: events.GenericEventArguments) -> None:
-        await self._go(replace(self._query, runs=str(event.args or "")[:2000]))
+    async def _on_page(self, cursor: str, event: events.GenericEventArguments) -> None:
+        await self._go(replace(self._query, **{cursor: str(event.args or "")[:2000]}))
 
-    async def _on_page_dead_letters(self, event: events.GenericEventArguments) -> None:
-        await self._go(replace(self._query, letters=str(event.args or "")[:2000]))
-
-    async def _go(self, query: ConsolidationQuery) -> None:
+    async def _go(self, query: consolidation_rows.ConsolidationQuery) -> None:
         before, self._query = self._query, query
         try:
             await self._refresh()
         except MemoryButlerError:
             self._query = before
             raise
-        push_url(PATH, query.url_params())
+        push_url(consolidation_rows.PATH, asdict(query))
 
     async def _on_popstate(self, query: dict[str, str]) -> None:
-        self._query = query_from(query)
+        self._query = consolidation_rows.query_from(query)
         await self._refresh()
 
     async def _on_requeue(self, event: events.GenericEventArguments) -> None:
         handles = [str(one)[:100] for one in event.args][:DEAD_LETTERS] if isinstance(event.args, list) else []
         request_id = self._bar.new_request_id()
-        requeued = await self._context.call(
-            "requeue",
-            lambda call: dead_letters.requeue(call.resources, handles, call.caller),
-            request_id=request_id,
-        )
+        requeued = await self._context.run("requeue", dead_letters.requeue, handles, request_id=request_id)
         await notify_requeued(self._context, self._bar, requeued, request_id)
         await self._refresh()
 
@@ -208,8 +192,7 @@ class ConsolidationPage:
         has_work = ledger.waiting or ledger.claimed or ledger.proposals or ledger.dead_letters
         self._empty_state.set_visibility(not (runs.items or is_filtered or has_work))
         outcome_by_run = {run.id: one for run, one in zip(runs.items, outcomes, strict=True)}
-        set_props(
-            self._runs,
+        self._runs.set_props(
             rows=consolidation_rows.run_rows(runs.items, outcome_by_run),
             butlers=list(ledger.butlers),
             butler=query.butler,
@@ -218,14 +201,13 @@ class ConsolidationPage:
             has_newer=bool(query.runs),
             empty="No matching runs." if query.butler or query.state else "No runs yet.",
         )
-        set_props(
-            self._dead_letters,
+        self._dead_letters.set_props(
             rows=consolidation_rows.dead_letter_rows(dead_letter_page.items),
             next=dead_letter_page.cursor or "",
             has_previous=bool(query.letters),
         )
 
-    def _draw_top(self, ledger: ConsolidationOverview) -> None:
+    def _draw_top(self, ledger: overview.ConsolidationOverview) -> None:
         """Redraw tiles and cost if they have changed."""
         task = self._task()
         running = task if task and task.is_running else None
@@ -242,9 +224,8 @@ class ConsolidationPage:
             _open_tile(ledger)
         self._cost.show(ledger)
 
-    def _waiting_tile(self, ledger: ConsolidationOverview, running: BackgroundTask | None) -> None:
-        with tag("section", "mb-card mb-consolidation-tile", aria_label="Waiting"):
-            tag("h2", text="Waiting")
+    def _waiting_tile(self, ledger: overview.ConsolidationOverview, running: BackgroundTask | None) -> None:
+        with card("Waiting", "mb-consolidation-tile", aria_label="Waiting"):
             tag("p", "mb-consolidation-figure mb-number", text=f"{ledger.waiting:,}")
             with tag("p", "mb-muted mb-small"):
                 if ledger.oldest:
@@ -256,8 +237,7 @@ class ConsolidationPage:
                 _progress(running)
             elif self._context.may("consolidate") and ledger.works_by_itself and ledger.waiting:
                 with tag("div", "mb-consolidation-act"):
-                    button = tag("button", "mb-button", text="Consolidate now", type="button")
-                    button.on("click", handle_errors(self._on_consolidate))
+                    button("Consolidate now", "mb-button", self._on_consolidate)
 
 
 async def _consolidate(resources: Resources, caller: Caller, task: BackgroundTask) -> str:
@@ -273,7 +253,6 @@ async def _consolidate(resources: Resources, caller: Caller, task: BackgroundTas
 
 
 def _notify_finished(task: BackgroundTask) -> None:
-    """Notify the user of the result of a finished task."""
     if task.problem:
         ui.notify(visible_text(task.problem), type="negative", position="bottom", timeout=8000, close_button="Close")
     elif task.summary:
@@ -288,9 +267,8 @@ def _progress(task: BackgroundTask) -> None:
             tag("span", "mb-part-fit").style(f"width:{share:.1f}%")
 
 
-def _next_tile(ledger: ConsolidationOverview) -> None:
-    with tag("section", "mb-card mb-consolidation-tile", aria_label="Next run"):
-        tag("h2", text="Next run")
+def _next_tile(ledger: overview.ConsolidationOverview) -> None:
+    with card("Next run", "mb-consolidation-tile", aria_label="Next run"):
         with tag("p", "mb-consolidation-figure"):
             if ledger.is_due:
                 tag("span", text="Due now")
@@ -306,17 +284,15 @@ def _next_tile(ledger: ConsolidationOverview) -> None:
                         tag("span", "mb-number", text=f"{row['waiting']:,} {row['later'] and '(' + row['later'] + ')'}")
 
 
-def _open_tile(ledger: ConsolidationOverview) -> None:
-    with tag("section", "mb-card mb-consolidation-tile", aria_label="To do"):
-        tag("h2", text="To do")
-        with tag("ul", "mb-consolidation-list"):
-            for number, label, href in consolidation_rows.todo_counts(ledger):
-                with tag("li"):
-                    tag("b", "mb-number", text=f"{number:,}")
-                    if number:
-                        tag("a", text=label, href=href)
-                    else:
-                        tag("span", "mb-muted", text=label)
+def _open_tile(ledger: overview.ConsolidationOverview) -> None:
+    with card("To do", "mb-consolidation-tile", aria_label="To do"), tag("ul", "mb-consolidation-list"):
+        for number, label, href in consolidation_rows.todo_counts(ledger):
+            with tag("li"):
+                tag("b", "mb-number", text=f"{number:,}")
+                if number:
+                    tag("a", text=label, href=href)
+                else:
+                    tag("span", "mb-muted", text=label)
 
 
 class CostCard:
@@ -325,12 +301,11 @@ class CostCard:
     def __init__(self) -> None:
         self._shown: object = None
         self._chart: ui.echart | None = None
-        with tag("section", "mb-card", aria_label="Cost"):
-            tag("h2", text="Cost")
+        with card("Cost", aria_label="Cost"):
             self._words = tag("div")
             self._box = tag("div")
 
-    def show(self, ledger: ConsolidationOverview) -> None:
+    def show(self, ledger: overview.ConsolidationOverview) -> None:
         shown = (ledger.days, ledger.daily_tokens, ledger.daily_dollars)
         if shown == self._shown:
             return
@@ -353,7 +328,6 @@ class CostCard:
 
 
 def _draw_admins_only() -> None:
-    with tag("section", "mb-card mb-empty"):
-        tag("h2", text="Consolidation is for administrators")
+    with card("Consolidation is for administrators", "mb-empty"):
         tag("p", text="Consolidation turns episodes into facts and rules, which you find under Facts and Rules.")
         tag("p", text="To see or review runs, log in with an administrator's token.")

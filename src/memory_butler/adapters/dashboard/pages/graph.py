@@ -87,16 +87,10 @@ class GraphPage:
             self._results.clear()
             return
         question = graph_chart.question_of(text, governs=self.context.principal.role.governs)
-        subjects = await self.context.call(
-            "list_memories",
-            lambda call: graph_operation.subjects(
-                call.resources, call.caller, words=text, limit=graph_chart.MAX_RESULTS
-            ),
+        subjects = await self.context.run(
+            "list_memories", graph_operation.subjects, words=text, limit=graph_chart.MAX_RESULTS
         )
-        answer = await self.context.call(
-            "memory_search",
-            lambda call: search.search(call.resources, question, call.caller, bump=False),
-        )
+        answer = await self.context.run("memory_search", search.search, question, bump=False)
         if request_number != self._request_number:
             # The user has typed on or moved meanwhile.
             return
@@ -117,7 +111,7 @@ class GraphPage:
 
     def _draw_entries(self, groups: list[Group], *, variant: str = "") -> None:
         self._offered_keys |= {entry["key"] for group in groups for entry in group["entries"]}
-        EntryList(groups, variant=variant).on("navigate", handle_errors(self._on_navigate))
+        EntryList(groups=groups, variant=variant).on("navigate", handle_errors(self._on_navigate))
 
     async def _on_navigate(self, event: events.GenericEventArguments) -> None:
         key = event.args if isinstance(event.args, str) else ""
@@ -162,12 +156,8 @@ class GraphPage:
     async def _read(self, key: str) -> MemoryGraph:
         kind, _, rest = key.partition(":")
         if kind == NodeKind.SUBJECT:
-            return await self.context.call(
-                "links", lambda call: graph_operation.subject_graph(call.resources, rest, call.caller)
-            )
-        return await self.context.call(
-            "links", lambda call: graph_operation.memory_graph(call.resources, kind, rest, call.caller)
-        )
+            return await self.context.run("links", graph_operation.subject_graph, rest)
+        return await self.context.run("links", graph_operation.memory_graph, kind, rest)
 
     async def _on_events(self, items: tuple[Activity, ...]) -> None:
         """Redraw if a shown memory has changed or a new one may belong here."""
@@ -189,9 +179,7 @@ class GraphPage:
 
     async def _draw_start(self, problem: MemoryButlerError | None = None) -> None:
         self._center = self._shown = None
-        subjects = await self.context.call(
-            "list_memories", lambda call: graph_operation.subjects(call.resources, call.caller, limit=START_SUBJECTS)
-        )
+        subjects = await self.context.run("list_memories", graph_operation.subjects, limit=START_SUBJECTS)
         self._chart_area.set_visibility(False)
         self._start_area.clear()
         with self._start_area:

@@ -14,7 +14,6 @@ from memory_butler.adapters.dashboard.actions import memory_actions
 from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
 from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
-from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components.elements import tag
 from memory_butler.adapters.dashboard.components.empty_states import draw_empty_state
@@ -22,10 +21,9 @@ from memory_butler.adapters.dashboard.components.memory_list import FilterBar, M
 from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus, action_buttons
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.view_models import consolidation_rows, list_query
-from memory_butler.adapters.dashboard.view_models.list_query import EVERYTHING, Query
 from memory_butler.adapters.dashboard.view_models.list_rows import Row, columns_of, listed_from, memory_row
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Activity, Memory, MemoryType, Stored
@@ -35,19 +33,18 @@ from memory_butler.operations.consolidation import review
 from memory_butler.operations.retrieval import get
 
 CACHED_ROWS = 500
+ANY = {"validity": list_query.EVERYTHING}
 # A run that starts to wait for review writes no event of an episode, so the page polls.
 REVIEW_SECONDS = 10.0
 
 
 class ListPage:
-    """One open list page."""
-
     def __init__(self, context: PageContext, kind: MemoryType, request: Request) -> None:
         self._context = context
         self._kind = kind
         self._request = request
         self._path = f"/{kind}s"
-        self._query: Query = list_query.parse(kind, request.query_params)
+        self._query: list_query.Query = list_query.parse(kind, request.query_params)
         self._unknown = list_query.unknown(kind, request.query_params)
         self._page: Page[ListedMemory] = Page(items=(), cursor=None)
         # The browser may still show rows of an earlier page.
@@ -65,7 +62,7 @@ class ListPage:
         self._actions = ActionRunner(self._context, self._bar)
         noun = f"{self._kind}s"
         self._filter_bar = FilterBar(
-            list_query.filter_fields(self._kind), list_query.sort_options(self._kind), noun=noun
+            fields=list_query.filter_fields(self._kind), sorts=list_query.sort_options(self._kind), noun=noun
         )
         self._table = MemoryTable(columns_of(self._kind), noun=noun)
         self._empty_state = tag("div")
@@ -86,15 +83,13 @@ class ListPage:
         """Read the listing and show it; of several concurrent requests the last wins."""
         self._request_number += mode == "request"
         request_number = self._request_number
-        self._filter_bar.show(self._query, list_query.active_filters(self._kind, self._query))
+        self._filter_bar.set_props(query=self._query, active=list_query.active_filters(self._kind, self._query))
         async with self._read_lock:
             try:
                 list_query.reject(self._kind, self._unknown)
                 page = await self._read(self._query)
                 in_review = await self._read_in_review(page.items)
-                is_empty = not page.items and not await self._has_any()
-            except LoginExpired:
-                raise
+                is_empty = not page.items and not (await self._read(ANY, limit=1)).items
             except MemoryButlerError as problem:
                 self._table.show_error(problem)
                 return
@@ -147,27 +142,19 @@ class ListPage:
         if self._kind is not MemoryType.EPISODE or not items:
             return {}
         shown = [one.memory.id for one in items]
-        return await self._context.call(
-            "list_memories", lambda call: review.runs_awaiting_decision(call.resources, shown, call.caller)
-        )
+        return await self._context.run("list_memories", review.runs_awaiting_decision, shown)
 
     async def _poll_reviews(self) -> None:
         if await self._read_in_review(self._page.items) != self._in_review:
             await self._throttled()
 
-    async def _read(self, query: Query, limit: int = listings.DEFAULT_LIMIT) -> Page[ListedMemory]:
+    async def _read(self, query: list_query.Query, limit: int = listings.DEFAULT_LIMIT) -> Page[ListedMemory]:
         listing = list_query.listing_of(self._kind, query, governs=self._context.principal.role.governs)
-        return await self._context.call(
-            "list_memories",
-            lambda call: listings.memories(
-                call.resources, listing, call.caller, limit=limit, cursor=query.get("cursor")
-            ),
+        return await self._context.run(
+            "list_memories", listings.memories, listing, limit=limit, cursor=query.get("cursor")
         )
 
-    async def _has_any(self) -> bool:
-        return bool((await self._read({"validity": EVERYTHING}, limit=1)).items)
-
-    async def _go(self, query: Query) -> None:
+    async def _go(self, query: list_query.Query) -> None:
         """Show another query and update the URL."""
         if query == self._query and not self._unknown:
             self._table.stop_loading()
@@ -206,10 +193,8 @@ class ListPage:
         [direction] = _texts([event.args], 1)
         cursor = self._page.back if direction == "previous" else self._page.cursor
         is_first = direction == "previous" and self._page.start <= listings.DEFAULT_LIMIT
-        await self._go({**self._query, "cursor": cursor} if cursor and not is_first else self._first())
-
-    def _first(self) -> Query:
-        return {name: value for name, value in self._query.items() if name != "cursor"}
+        first = {name: value for name, value in self._query.items() if name != "cursor"}
+        await self._go({**first, "cursor": cursor} if cursor and not is_first else first)
 
     async def _on_action(self, event: events.GenericEventArguments) -> None:
         name, row = _texts(event.args, 2)
@@ -223,8 +208,6 @@ class ListPage:
     async def _run_action(self, name: str, row: str, memory: Memory) -> None:
         try:
             result = await self._actions.run(name, memory)
-        except LoginExpired:
-            raise
         except MemoryButlerError:
             # The memory has changed since it was shown: show its current state together with the error.
             await self._refresh(row, row)
@@ -240,7 +223,7 @@ class ListPage:
         known = [(id, one.memory.ref) for id, one in self._rows.items() if id != row]
         return [id for id, ref in known if ref == stored.superseded_ref]
 
-    def _focus(self, result: ActionResult) -> None:
+    def _focus(self, result: memory_actions.ActionResult) -> None:
         """Focus the row; if it is gone, the first row or the search box."""
         refs = (result.stored.ref, result.stored.superseded_ref) if result.stored else ()
         rows = [f'tr[data-ref="{self._kind}:{ref}"]' for ref in refs if ref]
@@ -249,10 +232,7 @@ class ListPage:
 
     async def _refresh(self, old: str, now: str) -> None:
         """Replace a memory's row by its current state."""
-        page = await self._context.call(
-            "memory_get", lambda call: get.get(call.resources, self._kind, now, call.caller, bump=False)
-        )
-        new = listed_from(page)
+        new = listed_from(await self._context.run("memory_get", get.get, self._kind, now, bump=False))
         self._remember([new])
         self._table.replace(old, self._row(new, is_changed=True))
 
@@ -269,16 +249,9 @@ def _texts(args: Any, count: int) -> Sequence[str]:
     return args
 
 
-@page("/facts", "Facts")
-async def facts(context: PageContext, request: Request) -> None:
-    await ListPage(context, MemoryType.FACT, request).build()
+async def list_page(kind: MemoryType, context: PageContext, request: Request) -> None:
+    await ListPage(context, kind, request).build()
 
 
-@page("/rules", "Rules")
-async def rules(context: PageContext, request: Request) -> None:
-    await ListPage(context, MemoryType.RULE, request).build()
-
-
-@page("/episodes", "Episodes")
-async def episodes(context: PageContext, request: Request) -> None:
-    await ListPage(context, MemoryType.EPISODE, request).build()
+for _kind in MemoryType:
+    page(f"/{_kind}s", f"{_kind.capitalize()}s")(partial(list_page, _kind))

@@ -10,16 +10,8 @@ from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
 from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard, is_double_click
 from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
-from memory_butler.adapters.dashboard.components.elements import chip, tag, visible_text
-from memory_butler.adapters.dashboard.components.memory_sections import (
-    ConfidenceCard,
-    RetrievalTest,
-    draw_back_link,
-    draw_details,
-    draw_sources,
-    draw_versions,
-    link_runs,
-)
+from memory_butler.adapters.dashboard.components import memory_sections
+from memory_butler.adapters.dashboard.components.elements import card, chip, tag, visible_text
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import EntryList, KeyboardFocus, action_buttons
@@ -75,15 +67,15 @@ class MemoryPage:
         self._bar = UndoBar(self.context, self._redraw, lambda done: self._focus(done.action))
         self._keyboard = KeyboardFocus()
         self._actions = ActionRunner(self.context, self._bar)
-        draw_back_link(portrait)
+        memory_sections.draw_back_link(portrait)
         with tag("div", "mb-memory") as self._root:
             self._head = tag("div", "mb-memory-head")
             with tag("div", "mb-stack"):
                 self._sources = tag("div", "mb-stack")
-                self._retrieval_test = RetrievalTest(self.context, portrait, query)
+                self._retrieval_test = memory_sections.RetrievalTest(self.context, portrait, query)
                 self._history = tag("div", "mb-stack")
             with tag("div", "mb-stack"):
-                self._decay = ConfidenceCard()
+                self._decay = memory_sections.ConfidenceCard()
                 self._side = tag("div", "mb-stack")
         self._draw(portrait, beside)
         await self._retrieval_test.open()
@@ -94,9 +86,7 @@ class MemoryPage:
             return await get.get(call.resources, self.kind, self.handle, call.caller, bump=False)
 
         portrait = await self.context.call("memory_get", load)
-        beside = await self.context.call(
-            "links", lambda call: graph.memory_links(call.resources, self.kind, self.handle, call.caller)
-        )
+        beside = await self.context.run("links", graph.memory_links, self.kind, self.handle)
         self._undoable = await self._find_undoable(portrait) if self.context.may("memory_undo") else None
         self._in_review = await self._find_review(portrait) if isinstance(portrait.memory, Episode) else None
         self._shown_ids = {portrait.memory.id, *(fact.id for fact in portrait.chain)}
@@ -105,13 +95,11 @@ class MemoryPage:
 
     async def _find_review(self, portrait: MemoryDetails) -> str | None:
         """The URL of the run under review that an episode belongs to; empty for users who may not open it."""
-        undo_id = portrait.memory.id
-        in_review = await self.context.call(
-            "list_memories", lambda call: review.runs_awaiting_decision(call.resources, [undo_id], call.caller)
-        )
-        if undo_id not in in_review:
+        in_review = await self.context.run("list_memories", review.runs_awaiting_decision, [portrait.memory.id])
+        if not in_review:
             return None
-        return url_for(consolidation_rows.PATH, {"run": str(in_review[undo_id])}) if self.context.may("runs") else ""
+        run = in_review[portrait.memory.id]
+        return url_for(consolidation_rows.PATH, {"run": str(run)}) if self.context.may("runs") else ""
 
     async def _find_undoable(self, portrait: MemoryDetails) -> memory_details.Undoable | None:
         """The newest event if it can be undone, with its group if that is small."""
@@ -119,15 +107,10 @@ class MemoryPage:
         if line is None:
             return None
         for undo_id in filter(None, (line.event.group_id, line.event.id)):
-            changes = await self._would_undo(undo_id)
+            changes = await self.context.run("memory_undo", undo.would_undo, undo_id, most=MAX_GROUP_SIZE)
             if changes:
                 return memory_details.Undoable(line.event.id, undo_id, changes)
         return None
-
-    async def _would_undo(self, undo_id: UUID) -> int:
-        return await self.context.call(
-            "memory_undo", lambda call: undo.would_undo(call.resources, undo_id, call.caller, most=MAX_GROUP_SIZE)
-        )
 
     async def _on_events(self, items: tuple[Activity, ...]) -> None:
         events_here = (item.event for item in items if item.event.entity_id in self._shown_ids)
@@ -152,14 +135,14 @@ class MemoryPage:
         with self._head:
             self._draw_head(portrait)
         with self._sources:
-            draw_sources(portrait, beside)
+            memory_sections.draw_sources(portrait, beside)
             if portrait.chain:
-                draw_versions(portrait)
+                memory_sections.draw_versions(portrait)
         with self._history:
             self._draw_history(portrait)
         self._decay.draw(portrait, self._now, memory_actions.decay_rules(self.context, portrait.memory))
         with self._side:
-            draw_details(portrait, self._in_review)
+            memory_sections.draw_details(portrait, self._in_review)
 
     def _draw_head(self, portrait: MemoryDetails) -> None:
         memory = portrait.memory
@@ -206,9 +189,9 @@ class MemoryPage:
         return start
 
     def _draw_history(self, portrait: MemoryDetails) -> None:
-        with tag("section", "mb-card"):
-            tag("h2", text="History")
-            entries = EntryList(link_runs(memory_details.history(portrait.story, self._undoable)), variant="line")
+        with card("History"):
+            groups = memory_sections.link_runs(memory_details.history(portrait.story, self._undoable))
+            entries = EntryList(groups=groups, variant="line")
             entries.on("action", handle_errors(self._undo))
 
     async def _undo(self, event: events.GenericEventArguments) -> None:

@@ -12,7 +12,7 @@ from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components.charts import chart, redraw
-from memory_butler.adapters.dashboard.components.elements import set_props, tag, text_tag
+from memory_butler.adapters.dashboard.components.elements import card, tag, text_tag
 from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
 from memory_butler.adapters.dashboard.components.page_frame import page, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
@@ -27,7 +27,6 @@ from memory_butler.operations.history import days, timeline
 from memory_butler.operations.history.undo import KINDS
 from memory_butler.operations.system import alerts as attention
 from memory_butler.operations.system import stats as report
-from memory_butler.operations.system.alerts import Alerts
 
 RECENT = 6
 _CONFIDENCE = "Histogram of the confidence of facts in use"
@@ -36,11 +35,9 @@ _GROWTH = "Memories stored, confirmed, superseded, faded, expired and forgotten 
 
 @dataclass(frozen=True, slots=True)
 class OverviewData:
-    """All data of the page."""
-
     report: dict[str, Any]
     growth: Growth
-    attention: Alerts
+    attention: attention.Alerts
     recent: Timeline
 
 
@@ -63,16 +60,13 @@ class Overview:
         await self._redraw()
 
     async def _read(self) -> OverviewData:
-        ask = self._context.call
+        run = self._context.run
         changes = TimelineFilter(kinds=tuple(str(kind) for kind in KINDS))
         results = await asyncio.gather(
-            ask("memory_stats", lambda call: report.stats(call.resources, caller=call.caller)),
-            ask("memory_stats", lambda call: days.growth(call.resources, call.caller)),
-            ask("memory_stats", lambda call: attention.alerts(call.resources, call.caller)),
-            ask(
-                "memory_activity_stream",
-                lambda call: timeline.timeline(call.resources, changes, call.caller, limit=RECENT),
-            ),
+            run("memory_stats", report.stats),
+            run("memory_stats", days.growth),
+            run("memory_stats", attention.alerts),
+            run("memory_activity_stream", timeline.timeline, changes, limit=RECENT),
         )
         return OverviewData(*results)
 
@@ -95,19 +89,16 @@ class Overview:
 
     def _draw_layout(self) -> None:
         """Create all sections with fixed heights, so that the layout does not shift when the data arrives."""
-        self._figures = CountCards([])
+        self._figures = CountCards(cards=[])
         with tag("div", "mb-overview-columns"):
-            with tag("section", "mb-card mb-overview-attention", aria_label="Needs attention"):
-                tag("h2", text="Needs attention")
-                self._attention = AttentionList([])
+            with card("Needs attention", "mb-overview-attention", aria_label="Needs attention"):
+                self._attention = AttentionList(items=[])
                 self._attention.on("action", handle_errors(self._confirm))
                 self._no_attention = tag("p", "mb-muted mb-no-attention", text="Nothing needs attention.")
-            with tag("section", "mb-card mb-overview-recent", aria_label="Recent activity"):
-                tag("h2", text="Recent activity")
-                self._recent = EventList([], compact=True)
+            with card("Recent activity", "mb-overview-recent", aria_label="Recent activity"):
+                self._recent = EventList(entries=[], compact=True)
                 tag("a", "mb-small", text="View all", href=history_entries.TIMELINE)
-        with tag("section", "mb-card"):
-            tag("h2", text="Growth and decay")
+        with card("Growth and decay"):
             self._incomplete = tag("p", "mb-note mb-small", text="Still counting older events.")
             self._growth = chart({}, height=330, label=_GROWTH)
             tag(
@@ -116,18 +107,15 @@ class Overview:
                 text="Per day (UTC), up to 90 days. Additions point up, removals down.",
             )
         with tag("div", "mb-grid"):
-            with tag("section", "mb-card"):
-                tag("h2", text="Confidence of facts")
+            with card("Confidence of facts"):
                 self._confidence = chart({}, height=200, label=_CONFIDENCE)
                 note = f"Current confidence. Facts below {self._fading_below():g} are fading."
                 tag("p", "mb-muted mb-small", text=note)
-            with tag("section", "mb-card"):
-                tag("h2", text="Tiers")
-                self._tiers = ShareBars([])
-            with tag("section", "mb-card"):
-                tag("h2", text="Rule effectiveness")
+            with card("Tiers"):
+                self._tiers = ShareBars(bars=[])
+            with card("Rule effectiveness"):
                 self._effectiveness = text_tag("p", "mb-small")
-                self._feedback_bars = ShareBars([])
+                self._feedback_bars = ShareBars(bars=[])
                 tag("h2", "mb-subheading", text="Waiting for consolidation")
                 self._backlog_count = text_tag("p", "mb-figure-count mb-number")
                 self._backlog_text = text_tag("p", "mb-muted mb-small")
@@ -138,17 +126,17 @@ class Overview:
         items = overview_figures.attention_list(data.attention, may_confirm=may_confirm)
         self._confirmable = {str(one.fact.id): one.fact for one in data.attention.fading} if may_confirm else {}
         governs = self._context.principal.role.governs
-        set_props(self._figures, cards=overview_figures.count_cards(data.report, data.attention.line, governs=governs))
-        set_props(self._attention, items=items)
+        self._figures.set_props(cards=overview_figures.count_cards(data.report, data.attention.line, governs=governs))
+        self._attention.set_props(items=items)
         self._no_attention.set_visibility(not items)
-        set_props(self._recent, entries=history_entries.event_entries(data.recent.entries, with_undo=False))
+        self._recent.set_props(entries=history_entries.event_entries(data.recent.entries, with_undo=False))
         self._incomplete.set_visibility(not data.growth.is_complete)
         redraw(self._growth, overview_figures.growth_chart(data.growth))
         redraw(self._confidence, overview_figures.confidence_chart(data.report, self._fading_below()))
-        set_props(self._tiers, bars=overview_figures.tiers(data.report))
+        self._tiers.set_props(bars=overview_figures.tiers(data.report))
         effectiveness, marks = overview_figures.effectiveness(data.report)
         self._effectiveness.set_text(effectiveness)
-        set_props(self._feedback_bars, bars=marks)
+        self._feedback_bars.set_props(bars=marks)
         count, backlog_text = overview_figures.backlog(data.report, data.attention.line, data.attention.at)
         self._backlog_count.set_text(count)
         self._backlog_text.set_text(backlog_text)
@@ -169,8 +157,7 @@ class Overview:
 
 def _draw_getting_started(context: PageContext) -> None:
     """Shown while the store is empty."""
-    with tag("section", "mb-card mb-empty mb-getting-started"):
-        tag("h2", text="No memories yet")
+    with card("No memories yet", "mb-empty mb-getting-started"):
         tag("p", text="Memories appear here as soon as one is stored. This page updates itself.")
         tag("h3", text="Store a fact")
         tag("pre", text=shell_command(context.dashboard.settings, *EXAMPLES[MemoryType.FACT]))

@@ -1,7 +1,7 @@
 """Playground: what an agent would receive for a prompt, and why. Its searches do not count as use of a memory."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from fastapi import Request
@@ -9,7 +9,7 @@ from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.error_texts import user_text
-from memory_butler.adapters.dashboard.components.elements import set_props, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import card, tag, visible_text
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error
 from memory_butler.adapters.dashboard.components.vue_components import (
     ContextBlock,
@@ -17,7 +17,7 @@ from memory_butler.adapters.dashboard.components.vue_components import (
     PlaygroundForm,
     SearchResults,
 )
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.view_models import playground_results
 from memory_butler.adapters.dashboard.view_models.phrases import count_text, sentence
@@ -58,7 +58,7 @@ class Playground:
 
     async def build(self, query: dict[str, str]) -> None:
         context = self._context
-        butlers = await context.call("list_memories", lambda call: listings.butlers(call.resources, call.caller))
+        butlers = await context.run("list_memories", listings.butlers)
         self._default_butler = context.principal.butler if context.principal.butler in butlers else butlers[0]
         self._query = query_from(query, self._default_butler)
         tag(
@@ -111,11 +111,9 @@ class Playground:
         assert self._form
         self._request_number += 1
         request_number = self._request_number
-        set_props(self._form, query=self._form_values(), busy=bool(self._query.prompt))
+        self._form.set_props(query=self._form_values(), busy=bool(self._query.prompt))
         try:
             results = await self._search() if self._query.prompt else None
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
             if request_number == self._request_number:
                 self._answer.clear()
@@ -124,7 +122,7 @@ class Playground:
             return
         finally:
             if request_number == self._request_number:
-                set_props(self._form, busy=False)
+                self._form.set_props(busy=False)
         if request_number != self._request_number:
             return
         self._answer.clear()
@@ -144,9 +142,7 @@ class Playground:
 
         (answer, terms), (briefing, contents) = await asyncio.gather(
             self._context.call("memory_search", search),
-            self._context.call(
-                "memory_context", lambda call: brief.brief_with_omitted(call.resources, request, call.caller)
-            ),
+            self._context.run("memory_context", brief.brief_with_omitted, request),
         )
         return answer, terms, briefing, contents
 
@@ -165,8 +161,7 @@ class Playground:
                     empty="No memory is relevant to this. Try other words, or all types.",
                 )
             with tag("div", "mb-stack mb-playground-side"):
-                with tag("section", "mb-card mb-pane-block", aria_label="Context block"):
-                    tag("h2", text="Context sent to the agent")
+                with card("Context sent to the agent", "mb-pane-block", aria_label="Context block"):
                     block = ContextBlock(
                         text=briefing.text, receipt=playground_results.receipt_props(briefing.receipt, contents)
                     )
@@ -185,34 +180,22 @@ class Playground:
             return
         budget = query.tokens if query.tokens is not None else self._context.dashboard.settings.briefing.token_budget
         try:
-            explanation = await self._context.call(
-                "memory_explain",
-                lambda call: explain.explain(
-                    call.resources, query.question(), query.explain, call.caller, token_budget=budget
-                ),
+            explanation = await self._context.run(
+                "memory_explain", explain.explain, query.question(), query.explain, token_budget=budget
             )
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
-            set_props(panel, reference=query.explain, explanation=None, problem=visible_text(user_text(problem)))
+            panel.set_props(reference=query.explain, explanation=None, problem=visible_text(user_text(problem)))
         else:
-            set_props(
-                panel,
+            panel.set_props(
                 reference=query.explain,
                 explanation=playground_results.explanation_props(explanation),
                 problem="",
             )
 
     def _form_values(self) -> dict[str, Any]:
-        query = self._query
-        return {
-            "prompt": query.prompt,
-            "butler": query.butler,
-            "mode": str(query.mode),
-            "types": list(query.types),
-            "budget": query.budget,
-            "as_of": query.as_of,
-        }
+        values = asdict(self._query)
+        del values["explain"]
+        return values
 
 
 def _tabs() -> None:
@@ -231,8 +214,7 @@ def _tabs() -> None:
 
 
 def _draw_examples() -> None:
-    with tag("section", "mb-card mb-empty"):
-        tag("h2", text="Try a prompt")
+    with card("Try a prompt", "mb-empty"):
         tag(
             "p",
             text="See the search results with every term of their scores, and the context block that an agent gets:",

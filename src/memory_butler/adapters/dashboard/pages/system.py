@@ -10,10 +10,10 @@ from nicegui.element import Element
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
 from memory_butler.adapters.dashboard.components.data_tables import CollapsibleCard, DataTable
-from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, tag, text_tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, chip, tag, text_tag, visible_text
 from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every
 from memory_butler.adapters.dashboard.components.token_panel import TokenPanel
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.view_models import system_tables
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.doctor.findings import Finding
@@ -23,7 +23,6 @@ from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError, PermissionDenied
 from memory_butler.models import Role
 from memory_butler.operations.lifecycle import job_status
-from memory_butler.operations.retrieval import vector_indexes
 from memory_butler.operations.system import stats, system_info
 
 REFRESH_SECONDS = 5.0
@@ -48,20 +47,17 @@ async def system(context: PageContext, request: Request) -> None:
 
 async def _draw_summary(context: PageContext) -> None:
     """The page for users who are not admins: job status and embedding model."""
-    found = await context.call("memory_stats", lambda call: stats.stats(call.resources, caller=call.caller))
+    found = await context.run("memory_stats", stats.stats)
     with tag("div", "mb-stack"):
-        with tag("section", "mb-card"):
-            tag("h2", text="Jobs")
+        with card("Jobs"):
             for job, status in found["jobs"].items():
                 with tag("div", "mb-sys-line"):
                     tag("strong", text=job)
                     chip(status["status"], "good" if status["status"] == "ok" else "warn")
-        with tag("section", "mb-card"):
-            tag("h2", text="Search index")
+        with card("Search index"):
             tag("p", text=f"Embedding model: {found['embedding_model']}.")
         role = f"You are a {context.principal.role} here." if context.principal.role is Role.READER else ""
-        with tag("section", "mb-card mb-empty"):
-            tag("h2", text="Administrators see more")
+        with card("Administrators see more", "mb-empty"):
             tag("p", text=f"{role} Job details, health checks, sizes and tokens are for administrators.".strip())
 
 
@@ -101,8 +97,6 @@ class SystemPage:
         await self._show_versions()
 
     async def refresh(self) -> None:
-        """Update the jobs."""
-
         async def load(call: CallContext) -> None:
             self._jobs = await job_status.worst(call.resources, call.caller, limit=system_tables.MAX_JOBS)
             self._job_rows.show(system_tables.job_rows(self._jobs.jobs, call.resources.clock()))
@@ -122,7 +116,7 @@ class SystemPage:
         self._status.set_text(text)
 
     async def _show_versions(self) -> None:
-        found = await self._context.call("system_info", lambda call: system_info.versions(call.resources, call.caller))
+        found = await self._context.run("system_info", system_info.versions)
         versions = {
             "Memory Butler": program_version(),
             "Schema": f"revision {found.revision}",
@@ -145,8 +139,6 @@ class SystemPage:
     async def _fill(self, container: Element, show: Callable[[], Awaitable[None]]) -> None:
         try:
             await show()
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
             container.clear()
             with container:
@@ -156,11 +148,8 @@ class SystemPage:
                     tag("p", "mb-muted mb-small", text=visible_text(advice))
 
     async def _show_index(self) -> None:
-        async def load(call: CallContext) -> tuple[system_info.Coverage, vector_indexes.Status]:
-            coverage = await system_info.coverage(call.resources, call.caller)
-            return coverage, await system_info.vector_index_status(call.resources, call.caller)
-
-        coverage, posture = await self._context.call("system_info", load)
+        coverage = await self._context.run("system_info", system_info.coverage)
+        posture = await self._context.run("system_info", system_info.vector_index_status)
         self._index_card.set_note(f"{coverage.share:.0%}", "good" if coverage.share == 1 else "warn")
         self._index.clear()
         with self._index:
@@ -187,7 +176,7 @@ class SystemPage:
                 tag("p", "mb-note mb-note-warn mb-small", text=hint)
 
     async def _show_database(self) -> None:
-        found = await self._context.call("system_info", lambda call: system_info.sizes(call.resources, call.caller))
+        found = await self._context.run("system_info", system_info.sizes)
         self._database_card.set_note(system_tables.size_text(found.ours_bytes))
         self._database.clear()
         with self._database:

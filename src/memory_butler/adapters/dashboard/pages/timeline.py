@@ -7,29 +7,30 @@ from fastapi import Request
 from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
-from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult
+from memory_butler.adapters.dashboard.actions.memory_actions import ActionResult, undo_change
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
-from memory_butler.adapters.dashboard.components.elements import set_props, tag, text_tag
+from memory_butler.adapters.dashboard.components.elements import tag, text_tag
 from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import AsOfPanel, EventList, TimelineFilters
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, reject_unknown
 from memory_butler.adapters.dashboard.view_models import history_entries, timeline_query
-from memory_butler.adapters.dashboard.view_models.consolidation_rows import undo_lines
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError
-from memory_butler.models import MemoryType, UndoReport
+from memory_butler.models import MemoryType
 from memory_butler.models.days import DaySnapshot
 from memory_butler.models.history import Timeline, TimelineEntry
-from memory_butler.operations.history import days, timeline, undo
+from memory_butler.operations.history import days, timeline
 
 PATH = history_entries.TIMELINE
 # Maximum number of entries on a page; filters lead to older ones.
 MAX_ENTRIES = 600
+_NOT_SEARCHED = {"rows": [], "notes": [], "searched": False, "busy": False}
+_NO_DAY = {"first": "", "last": "", "day": "", "kinds": [], "changes": "", "query": "", **_NOT_SEARCHED}
 
 
 @page(PATH, "Timeline")
@@ -53,13 +54,13 @@ class TimelinePage:
         await subscribe(self._context, Throttle(self._on_events))
         with tag("div", "mb-stack"):
             if self._governs:
-                self._as_of_panel = AsOfPanel()
+                self._as_of_panel = AsOfPanel(**_NO_DAY)
                 self._as_of_panel.on("day", handle_errors(self._on_day))
                 self._as_of_panel.on("search", handle_errors(self._on_search))
             self._filters = TimelineFilters(
-                self._filter_values(),
-                timeline_query.action_choices(),
-                timeline_query.kind_choices(governs=self._governs),
+                query=self._filter_values(),
+                actions=timeline_query.action_choices(),
+                kinds=timeline_query.kind_choices(governs=self._governs),
             )
             self._filters.on("change", handle_errors(self._on_filter))
             with tag("div", "mb-events-room"):
@@ -67,7 +68,7 @@ class TimelinePage:
                 self._new_button.on("click", handle_errors(self._on_new))
                 self._new_button.set_visibility(False)
                 self._error_box = tag("div")
-                self._event_list = EventList([])
+                self._event_list = EventList(entries=[], compact=False)
                 self._event_list.on("undo", handle_errors(self._on_undo))
                 self._empty_state = tag("div", "mb-card mb-empty")
                 with tag("div", "mb-pager"):
@@ -123,28 +124,14 @@ class TimelinePage:
         if entry is None or entry.undo_id is None:
             ui.notify(ALREADY_UNDONE, position="bottom")
             return
-        skip_changed = False
         if entry.together > 1:
-            plan = await self._undo(entry, dry_run=True)
-            if not plan.undone:
-                ui.notify("This can no longer be undone.", type="warning", position="bottom")
-                return
-            effects, skipped = undo_lines(plan)
-            if not await self._confirm(f"Undo {count_text(plan.undone, 'change')}?", effects, skipped, button="Undo"):
-                return
-            skip_changed = bool(plan.skipped)
-        report = await self._undo(entry, skip_changed=skip_changed)
-        self._bar.show(ActionResult(f"Undone: {count_text(report.undone, 'change')}", None, report.undo_id))
-        await self._reload()
-
-    async def _undo(self, entry: TimelineEntry, *, dry_run: bool = False, skip_changed: bool = False) -> UndoReport:
-        assert entry.undo_id
-        query = entry.undo_id
-        return await self._context.call(
-            "memory_undo",
-            lambda call: undo.undo(call.resources, query, call.caller, dry_run=dry_run, skip_changed=skip_changed),
-            request_id=self._bar.new_request_id(),
-        )
+            refused = "This can no longer be undone."
+            report = await self._bar.undo_group(entry.undo_id, self._confirm, refused=refused)
+        else:
+            report = await undo_change(self._context, entry.undo_id, request_id=self._bar.new_request_id())
+        if report:
+            self._bar.show(ActionResult(f"Undone: {count_text(report.undone, 'change')}", None, report.undo_id))
+            await self._reload()
 
     # --- drawing ---
 
@@ -153,13 +140,11 @@ class TimelinePage:
         self._request_number += 1
         request_number = self._request_number
         self._error_box.clear()
-        set_props(self._filters, query=self._filter_values())
+        self._filters.set_props(query=self._filter_values())
         try:
             await self._load()
             if self._governs and request_number == self._request_number:
                 await self._load_as_of()
-        except LoginExpired:
-            raise
         except MemoryButlerError as problem:
             if request_number != self._request_number:
                 return
@@ -195,10 +180,7 @@ class TimelinePage:
     async def _read(self, cursor: str | None, limit: int = timeline.USUAL) -> Timeline:
         reject_unknown(self._unknown, timeline_query.PARAMS)
         filters = timeline_query.filter_of(self._query)
-        return await self._context.call(
-            "memory_activity_stream",
-            lambda call: timeline.timeline(call.resources, filters, call.caller, limit=limit, cursor=cursor),
-        )
+        return await self._context.run("memory_activity_stream", timeline.timeline, filters, limit=limit, cursor=cursor)
 
     async def _on_events(self) -> None:
         """Show the number of new entries; the list itself does not move."""
@@ -214,7 +196,7 @@ class TimelinePage:
             self._new_button.set_visibility(True)
 
     def _show(self) -> None:
-        set_props(self._event_list, entries=history_entries.event_entries(self._entries))
+        self._event_list.set_props(entries=history_entries.event_entries(self._entries))
         self._new_button.set_visibility(False)
         self._earlier_button.set_visibility(self._cursor is not None and len(self._entries) < MAX_ENTRIES)
         self._empty_state.set_visibility(not self._entries)
@@ -245,34 +227,27 @@ class TimelinePage:
         if request_number != self._request_number:
             return
         is_today = result.day == today
-        set_props(
-            self._as_of_panel,
+        self._as_of_panel.set_props(
             first=result.first_day.isoformat(),
             last=today.isoformat(),
             day="" if is_today else result.day.isoformat(),
             kinds=timeline_query.type_counts(result),
             changes=timeline_query.changes_since(result),
             query=self._query.get("q", ""),
-            rows=[],
-            notes=[],
-            searched=False,
-            busy=False,
+            **_NOT_SEARCHED,
         )
         question = self._query.get("q")
         if not question or is_today:
             return
-        set_props(self._as_of_panel, busy=True)
+        self._as_of_panel.set_props(busy=True)
         try:
-            results = await self._context.call(
-                "memory_search", lambda call: days.search_then(call.resources, question, result.moment, call.caller)
-            )
+            results = await self._context.run("memory_search", days.search_then, question, result.moment)
             if request_number == self._request_number:
-                set_props(
-                    self._as_of_panel,
+                self._as_of_panel.set_props(
                     rows=timeline_query.result_rows(results),
                     notes=list(results.degraded),
                     searched=True,
                 )
         finally:
             if request_number == self._request_number:
-                set_props(self._as_of_panel, busy=False)
+                self._as_of_panel.set_props(busy=False)

@@ -41,17 +41,13 @@ class DashboardContext:
         self.lazy_resources = lazy_resources
         self.settings = lazy_resources.settings
         self.is_open = self.settings.service.auth == "off"
-        self.identities = Identities.from_settings(lazy_resources)
+        self.identities = Identities(lazy_resources)
         self.live_updates = LiveUpdates(lazy_resources)
         self.background_tasks = BackgroundTasks()
         self.other_stores = OtherStores(self.settings)
         self._logins: OrderedDict[str, _CachedLogin] = OrderedDict()
         self._lookups: SingleFlight[Login | None] = SingleFlight()
         self._user_name = _user_name()
-
-    async def resources(self) -> Resources:
-        # Less than the deadline, so that the error names a store that does not open as the cause.
-        return await self.lazy_resources.get(self.settings.deadline_seconds * 0.8)
 
     def local_principal(self) -> Principal:
         """The user of this machine, who owns the local store."""
@@ -115,7 +111,7 @@ class DashboardContext:
         """Run an operation on the resources within the deadline."""
 
         async def run() -> Result:
-            return await operation(await self.resources())
+            return await operation(await self.lazy_resources.get_for_call())
 
         return await within(self.settings.deadline_seconds, run())
 

@@ -54,7 +54,6 @@ def build_login_router(dashboard: DashboardContext) -> Router:
 
 
 def login_url(wanted: URL, *, expired: bool) -> str:
-    """The login URL that leads back to the wanted URL."""
     path_and_query = wanted.path + (f"?{wanted.query}" if wanted.query else "")
     params = {"next": path_and_query} if path_and_query != "/" else {}
     query = urlencode({**params, **({"expired": "1"} if expired else {})})
@@ -84,7 +83,6 @@ class LoginRoutes:
         return self._logged_in(request, back, key)
 
     async def start_oidc(self, request: Request) -> Response:
-        """Redirect to the identity provider."""
         if self._provider is None:
             return RedirectResponse(routes.LOGIN, 303)
         secret, back = oidc.new_secret(), _safe_next((await _form(request)).get("next"))
@@ -236,7 +234,6 @@ def _font_folder() -> Path:
 
 
 def not_found_page() -> Response:
-    """The HTML page for an unknown URL."""
     return HTMLResponse(_NOT_FOUND.format(title="Not found"), 404, headers=NO_STORE)
 
 
@@ -260,9 +257,13 @@ _FOOT = """</main>
 </body>
 </html>
 """
-_LOGIN = (
-    _HEAD
-    + """<p class="mb-muted">Log in to inspect and correct the stored memories.</p>
+
+
+def _whole_page(content: str) -> str:
+    return _HEAD + content + _FOOT
+
+
+_LOGIN = _whole_page("""<p class="mb-muted">Log in to inspect and correct the stored memories.</p>
 {note}
 {provider}
 <form method="post" action="/login">
@@ -272,36 +273,22 @@ _LOGIN = (
 <button type="submit">Log in</button>
 </form>
 <p class="mb-muted mb-small">Administrators create tokens: <code>memory-butler token create</code></p>
-"""
-    + _FOOT
-)
+""")
 _PROVIDER = """<form method="post" action="/login/provider">
 <input type="hidden" name="next" value="{back}">
 <button type="submit" autofocus>Log in with {name}</button>
 </form>
 <p class="mb-muted mb-small mb-or">or with a token</p>"""
-_TENANT_FAILED = (
-    _HEAD
-    + """<p class="mb-note mb-note-warn" role="alert">{words}</p>
+_TENANT_FAILED = _whole_page("""<p class="mb-note mb-note-warn" role="alert">{words}</p>
 <p><a href="{back}">Back</a></p>
-"""
-    + _FOOT
-)
-_LOGOUT_FAILED = (
-    _HEAD
-    + """<p class="mb-note mb-note-warn" role="alert">You are still logged in. {words}</p>
+""")
+_LOGOUT_FAILED = _whole_page("""<p class="mb-note mb-note-warn" role="alert">You are still logged in. {words}</p>
 <form method="post" action="/logout">
 <button type="submit" autofocus>Log out</button>
 </form>
 <p><a href="/">Overview</a></p>
-"""
-    + _FOOT
-)
-_NOT_FOUND = (
-    _HEAD
-    + """<p>There is no page at this address.</p>
+""")
+_NOT_FOUND = _whole_page("""<p>There is no page at this address.</p>
 <p class="mb-muted">It may have moved, or the address is incomplete.</p>
 <p><a href="/">Overview</a></p>
-"""
-    + _FOOT
-)
+""")

@@ -53,8 +53,6 @@ def _base64(data: bytes) -> str:
 
 
 class IdentityProvider:
-    """The identity provider of the settings."""
-
     def __init__(self, settings: Settings) -> None:
         login = settings.dashboard.login
         assert login.authorize_url and login.token_url and login.client_id

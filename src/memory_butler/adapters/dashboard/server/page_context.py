@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
 from memory_butler.adapters.mcp.catalog import allowed_roles, check_operation
 from memory_butler.adapters.mcp.tool_base import CallContext, within
 from memory_butler.adapters.telemetry import instrumentation
-from memory_butler.errors import MemoryButlerError, PermissionDenied
+from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Lineage, Principal
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.policy.access.visibility import acting_butler
@@ -34,10 +34,10 @@ def is_background_refresh() -> bool:
     return _is_background_refresh.get()
 
 
-class LoginExpired(PermissionDenied):
-    """Your login has ended."""
+class LoginExpired(Exception):
+    """The user's login has ended. Not an error of the operation: the page is sent to the login, whatever it shows."""
 
-    default_recovery = "Log in again."
+    error_class = PermissionDenied.error_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,24 @@ class PageContext:
         counted = nullcontext() if is_background_refresh() else self.dashboard.lazy_resources.calls.track()
         with counted, instrumentation.instrument_call(operation, request_id) as call:
             call.principal = self.principal
-            try:
-                result = await within(
-                    self.dashboard.settings.deadline_seconds, self._run(operation, work, request_id, butler)
-                )
-            except MemoryButlerError as problem:
-                call.outcome = problem.error_class
-                raise
-            call.outcome = instrumentation.OK
-        return result
+            return await within(
+                self.dashboard.settings.deadline_seconds, self._run(operation, work, request_id, butler)
+            )
+
+    async def run(
+        self,
+        name: str,
+        operation: Callable[..., Awaitable[Result]],
+        *arguments: Any,
+        request_id: str | None = None,
+        **options: Any,
+    ) -> Result:
+        """Run one operation with these arguments for this user. `name` is its name in the table of roles."""
+        return await self.call(
+            name,
+            lambda call: operation(call.resources, *arguments, caller=call.caller, **options),
+            request_id=request_id,
+        )
 
     async def _run(
         self,
@@ -86,7 +95,7 @@ class PageContext:
         acts_for: str | None,
     ) -> Result:
         await self.require_login()
-        resources = await self.dashboard.resources()
+        resources = await self.dashboard.lazy_resources.get_for_call()
         check_operation(self.principal, operation)
         caller = Caller(self.principal, Lineage(request_id=request_id))
         if not is_background_refresh():

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 from uuid import UUID
 
@@ -71,29 +71,13 @@ class ConsolidationQuery:
     runs: str = ""
     letters: str = ""
 
-    def url_params(self) -> dict[str, str | None]:
-        return {
-            "run": self.run,
-            "butler": self.butler,
-            "state": self.state,
-            "runs": self.runs,
-            "letters": self.letters,
-        }
-
 
 def query_from(query: Mapping[str, str]) -> ConsolidationQuery:
-    state = query.get("state", "")
-    return ConsolidationQuery(
-        run=query.get("run", "").strip(),
-        butler=query.get("butler", "").strip(),
-        state=state if state in STATES else "",
-        runs=query.get("runs", ""),
-        letters=query.get("letters", ""),
-    )
+    values = {field.name: query.get(field.name, "").strip() for field in fields(ConsolidationQuery)}
+    return ConsolidationQuery(**values | {"state": values["state"] if values["state"] in STATES else ""})
 
 
 def distiller_text(ledger: ConsolidationOverview) -> str:
-    """A sentence about the configured distiller."""
     if ledger.works_by_itself and ledger.distiller not in _DISTILLERS:
         return f"{ledger.distiller} runs automatically. Its cost is below."
     return _DISTILLERS.get(ledger.distiller, f"Distiller: {ledger.distiller}.")
@@ -231,7 +215,6 @@ def episode_links(seen: RunReview) -> list[Row]:
 
 
 def progress_text(lines: Sequence[DiffLine]) -> str:
-    """Progress of a review."""
     tally = Counter(line.outcome for line in lines)
     open_items, decided = tally["proposed"], tally["approved"] + tally["rejected"]
     if not decided:
@@ -266,7 +249,7 @@ def rejection_effects(lines: Sequence[DiffLine], place: int | None = None) -> li
 
 def requeued_text(done: RequeueResult) -> str:
     episodes = count_text(len(done.again), "episode")
-    return f"RequeueResult {episodes}. Stored facts and rules stay as they are"
+    return f"Requeued {episodes}. Stored facts and rules stay as they are"
 
 
 def not_requeued_text(done: RequeueResult) -> str:

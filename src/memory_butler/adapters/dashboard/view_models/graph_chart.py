@@ -10,7 +10,6 @@ from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.components.vue_components import Group
 from memory_butler.adapters.dashboard.server.page_url import url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
-from memory_butler.adapters.dashboard.view_models import graph_columns
 from memory_butler.adapters.dashboard.view_models.memory_details import spot_entry
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models import EVERY_SCOPE, Hit, Question
@@ -54,6 +53,12 @@ CHILD_WEIGHT = 0.7
 FIRST_RING_NODES = 11
 # ECharts fills four fifths of a chart of the usual width; the label beside each node must end before the edge.
 CHART_PIXELS, FILLED_SHARE, NODE_PIXELS, CHARACTER_PIXELS = 590, 0.8, 16, 5.8
+# Layout for narrow screens: two curved columns with one label per line. In pixels from the centre of the chart, which
+# scales them to its size.
+HALF_WIDTH, HALF_HEIGHT = 160.0, 190.0
+COLUMN, BOW, EDGE = 56.0, 14.0, 152.0
+# Maximum distance between neighbours, so that they still look related.
+MAX_SPACING = 56.0
 
 
 def center_from(query: Mapping[str, str]) -> str | None:
@@ -72,7 +77,6 @@ def url_params(key: str | None) -> dict[str, str | None]:
 
 
 def label_of(spot: Node) -> str:
-    """The label of a node."""
     if spot.kind is NodeKind.SUBJECT:
         return visible_text(one_line(as_words(spot.subject_label or spot.subject or ""), LABEL_CHARACTERS))
     if spot.is_gone:
@@ -89,7 +93,7 @@ def chart_options(neighbourhood: MemoryGraph) -> charts.Options:
     numbers = {spot.key: str(place) for place, spot in enumerate(neighbourhood.nodes)}
     spots = {spot.key: spot for spot in neighbourhood.nodes}
     steps = distances(neighbourhood)
-    wide, narrow = layout(neighbourhood), graph_columns.columns(neighbourhood.center.key, tree(neighbourhood))
+    wide, narrow = layout(neighbourhood), columns(neighbourhood.center.key, tree(neighbourhood))
 
     def nodes(places: Mapping[str, tuple[float, float]], *, roomy: bool) -> list[dict[str, Any]]:
         return [
@@ -99,7 +103,7 @@ def chart_options(neighbourhood: MemoryGraph) -> charts.Options:
 
     ring_nodes = nodes(wide, roomy=True)
     rings: Nodes = [*ring_nodes, *_corners(ring_nodes)]
-    neighbours: Nodes = [*nodes(narrow, roomy=False), *_pinned(graph_columns.HALF_WIDTH, graph_columns.HALF_HEIGHT)]
+    neighbours: Nodes = [*nodes(narrow, roomy=False), *_pinned(HALF_WIDTH, HALF_HEIGHT)]
     return {
         "legend": charts.legend(data=[NAMES[kind] for kind in KINDS], top=4, left="center"),
         "tooltip": charts.tooltip(trigger="item", formatter="{b}"),
@@ -184,15 +188,16 @@ def _edge(tie: Edge, numbers: Mapping[str, str], words: str) -> dict[str, Any]:
 
 def distances(neighbourhood: MemoryGraph) -> dict[str, int]:
     """The number of edges from the centre to each node."""
-    neighbours = _beside(neighbourhood)
-    result = {neighbourhood.center.key: 0}
-    queue = [neighbourhood.center.key]
+    return _depths(neighbourhood.center.key, tree(neighbourhood))
+
+
+def _depths(center: str, children: Mapping[str, list[str]]) -> dict[str, int]:
+    """The depth of each node in the tree, from the centre outwards."""
+    result, queue = {center: 0}, [center]
     for key in queue:
-        for other in neighbours[key]:
-            if other not in result:
-                result[other] = result[key] + 1
-                queue.append(other)
-    return {spot.key: result.get(spot.key, 1) for spot in neighbourhood.nodes}
+        result |= dict.fromkeys(children[key], result[key] + 1)
+        queue += children[key]
+    return result
 
 
 def tree(neighbourhood: MemoryGraph) -> dict[str, list[str]]:
@@ -210,19 +215,12 @@ def tree(neighbourhood: MemoryGraph) -> dict[str, list[str]]:
     return children
 
 
-def _from_outside(center: str, children: Mapping[str, list[str]]) -> list[str]:
-    queue = [center]
-    for key in queue:
-        queue += children[key]
-    return queue[::-1]
-
-
 def layout(neighbourhood: MemoryGraph) -> dict[str, tuple[float, float]]:
     """The position of each node: the centre in the middle, the others on rings around it, each in the sector of its
     parent. The layout is deterministic."""
     children, center = tree(neighbourhood), neighbourhood.center.key
     weights: dict[str, float] = {}
-    for key in _from_outside(center, children):
+    for key in reversed(_depths(center, children)):
         weights[key] = max(1.0, CHILD_WEIGHT * sum(weights.get(child, 1.0) for child in children[key]))
     places = {center: (0.0, 0.0)}
     # The first ring grows with its number of nodes, so that labels do not overlap.
@@ -247,6 +245,30 @@ def _spread(
         places[child] = (radius * math.cos(angle), 1.2 * radius * math.sin(angle))
         _spread(child, (start, start + share), radius + RING, result)
         start += share
+
+
+def columns(center: str, children: Mapping[str, Sequence[str]]) -> dict[str, tuple[float, float]]:
+    """The position of each node: the centre in the middle, its neighbours in the right and left column from the top
+    down, and their descendants at the edges, slightly below their parent."""
+    neighbours = children.get(center, ())
+    half = (len(neighbours) + 1) // 2
+    spacing = min(MAX_SPACING, 2 * (HALF_HEIGHT - 10) / max(1, half))
+    positions = {center: (0.0, 0.0)}
+    for sign, column in ((1, neighbours[:half]), (-1, neighbours[half:][::-1])):
+        for number, key in enumerate(column):
+            y = (number - (len(column) - 1) / 2) * spacing
+            positions[key] = (sign * (COLUMN - BOW * (y / HALF_HEIGHT) ** 2), y)
+            descendants = _descendants(key, children)
+            for index, other in enumerate(descendants, start=1):
+                positions[other] = (sign * EDGE, y + spacing * (index / (len(descendants) + 1)))
+    return positions
+
+
+def _descendants(key: str, children: Mapping[str, Sequence[str]]) -> list[str]:
+    descendants = list(children.get(key, ()))
+    for one in descendants:
+        descendants += children.get(one, ())
+    return descendants
 
 
 def _beside(neighbourhood: MemoryGraph) -> dict[str, list[str]]:
@@ -277,7 +299,7 @@ def text_lists(neighbourhood: MemoryGraph) -> list[Group]:
         outbound = tie.source == center
         other = tie.target if outbound else tie.source
         labels = relation_labels(tie, spots)
-        title = f"This {labels[0]}" if outbound else _inbound(tie.relation, labels[1])
+        title = "Facts" if tie.relation == EdgeKind.ABOUT and not outbound else f"This {labels[not outbound]}"
         groups[title].append(spots[other])
         listed.add(other)
     further = [spot for spot in neighbourhood.nodes if spot.key not in listed]
@@ -290,10 +312,6 @@ def relation_labels(tie: Edge, spots: Mapping[str, Node]) -> tuple[str, str]:
     if tie.relation == "supersedes" and spots[tie.target].validity in ("active", "fading"):
         return UNDONE_LABELS
     return TIES.get(tie.relation, (tie.relation, tie.relation))
-
-
-def _inbound(relation: str, label: str) -> str:
-    return "Facts" if relation == EdgeKind.ABOUT else f"This {label}"
 
 
 def node_entry(spot: Node) -> dict[str, Any]:
@@ -309,7 +327,6 @@ def node_entry(spot: Node) -> dict[str, Any]:
 
 
 def subject_entries(result: Sequence[Subject]) -> list[dict[str, Any]]:
-    """Subjects with their number of facts."""
     return [
         {
             "key": f"{NodeKind.SUBJECT}:{one.subject}",
@@ -330,7 +347,6 @@ def question_of(text: str, *, governs: bool) -> Question:
 
 
 def hit_entry(hit: Hit) -> dict[str, Any]:
-    """A search result as a list entry."""
     return node_entry(
         Node(
             kind=NodeKind(hit.type),

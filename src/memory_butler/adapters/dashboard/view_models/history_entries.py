@@ -13,27 +13,14 @@ from memory_butler.models.history import TimelineEntry, TimelineLine
 TIMELINE = "/timeline"
 Props = dict[str, Any]
 _RUN = re.compile(r" \(run ([0-9a-f-]{36})\)")
-_TONES = {
-    "created": "good",
-    "confirmed": "good",
-    "restored": "good",
-    "helpful": "good",
-    "promoted": "good",
-    "revived": "good",
-    "consolidated": "info",
-    "superseded": "info",
-    "undone": "info",
-    "faded": "warn",
-    "set_back": "warn",
-    "expired": "quiet",
-    "deleted": "quiet",
-    "rate_changed": "quiet",
-    "referenced": "quiet",
-    "retracted": "bad",
-    "harmful": "bad",
-    "dead_lettered": "bad",
-    "failed": "bad",
+_ACTIONS_OF_TONE = {
+    "good": ("created", "confirmed", "restored", "helpful", "promoted", "revived"),
+    "info": ("consolidated", "superseded", "undone"),
+    "warn": ("faded", "set_back"),
+    "quiet": ("expired", "deleted", "rate_changed", "referenced"),
+    "bad": ("retracted", "harmful", "dead_lettered", "failed"),
 }
+_TONES = {action: tone for tone, actions in _ACTIONS_OF_TONE.items() for action in actions}
 
 
 def event_entries(entries: Iterable[TimelineEntry], *, with_undo: bool = True) -> list[Props]:

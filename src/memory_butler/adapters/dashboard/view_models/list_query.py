@@ -148,11 +148,11 @@ def listing_of(kind: MemoryType, query: Query, *, governs: bool) -> Listing:
         learned_by=None if is_episode else butler,
         subject=query.get("subject"),
         predicate=query.get("predicate"),
-        validity=_validity(query.get("validity", "")),
-        permanence=tuple(split_values(query.get("permanence", ""))),
-        maturity=tuple(split_values(query.get("maturity", ""))),
+        validity=() if query.get("validity") == EVERYTHING else split_values(query.get("validity", "")) or IN_USE,
+        permanence=split_values(query.get("permanence", "")),
+        maturity=split_values(query.get("maturity", "")),
         tier=parse_choice(Tier, query["tier"], "tier") if "tier" in query else None,
-        tags=tuple(split_values(query.get("tag", ""))),
+        tags=split_values(query.get("tag", "")),
         importance_min=_number(query, "importance_min"),
         importance_max=_number(query, "importance_max"),
         time_from=time_from,
@@ -172,7 +172,6 @@ def split_search(text: str) -> tuple[str | None, str | None]:
 
 
 def filter_fields(kind: MemoryType) -> list[Props]:
-    """The filters of a type with their choices."""
     return [{"name": name, "label": _label(kind, name), **_form(kind, name)} for name in _FILTERS[kind] if name != "q"]
 
 
@@ -216,18 +215,14 @@ def is_filtered(kind: MemoryType, query: Query) -> bool:
     return any(name in query for name in _FILTERS[kind])
 
 
-def split_values(text: str) -> list[str]:
+def split_values(text: str) -> tuple[str, ...]:
     """Split comma-separated values. A backslash escapes a comma or a backslash; before any other character it is
     literal, because URLs are also written by hand."""
-    return [_ESCAPED.sub(r"\1", part).strip() for part in _VALUE.findall(text) if part.strip()]
+    return tuple(_ESCAPED.sub(r"\1", part).strip() for part in _VALUE.findall(text) if part.strip())
 
 
 def join_values(parts: Sequence[str]) -> str:
     return ",".join(part.replace("\\", "\\\\").replace(",", "\\,") for part in parts)
-
-
-def _validity(text: str) -> tuple[str, ...]:
-    return () if text == EVERYTHING else tuple(split_values(text)) or IN_USE
 
 
 def _invalid_value(name: str, text: str) -> str | None:

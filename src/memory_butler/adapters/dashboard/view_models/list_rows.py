@@ -4,23 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from memory_butler import models
 from memory_butler.adapters.dashboard.actions.memory_actions import Action
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models.phrases import state_label, truncate
 from memory_butler.english.text.normalize import as_words
-from memory_butler.models import (
-    ConsolidationStatus,
-    Episode,
-    Fact,
-    Maturity,
-    Memory,
-    MemoryDetails,
-    MemoryType,
-    Permanence,
-    Rule,
-    Validity,
-)
 from memory_butler.models.listings import ListedMemory, Sort
 
 Row = dict[str, Any]
@@ -28,44 +17,38 @@ MAX_CHARACTERS = 420
 MAX_TAGS = 6
 
 _MATURITY = {
-    Maturity.CANDIDATE: "info",
-    Maturity.ESTABLISHED: "good",
-    Maturity.PROVEN: "good",
-    Maturity.ANTI_PATTERN: "bad",
+    models.Maturity.CANDIDATE: "info",
+    models.Maturity.ESTABLISHED: "good",
+    models.Maturity.PROVEN: "good",
+    models.Maturity.ANTI_PATTERN: "bad",
 }
 _CONSOLIDATION = {
-    ConsolidationStatus.PENDING: ("waiting", "info", "Waiting for consolidation"),
-    ConsolidationStatus.CONSOLIDATED: ("processed", "good", "Consolidation has processed it"),
-    ConsolidationStatus.FAILED: ("failed", "bad", "It cannot be processed"),
-    ConsolidationStatus.DEAD_LETTER: ("failed", "bad", "All attempts to process it failed"),
+    models.ConsolidationStatus.PENDING: ("waiting", "info", "Waiting for consolidation"),
+    models.ConsolidationStatus.CONSOLIDATED: ("processed", "good", "Consolidation has processed it"),
+    models.ConsolidationStatus.FAILED: ("failed", "bad", "It cannot be processed"),
+    models.ConsolidationStatus.DEAD_LETTER: ("failed", "bad", "All attempts to process it failed"),
 }
 IN_REVIEW = ("in review", "warn", "Facts and rules from it are waiting for review")
-# The columns of each type beside the text: name, label, sort order.
-COLUMNS: dict[MemoryType, tuple[tuple[str, str, Sort | None], ...]] = {
-    MemoryType.FACT: (
-        ("confidence", "Confidence", Sort.CONFIDENCE),
-        ("importance", "Importance", Sort.IMPORTANCE),
-        ("happened", "Happened", Sort.OBSERVED),
-        ("stored", "Stored", Sort.CREATED),
-        ("used", "Last used", Sort.LAST_REFERENCED),
-    ),
-    MemoryType.RULE: (
-        ("record", "Helpful / harmful", None),
-        ("confidence", "Confidence", Sort.CONFIDENCE),
-        ("stored", "Stored", Sort.CREATED),
-        ("used", "Last used", Sort.LAST_REFERENCED),
-    ),
-    MemoryType.EPISODE: (
-        ("importance", "Importance", Sort.IMPORTANCE),
-        ("happened", "Happened", Sort.OBSERVED),
-        ("stored", "Stored", Sort.CREATED),
-        ("used", "Last used", Sort.LAST_REFERENCED),
-    ),
+# Label and sort order of each column.
+_COLUMNS: dict[str, tuple[str, Sort | None]] = {
+    "record": ("Helpful / harmful", None),
+    "confidence": ("Confidence", Sort.CONFIDENCE),
+    "importance": ("Importance", Sort.IMPORTANCE),
+    "happened": ("Happened", Sort.OBSERVED),
+    "stored": ("Stored", Sort.CREATED),
+    "used": ("Last used", Sort.LAST_REFERENCED),
+}
+# The columns of each type beside the text.
+COLUMNS_OF = {
+    models.MemoryType.FACT: ("confidence", "importance", "happened", "stored", "used"),
+    models.MemoryType.RULE: ("record", "confidence", "stored", "used"),
+    models.MemoryType.EPISODE: ("importance", "happened", "stored", "used"),
 }
 
 
-def columns_of(kind: MemoryType) -> list[Row]:
-    return [{"name": name, "label": label, "sort": sort and str(sort)} for name, label, sort in COLUMNS[kind]]
+def columns_of(kind: models.MemoryType) -> list[Row]:
+    columns = {name: _COLUMNS[name] for name in COLUMNS_OF[kind]}
+    return [{"name": name, "label": label, "sort": sort and str(sort)} for name, (label, sort) in columns.items()]
 
 
 def memory_row(
@@ -93,21 +76,19 @@ def memory_row(
         "stored": _iso(memory.created_at),
         "used": _iso(memory.last_referenced_at),
         "actions": [action.name for action in actions],
-        "is_inactive": memory.validity not in (Validity.ACTIVE, Validity.FADING),
+        "is_inactive": memory.validity not in (models.Validity.ACTIVE, models.Validity.FADING),
         "is_changed": is_changed,
         **_type_fields(listed, fading_below),
     }
 
 
-def listed_from(portrait: MemoryDetails) -> ListedMemory:
-    """A portrait as a list item."""
+def listed_from(portrait: models.MemoryDetails) -> ListedMemory:
     return ListedMemory(memory=portrait.memory, tier=portrait.tier, effective_confidence=portrait.effective_confidence)
 
 
 def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
-    """The fields specific to the memory's type."""
     memory = listed.memory
-    if isinstance(memory, Episode):
+    if isinstance(memory, models.Episode):
         return {
             "owner": {"name": "butler", "value": memory.butler, "text": visible_text(memory.butler)},
             "importance": memory.importance,
@@ -119,35 +100,31 @@ def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
         "confidence": round(listed.effective_confidence * 100),
         "is_low": listed.effective_confidence < fading_below,
     }
-    if isinstance(memory, Rule):
+    if isinstance(memory, models.Rule):
         return {**common, "helped": memory.success_count, "harmed": memory.harmful_count}
     return {
         **common,
         "about": [
-            {"name": "subject", "value": memory.subject_label, "text": visible_text(as_words(memory.subject_label))},
-            {
-                "name": "predicate",
-                "value": memory.predicate_label,
-                "text": visible_text(as_words(memory.predicate_label)),
-            },
+            {"name": name, "value": label, "text": visible_text(as_words(label))}
+            for name, label in (("subject", memory.subject_label), ("predicate", memory.predicate_label))
         ],
         "importance": memory.importance,
         "happened": _iso(memory.valid_at or memory.created_at),
     }
 
 
-def _chips(memory: Memory, *, is_in_review: bool) -> Iterable[tuple[str, str, str]]:
-    if memory.validity is not Validity.ACTIVE:
+def _chips(memory: models.Memory, *, is_in_review: bool) -> Iterable[tuple[str, str, str]]:
+    if memory.validity is not models.Validity.ACTIVE:
         yield state_label(memory.validity), str(memory.validity), "State"
     if memory.pinned:
         yield "pinned", "good", "Pinned: it does not decay"
-    if isinstance(memory, Fact) and memory.permanence is not Permanence.STANDARD:
+    if isinstance(memory, models.Fact) and memory.permanence is not models.Permanence.STANDARD:
         yield str(memory.permanence), "", "Permanence: how slowly it decays"
-    if isinstance(memory, Rule):
-        is_warning = memory.maturity is Maturity.ANTI_PATTERN
-        yield "warning" if is_warning else str(memory.maturity), _MATURITY[Maturity(memory.maturity)], "Maturity"
-    if isinstance(memory, Episode):
-        yield IN_REVIEW if is_in_review else _CONSOLIDATION[ConsolidationStatus(memory.consolidation_status)]
+    if isinstance(memory, models.Rule):
+        is_warning = memory.maturity is models.Maturity.ANTI_PATTERN
+        yield "warning" if is_warning else str(memory.maturity), _MATURITY[models.Maturity(memory.maturity)], "Maturity"
+    if isinstance(memory, models.Episode):
+        yield IN_REVIEW if is_in_review else _CONSOLIDATION[models.ConsolidationStatus(memory.consolidation_status)]
 
 
 def _iso(at: datetime | None) -> str | None:

@@ -7,40 +7,29 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memory_butler import models
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.components.vue_components import Group
 from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models.phrases import state_label
 from memory_butler.adapters.dashboard.view_models.word_diff import differences
-from memory_butler.models import (
-    GLOBAL_SCOPE,
-    Episode,
-    Fact,
-    HistoryLine,
-    Memory,
-    MemoryDetails,
-    MemoryType,
-    Relation,
-    Rule,
-    Validity,
-)
 from memory_butler.models.explanation import Explanation, Term
 from memory_butler.models.graph import LinkedNode, MemoryLinks, Node
 from memory_butler.policy.history.undo import EXEMPT_ACTION
 from memory_butler.policy.memories.text import subject_and_predicate
 
 OUT, IN = "out", "in"
-RELATIONS: dict[tuple[Relation, str], str] = {
-    (Relation.DERIVED_FROM, OUT): "Learned from",
-    (Relation.SUPPORTS, IN): "Supported by",
-    (Relation.CONTRADICTS, IN): "Contradicted by",
-    (Relation.SUPPORTS, OUT): "Supports",
-    (Relation.CONTRADICTS, OUT): "Contradicts",
-    (Relation.SUPERSEDES, OUT): "Replaces",
-    (Relation.SUPERSEDES, IN): "Replaced by",
-    (Relation.DERIVED_FROM, IN): "Led to",
-    (Relation.RELATED_TO, OUT): "Related to",
-    (Relation.RELATED_TO, IN): "Related to",
+RELATIONS: dict[tuple[models.Relation, str], str] = {
+    (models.Relation.DERIVED_FROM, OUT): "Learned from",
+    (models.Relation.SUPPORTS, IN): "Supported by",
+    (models.Relation.CONTRADICTS, IN): "Contradicted by",
+    (models.Relation.SUPPORTS, OUT): "Supports",
+    (models.Relation.CONTRADICTS, OUT): "Contradicts",
+    (models.Relation.SUPERSEDES, OUT): "Replaces",
+    (models.Relation.SUPERSEDES, IN): "Replaced by",
+    (models.Relation.DERIVED_FROM, IN): "Led to",
+    (models.Relation.RELATED_TO, OUT): "Related to",
+    (models.Relation.RELATED_TO, IN): "Related to",
 }
 DELETED = {
     "expired": "The episode has expired and was deleted. The facts and rules learned from it are kept.",
@@ -68,27 +57,26 @@ class Detail:
     href: str = ""
 
 
-def title_of(memory: Memory) -> str:
-    """A short title for a memory."""
-    if isinstance(memory, Fact):
+def title_of(memory: models.Memory) -> str:
+    if isinstance(memory, models.Fact):
         return visible_text(subject_and_predicate(memory.subject_label, memory.predicate_label))
-    if isinstance(memory, Episode):
+    if isinstance(memory, models.Episode):
         return visible_text(f"Episode of {memory.butler}")
     return "Rule"
 
 
-def owner_of(memory: Memory) -> str | None:
+def owner_of(memory: models.Memory) -> str | None:
     """The only butler that sees a memory; None if all do."""
-    if isinstance(memory, Episode):
+    if isinstance(memory, models.Episode):
         return memory.butler
-    return None if memory.scope == GLOBAL_SCOPE else memory.scope
+    return None if memory.scope == models.GLOBAL_SCOPE else memory.scope
 
 
-def chips(portrait: MemoryDetails) -> list[tuple[str, str]]:
+def chips(portrait: models.MemoryDetails) -> list[tuple[str, str]]:
     """Type, state and tier, each with its colour."""
     memory = portrait.memory
     labels = [(str(memory.type), str(memory.type)), (state_label(memory.validity), str(memory.validity))]
-    if isinstance(memory, Rule):
+    if isinstance(memory, models.Rule):
         is_warning = memory.maturity == "anti_pattern"
         labels.append(("warning" if is_warning else str(memory.maturity), "bad" if is_warning else "info"))
     labels.append((f"{portrait.tier} tier", ""))
@@ -97,7 +85,7 @@ def chips(portrait: MemoryDetails) -> list[tuple[str, str]]:
     return labels
 
 
-def details(portrait: MemoryDetails, in_review: str | None = None) -> list[Detail]:
+def details(portrait: models.MemoryDetails, in_review: str | None = None) -> list[Detail]:
     """All values of a memory except its text; empty ones are omitted. `in_review` is the URL of the run under review
     that an episode belongs to, empty for users who may not open it."""
     lines = [*_common(portrait), *_special(portrait.memory)]
@@ -107,17 +95,17 @@ def details(portrait: MemoryDetails, in_review: str | None = None) -> list[Detai
     return [line for line in lines if line.text or line.at]
 
 
-def _common(portrait: MemoryDetails) -> Iterator[Detail]:
+def _common(portrait: models.MemoryDetails) -> Iterator[Detail]:
     memory = portrait.memory
     yield Detail("State", state_label(memory.validity))
     yield Detail("Tier", TIERS.get(portrait.tier, str(portrait.tier)))
-    if isinstance(memory, Episode):
+    if isinstance(memory, models.Episode):
         yield Detail("Butler", visible_text(memory.butler))
     else:
-        is_global = memory.scope == GLOBAL_SCOPE
+        is_global = memory.scope == models.GLOBAL_SCOPE
         yield Detail("Scope", "global: all butlers" if is_global else visible_text(f"{memory.scope}: only this butler"))
         yield Detail("Learned by", visible_text(memory.source_butler))
-    if not isinstance(memory, Rule):
+    if not isinstance(memory, models.Rule):
         yield Detail("Importance", f"{memory.importance} of 10")
     yield Detail("Aliases", visible_text(", ".join(portrait.aliases)))
     yield Detail("Stored", at=memory.created_at)
@@ -125,18 +113,18 @@ def _common(portrait: MemoryDetails) -> Iterator[Detail]:
     yield Detail("Last used", at=memory.last_referenced_at)
 
 
-def _special(memory: Memory) -> Iterator[Detail]:
-    if isinstance(memory, Fact):
+def _special(memory: models.Memory) -> Iterator[Detail]:
+    if isinstance(memory, models.Fact):
         yield Detail("Permanence", str(memory.permanence))
         yield Detail("Valid from", at=memory.valid_at)
-    if isinstance(memory, Fact | Rule):
+    if isinstance(memory, models.Fact | models.Rule):
         yield Detail("Last confirmed", at=memory.last_confirmed_at)
-    if isinstance(memory, Rule):
+    if isinstance(memory, models.Rule):
         yield Detail("Maturity", "warning" if memory.maturity == "anti_pattern" else str(memory.maturity))
         yield Detail("Applied", _record_text(memory))
         yield Detail("Last applied", at=memory.last_applied_at)
         yield Detail("Harm reported", visible_text("; ".join(memory.harmful_reasons)))
-    if isinstance(memory, Episode):
+    if isinstance(memory, models.Episode):
         yield Detail("Agent session", visible_text(memory.session_id or ""))
         yield Detail("Observed", at=memory.observed_at)
         yield Detail(CONSOLIDATION, str(memory.consolidation_status).replace("_", " "))
@@ -144,7 +132,7 @@ def _special(memory: Memory) -> Iterator[Detail]:
         yield Detail("Kept until", at=None if memory.pinned else memory.expires_at)
 
 
-def metadata_of(memory: Memory) -> str:
+def metadata_of(memory: models.Memory) -> str:
     """The metadata as indented JSON; empty if there is none."""
     if not memory.metadata:
         return ""
@@ -154,12 +142,12 @@ def metadata_of(memory: Memory) -> str:
 # --- sources --------------------------------------------------------------------------------------
 
 
-def evidence(beside: MemoryLinks, portrait: MemoryDetails) -> list[Group]:
+def evidence(beside: MemoryLinks, portrait: models.MemoryDetails) -> list[Group]:
     """The links of a memory in both directions, grouped by relation, without those that the versions show."""
     versions_shown = {fact.id for fact in portrait.chain}
     groups: dict[str, list[LinkedNode]] = {title: [] for title in RELATIONS.values()}
     for joined in beside.joined:
-        if joined.link.relation is Relation.SUPERSEDES and joined.other.id in versions_shown:
+        if joined.link.relation is models.Relation.SUPERSEDES and joined.other.id in versions_shown:
             continue
         direction = OUT if joined.link.source_id == beside.memory else IN
         groups[RELATIONS[joined.link.relation, direction]].append(joined)
@@ -178,7 +166,6 @@ def _linked(joined: LinkedNode) -> dict[str, Any]:
 
 
 def spot_entry(spot: Node) -> dict[str, Any]:
-    """A memory as an entry of a list."""
     ref, content = spot.ref or str(spot.id), spot.content or ""
     about = subject_and_predicate(spot.subject_label, spot.predicate_label) if spot.subject_label else ""
     return {
@@ -196,10 +183,10 @@ def spot_entry(spot: Node) -> dict[str, Any]:
 # --- versions -------------------------------------------------------------------------------------
 
 
-def versions(portrait: MemoryDetails) -> list[Group]:
+def versions(portrait: models.MemoryDetails) -> list[Group]:
     """All versions of a fact, oldest first, each with its changes."""
     entries = []
-    before: Fact | None = None
+    before: models.Fact | None = None
     for fact in portrait.chain:
         segments = differences(before.content, fact.content) if before else [("same", fact.content)]
         entries.append(
@@ -207,7 +194,7 @@ def versions(portrait: MemoryDetails) -> list[Group]:
                 "key": fact.ref,
                 "kind": "fact",
                 "name": f"fact:{fact.ref}",
-                "href": memory_path(MemoryType.FACT, fact.ref),
+                "href": memory_path(models.MemoryType.FACT, fact.ref),
                 "current": fact.id == portrait.memory.id,
                 "segments": [[kind, visible_text(text)] for kind, text in segments],
                 "chips": [[state_label(fact.validity), str(fact.validity)]],
@@ -219,9 +206,9 @@ def versions(portrait: MemoryDetails) -> list[Group]:
     return [{"title": "", "entries": entries}] if entries else []
 
 
-def replacement(portrait: MemoryDetails) -> Fact | None:
+def replacement(portrait: models.MemoryDetails) -> models.Fact | None:
     """The newest version, if this one is superseded."""
-    newest = portrait.chain[-1] if portrait.chain and portrait.memory.validity is Validity.SUPERSEDED else None
+    newest = portrait.chain[-1] if portrait.chain and portrait.memory.validity is models.Validity.SUPERSEDED else None
     return newest if newest and newest.id != portrait.memory.id else None
 
 
@@ -237,7 +224,7 @@ class Undoable:
     changes: int = 1
 
 
-def history(lines: Sequence[HistoryLine], undoable: Undoable | None) -> list[Group]:
+def history(lines: Sequence[models.HistoryLine], undoable: Undoable | None) -> list[Group]:
     """The events of a memory, newest first; undone ones are struck through."""
     entries = [
         {
@@ -255,7 +242,7 @@ def history(lines: Sequence[HistoryLine], undoable: Undoable | None) -> list[Gro
     return [{"title": "", "entries": entries}]
 
 
-def newest_event(lines: Sequence[HistoryLine]) -> HistoryLine | None:
+def newest_event(lines: Sequence[models.HistoryLine]) -> models.HistoryLine | None:
     """The newest event that is not undone: the only one that can be undone alone."""
     changes = (line for line in reversed(lines) if not line.event.event_type.endswith(f".{EXEMPT_ACTION}"))
     return next((line for line in changes if not line.undone), None)
@@ -290,7 +277,7 @@ def _times_text(count: int) -> str:
     return "never" if not count else "once" if count == 1 else f"{count:,} times"
 
 
-def _record_text(rule: Rule) -> str:
+def _record_text(rule: models.Rule) -> str:
     if not rule.applied_count:
         return "never"
     share = f", {rule.effectiveness_score:.0%} effective" if rule.effectiveness_score is not None else ""

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from memory_butler.adapters.dashboard.components import charts
-from memory_butler.adapters.dashboard.components.charts import Options
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.page_url import url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
@@ -156,7 +155,7 @@ def effectiveness(report: Report) -> tuple[str, list[Props]]:
     return f"{mean:.0%} effective on average, over {applied:,} rule{'s' * (applied != 1)} with feedback.", bars
 
 
-def confidence_chart(report: Report, fading_below: float) -> Options:
+def confidence_chart(report: Report, fading_below: float) -> charts.Options:
     """Histogram of the confidence of facts in use; those below the fading threshold in another colour."""
     counts = report["fact_confidence"]
     steps = [f"{step / 10:.1f}-{(step + 1) / 10:.1f}" for step in range(10)]
@@ -176,10 +175,10 @@ def confidence_chart(report: Report, fading_below: float) -> Options:
     }
 
 
-def growth_chart(growth: Growth) -> Options:
+def growth_chart(growth: Growth) -> charts.Options:
     """Additions and removals per day, and the number of memories in use."""
     days = _charted_days(growth)
-    series: list[Options] = []
+    series: list[charts.Options] = []
     for sign, group in ((1, _UP), (-1, _DOWN)):
         for label, actions, colour in group:
             counts = [sign * sum(day.happened.get(action, 0) for action in actions) for day in days]
@@ -253,18 +252,13 @@ def _consolidation_items(attention: Alerts) -> Iterable[Props]:
     failed, proposals = attention.dead_letters, attention.proposals
     if failed.count:
         title = f"{count_text(failed.count, 'episode')} could not be processed"
-        yield _item("dead_letters", "mark_email_unread", "bad", title, _DEAD_LETTERS) | {
-            "detail": "Oldest:",
-            "at": failed.oldest.isoformat() if failed.oldest else None,
-            "go": "Details",
-        }
+        more = {"detail": "Oldest:", "at": failed.oldest, "go": "Details"}
+        yield _item("dead_letters", "mark_email_unread", "bad", title, _DEAD_LETTERS, **more)
     if proposals.count:
         title = f"{count_text(proposals.count, 'consolidation run')} to review"
-        yield _item("proposals", "rate_review", "warn", title, _PROPOSALS) | {
-            "detail": "Facts and rules are stored once you approve them. Oldest:",
-            "at": proposals.oldest.isoformat() if proposals.oldest else None,
-            "go": "Review",
-        }
+        detail = "Facts and rules are stored once you approve them. Oldest:"
+        more = {"detail": detail, "at": proposals.oldest, "go": "Review"}
+        yield _item("proposals", "rate_review", "warn", title, _PROPOSALS, **more)
 
 
 def _job_items(attention: Alerts) -> Iterable[Props]:
@@ -274,63 +268,40 @@ def _job_items(attention: Alerts) -> Iterable[Props]:
     for (job, status), butlers in by_job.items():
         owner = butlers[0] if len(butlers) == 1 else f"{len(butlers)} butlers"
         title = f"The job {job.replace('_', ' ')} {_JOB_PROBLEMS[status]} for {visible_text(owner)}"
-        yield _item(f"job-{job}-{status}", "schedule", "warn", title, "/system") | {
-            "kind": "job",
-            "detail": "memory-butler work runs jobs on schedule.",
-            "go": "Jobs",
-        }
+        more = {"kind": "job", "detail": "memory-butler work runs jobs on schedule.", "go": "Jobs"}
+        yield _item(f"job-{job}-{status}", "schedule", "warn", title, "/system", **more)
 
 
 def _fading_items(attention: Alerts, *, may_confirm: bool) -> Iterable[Props]:
     for one in attention.fading:
-        fact = one.fact
-        is_fading = fact.validity == "fading"
-        yield _item(str(fact.id), "hourglass_bottom", "warn", fact_text(fact), memory_path("fact", fact.ref)) | {
-            "kind": "fading",
-            "detail": f"Importance {fact.importance}; {'fading since' if is_fading else 'fades on'}",
-            "at": one.fades_at.isoformat() if one.fades_at else None,
-            "go": "Open",
-            "action": "Confirm" if may_confirm else "",
-        }
-    if attention.fading_total > len(attention.fading):
-        left = attention.fading_total - len(attention.fading)
-        params = {"importance_min": str(IMPORTANT), "sort": "confidence", "order": "asc"}
+        fact, href = one.fact, memory_path("fact", one.fact.ref)
+        detail = f"Importance {fact.importance}; {'fading since' if fact.validity == 'fading' else 'fades on'}"
+        more = {"kind": "fading", "detail": detail, "at": one.fades_at, "action": "Confirm" if may_confirm else ""}
+        yield _item(str(fact.id), "hourglass_bottom", "warn", fact_text(fact), href, **more)
+    left = attention.fading_total - len(attention.fading)
+    if left > 0:
+        href = url_for("/facts", {"importance_min": str(IMPORTANT), "sort": "confidence", "order": "asc"})
         title = f"{left:,} more important fact{'s' * (left > 1)} fading soon"
-        yield _item("more-fading", "more_horiz", "warn", title, url_for("/facts", params)) | {
-            "detail": "Lowest confidence first",
-            "go": "View",
-        }
+        yield _item("more-fading", "more_horiz", "warn", title, href, detail="Lowest confidence first", go="View")
 
 
 def _warning_items(attention: Alerts) -> Iterable[Props]:
     for one in attention.warnings:
-        title = f"Do not: {truncate(one.rule.content, SHOWN_CHARACTERS)}"
-        yield _item(str(one.rule.id), "dangerous", "bad", title, memory_path("rule", one.rule.ref)) | {
-            "kind": "warning",
-            "detail": "Became a warning after too many harmful marks:",
-            "at": one.since.isoformat(),
-            "go": "Details",
-        }
-    if attention.warnings_total > len(attention.warnings):
-        left = attention.warnings_total - len(attention.warnings)
-        yield _item(
-            "more-warnings", "more_horiz", "bad", f"{left:,} more new warnings", "/rules?maturity=anti_pattern"
-        ) | {"detail": "Rules with too many harmful marks", "go": "View"}
+        title, href = f"Do not: {truncate(one.rule.content, SHOWN_CHARACTERS)}", memory_path("rule", one.rule.ref)
+        detail = "Became a warning after too many harmful marks:"
+        more = {"kind": "warning", "detail": detail, "at": one.since, "go": "Details"}
+        yield _item(str(one.rule.id), "dangerous", "bad", title, href, **more)
+    left = attention.warnings_total - len(attention.warnings)
+    if left > 0:
+        title, href = f"{left:,} more new warnings", "/rules?maturity=anti_pattern"
+        detail = "Rules with too many harmful marks"
+        yield _item("more-warnings", "more_horiz", "bad", title, href, detail=detail, go="View")
 
 
-def _item(key: str, icon: str, tone: str, title: str, href: str) -> Props:
-    return {
-        "key": key,
-        "kind": key,
-        "icon": icon,
-        "tone": tone,
-        "title": title,
-        "href": href,
-        "detail": "",
-        "at": None,
-        "go": "Open",
-        "action": "",
-    }
+def _item(key: str, icon: str, tone: str, title: str, href: str, **more: Any) -> Props:
+    at = more.pop("at", None)
+    item = {"key": key, "kind": key, "icon": icon, "tone": tone, "title": title, "href": href}
+    return {**item, "detail": "", "go": "Open", "action": "", **more, "at": at.isoformat() if at else None}
 
 
 def fact_text(fact: Fact) -> str:

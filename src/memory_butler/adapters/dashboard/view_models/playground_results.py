@@ -80,7 +80,6 @@ class PlaygroundQuery:
 
 
 def query_from(query: Mapping[str, str], default_butler: str) -> PlaygroundQuery:
-    """The playground query of a URL."""
     return PlaygroundQuery(
         prompt=query.get("prompt", "").strip(),
         butler=query.get("butler", "").strip() or default_butler,
@@ -148,7 +147,6 @@ def score_bar(terms: Sequence[Term]) -> list[Row]:
 
 
 def _details(ranked: Ranked) -> Iterator[tuple[str, str]]:
-    """Details of a score besides its terms."""
     parts = ranked.parts
     yield "Relevance", f"{parts.relevance:.3f}"
     yield "Semantic rank", _rank_text(parts.semantic_rank, parts.semantic_score)
@@ -160,7 +158,6 @@ def _rank_text(rank: int | None, score: float | None) -> str:
 
 
 def memory_link(handle: str) -> Row:
-    """A link to a memory by its handle."""
     kind, _, ref = handle.partition(":")
     return {"ref": handle, "href": memory_path(kind, ref)}
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory_butler.adapters.dashboard.components.data_tables import TableRow, chip_cell, text_cell, time_cell
+from memory_butler.adapters.dashboard.components.data_tables import Row, chip_cell, table_row, text_cell, time_cell
+from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.doctor.findings import Finding
 from memory_butler.models import Token
@@ -13,8 +14,9 @@ from memory_butler.operations.retrieval.vector_indexes import Standing, Status
 from memory_butler.operations.system.system_info import Coverage, Sizes
 from memory_butler.policy.lifecycle.schedule import JobState as Stands
 
-MAX_JOBS = 60
+MAX_JOBS, MAX_TABLES = 60, 8
 TONES = {"ok": "good", "warning": "warn", "problem": "bad"}
+_ATTENTION = ("needs attention", "need attention")
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -44,19 +46,17 @@ def duration_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def job_rows(found: Iterable[JobStatus], now: datetime) -> list[TableRow]:
+def job_rows(found: Iterable[JobStatus], now: datetime) -> list[Row]:
     return [
-        TableRow(
+        table_row(
             f"{one.butler} {one.job}",
-            (
-                text_cell(one.job),
-                text_cell(one.butler),
-                _job_status(one),
-                time_cell(one.last_run),
-                text_cell("" if one.seconds is None else duration_text(one.seconds)),
-                time_cell(one.next_run) if one.next_run > now else text_cell("now"),
-                text_cell(one.note or "", muted=one.outcome != "failed"),
-            ),
+            text_cell(one.job),
+            text_cell(one.butler),
+            _job_status(one),
+            time_cell(one.last_run),
+            text_cell("" if one.seconds is None else duration_text(one.seconds)),
+            time_cell(one.next_run) if one.next_run > now else text_cell("now"),
+            text_cell(one.note or "", muted=one.outcome != "failed"),
         )
         for one in found
     ]
@@ -85,11 +85,9 @@ def overall_status(jobs: WorstJobs, findings: Sequence[Finding] | None) -> Overa
     """The status of jobs and checks; checks that have not run yet are not counted."""
     failed = [one for one in findings or () if one.status == "problem"]
     warnings = [one for one in findings or () if one.status == "warning"]
-    parts = [
-        *([count_text(len(failed), "failed check", "failed checks")] if failed else []),
-        *([count_text(jobs.unwell, "job needs attention", "jobs need attention")] if jobs.unwell else []),
-        *([count_text(len(warnings), "warning", "warnings")] if warnings else []),
-    ]
+    parts = [count_text(len(failed), "failed check")] if failed else []
+    parts += [count_text(jobs.unwell, "job needs attention", "jobs need attention")] if jobs.unwell else []
+    parts += [count_text(len(warnings), "warning")] if warnings else []
     if not parts:
         return OverallStatus("good", "Everything is OK.")
     return OverallStatus("bad" if failed else "warn", f"{', '.join(parts)}.")
@@ -99,63 +97,49 @@ def jobs_note(jobs: WorstJobs) -> tuple[str, str]:
     """A short status of the jobs with its tone."""
     if not jobs.total:
         return "", ""
-    return (
-        (f"{jobs.unwell:,} need attention" if jobs.unwell > 1 else "1 needs attention", "warn")
-        if jobs.unwell
-        else ("on time", "good")
-    )
+    return (count_text(jobs.unwell, *_ATTENTION), "warn") if jobs.unwell else ("on time", "good")
 
 
 def health_note(findings: Sequence[Finding]) -> tuple[str, str]:
     worst = [one.status for one in findings if one.status != "ok"]
     if not worst:
         return "ok", "good"
-    return f"{len(worst)} need attention" if len(
-        worst
-    ) > 1 else "1 needs attention", "bad" if "problem" in worst else "warn"
+    return count_text(len(worst), *_ATTENTION), "bad" if "problem" in worst else "warn"
 
 
-def finding_rows(findings: Sequence[Finding]) -> list[TableRow]:
+def finding_rows(findings: Sequence[Finding]) -> list[Row]:
     worst = ("problem", "warning", "ok")
     ordered = sorted(findings, key=lambda one: worst.index(one.status))
     return [
-        TableRow(
+        table_row(
             f"{place} {one.check}",
-            (
-                chip_cell(one.status, TONES[one.status]),
-                text_cell(one.check, nowrap=True),
-                text_cell(one.message, note=one.advice),
-            ),
+            chip_cell(one.status, TONES[one.status]),
+            text_cell(one.check, nowrap=True),
+            text_cell(one.message, note=one.advice),
         )
         for place, one in enumerate(ordered)
     ]
 
 
-def size_rows(found: Sizes, most: int = 8) -> list[TableRow]:
+def size_rows(found: Sizes) -> list[Row]:
     """The largest tables, and the sum of the others."""
     largest = max((table.bytes for table in found.tables), default=0) or 1
-    shown, rest = found.tables[:most], found.tables[most:]
+    shown, rest = found.tables[:MAX_TABLES], found.tables[MAX_TABLES:]
     rows = [
-        TableRow(
+        table_row(
             table.name,
-            (
-                {**text_cell(table.name.replace("_", " ")), "share": round(100 * table.bytes / largest, 1)},
-                text_cell("–" if table.rows is None else f"{table.rows:,}"),
-                text_cell(size_text(table.bytes)),
-                text_cell(size_text(table.index_bytes)),
-            ),
+            {**text_cell(table.name.replace("_", " ")), "share": round(100 * table.bytes / largest, 1)},
+            text_cell("–" if table.rows is None else f"{table.rows:,}"),
+            text_cell(size_text(table.bytes)),
+            text_cell(size_text(table.index_bytes)),
         )
         for table in shown
     ]
     if rest:
         together = (sum(one.bytes for one in rest), sum(one.index_bytes for one in rest))
-        row_count = f"{sum(one.rows or 0 for one in rest):,}"
-        cells = (
-            text_cell(f"{len(rest)} others", muted=True),
-            text_cell(row_count),
-            *(text_cell(size_text(one)) for one in together),
-        )
-        rows.append(TableRow("rest", cells))
+        row_count = text_cell(f"{sum(one.rows or 0 for one in rest):,}")
+        sizes = (text_cell(size_text(one)) for one in together)
+        rows.append(table_row("rest", text_cell(f"{len(rest)} others", muted=True), row_count, *sizes))
     return rows
 
 
@@ -192,7 +176,7 @@ def posture_text(found: Status) -> str:
     return f"Exact below {rules.exact_below:,} passages of a type, {rules.posture} from there."
 
 
-def posture_rows(found: Iterable[Standing], *, with_tenant: bool, with_size: bool = True) -> list[TableRow]:
+def posture_rows(found: Iterable[Standing], *, with_tenant: bool, with_size: bool = True) -> list[Row]:
     rows = []
     for one in found:
         state = chip_cell("OK", "good") if one.in_force == one.wanted else chip_cell(f"should be {one.wanted}", "warn")
@@ -206,31 +190,24 @@ def posture_rows(found: Iterable[Standing], *, with_tenant: bool, with_size: boo
             state,
             *((held,) if with_size else ()),
         )
-        rows.append(TableRow(f"{one.tenant} {one.memory_type}", cells))
+        rows.append(table_row(f"{one.tenant} {one.memory_type}", *cells))
     return rows
 
 
-def token_rows(found: Iterable[Token], now: datetime) -> list[TableRow]:
+def token_rows(found: Iterable[Token], now: datetime) -> list[Row]:
     rows = []
     for token in found:
         is_inactive = token.revoked_at is not None or (token.expires_at is not None and token.expires_at <= now)
-        state = (
-            chip_cell("revoked", "bad")
-            if token.revoked_at
-            else chip_cell("expired", "expired")
-            if is_inactive
-            else chip_cell("valid", "good")
-        )
+        state = ("revoked", "bad") if token.revoked_at else ("expired", "expired") if is_inactive else ("valid", "good")
         cells = (
             text_cell(token.label),
             text_cell(token.butler),
             text_cell(token.role),
-            state,
+            chip_cell(*state),
             {**time_cell(token.created_at), "note": text_cell(f"by {token.created_by}")["text"]},
             time_cell(token.last_used_at),
             time_cell(token.expires_at, "never"),
         )
-        rows.append(
-            TableRow(str(token.id), cells, name=token.label, has_action=not is_inactive, is_inactive=is_inactive)
-        )
+        options = {"name": visible_text(token.label), "has_action": not is_inactive, "is_inactive": is_inactive}
+        rows.append(table_row(str(token.id), *cells, **options))
     return rows

@@ -3,26 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
+from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from memory_butler.adapters.mcp.arguments import (
-    Context,
-    EpisodeButler,
-    EpisodeContent,
-    Importance,
-    Key,
-    Metadata,
-    ObservedAt,
-    SessionId,
-    Tags,
-    TokenBudget,
-    TriggerPrompt,
-    WithOwn,
-    as_items,
-    as_object,
-    explain,
-    lineage_of,
-)
+from memory_butler.adapters.mcp import arguments
 from memory_butler.adapters.mcp.tool_base import ADDS, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
 from memory_butler.errors import InvalidInput, MemoryButlerError
@@ -30,7 +14,6 @@ from memory_butler.models import BriefRequest, NewEpisode
 from memory_butler.models.wire.memory_answers import BriefingsAnswer, IngestAnswer
 from memory_butler.operations.briefing import brief_batch
 from memory_butler.operations.writing import ingest
-from memory_butler.operations.writing.ingest import IncomingEpisode, check_size
 from memory_butler.policy.access.roles import ANY_ROLE, WRITERS
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -42,15 +25,15 @@ class EpisodeItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    content: EpisodeContent
-    butler: EpisodeButler
-    session_id: SessionId = None
-    importance: Importance = None
-    observed_at: ObservedAt = None
-    tags: Tags = None
-    metadata: Metadata = None
-    idempotency_key: Key = None
-    request_context: Context = None
+    content: arguments.EpisodeContent
+    butler: arguments.EpisodeButler
+    session_id: arguments.SessionId = None
+    importance: arguments.Importance = None
+    observed_at: arguments.ObservedAt = None
+    tags: arguments.Tags = None
+    metadata: arguments.Metadata = None
+    idempotency_key: arguments.Key = None
+    request_context: arguments.Context = None
 
 
 class ContextItem(BaseModel):
@@ -58,24 +41,18 @@ class ContextItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    trigger_prompt: TriggerPrompt
+    trigger_prompt: arguments.TriggerPrompt
     butler: Annotated[str | None, Field(description="Butler that works on it; default you.")] = None
-    token_budget: TokenBudget = None
-    with_own: WithOwn = None
+    token_budget: arguments.TokenBudget = None
+    with_own: arguments.WithOwn = None
 
 
 def _described(model: type[BaseModel]) -> Any:
     """Schema of the items. Each item is validated separately, so that one bad item does not fail the others."""
-    schema = model.model_json_schema()
-    context = schema.pop("$defs", {}).get("RequestContext", {})
-    for field in schema["properties"].values():
-        for place, choice in enumerate(field.get("anyOf", ())):
-            if "$ref" in choice:
-                field["anyOf"][place] = context
-    return {"items": schema}
+    return {"items": dereference_refs(model.model_json_schema())}
 
 
-Items = Annotated[list[Any], BeforeValidator(as_items)]
+Items = Annotated[list[Any], BeforeValidator(arguments.as_items)]
 
 
 class BatchTools(ToolGroup):
@@ -92,7 +69,7 @@ class BatchTools(ToolGroup):
                 json_schema_extra=_described(EpisodeItem),
             ),
         ],
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> IngestAnswer:
         """Store many episodes in one call, for example when importing a log.
 
@@ -120,7 +97,7 @@ class BatchTools(ToolGroup):
                 json_schema_extra=_described(ContextItem),
             ),
         ],
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> BriefingsAnswer:
         """Build briefings for many tasks in one call, for example for agents that start together.
 
@@ -132,45 +109,29 @@ class BatchTools(ToolGroup):
         """
         resources, caller = await self._open(request_context)
         items = _parse(ContextItem, requests, self._lazy.settings.service.limits.batch_items, "requests")
-        wanted = [
-            BriefRequest(
-                trigger_prompt=item.trigger_prompt,
-                butler=caller.principal.butler if item.butler is None else item.butler,
-                token_budget=item.token_budget,
-                with_own=bool(item.with_own),
-            )
-            for item in items
-            if isinstance(item, ContextItem)
-        ]
+        own = {"butler": caller.principal.butler}
+        wanted = [BriefRequest(**own | provided(dict(item))) for item in items if isinstance(item, ContextItem)]
         done = await brief_batch.brief_batch(resources, wanted, caller) if wanted else []
         return answers.briefings_answer(_merge(items, done))
 
 
 def _parse(model: type[Model], items: Sequence[object], limit: int, name: str) -> list[Model | MemoryButlerError]:
     """Each item, or the error in it."""
-    check_size(len(items), limit, name)
+    ingest.check_size(len(items), limit, name)
     parsed: list[Model | MemoryButlerError] = []
     for item in items:
         try:
-            parsed.append(model.model_validate(as_object(item)))
+            parsed.append(model.model_validate(arguments.as_object(item)))
         except ValidationError as problem:
-            parsed.append(explain("An item", list(model.model_fields), problem))
+            parsed.append(arguments.explain("An item", list(model.model_fields), problem))
         except ValueError as problem:
             parsed.append(InvalidInput(f"The item {problem}."))
     return parsed
 
 
-def _arrival(item: EpisodeItem) -> IncomingEpisode:
-    options = provided(
-        session_id=item.session_id,
-        importance=item.importance,
-        observed_at=item.observed_at,
-        tags=item.tags,
-        metadata=item.metadata,
-        idempotency_key=item.idempotency_key,
-    )
-    new = NewEpisode(content=item.content, butler=item.butler, **options)
-    return IncomingEpisode(new, lineage_of(item.request_context) if item.request_context else None)
+def _arrival(item: EpisodeItem) -> ingest.IncomingEpisode:
+    new = NewEpisode(**provided(dict(item)))
+    return ingest.IncomingEpisode(new, arguments.lineage_of(item.request_context) if item.request_context else None)
 
 
 def _merge(

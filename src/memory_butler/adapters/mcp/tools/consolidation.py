@@ -4,10 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from memory_butler.adapters.mcp.arguments import Context, as_object, as_whole_number
+from memory_butler.adapters.mcp.arguments import Context, Whole, as_object
 from memory_butler.adapters.mcp.tool_base import ADDS, IDEMPOTENT, ToolGroup, tool
 from memory_butler.adapters.wire import consolidation
-from memory_butler.adapters.wire.consolidation import BatchAnswer, RunResult
 from memory_butler.operations.consolidation import agent_distiller
 from memory_butler.operations.consolidation.diff import diff
 from memory_butler.policy.access.roles import WRITERS
@@ -36,12 +35,10 @@ class ConsolidationTools(ToolGroup):
         self,
         *,
         limit: Annotated[
-            int | None,
-            BeforeValidator(as_whole_number),
-            Field(description=f"Maximum number of episodes, 1-{MAX_EPISODES}; default from the settings."),
+            Whole, Field(description=f"Maximum number of episodes, 1-{MAX_EPISODES}; default from the settings.")
         ] = None,
         request_context: Context = None,
-    ) -> BatchAnswer:
+    ) -> consolidation.BatchAnswer:
         """Claim a batch of your episodes that wait to be distilled into facts and rules.
 
         Use it when you are asked to consolidate memory, then answer with memory_consolidation_submit. Treat each
@@ -56,7 +53,7 @@ class ConsolidationTools(ToolGroup):
         most = None if limit is None else max(1, min(limit, MAX_EPISODES))
         handed = await agent_distiller.claim(resources, caller, most=most)
         if handed is None:
-            return BatchAnswer(run=None, note=NO_BATCH)
+            return consolidation.BatchAnswer(run=None, note=NO_BATCH)
         return consolidation.claimed_batch(handed, PROPOSAL_SCHEMA)
 
     @tool(WRITERS, IDEMPOTENT)
@@ -66,7 +63,7 @@ class ConsolidationTools(ToolGroup):
         run: Annotated[str, Field(description="The `run` that memory_consolidation_claim returned.")],
         proposal: Proposal,
         request_context: Context = None,
-    ) -> RunResult:
+    ) -> consolidation.RunResult:
         """Submit what to store from a claimed batch. Each item is checked; valid items are stored.
 
         `facts` are new: subject ("user" for the user, else a name as written), predicate (such as works_at; with the

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from memory_butler.adapters.mcp.arguments import Context, FactHandle, Flag, Handle, Key, Reason, RuleHandle, TypeName
-from memory_butler.adapters.mcp.tool_base import ADDS, DESTRUCTIVE, IDEMPOTENT, ToolGroup, tool
+from memory_butler.adapters.mcp.tool_base import ADDS, DESTRUCTIVE, IDEMPOTENT, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
 from memory_butler.models import Outcome, Stored
 from memory_butler.models.wire.memory_answers import ForgetAnswer
@@ -29,8 +29,7 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_confirm(type="fact", id="fact:k3f7")
         """
-        resources, caller = await self._open(request_context)
-        return await feedback.confirm(resources, type, id, caller, idempotency_key=idempotency_key)
+        return await self._run(request_context, feedback.confirm, type, id, idempotency_key=idempotency_key)
 
     @tool(WRITERS, ADDS)
     async def memory_mark_helpful(
@@ -43,8 +42,9 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_mark_helpful(rule_id="rule:k3f7")
         """
-        resources, caller = await self._open(request_context)
-        return await feedback.mark(resources, rule_id, Outcome.HELPFUL, caller, idempotency_key=idempotency_key)
+        return await self._run(
+            request_context, feedback.mark, rule_id, Outcome.HELPFUL, idempotency_key=idempotency_key
+        )
 
     @tool(WRITERS, ADDS)
     async def memory_mark_harmful(
@@ -62,9 +62,8 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_mark_harmful(rule_id="rule:k3f7", reason="The migration locks the table for minutes.")
         """
-        resources, caller = await self._open(request_context)
-        return await feedback.mark(
-            resources, rule_id, Outcome.HARMFUL, caller, reason=reason, idempotency_key=idempotency_key
+        return await self._run(
+            request_context, feedback.mark, rule_id, Outcome.HARMFUL, reason=reason, idempotency_key=idempotency_key
         )
 
     @tool(WRITERS, DESTRUCTIVE)
@@ -85,8 +84,7 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_forget(type="fact", id="fact:k3f7", reason="Anna said this was a joke.")
         """
-        resources, caller = await self._open(request_context)
-        return await forget.forget(resources, type, id, caller, reason=reason, idempotency_key=idempotency_key)
+        return await self._run(request_context, forget.forget, type, id, reason=reason, idempotency_key=idempotency_key)
 
     @tool(WRITERS, DESTRUCTIVE)
     async def memory_forget_about(
@@ -115,17 +113,8 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_forget_about(text="anna@x.org")
         """
-        resources, caller = await self._open(request_context)
-        report = await forget_about.forget_about(
-            resources,
-            caller,
-            subject=subject,
-            text=text,
-            dry_run=dry_run is not False,
-            reason=reason,
-            idempotency_key=idempotency_key,
-        )
-        return answers.forget_answer(report)
+        options = provided(locals()) | {"dry_run": dry_run is not False}
+        return answers.forget_answer(await self._run(request_context, forget_about.forget_about, **options))
 
     @tool(WRITERS, IDEMPOTENT)
     async def memory_restore(
@@ -148,12 +137,11 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_restore(type="fact", id="fact:k3f7", reason="It was not a joke.")
         """
-        resources, caller = await self._open(request_context)
-        return await restore.restore(
-            resources,
+        return await self._run(
+            request_context,
+            restore.restore,
             type,
             id,
-            caller,
             supersede=supersede is True,
             reason=reason,
             idempotency_key=idempotency_key,
@@ -178,9 +166,8 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_correct(fact_id="fact:k3f7", content="Anna is allergic to walnuts.", reason="She told me.")
         """
-        resources, caller = await self._open(request_context)
-        return await correct.correct(
-            resources, fact_id, content, caller, reason=reason, idempotency_key=idempotency_key
+        return await self._run(
+            request_context, correct.correct, fact_id, content, reason=reason, idempotency_key=idempotency_key
         )
 
     @tool(WRITERS, IDEMPOTENT)
@@ -194,8 +181,7 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_pin(type="fact", id="fact:k3f7")
         """
-        resources, caller = await self._open(request_context)
-        return await pin.pin(resources, type, id, caller, idempotency_key=idempotency_key)
+        return await self._run(request_context, pin.pin, type, id, idempotency_key=idempotency_key)
 
     @tool(WRITERS, IDEMPOTENT)
     async def memory_unpin(
@@ -207,8 +193,7 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_unpin(type="fact", id="fact:k3f7")
         """
-        resources, caller = await self._open(request_context)
-        return await pin.unpin(resources, type, id, caller, idempotency_key=idempotency_key)
+        return await self._run(request_context, pin.unpin, type, id, idempotency_key=idempotency_key)
 
     @tool(ADMINS, ADDS)
     async def memory_reverse(
@@ -227,5 +212,6 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_reverse(rule_id="rule:k3f7", reason="The table is small now.")
         """
-        resources, caller = await self._open(request_context)
-        return await restore.reverse(resources, rule_id, caller, reason=reason, idempotency_key=idempotency_key)
+        return await self._run(
+            request_context, restore.reverse, rule_id, reason=reason, idempotency_key=idempotency_key
+        )

@@ -1,15 +1,15 @@
-"""Tool that undoes changes."""
+"""Tools for the event log: read it, and undo changes."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import Context, Key
-from memory_butler.adapters.mcp.tool_base import DESTRUCTIVE, ToolGroup, tool
+from memory_butler.adapters.mcp.arguments import Context, Key, ReadScope, Whole
+from memory_butler.adapters.mcp.tool_base import DESTRUCTIVE, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
-from memory_butler.models.wire.memory_answers import UndoAnswer
-from memory_butler.operations.history import undo
-from memory_butler.policy.access.roles import ADMINS
+from memory_butler.models.wire.memory_answers import ActivityPage, UndoAnswer
+from memory_butler.operations.history import activity, undo
+from memory_butler.policy.access.roles import ADMINS, ANY_ROLE
 
 
 class HistoryTools(ToolGroup):
@@ -37,8 +37,32 @@ class HistoryTools(ToolGroup):
 
         Example: memory_undo(id="0198f3c2-7a10-7c3e-8f4b-2d9f5a6b7c8d")
         """
-        resources, caller = await self._open(request_context)
-        report = await undo.undo(
-            resources, id, caller, skip_changed=bool(skip_changed), idempotency_key=idempotency_key
-        )
-        return answers.undo_answer(report)
+        options = {"skip_changed": bool(skip_changed), "idempotency_key": idempotency_key}
+        return answers.undo_answer(await self._run(request_context, undo.undo, id, **options))
+
+
+class ActivityTools(ToolGroup):
+    name = "activity"
+
+    @tool(ANY_ROLE, PURE_READ)
+    async def memory_activity_stream(
+        self,
+        *,
+        since: Annotated[
+            str | None,
+            Field(description="Cursor of an earlier answer, or 'start' for the whole log. Default: the newest events."),
+        ] = None,
+        scope: ReadScope = None,
+        limit: Annotated[Whole, Field(description="Maximum number of events, 1-500; default 50.")] = None,
+        request_context: Context = None,
+    ) -> ActivityPage:
+        """Read the event log: memories stored, confirmed, superseded, forgotten and so on, oldest first.
+
+        Use it to follow changes or when the user asks what changed. It does not search.
+        Returns `events` (event, ref, words, at, actor, request), `cursor` and `more`. Pass `cursor` as `since` to
+        continue: no event is skipped or repeated. Events of memories that you may not see are left out.
+
+        Example: memory_activity_stream(since="a1-2f-0c9e51d7a3b4")
+        """
+        options = provided(locals())
+        return answers.activity_page(await self._run(request_context, activity.activity, **options))

@@ -2,27 +2,9 @@
 
 from typing import Annotated, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import (
-    Context,
-    Expand,
-    Handle,
-    Limit,
-    MinConfidence,
-    MinRelevance,
-    Moment,
-    ReadScope,
-    TierName,
-    TimeFrom,
-    TimeTo,
-    TokenBudget,
-    TriggerPrompt,
-    TypeName,
-    WithOwn,
-    Words,
-    as_whole_number,
-)
+from memory_butler.adapters.mcp import arguments
 from memory_butler.adapters.mcp.tool_base import COUNTED_READ, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
 from memory_butler.models import Briefing, BriefRequest, Mode, Question
@@ -34,13 +16,13 @@ from memory_butler.operations.system import stats
 from memory_butler.policy.access.roles import ANY_ROLE
 
 AsOf = Annotated[
-    Moment,
+    arguments.Moment,
     Field(
         description="Administrators only: answer with the state at this time, for example 2026-03-01T09:30:00Z; does "
         "not count as use. Default: now."
     ),
 ]
-Types = Annotated[Words, Field(description="Any of fact, rule, episode; default all.")]
+Types = Annotated[arguments.Words, Field(description="Any of fact, rule, episode; default all.")]
 ModeName = Annotated[str | None, Field(description=f"{', '.join(Mode)}; default hybrid.")]
 OnlyButler = Annotated[str | None, Field(description="Only the episodes and the scope of this butler.")]
 
@@ -54,18 +36,18 @@ class RetrievalTools(ToolGroup):
         *,
         query: Annotated[str, Field(description="A question or keywords.")],
         types: Types = None,
-        scope: ReadScope = None,
+        scope: arguments.ReadScope = None,
         mode: ModeName = None,
-        limit: Limit = None,
-        min_confidence: MinConfidence = None,
-        min_relevance: MinRelevance = None,
+        limit: arguments.Limit = None,
+        min_confidence: arguments.MinConfidence = None,
+        min_relevance: arguments.MinRelevance = None,
         butler: OnlyButler = None,
-        tier: TierName = None,
+        tier: arguments.TierName = None,
         as_of: AsOf = None,
-        expand: Expand = None,
-        time_from: TimeFrom = None,
-        time_to: TimeTo = None,
-        request_context: Context = None,
+        expand: arguments.Expand = None,
+        time_from: arguments.TimeFrom = None,
+        time_to: arguments.TimeTo = None,
+        request_context: arguments.Context = None,
     ) -> SearchResults:
         """Search memories by meaning and keywords, best match first.
 
@@ -80,37 +62,23 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_search(query="which color does Anna like?", types=["fact"], limit=5)
         """
-        resources, caller = await self._open(request_context)
-        options = provided(
-            types=types,
-            tier=tier,
-            scope=scope,
-            mode=mode,
-            limit=limit,
-            min_confidence=min_confidence,
-            min_relevance=min_relevance,
-            butler=butler,
-            as_of=as_of,
-            expand=expand,
-            time_from=time_from,
-            time_to=time_to,
-        )
-        return answers.search_results(await search.search(resources, Question(query=query, **options), caller))
+        question = Question(**provided(locals()))
+        return answers.search_results(await self._run(request_context, search.search, question))
 
     @tool(ANY_ROLE, COUNTED_READ)
     async def memory_recall(
         self,
         *,
         topic: Annotated[str, Field(description="The topic you are about to work on.")],
-        scope: ReadScope = None,
-        limit: Limit = None,
-        min_confidence: MinConfidence = None,
-        min_relevance: MinRelevance = None,
+        scope: arguments.ReadScope = None,
+        limit: arguments.Limit = None,
+        min_confidence: arguments.MinConfidence = None,
+        min_relevance: arguments.MinRelevance = None,
         butler: Annotated[str | None, Field(description="Butler whose own scope is read beside 'global'.")] = None,
-        expand: Expand = None,
-        time_from: TimeFrom = None,
-        time_to: TimeTo = None,
-        request_context: Context = None,
+        expand: arguments.Expand = None,
+        time_from: arguments.TimeFrom = None,
+        time_to: arguments.TimeTo = None,
+        request_context: arguments.Context = None,
     ) -> SearchResults:
         """Get the most important facts and rules for a topic, without episodes.
 
@@ -119,41 +87,29 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_recall(topic="deploying the billing service")
         """
-        resources, caller = await self._open(request_context)
-        options = provided(
-            scope=scope,
-            limit=limit,
-            min_confidence=min_confidence,
-            min_relevance=min_relevance,
-            butler=butler,
-            expand=expand,
-            time_from=time_from,
-            time_to=time_to,
-        )
-        return answers.search_results(await search.recall(resources, Question(query=topic, **options), caller))
+        question = Question(query=topic, **provided(locals(), "topic"))
+        return answers.search_results(await self._run(request_context, search.recall, question))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_explain(
         self,
         *,
         query: Annotated[str, Field(description="The query of the search.")],
-        id: Handle,
+        id: arguments.Handle,
         types: Types = None,
-        scope: ReadScope = None,
+        scope: arguments.ReadScope = None,
         mode: ModeName = None,
-        limit: Limit = None,
-        min_confidence: MinConfidence = None,
-        min_relevance: MinRelevance = None,
+        limit: arguments.Limit = None,
+        min_confidence: arguments.MinConfidence = None,
+        min_relevance: arguments.MinRelevance = None,
         butler: OnlyButler = None,
-        tier: TierName = None,
-        time_from: TimeFrom = None,
-        time_to: TimeTo = None,
+        tier: arguments.TierName = None,
+        time_from: arguments.TimeFrom = None,
+        time_to: arguments.TimeTo = None,
         token_budget: Annotated[
-            int | None,
-            BeforeValidator(as_whole_number),
-            Field(description="Also explain a briefing with this token budget for the same query."),
+            arguments.Whole, Field(description="Also explain a briefing with this token budget for the same query.")
         ] = None,
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> Explanation:
         """Explain why a search does or does not return a memory.
 
@@ -166,24 +122,13 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_explain(query="which color does Anna like?", id="fact:k3f7")
         """
-        resources, caller = await self._open(request_context)
-        options = provided(
-            types=types,
-            tier=tier,
-            scope=scope,
-            mode=mode,
-            limit=limit,
-            min_confidence=min_confidence,
-            min_relevance=min_relevance,
-            butler=butler,
-            time_from=time_from,
-            time_to=time_to,
-        )
-        question = Question(query=query, **options)
-        return await explain.explain(resources, question, id, caller, token_budget=token_budget)
+        question = Question(**provided(locals(), "id", "token_budget"))
+        return await self._run(request_context, explain.explain, question, id, token_budget=token_budget)
 
     @tool(ANY_ROLE, COUNTED_READ)
-    async def memory_get(self, *, type: TypeName, id: Handle, request_context: Context = None) -> MemoryDetail:
+    async def memory_get(
+        self, *, type: arguments.TypeName, id: arguments.Handle, request_context: arguments.Context = None
+    ) -> MemoryDetail:
         """Get one memory with its provenance and history.
 
         Use it to check where a memory comes from, what it replaced, or why it is in its current state.
@@ -192,15 +137,14 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_get(type="fact", id="fact:k3f7")
         """
-        resources, caller = await self._open(request_context)
-        return answers.memory_detail(await get.get(resources, type, id, caller))
+        return answers.memory_detail(await self._run(request_context, get.get, type, id))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_stats(
         self,
         *,
         scope: Annotated[str | None, Field(description="Only this scope; default all that you may read.")] = None,
-        request_context: Context = None,
+        request_context: arguments.Context = None,
     ) -> Stats:
         """Get statistics of the store: counts by type and state, tiers, upkeep.
 
@@ -212,21 +156,20 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_stats()
         """
-        resources, caller = await self._open(request_context)
-        return cast("Stats", await stats.stats(resources, scope, caller))
+        return cast("Stats", await self._run(request_context, stats.stats, scope))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_context(
         self,
         *,
-        trigger_prompt: TriggerPrompt,
+        trigger_prompt: arguments.TriggerPrompt,
         butler: Annotated[
             str, Field(description="Your butler name, for example 'coder'; decides which scopes are read.")
         ],
-        token_budget: TokenBudget = None,
+        token_budget: arguments.TokenBudget = None,
         as_of: AsOf = None,
-        with_own: WithOwn = None,
-        request_context: Context = None,
+        with_own: arguments.WithOwn = None,
+        request_context: arguments.Context = None,
     ) -> Briefing:
         """Get a briefing for a task: the relevant facts, rules, warnings and recent episodes.
 
@@ -237,12 +180,5 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_context(trigger_prompt="Fix the failing invoice test", butler="coder", token_budget=1500)
         """
-        resources, caller = await self._open(request_context)
-        request = BriefRequest(
-            trigger_prompt=trigger_prompt,
-            butler=butler,
-            token_budget=token_budget,
-            as_of=as_of,
-            with_own=bool(with_own),
-        )
-        return await brief.brief(resources, request, caller)
+        request = BriefRequest(**provided(locals()))
+        return await self._run(request_context, brief.brief, request)

@@ -4,23 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import (
-    Context,
-    EpisodeButler,
-    EpisodeContent,
-    Importance,
-    Key,
-    Metadata,
-    Moment,
-    ObservedAt,
-    PermanenceName,
-    Scope,
-    SessionId,
-    Source,
-    Tags,
-    TierName,
-    Words,
-)
+from memory_butler.adapters.mcp import arguments
 from memory_butler.adapters.mcp.tool_base import ADDS, ToolGroup, provided, tool
 from memory_butler.models import NewEpisode, NewFact, NewNote, NewRule, Stored
 from memory_butler.operations.writing import remember
@@ -34,15 +18,15 @@ class WritingTools(ToolGroup):
     async def memory_store_episode(
         self,
         *,
-        content: EpisodeContent,
-        butler: EpisodeButler,
-        session_id: SessionId = None,
-        importance: Importance = None,
-        observed_at: ObservedAt = None,
-        tags: Tags = None,
-        metadata: Metadata = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        content: arguments.EpisodeContent,
+        butler: arguments.EpisodeButler,
+        session_id: arguments.SessionId = None,
+        importance: arguments.Importance = None,
+        observed_at: arguments.ObservedAt = None,
+        tags: arguments.Tags = None,
+        metadata: arguments.Metadata = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store what happened in a session: what was done, decided, learned or left open.
 
@@ -52,16 +36,7 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_episode(content="Moved billing to Stripe; refunds are still manual.", butler="coder")
         """
-        resources, caller = await self._open(request_context)
-        options = provided(
-            session_id=session_id,
-            importance=importance,
-            observed_at=observed_at,
-            tags=tags,
-            metadata=metadata,
-            idempotency_key=idempotency_key,
-        )
-        return await remember.episode(resources, NewEpisode(content=content, butler=butler, **options), caller)
+        return await self._run(request_context, remember.episode, NewEpisode(**provided(locals())))
 
     @tool(WRITERS, ADDS)
     async def memory_store_fact(
@@ -76,24 +51,24 @@ class WritingTools(ToolGroup):
             ),
         ],
         content: Annotated[str, Field(description="The fact as a self-contained sentence, up to 4,000 characters.")],
-        importance: Importance = None,
-        permanence: PermanenceName = None,
-        scope: Scope = None,
-        tags: Tags = None,
+        importance: arguments.Importance = None,
+        permanence: arguments.PermanenceName = None,
+        scope: arguments.Scope = None,
+        tags: arguments.Tags = None,
         valid_at: Annotated[
-            Moment, Field(description="Only for events: date and time with time zone when it happened.")
+            arguments.Moment, Field(description="Only for events: date and time with time zone when it happened.")
         ] = None,
-        source_episode: Source = None,
+        source_episode: arguments.Source = None,
         aliases: Annotated[
-            Words,
+            arguments.Words,
             Field(
                 description='Other names of the subject, up to 20, for example ["Annie", "Mum"]. Questions may use '
                 "names of up to three words."
             ),
         ] = None,
-        metadata: Metadata = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        metadata: arguments.Metadata = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store something that is true: a preference, a property, a decision, an event.
 
@@ -106,32 +81,19 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_fact(subject="Anna", predicate="favorite_color", content="Anna likes green best.")
         """
-        resources, caller = await self._open(request_context)
-        options = provided(
-            importance=importance,
-            permanence=permanence,
-            scope=scope,
-            tags=tags,
-            valid_at=valid_at,
-            source_episode=source_episode,
-            aliases=aliases,
-            metadata=metadata,
-            idempotency_key=idempotency_key,
-        )
-        new = NewFact(subject=subject, predicate=predicate, content=content, **options)
-        return await remember.fact(resources, new, caller)
+        return await self._run(request_context, remember.fact, NewFact(**provided(locals())))
 
     @tool(WRITERS, ADDS)
     async def memory_store_rule(
         self,
         *,
         content: Annotated[str, Field(description="One instruction: what to do and when, up to 4,000 characters.")],
-        scope: Scope = None,
-        tags: Tags = None,
-        source_episode: Source = None,
-        metadata: Metadata = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        scope: arguments.Scope = None,
+        tags: arguments.Tags = None,
+        source_episode: arguments.Source = None,
+        metadata: arguments.Metadata = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store how to act: a way of working that succeeded or that the user asked for.
 
@@ -141,23 +103,21 @@ class WritingTools(ToolGroup):
 
         Example: memory_store_rule(content="Run the database migrations before the tests.", tags=["testing"])
         """
-        resources, caller = await self._open(request_context)
-        options = provided(
-            scope=scope, tags=tags, source_episode=source_episode, metadata=metadata, idempotency_key=idempotency_key
-        )
-        return await remember.rule(resources, NewRule(content=content, **options), caller)
+        return await self._run(request_context, remember.rule, NewRule(**provided(locals())))
 
     @tool(WRITERS, ADDS)
     async def memory_store(
         self,
         *,
         content: Annotated[str, Field(description="The note, up to 4,000 characters; up to 20,000 in the eden tier.")],
-        tags: Tags = None,
-        tier: Annotated[TierName, Field(description="eden (days), mid (months) or long (years); default eden.")] = None,
+        tags: arguments.Tags = None,
+        tier: Annotated[
+            arguments.TierName, Field(description="eden (days), mid (months) or long (years); default eden.")
+        ] = None,
         butler: Annotated[str | None, Field(description="Butler that the note belongs to; default you.")] = None,
-        importance: Importance = None,
-        idempotency_key: Key = None,
-        request_context: Context = None,
+        importance: arguments.Importance = None,
+        idempotency_key: arguments.Key = None,
+        request_context: arguments.Context = None,
     ) -> Stored:
         """Store a note by how long it is likely to matter, without choosing a type.
 
@@ -168,6 +128,4 @@ class WritingTools(ToolGroup):
 
         Example: memory_store(content="The staging server is rebuilt every Monday.", tier="mid", tags=["ops"])
         """
-        resources, caller = await self._open(request_context)
-        options = provided(tags=tags, tier=tier, butler=butler, importance=importance, idempotency_key=idempotency_key)
-        return await remember.store(resources, NewNote(content=content, **options), caller)
+        return await self._run(request_context, remember.store, NewNote(**provided(locals())))

@@ -8,8 +8,8 @@ import pytest
 from tests.ai.distillers.scripted_claude import ScriptedClaude
 
 from memory_butler.adapters.doctor import checks
-from memory_butler.adapters.doctor.distiller import distiller
 from memory_butler.adapters.doctor.findings import CheckContext
+from memory_butler.adapters.doctor.model_checks import distiller
 from memory_butler.settings import Consolidation, load_settings
 
 

@@ -1,18 +1,44 @@
-"""The command that compares the store with a rebuild from its event log."""
+"""Commands for the event log: undo changes, and compare the store with a rebuild from its log."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memory_butler.adapters.cli import terminal
-from memory_butler.adapters.cli.options import Json, Tenant
-from memory_butler.adapters.cli.terminal import settings_of
+from memory_butler.adapters.cli.options import DryRun, Json, Key, Tenant, ToolJson
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from memory_butler.models import UndoReport
     from memory_butler.operations.history.replay import Report
+    from memory_butler.resources import Resources
+
+
+def undo(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(metavar="ID", help="Id of an event or a group, shown by `get` and the reports.")],
+    *,
+    skip_changed: Annotated[
+        bool, typer.Option("--skip-changed", help="Undo the rest of a group if some changes cannot be undone.")
+    ] = False,
+    dry_run: DryRun = False,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Undo an event, or all events of a group. An undo is an event too and can be undone."""
+    from memory_butler.adapters.cli.tables import history
+    from memory_butler.adapters.wire import answers
+    from memory_butler.operations.history import undo as undo_operation
+
+    async def task(resources: "Resources") -> "UndoReport":
+        with terminal.progress_bar("Checking") as progress:
+            return await undo_operation.undo(
+                resources, id, skip_changed=skip_changed, dry_run=dry_run, idempotency_key=key, progress=progress
+            )
+
+    terminal.run_and_print(ctx, task, history.undone, answers.undo_answer)
 
 
 def replay(
@@ -25,7 +51,6 @@ def replay(
     """Rebuild a tenant from its event log in a scratch schema and compare: exit code 0 if equal, 1 if not."""
     from memory_butler.adapters.cli.consolidate import caller_of
     from memory_butler.operations.history import replay as replay_operation
-    from memory_butler.resources import Resources
 
     if not verify:
         raise InvalidInput(
@@ -35,49 +60,30 @@ def replay(
             recovery="Run: memory-butler replay --verify",
         )
 
-    async def task(resources: Resources) -> "Report":
+    async def task(resources: "Resources") -> "Report":
         with terminal.progress_bar("Starting", percent=True) as progress:
             caller = await caller_of(resources, tenant, "replay")
             return await replay_operation.replay(resources, caller, progress=progress)
 
-    settings = settings_of(ctx)
-    report = terminal.run_task(settings, task)
-    if as_json:
-        terminal.print_json(_encode(report))
-    else:
-        terminal.console().print(_table(report, tenant or settings.tenant))
+    report = terminal.run_and_print(
+        ctx, task, lambda report: _table(report, tenant or terminal.settings_of(ctx).tenant), _encode
+    )
     raise typer.Exit(0 if report.equal else 1)
 
 
 def _encode(report: "Report") -> dict[str, Any]:
-    return {
-        "equal": report.equal,
-        "events": report.events,
-        "tables": {
-            name: {
-                "live": table.live,
-                "rebuilt": table.rebuilt,
-                "differences": table.differences,
-                "examples": [
-                    {"key": one.key, "kind": one.kind, "columns": list(one.columns)} for one in table.examples
-                ],
-            }
-            for name, table in report.tables.items()
-        },
-        "removed_texts": list(report.removed_texts),
-    }
+    from dataclasses import asdict
+
+    return {"equal": report.equal, **asdict(report)}
 
 
 def _table(report: "Report", tenant: str) -> "RenderableType":
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    from memory_butler.adapters.cli.tables.memories import safe
+    from memory_butler.adapters.cli.tables.memories import plain_table, safe
 
-    table = Table(box=None, pad_edge=False)
-    for column in ("table", "live", "rebuilt", "different"):
-        table.add_column(column, justify="left" if column == "table" else "right")
+    table = plain_table("table", ">live", ">rebuilt", ">different", pad_edge=False)
     for name, result in report.tables.items():
         figures = (f"{count:,}" for count in (result.live, result.rebuilt, result.differences))
         table.add_row(name.replace("_", " "), *figures, style="bold red" if result.differences else None)
@@ -92,6 +98,3 @@ def _table(report: "Report", tenant: str) -> "RenderableType":
         verdict = f"the tenant {tenant} has none. Name another one with --tenant NAME."
     parts.append(Text(f"{report.events:,} events replayed: {verdict}"))
     return Group(*parts)
-
-
-COMMANDS = (replay,)

@@ -1,0 +1,178 @@
+"""Commands that read memories. They do not count as use: only the use by agents promotes a memory."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memory_butler.adapters.cli import options, terminal
+
+if TYPE_CHECKING:
+    from memory_butler.models import Question
+
+Query = Annotated[str, typer.Argument(help='Search text; "-" reads it from stdin.')]
+
+
+def _question(ctx: typer.Context) -> "Question":
+    """The question of `search` and `explain`."""
+    from memory_butler.models import Question
+
+    given = ctx.params
+    return terminal.request_of(
+        ctx,
+        Question,
+        query=terminal.read_text(given["query"]),
+        types=tuple(given["kind"] or ()),
+        time_from=terminal.parse_time(given["since"], "--since"),
+        time_to=terminal.parse_time(given["until"], "--until"),
+        as_of=terminal.parse_time(given.get("as_of"), "--as-of"),
+    )
+
+
+def search(
+    ctx: typer.Context,
+    query: Query,
+    *,
+    kind: options.Types = None,
+    tier: options.TierFilter = None,
+    scope: options.Scope = None,
+    mode: options.Mode = "hybrid",
+    limit: options.Limit = None,
+    min_confidence: options.MinConfidence = None,
+    min_relevance: options.MinRelevance = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    expand: options.Expand = 0,
+    as_json: options.ToolJson = False,
+) -> None:
+    """Search memories by meaning and by words, best first."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.adapters.wire import answers
+    from memory_butler.operations.retrieval import search as search_operation
+
+    question = _question(ctx)
+    terminal.run_and_print(
+        ctx,
+        lambda resources: search_operation.search(resources, question, bump=False),
+        memory_tables.answer,
+        answers.search_results,
+    )
+
+
+def recall(
+    ctx: typer.Context,
+    topic: Annotated[str, typer.Argument(help='Topic; "-" reads it from stdin.')],
+    *,
+    scope: options.Scope = None,
+    limit: options.Limit = None,
+    min_relevance: options.MinRelevance = None,
+    expand: options.Expand = 0,
+    as_json: options.ToolJson = False,
+) -> None:
+    """Search the facts and rules that are most relevant to a topic."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.adapters.wire import answers
+    from memory_butler.models import Question
+    from memory_butler.operations.retrieval import search as search_operation
+
+    question = Question(
+        query=terminal.read_text(topic), scope=scope, limit=limit, min_relevance=min_relevance, expand=expand
+    )
+    terminal.run_and_print(
+        ctx,
+        lambda resources: search_operation.recall(resources, question, bump=False),
+        memory_tables.answer,
+        answers.search_results,
+    )
+
+
+def explain(
+    ctx: typer.Context,
+    query: Query,
+    ref: Annotated[str, typer.Argument(metavar="REF", help="The memory's reference, such as fact:k3f7, or its id.")],
+    *,
+    kind: options.Types = None,
+    tier: options.TierFilter = None,
+    scope: options.Scope = None,
+    butler: Annotated[str | None, typer.Option(help="Search as this butler: its episodes and its scope.")] = None,
+    mode: options.Mode = "hybrid",
+    limit: options.Limit = None,
+    min_confidence: options.MinConfidence = None,
+    min_relevance: options.MinRelevance = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    budget: Annotated[
+        int | None, typer.Option(help="Also explain whether a briefing with this token budget includes it.")
+    ] = None,
+    as_json: options.ToolJson = False,
+) -> None:
+    """Explain why a search returns a memory or not: ranks, filters, signals, score. Takes the options of `search`."""
+    from memory_butler.adapters.cli.tables import explanation
+    from memory_butler.operations.retrieval import explain as explain_operation
+
+    question = _question(ctx)
+    terminal.run_and_print(
+        ctx,
+        lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget),
+        explanation.explanation,
+    )
+
+
+def get(ctx: typer.Context, ref: options.Ref, id: options.Id = None, as_json: options.ToolJson = False) -> None:
+    """Show one memory with its links, its history and its outlook."""
+    from memory_butler.adapters.cli.tables import history
+    from memory_butler.adapters.wire import answers
+    from memory_butler.operations.retrieval import get as get_operation
+
+    reference = terminal.parse_reference(ref, id)
+    terminal.run_and_print(
+        ctx,
+        lambda resources: get_operation.get(resources, *reference, bump=False),
+        history.portrait,
+        answers.memory_detail,
+    )
+
+
+def context(
+    ctx: typer.Context,
+    prompt: Annotated[str, typer.Argument(help='First prompt of the agent session; "-" reads it from stdin.')],
+    *,
+    butler: Annotated[str | None, typer.Option(help="Butler to brief (default: this one).")] = None,
+    budget: Annotated[int | None, typer.Option(help="Token budget (default 3000).")] = None,
+    as_of: options.AsOf = None,
+    receipt: Annotated[
+        bool, typer.Option("--receipt", help="Print the token counts and the omitted memories on stderr.")
+    ] = False,
+    as_json: options.ToolJson = False,
+) -> None:
+    """Print the briefing for the start of an agent session."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.models import BriefRequest
+    from memory_butler.operations.briefing import brief
+
+    settings = terminal.settings_of(ctx)
+    request = BriefRequest(
+        trigger_prompt=terminal.read_text(prompt),
+        butler=butler or settings.butler,
+        token_budget=budget,
+        as_of=terminal.parse_time(as_of, "--as-of"),
+    )
+    briefing = terminal.run_task(settings, lambda opened: brief.brief(opened, request))
+    if as_json:
+        terminal.print_json(briefing)
+        return
+    sys.stdout.write(briefing.text)
+    if receipt:
+        sys.stdout.flush()
+        terminal.console(stderr=True).print(memory_tables.receipt(briefing.receipt))
+    else:
+        sys.stderr.writelines(f"! {note}\n" for note in briefing.receipt.degraded)
+
+
+def stats(ctx: typer.Context, scope: options.Scope = None, as_json: options.ToolJson = False) -> None:
+    """Count memories by type and state."""
+    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.operations.system import stats as stats_operation
+
+    terminal.run_and_print(ctx, lambda resources: stats_operation.stats(resources, scope), memory_tables.stats)
