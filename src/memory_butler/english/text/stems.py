@@ -68,9 +68,9 @@ write came come comes returns born married divorced dislike dislikes grew grow m
 """)
 
 _NUMBERS = {
-    **{word: str(normal_number) for normal_number, word in enumerate(CARDINALS)},
-    **{word: str(10 * normal_number) for normal_number, word in enumerate(TENS, start=3)},
-    **{word: str(normal_number) for normal_number, word in enumerate(ORDINALS, start=1)},
+    **{word: str(number) for number, word in enumerate(CARDINALS)},
+    **{word: str(10 * number) for number, word in enumerate(TENS, start=3)},
+    **{word: str(number) for number, word in enumerate(ORDINALS, start=1)},
     **{"once": "1", "twice": "2", "couple": "2", "dozen": "12", "hundred": "100", "noon": "12", "half": "0.5"},
 }
 _PRONOUNS = word_set("i we he she they you it there that who what")
@@ -111,7 +111,7 @@ _GENERAL = {
     "spouse": "wife husband", "partner": "wife husband girlfriend boyfriend fiance fiancee spouse",
     "parent": "mother father mom mum dad", "sibling": "sister brother", "child": "son daughter kid",
     "kid": "son daughter child", "pet": "dog cat rabbit hamster greyhound puppy kitten parrot horse",
-    "normal_number": "phone mobile cell", "marry": "wife husband wed",
+    "number": "phone mobile cell", "marry": "wife husband wed",
     "grandparent": "grandmother grandfather grandma grandpa",
 }  # fmt: skip
 
