@@ -27,7 +27,7 @@ from memory_butler.english.extraction.topics import (
 )
 from memory_butler.english.extraction.topics.attributes import attributes
 from memory_butler.english.extraction.topics.reference_data import kept
-from memory_butler.english.text.word_sets import any_of, word_set, words_in
+from memory_butler.english.text.word_sets import any_of, caseless, word_set, words_in
 from memory_butler.english.time.calendar import MONTHS, WEEKDAYS
 from memory_butler.english.time.event_dates import find_event_date
 
@@ -116,11 +116,10 @@ _MOVING_ON = frozenset({"move", "relocate", "join", "start", "leave", "quit"})
 _HISTORY = 1990
 _MORE = re.compile(r"\s*,\s+(?:and\s+|but\s+)?|\s+(?:and|but)\s+")
 _REPORT = re.compile(
-    rf"(?P<who>(?:[Tt]he )?[Uu]ser|[Ss]he|[Hh]e|[Tt]hey|I|{NAME})(?:'ve| has| have| also| just| then| later)*\s+"
-    r"(?:said|says|mentioned|mentions|noted|notes|confirmed|confirms|explained|shared|stated|states|added|"
-    r"revealed|reported|clarified|told (?:me|us|you|the assistant)|let me know|disclosed|"
-    r"corrected (?:me|himself|herself|themselves)|pointed out|indicated)(?: to me| again| in "
-    r"passing)?(?:\s+that|\s*[:,])?\s+(?P<rest>.+)"
+    rf"(?P<who>(?:[Tt]he )?[Uu]ser|[Ss]he|[Hh]e|[Tt]hey|I|{NAME})(?:'ve| has| have| also| just| then|"
+    r" later)*\s+(?:said|says|mentioned|mentions|noted|notes|confirmed|confirms|explained|shared|stated|states|added|"
+    r"revealed|reported|clarified|told (?:me|us|you|the assistant)|let me know|disclosed|corrected (?:me|himself|"
+    r"herself|themselves)|pointed out|indicated)(?: to me| again| in passing)?(?:\s+that|\s*[:,])?\s+(?P<rest>.+)"
 )
 _FRONT = re.compile(
     r"(?P<t>(?i:on|in|at|since|this|last|next|every|each|most|tomorrow|yesterday|today|tonight|the day|three|"
@@ -133,11 +132,9 @@ _FRONT = re.compile(
 # "The dentist said I grind my teeth": a professional's finding counts as the patient's own statement.
 _ADVICE = re.compile(
     r"(?:(?:[Mm]y|[Tt]he|[Oo]ur|[Hh]is|[Hh]er)\s+)?(?:[Dd]octors?|GP|[Dd]r\.? [A-Z]\w+|[Dd]entist|[Vv]et|[Pp]hysio|"
-    r"[Tt]herapist|"
-    r"[Cc]ardiologist|[Oo]ptician|[Dd]ermatologist|[Nn]urse|[Mm]idwife|[Tt]ests?(?: results?)?|[Bb]lood tests?|[Ll]ab "
-    r"results?)\s+"
-    r"(?:says?|said|told (?:me|us|him|her|them)|confirmed|found|showed?|diagnosed|discovered)(?: that| out that)?\s+"
-    r"(?=(?:I|i|my|we|our|[Ss]he|[Hh]e|they|his|her|their)\b)"
+    r"[Tt]herapist|[Cc]ardiologist|[Oo]ptician|[Dd]ermatologist|[Nn]urse|[Mm]idwife|[Tt]ests?(?: results?)?|"
+    r"[Bb]lood tests?|[Ll]ab results?)\s+(?:says?|said|told (?:me|us|him|her|them)|confirmed|found|showed?|diagnosed|"
+    r"discovered)(?: that| out that)?\s+(?=(?:I|i|my|we|our|[Ss]he|[Hh]e|they|his|her|their)\b)"
 )
 _PREFACE = re.compile(
     r"(?:After|Since|With|As of|Following|Until recently|Besides) (?!work\b)[^,]{3,60}?,?\s+(?=I\s+(?:now|am|"
@@ -225,12 +222,11 @@ def _about(person: Person, text: str, front: str, discourse: Discourse, now: dat
     return found
 
 
-_DOING = re.compile(
+_DOING = caseless(
     r"(?:currently |now |still |also )?(?:(?:working|learning|studying|planning|living|moving|relocating|"
     r"flying|training|using|starting|travelling|returning|leaving|arriving|joining|going|heading|aiming|looking|"
     r"renting|hoping|expecting|trying|writing|building)\b|(?:back|off to|away|on holiday|on leave|out of "
-    r"office|based in|born (?:in|on))\b)",
-    re.I,
+    r"office|based in|born (?:in|on))\b)"
 )
 
 
@@ -264,7 +260,7 @@ def _is_plural(vp: VerbPhrase) -> bool:
     return vp.form == "base" and vp.tense == "present" and not vp.negated and not vp.modal
 
 
-_BACK = re.compile(r"back (?:on|by) (?:the \d|\w+day)", re.I)
+_BACK = caseless(r"back (?:on|by) (?:the \d|\w+day)")
 _OPENING = word_set("born been no now still never has is not got isn't also just usually often always")
 # "Hate connections under an hour": in chat the "I" is often left out before these; "love, Anna" is a greeting.
 _FELT = word_set("hate love prefer dislike adore proper")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from memory_butler.english.text.irregular_forms import IRREGULAR_VERBS, singular
 from memory_butler.english.text.normalize import UNSPACED
 from memory_butler.english.text.stop_words import UNGROUNDED_WORDS
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.calendar import CARDINALS, ORDINALS, TENS
 
 STRAIGHT_MARKS = str.maketrans(
@@ -21,11 +21,10 @@ STRAIGHT_MARKS = str.maketrans(
 TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 # Negations that deny nothing.
-IDIOMS = re.compile(
+IDIOMS = caseless(
     r"\b(?:(?:can(?:'?t| ?not)|couldn't) (?:wait|help)|(?:do(?:n't| not)|never) (?:forget|worry)|not only"
     r"|not just|no doubt|no (?:problem|worries|matter)|why not|not to mention|couldn't be (?:happier|better)"
-    r"|nothing but|if not)\b",
-    re.IGNORECASE,
+    r"|nothing but|if not)\b"
 )
 
 # Words that need no evidence because the class of a fact implies them.

@@ -31,10 +31,9 @@ _MR = re.compile(r"(?:Mr|Uncle|Father|Herr|Grandpa)\b")
 _MRS = re.compile(r"(?:Mrs|Ms|Aunt|Auntie|Sister|Frau|Grandma|Granny|Nana)\b")
 _MET = re.compile(
     r"\b(?i:met|saw|with|spoke to|talked to|called|rang|phoned|emailed|texted|messaged|ask|asked|introduced|joined by|"
-    r"visited|helped|hired|interviewed|bumped into|ran into|"
-    r"(?:call|mail|email|message|letter|note|text|heard|hear|request|feedback) from)[ ]"
-    rf"(?P<one>{NAME})(?:[ ]and[ ](?P<two>{NAME}))?(?!\w|[ ](?:office|team|support|group|server|account|app|api|"
-    rf"project)\b)"
+    r"visited|helped|hired|interviewed|bumped into|ran into|(?:call|mail|email|message|letter|note|text|heard|hear|"
+    rf"request|feedback) from)[ ](?P<one>{NAME})(?:[ ]and[ ](?P<two>{NAME}))?(?!\w|[ ](?:office|team|support|group|"
+    r"server|account|app|api|project)\b)"
 )
 _MET_WORDS = word_set("""
 met saw with spoke talked called rang phoned emailed texted messaged from ask asked introduced joined visited helped
@@ -46,10 +45,8 @@ _RELATED = re.compile(
 # A note that begins so is about whom it names, and so is what follows without a subject.
 _MEETING = re.compile(
     r"(?:(?:[Ss]hort |[Qq]uick |[Ll]ong |[Hh]ad an? (?:\w+ )?)?(?:[Nn]otes|[Mm]et|[Ss]poke|[Tt]alked|[Cc]all|[Cc]hat|"
-    r"[Ll]unch|"
-    r"[Cc]offee|[Dd]inner|1:1|[Ss]ync|[Ii]nterview|[Ii]nterviewed|[Bb]umped|[Rr]an into|[Cc]atch-?up|[Cc]aught up|"
-    r"[Pp]aired|"
-    r"[Hh]elped|[Vv]isited|[Dd]ebrief|[Kk]ick-?off|[Mm]eeting))\b"
+    r"[Ll]unch|[Cc]offee|[Dd]inner|1:1|[Ss]ync|[Ii]nterview|[Ii]nterviewed|[Bb]umped|[Rr]an into|[Cc]atch-?up|"
+    r"[Cc]aught up|[Pp]aired|[Hh]elped|[Vv]isited|[Dd]ebrief|[Kk]ick-?off|[Mm]eeting))\b"
 )
 # "He's the user's co-founder": he is not the user.
 _USER_NAMED = re.compile(r"\b[Uu]ser\b(?!')|^(?:The user|User)'s\b")

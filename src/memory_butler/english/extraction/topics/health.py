@@ -7,89 +7,69 @@ from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import BODY, CONDITIONS, DIETS, FOODS, STATES
-from memory_butler.english.text.word_sets import alternatives, word_set
+from memory_butler.english.text.word_sets import alternatives, caseless, word_set
 from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
 
-_ALLERGIC = re.compile(r"(?:\w+ )?allergic to\s+(?P<v>.+)", re.IGNORECASE)
-_INTOLERANT = re.compile(
+_ALLERGIC = caseless(r"(?:\w+ )?allergic to\s+(?P<v>.+)")
+_INTOLERANT = caseless(
     r"(?:\w+ )?(?P<v>intolerant (?:to|of)\s+.+|sensitive to\s+(?:gluten|dairy|lactose|caffeine|nuts|sunlight|"
-    r"light|noise).*)",
-    re.I,
+    r"light|noise).*)"
 )
-_STATE = re.compile(
+_STATE = caseless(
     r"(?:(?:legally|partially|totally|completely|severely|mildly|slightly|clinically|super|very|pretty|a bit|quite|"
-    r"also|now|"
-    r"\d{1,2}|six|seven|eight|five|four|three) (?:months? |weeks? )?)?"
-    rf"(?P<v>(?:an? )?(?:{alternatives(STATES)})(?: in (?:my|his|her|their|one|the) (?:(?:left|right) )?(?:ears?|"
-    rf"eyes?))?)"
-    r"(?:[\s,;]|$)",
-    re.IGNORECASE,
+    r"also|now|\d{1,2}|six|seven|eight|five|four|three) (?:months? |"
+    rf"weeks? )?)?(?P<v>(?:an? )?(?:{alternatives(STATES)})(?: in (?:my|his|her|their|one|the) (?:(?:left|"
+    r"right) )?(?:ears?|eyes?))?)(?:[\s,;]|$)"
 )
-_DIET = re.compile(
+_DIET = caseless(
     r"(?:(?:a|an|on a|on an|strict|strictly|mostly|completely|eating|going|trying to go|full|now|fully) "
-    rf")*(?P<v>{alternatives(DIETS)})(?: diet)?(?:[\s,;]|$)",
-    re.I,
+    rf")*(?P<v>{alternatives(DIETS)})(?: diet)?(?:[\s,;]|$)"
 )
-_DIAGNOSED = re.compile(r"diagnosed (?:with|as)\s+(?P<v>.+)", re.IGNORECASE)
-_RECOVERING = re.compile(
-    r"(?P<v>(?:recovering from|being treated for|in remission from|undergoing|prone to)\s+.+)", re.I
-)
-_ON = re.compile(
+_DIAGNOSED = caseless(r"diagnosed (?:with|as)\s+(?P<v>.+)")
+_RECOVERING = caseless(r"(?P<v>(?:recovering from|being treated for|in remission from|undergoing|prone to)\s+.+)")
+_ON = caseless(
     r"on\s+(?P<v>(?:[\w-]+ )?(?:insulin|antibiotics|medication|blood thinners|antidepressants|metformin|beta "
-    r"blockers|statins|steroids|the pill|\w+(?:pril|statin|azole|oxetine|formin|azepam|thyroxine))\b.*)",
-    re.I,
+    r"blockers|statins|steroids|the pill|\w+(?:pril|statin|azole|oxetine|formin|azepam|thyroxine))\b.*)"
 )
-_OFF = re.compile(
+_OFF = caseless(
     rf"(?:currently |completely )?off (?P<v>(?:the )?(?:{alternatives(FOODS)}|cigarettes|booze|drink|sweets|"
-    rf"chocolate))\b",
-    re.I,
+    rf"chocolate))\b"
 )
 # Jokes: "allergic to Mondays".
-_NO_ALLERGEN = re.compile(
+_NO_ALLERGEN = caseless(
     r"(?:mornings?|mondays?|work(?:ing)?|people|nonsense|bullshit|bs|stupidity|meetings?|drama|exercise|homework|"
-    r"cleaning|cooking|"
-    r"early mornings|small talk|fun|jira|javascript|java|php|tabs|spaces|company|change|commitment|him|her|it|you|"
-    r"that|this)\b",
-    re.I,
+    r"cleaning|cooking|early mornings|small talk|fun|jira|javascript|java|php|tabs|spaces|company|change|commitment|"
+    r"him|her|it|you|that|this)\b"
 )
-_ALLERGY = re.compile(
+_ALLERGY = caseless(
     r"(?:an? |some |any |severe |serious |bad |mild |bad |really |life-threatening |seasonal )*"
-    r"(?:allergy to (?P<to>.+)|(?:reaction to (?P<reaction>.+))|(?P<v>[\w -]+?)[ -](?:allergy|allergies))(?:$|[,;.])",
-    re.I,
+    r"(?:allergy to (?P<to>.+)|(?:reaction to (?P<reaction>.+))|(?P<v>[\w -]+?)[ -](?:allergy|allergies))(?:$|[,;.])"
 )
-_CONDITION = re.compile(
+_CONDITION = caseless(
     rf"(?:(?:an?|some|really|very|quite|the|two|severe|serious|mild|chronic|bad|high|low|a bit of) )*"
-    rf"(?P<v>(?:[\w'-]+ ){{0,4}}?(?:{alternatives(CONDITIONS)})(?: \w+ (?:disease|disorder))?)(?=[\s,;.]|$)",
-    re.I,
+    rf"(?P<v>(?:[\w'-]+ ){{0,4}}?(?:{alternatives(CONDITIONS)})(?: \w+ (?:disease|disorder))?)(?=[\s,;.]|$)"
 )
-_BAD = re.compile(
+_BAD = caseless(
     r"an? (?P<v>(?:bad|weak|dodgy|broken|sprained|injured|torn|herniated|slipped|frozen|fractured|trapped|"
-    rf"sore|stiff|replaced|pinched) (?:[\w-]+ )?(?:{alternatives(BODY)}|disc|nerve)\b)",
-    re.I,
+    rf"sore|stiff|replaced|pinched) (?:[\w-]+ )?(?:{alternatives(BODY)}|disc|nerve)\b)"
 )
-_MEDICINE = re.compile(
-    r"(?:(?:\d+ ?(?:mg|mcg|ml|units) (?:of )?)|(?:my |his |her |their )?(?:daily "
-    r")?)?(?P<v>[\w-]*(?:medication|medicine|pills?|insulin|ibuprofen|paracetamol|aspirin|antihistamines?|"
-    r"vitamins?|supplements?|magnesium|melatonin|omeprazole|lisinopril|metformin|statins?|antidepressants?|"
-    r"antibiotics|steroids|"
-    r"blood thinners?|warfarin|ritalin|adderall|concerta|sertraline|prozac|lithium|inhaler|birth control|iron "
-    r"tablets?|tablets?|"
-    r"pril|sartan|olol|azole|oxetine|formin|azepam|thyroxine|cetirizine|loratadine|triptan|gabapentin|"
-    r"methotrexate|prednisone)\b)",
-    re.I,
+_MEDICINE = caseless(
+    r"(?:(?:\d+ ?(?:mg|mcg|ml|units) (?:of )?)|(?:my |his |her |their )?(?:daily )?)?(?P<v>[\w-]*(?:medication|"
+    r"medicine|pills?|insulin|ibuprofen|paracetamol|aspirin|antihistamines?|vitamins?|supplements?|magnesium|"
+    r"melatonin|omeprazole|lisinopril|metformin|statins?|antidepressants?|antibiotics|steroids|blood thinners?|"
+    r"warfarin|ritalin|adderall|concerta|sertraline|prozac|lithium|inhaler|birth control|iron tablets?|tablets?|pril|"
+    r"sartan|olol|azole|oxetine|formin|azepam|thyroxine|cetirizine|loratadine|triptan|gabapentin|methotrexate|"
+    r"prednisone)\b)"
 )
-_FOOD = re.compile(rf"\b(?:{alternatives(FOODS)})\b", re.IGNORECASE)
-_WORN = re.compile(
+_FOOD = caseless(rf"\b(?:{alternatives(FOODS)})\b")
+_WORN = caseless(
     r"(?:an? |my |his |her |their |two )?(?:[\w-]+ )?(?:contact lenses|contacts|glasses|hearing aids?|dexcom|"
     r"insulin pump|brace|knee brace|retainer|pacemaker|compression \w+|cgm|orthotics|mouth ?guard|prosthe\w+|"
-    r"medical \w+|wig|braces|night guard|bifocals|varifocals|freestyle libre)\b",
-    re.I,
+    r"medical \w+|wig|braces|night guard|bifocals|varifocals|freestyle libre)\b"
 )
-_HARMED = re.compile(rf"(?:my|his|her|their)\s+(?:left |right |lower |upper |big )?(?:{alternatives(BODY)})\b", re.I)
-_STRAIN = word_set("""
-lift bend kneel run walk stand climb squat hear
-""")
+_HARMED = caseless(rf"(?:my|his|her|their)\s+(?:left |right |lower |upper |big )?(?:{alternatives(BODY)})\b")
+_STRAIN = word_set("lift bend kneel run walk stand climb squat hear")
 
 
 def is_unwell(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -201,10 +181,9 @@ def is_harmed(vp: VerbPhrase, now: datetime) -> list[Draft]:
 _ONLY = re.compile(
     r"(?:only\s+)?(?:a\s+)?(?P<v>(?:strictly\s+)?(?:halal|kosher|vegan|vegetarian|plant-based|gluten-free|organic)\b.*)"
 )
-_DRUG = re.compile(
+_DRUG = caseless(
     r"(?:any )?(?:NSAIDs?|ibuprofen|aspirin|paracetamol|penicillin|antibiotics|codeine|morphine|painkillers|statins|"
-    r"grapefruit|alcohol with|an? MRI|general anaesthetic|latex|vaccines?|the pill|hormones|steroids)\b",
-    re.I,
+    r"grapefruit|alcohol with|an? MRI|general anaesthetic|latex|vaccines?|the pill|hormones|steroids)\b"
 )
 _NOT_FOOD = re.compile(r"(?:out|here|there|at|it|that|this|before|after|late|breakfast|lunch|dinner|in)\b")
 
@@ -331,11 +310,10 @@ def reports(vp: VerbPhrase, now: datetime) -> list[Draft]:
     ]
 
 
-_SYMPTOM = re.compile(
+_SYMPTOM = caseless(
     rf"(?:of |having |some |a |having some )*(?P<v>(?:[\w-]+ ){{0,2}}?(?:pain|pains|ache|aches|swelling|stiffness|"
     rf"numbness|tingling|"
-    rf"headaches?|dizziness|nausea|fatigue|insomnia|cramps|palpitations|{alternatives(CONDITIONS)})\b.*)",
-    re.I,
+    rf"headaches?|dizziness|nausea|fatigue|insomnia|cramps|palpitations|{alternatives(CONDITIONS)})\b.*)"
 )
 
 
@@ -354,13 +332,10 @@ def needs(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "health", f"{vp.phrase.split()[0]} {first_piece(match['v'])}", key=match["v"])]
 
 
-_NEEDED = re.compile(
+_NEEDED = caseless(
     r"(?P<v>(?:an? |the )?(?:step-free access|wheelchair access|disabled parking|ground[- ]floor \w+|accessible \w+|"
-    r"subtitles|captions|"
-    r"large print|a lift|lifts|an interpreter|a sign language interpreter|reading glasses|a screen reader|a service "
-    r"dog|"
-    r"a guide dog))\b",
-    re.I,
+    r"subtitles|captions|large print|a lift|lifts|an interpreter|a sign language interpreter|reading glasses|"
+    r"a screen reader|a service dog|a guide dog))\b"
 )
 
 

@@ -41,8 +41,7 @@ _ALONE = re.compile(
 )
 _DWELLING = re.compile(
     r"(?:(?:an?|the|our|my|his|her|their)\s+)?(?:[\w-]+\s+){0,3}?(?:flat|apartment|house|studio|room|place|cottage|"
-    r"bungalow|"
-    r"condo|duplex|loft|flatshare|houseshare|two-bed|one-bed)\s+(?:down |up |out |just outside )?(?:in|near|"
+    r"bungalow|condo|duplex|loft|flatshare|houseshare|two-bed|one-bed)\s+(?:down |up |out |just outside )?(?:in|near|"
     r"outside)\s+(?P<v>[A-ZÀ-Þ].+)"
 )
 _CARE = re.compile(

@@ -8,7 +8,7 @@ from memory_butler.english.extraction.grammar.person_names import NAME, is_name
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, MARITAL, NATIONALITIES
-from memory_butler.english.text.word_sets import alternatives, any_of
+from memory_butler.english.text.word_sets import alternatives, any_of, caseless
 from memory_butler.english.time.calendar import CARDINALS, TENS
 from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
@@ -16,19 +16,17 @@ from memory_butler.models import Permanence
 _NAME = re.compile(rf"(?:called |named )?(?P<v>{NAME})$")
 _CALLED = re.compile(rf"(?:called|named) (?P<v>{NAME})")
 _NUMBER_WORD = any_of((*CARDINALS[2:], *TENS))
-_AGE = re.compile(
+_AGE = caseless(
     rf"(?:now |only |just )?(?:aged? )?(?P<v>(?:about |around |almost |nearly )?(?:(?:1[01]\d|[1-9]?\d)|{_NUMBER_WORD}"
-    r"|one(?= year| and))(?: and a half)?(?: years? old| y/?o| yrs? old| months? old| year old)?)$",
-    re.I,
+    r"|one(?= year| and))(?: and a half)?(?: years? old| y/?o| yrs? old| months? old| year old)?)$"
 )
 _TURNED = re.compile(rf"(?P<v>\d{{1,3}}|one|{_NUMBER_WORD})\b(?! (?:%|percent|degrees|dollars|pages|times))")
 _DATE = re.compile(r"\d.*[A-Za-z]{3}|[A-Z][a-z]{2}.*\d")
 _RELIGION = re.compile(
     r"(?:an? )?(?:practising |practicing |devout )?(?P<v>Muslim|Jewish|Catholic|Protestant|Hindu|Buddhist|Sikh|Mormon|"
-    r"Quaker|"
-    r"(?i:atheist|agnostic)|Orthodox Christian|(?i:a) Christian)(?=$|[,;. ])"
+    r"Quaker|(?i:atheist|agnostic)|Orthodox Christian|(?i:a) Christian)(?=$|[,;. ])"
 )
-_ONLY_CHILD = re.compile(r"an (?P<v>only child)\b", re.I)
+_ONLY_CHILD = caseless(r"an (?P<v>only child)\b")
 _FROM = re.compile(
     r"(?:originally |actually |now )?(?:from|born and raised in|raised in|brought up in|a native of|native "
     r"to)\s+(?P<v>(?:the )?[A-ZÀ-Þ].*|a \w+ (?:town|village|city).*)"
@@ -38,29 +36,25 @@ _PLACE = re.compile(
     r"\b(?:in|near|at)\s+(?P<v>(?:the )?[A-ZÀ-Þ][\w'-]*(?:,? (?:of |the |de |la )?[A-ZÀ-Þ][\w'-]*){0,3})"
 )
 _NATIONS = alternatives(NATIONALITIES)
-_NATION = re.compile(
+_NATION = caseless(
     rf"(?:an? |originally |of )?(?P<v>(?:half[- ]|part[- ])?(?:{_NATIONS})(?:[- ](?:{_NATIONS}))?"
-    r"(?: citizen| national| by birth| by nationality)?)$",
-    re.IGNORECASE,
+    r"(?: citizen| national| by birth| by nationality)?)$"
 )
-_MARITAL = re.compile(
+_MARITAL = caseless(
     rf"(?:now |happily |recently |newly |finally |officially )*(?P<v>{alternatives(MARITAL)})(?: to "
-    rf"(?P<to>{NAME}))?(?:\s|,|$)",
-    re.IGNORECASE,
+    rf"(?P<to>{NAME}))?(?:\s|,|$)"
 )
-_FLUENT = re.compile(
+_FLUENT = caseless(
     r"(?:(?:(?:completely |totally |quite |fairly )?fluent|proficient|conversational|bilingual) in|a native "
-    r"speaker of|a native)\s+(?P<v>.+?)(?: speaker)?$",
-    re.I,
+    r"speaker of|a native)\s+(?P<v>.+?)(?: speaker)?$"
 )
-_ZONE = re.compile(
+_ZONE = caseless(
     r"(?:in|on) (?:the )?(?P<v>CET|CEST|EST|EDT|PST|PDT|CST|MST|BST|IST|JST|AEST|AEDT|WET|EET|UTC[+-]?\d*|"
     r"GMT[+-]?\d*|(?:Pacific|Eastern|Central|Mountain|European|Indian|Japan) (?:standard |European "
-    r")?time)(?:[ -]?zone)?(?=$|[,;. ])",
-    re.I,
+    r")?time)(?:[ -]?zone)?(?=$|[,;. ])"
 )
-_LANGUAGE = re.compile(rf"\b(?:{alternatives(LANGUAGES)})\b", re.IGNORECASE)
-_SPEAKER = re.compile(rf"a(?: native|n)? (?P<v>{alternatives(LANGUAGES)}) speaker", re.IGNORECASE)
+_LANGUAGE = caseless(rf"\b(?:{alternatives(LANGUAGES)})\b")
+_SPEAKER = caseless(rf"a(?: native|n)? (?P<v>{alternatives(LANGUAGES)}) speaker")
 
 
 _TALL = re.compile(r"(?P<v>(?:\d[\d.,]*\s?(?:m|cm|metres|meters|feet|ft|foot)\b[\w ]{0,8}|\d'\d{0,2}\"?)\s?tall)$")

@@ -10,7 +10,7 @@ from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, PETS, PLURAL, RELATIONS, THINGS
 from memory_butler.english.text.irregular_forms import singular
-from memory_butler.english.text.word_sets import alternatives, any_of
+from memory_butler.english.text.word_sets import alternatives, any_of, caseless
 from memory_butler.english.time.calendar import CARDINALS, WEEKDAYS
 from memory_butler.english.time.event_dates import find_event_date
 
@@ -22,47 +22,38 @@ _RELATIVES = re.compile(
     rf"are))\s+)*(?P<names>{NAME}(?:\s?\([^)]*\))?(?:(?:,\s+and\s+|,\s+|\s+and\s+){NAME}(?:\s?\([^)]*\))?)*))?"
 )
 _PET = re.compile(
-    rf"(?P<count>(?i:{_COUNT}|our|"
-    rf"my))\s+(?P<what>(?:(?!and\b|or\b|with\b|"
-    rf"for\b)[\w'-]+\s){{0,4}}?(?i:{alternatives(PETS)}))\b(?P<more>\s+(?:puppy|kitten|mix|cross|"
-    r"dog|cat))?"
-    rf"(?:\s*,?\s+(?:called\s+|named\s+)?(?P<names>{NAME}(?:(?:,\s+|\s+and\s+){NAME})*))?",
+    rf"(?P<count>(?i:{_COUNT}|our|my))\s+(?P<what>(?:(?!and\b|or\b|with\b|"
+    rf"for\b)[\w'-]+\s){{0,4}}?(?i:{alternatives(PETS)}))\b(?P<more>\s+(?:puppy|kitten|mix|cross|dog|"
+    rf"cat))?(?:\s*,?\s+(?:called\s+|named\s+)?(?P<names>{NAME}(?:(?:,\s+|\s+and\s+){NAME})*))?",
 )
 _AND_MORE = re.compile(r"\s+and\s+(?=(?:an?|two|three|four|five|\d|my|our)\s)")
 _PET_NAMES = re.compile(rf"{NAME}")
-_THING = re.compile(rf"\b(?:{alternatives(THINGS)})\b", re.IGNORECASE)
+_THING = caseless(rf"\b(?:{alternatives(THINGS)})\b")
 _DETERMINED = re.compile(r"(?:an?|two|three|four|\d+|my own|our own|the|several|some|another)\s+|[A-Z]")
-_NOT_OWNED = re.compile(
-    r"(?:question|problem|issue|idea|feeling|headache|cold|meeting|call|appointment|doubt|look|chance|minute|"
-    r"second|moment|bug|"
-    r"error|task|file|plan|favou?r|point|hard time|busy|long day|good|great|lot|bit|few|couple|hunch|"
-    r"suggestion|thought|fever|day|time)\b",
-    re.IGNORECASE,
+_NOT_OWNED = caseless(
+    r"(?:question|problem|issue|idea|feeling|headache|cold|meeting|call|appointment|doubt|look|chance|minute|second|"
+    r"moment|bug|error|task|file|plan|favou?r|point|hard time|busy|long day|good|great|lot|bit|few|couple|hunch|"
+    r"suggestion|thought|fever|day|time)\b"
 )
-_PASSING = re.compile(
+_PASSING = caseless(
     r"(?:it|this|that|these|those|them|you|your|the (?:same|following|above|command|code|function|wrong|"
-    r"first)|what|all|my (?:own )?(?:name|account|email|phone to)|an? (?:for|while|lot|bit|loop))\b",
-    re.I,
+    r"first)|what|all|my (?:own )?(?:name|account|email|phone to)|an? (?:for|while|lot|bit|loop))\b"
 )
 _TOOL_TAIL = re.compile(
     r"\s+(?:to (?!do\b)\w+|every|each|all|on a|at (?:work|home)|when|daily|because|in (?:my|our|the))\b.*|"
     r"\s+as (?:my|our|their|the|an?)\b.*"
 )
-_INSTRUMENT = re.compile(
-    r"(?:the |a bit of |some )?(?:\w+ )?(?P<v>guitar|piano|violin|cello|drums|bass|sax|saxophone|flute|"
-    r"clarinet|trumpet|trombone|ukulele|harp|banjo|accordion|"
-    r"viola|oboe|harmonica|mandolin|keyboard|keyboards|organ|bagpipes|double bass|french horn|tuba|sitar|"
-    r"tabla|oud|fiddle)\b",
-    re.I,
+_INSTRUMENT = caseless(
+    r"(?:the |a bit of |some )?(?:\w+ )?(?P<v>guitar|piano|violin|cello|drums|bass|sax|saxophone|flute|clarinet|"
+    r"trumpet|trombone|ukulele|harp|banjo|accordion|viola|oboe|harmonica|mandolin|keyboard|keyboards|organ|bagpipes|"
+    r"double bass|french horn|tuba|sitar|tabla|oud|fiddle)\b"
 )
 
-_SPORT = re.compile(
-    r"(?:a lot of |some )?(?P<v>(?:[\w-]+ )?(?:tennis|football|soccer|basketball|chess|golf|cricket|rugby|"
-    r"hockey|badminton|"
-    r"volleyball|squash|bridge|poker|padel|handball|baseball|softball|rounders|go|darts|pool|snooker|pickleball|d&d|"
-    r"dungeons and dragons|ultimate frisbee|ultimate|ping pong|table tennis|board games|video games|water polo|netball|"
-    r"futsal))\b",
-    re.I,
+_SPORT = caseless(
+    r"(?:a lot of |some )?(?P<v>(?:[\w-]+ )?(?:tennis|football|soccer|basketball|chess|golf|cricket|rugby|hockey|"
+    r"badminton|volleyball|squash|bridge|poker|padel|handball|baseball|softball|rounders|go|darts|pool|snooker|"
+    r"pickleball|d&d|dungeons and dragons|ultimate frisbee|ultimate|ping pong|table tennis|board games|video games|"
+    r"water polo|netball|futsal))\b"
 )
 
 
@@ -143,7 +134,7 @@ def pets_along(vp: VerbPhrase) -> list[Draft]:
     )
 
 
-_KEYS = re.compile(r"\bkeys?\b|\b(?:permission|access|rights)\b", re.I)
+_KEYS = caseless(r"\bkeys?\b|\b(?:permission|access|rights)\b")
 _THING_TAIL = re.compile(
     r"\s+(?:for (?:\w+ing|my|the|his|her|their)|that(?:'s)?|on (?:a )?(?:lease|finance)|which|running|with (?:a|an|"
     r"the|my)|from (?:the|my|work|an?))\b.*"
@@ -363,10 +354,9 @@ def add_fact(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "skill", f"{vp.phrase.split()[0]} {rest}", key=what)]
 
 
-_CODE = re.compile(
+_CODE = caseless(
     r"\b(?:python|rust|java|javascript|typescript|c\+\+|c#|golang|sql|haskell|kotlin|swift|ruby|php|scala|"
-    r"elixir|html|css|excel|react|django|matlab|fortran|perl|lua|julia|cobol)(?!\w)",
-    re.I,
+    r"elixir|html|css|excel|react|django|matlab|fortran|perl|lua|julia|cobol)(?!\w)"
 )
 
 

@@ -9,51 +9,44 @@ from datetime import datetime
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece
-from memory_butler.english.text.word_sets import word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set, words_in
 from memory_butler.english.time.calendar import WEEKDAY
 
 _OWNER = r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s+|[Tt]he\s+)?"
 _NUMBER = re.compile(
     rf"{_OWNER}(?P<noun>(?i:(?:gate|door|front door|garage|alarm|entry|building|locker|safe|parking|lift|bike lock|"
-    rf"lockbox) "
-    r"(?:code|pin|combination)|(?:account|membership|member|locker|policy|customer|loyalty|frequent flyer|flat|"
-    r"apartment|"
-    r"room|seat|registration|reference|student|booking|reservation|case|patient|insurance|apt|licence|license|tax|"
-    r"parking space) "
-    r"(?:number|no\.?|id)|(?:licen[cs]e|number) plate|(?:post|zip) ?code|postcode|iban|bin day|pay ?day|rent|salary|"
-    r"mortgage|insurance|car insurance|home insurance|health insurance|council tax|nursery fees|pension))"
-    r"(?P<where>\s+(?:for|at|of|to)\s+(?:[\w'-]+\s+){0,2}[\w'-]+?)?"
-    r"(?:\s+(?:is|'s|=|are)\s+|\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})",
+    r"lockbox) (?:code|pin|combination)|(?:account|membership|member|locker|policy|customer|loyalty|frequent flyer|"
+    r"flat|apartment|room|seat|registration|reference|student|booking|reservation|case|patient|insurance|apt|licence|"
+    r"license|tax|parking space) (?:number|no\.?|id)|(?:licen[cs]e|number) plate|(?:post|zip) ?code|postcode|iban|"
+    r"bin day|pay ?day|rent|salary|mortgage|insurance|car insurance|home insurance|health insurance|council tax|"
+    r"nursery fees|pension))(?P<where>\s+(?:for|at|of|to)\s+(?:[\w'-]+\s+){0,2}[\w'-]+?)?(?:\s+(?:is|'s|=|are)\s+|"
+    r"\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})",
 )
-_FIGURE = re.compile(rf"\d|{WEEKDAY}|\bwith\s+[A-Z]", re.I)
+_FIGURE = caseless(rf"\d|{WEEKDAY}|\bwith\s+[A-Z]")
 _NOUN_WORDS = word_set("""
 code pin combination number no id plate postcode postcode iban day payday rent salary mortgage insurance tax fees
 pension zip
 """)
 _KEPT_AT = re.compile(
     rf"{_OWNER}(?P<noun>(?i:spare keys?|spare car key|house keys?|car keys|first[- ]aid kit|passports?|fuse ?box|"
-    rf"stopcock|stop tap|"
-    r"birth certificates?|will|insurance papers|documents|charger|toolbox|fire extinguisher|router|meter|"
-    r"water meter|christmas decorations|winter tyres))\s+(?:is|are|'s|lives?|hangs?)\s+(?:kept\s+|hidden\s+|always\s+)?"
-    r"(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})",
+    r"stopcock|stop tap|birth certificates?|will|insurance papers|documents|charger|toolbox|fire extinguisher|router|"
+    r"meter|water meter|christmas decorations|winter tyres))\s+(?:is|are|'s|lives?|hangs?)\s+(?:kept\s+|hidden\s+|"
+    r"always\s+)?(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})",
 )
 _KEPT_WORDS = word_set("""
 key keys kit passport passports fuse fusebox stopcock tap certificate certificates will papers documents charger toolbox
 extinguisher router meter decorations tyres
 """)
 _SYSTEM = re.compile(
-    r"(?P<owner>[Oo]ur|[Mm]y|(?:[Tt]he )?[Uu]ser's|[Tt]heir|[Tt]he)\s+"
-    r"(?P<what>(?:(?P<which>staging|prod|production|dev|test|testing|ci|main|build|web|mobile|internal|public|local|"
-    r"billing|payment|payments|customer|company|home|legacy|new|team's?)\s+){0,2}"
-    r"(?P<noun>back ?end|front ?end|back-end|front-end|api|apis|app|website|site|database|db|cluster|server|servers|"
-    r"repo|"
-    r"repository|monorepo|codebase|pipeline|ci|infra|infrastructure|stack|blog|service|services|cache|queue|"
-    r"environment|instance|builds?|deploys?|docs|wiki|nas|homelab|feature flags|secrets|logs|dashboards?|tickets|"
-    r"design files|data warehouse|warehouse|crm))\s+"
-    r"(?P<how>(?:is|are) (?:written in|built (?:with|in|on)|based on|hosted (?:on|at|in|by)|deployed (?:to|on|with)|"
-    r"running on|on port|on|in|at|managed (?:with|by)|called|a|an)|runs? (?:on|in)|lives? (?:in|at|on)|listens on|"
-    r"uses?|"
-    r"deploys? to|go(?:es)? through|is|are)\s+(?P<v>.+)",
+    r"(?P<owner>[Oo]ur|[Mm]y|(?:[Tt]he )?[Uu]ser's|[Tt]heir|[Tt]he)\s+(?P<what>(?:(?P<which>staging|prod|production|"
+    r"dev|test|testing|ci|main|build|web|mobile|internal|public|local|billing|payment|payments|customer|company|home|"
+    r"legacy|new|team's?)\s+){0,2}(?P<noun>back ?end|front ?end|back-end|front-end|api|apis|app|website|site|database|"
+    r"db|cluster|server|servers|repo|repository|monorepo|codebase|pipeline|ci|infra|infrastructure|stack|blog|service|"
+    r"services|cache|queue|environment|instance|builds?|deploys?|docs|wiki|nas|homelab|feature flags|secrets|logs|"
+    r"dashboards?|tickets|design files|data warehouse|warehouse|crm))\s+(?P<how>(?:is|are) (?:written in|"
+    r"built (?:with|in|on)|based on|hosted (?:on|at|in|by)|deployed (?:to|on|with)|running on|on port|on|in|at|"
+    r"managed (?:with|by)|called|a|an)|runs? (?:on|in)|lives? (?:in|at|on)|listens on|uses?|deploys? to|"
+    r"go(?:es)? through|is|are)\s+(?P<v>.+)",
 )
 _SYSTEM_WORDS = word_set("""
 backend back-end end frontend front-end api apis app website site database db cluster server servers repo repository

@@ -6,12 +6,12 @@ from datetime import datetime
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.values import first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
+from memory_butler.english.text.word_sets import caseless
 
-_DEGREE = re.compile(
+_DEGREE = caseless(
     r"(?:(?:an?|my|his|her|their|the)\s+)?(?:part-time |online |distance |second |first |doing |finishing "
     r")*(?:phd|ph\.d\.?|doctorate|master'?s?|mba|msc|ma\b|bsc|ba\b|b\.a\.|bachelor'?s?|degree|diploma|postdoc|"
-    r"internship|apprenticeship|a-levels|gcses|law degree|undergrad(?:uate)?|residency|minor|major|course)\b.*",
-    re.I,
+    r"internship|apprenticeship|a-levels|gcses|law degree|undergrad(?:uate)?|residency|minor|major|course)\b.*"
 )
 
 
@@ -48,11 +48,10 @@ def studies(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 _SCHOOL = re.compile(
     r"(?:to )?(?P<v>(?:the )?(?:[A-Z][\w'&.]*(?: [A-Z][\w'&.]*){0,3} )?(?:[Pp]rimary|[Pp]rimary [Ss]chool|[Ss]chool|"
-    r"[Hh]igh|[Hh]igh [Ss]chool|"
-    r"[Cc]ollege|[Uu]niversity|[Uu]ni|[Aa]cademy|[Nn]ursery|[Kk]indergarten|[Gg]rammar)"
-    r"(?: (?:of|in) [A-Z]\w+| at [A-Z]\w+)?)(?=$|[,;.]| (?:in|and|where|but|now|nearby)\b)"
+    r"[Hh]igh|[Hh]igh [Ss]chool|[Cc]ollege|[Uu]niversity|[Uu]ni|[Aa]cademy|[Nn]ursery|[Kk]indergarten|"
+    r"[Gg]rammar)(?: (?:of|in) [A-Z]\w+| at [A-Z]\w+)?)(?=$|[,;.]| (?:in|and|where|but|now|nearby)\b)"
 )
-_PLAIN = re.compile(r"(?:the )?(?:primary |high )?(?:school|college|university|uni|nursery|kindergarten)$", re.I)
+_PLAIN = caseless(r"(?:the )?(?:primary |high )?(?:school|college|university|uni|nursery|kindergarten)$")
 
 
 def attends(vp: VerbPhrase, now: datetime) -> list[Draft]:

@@ -8,7 +8,7 @@ from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import PROFESSIONS
 from memory_butler.english.extraction.topics.home import BASED, place_in
-from memory_butler.english.text.word_sets import alternatives
+from memory_butler.english.text.word_sets import alternatives, caseless
 from memory_butler.english.time.event_dates import find_event_date
 
 _STOP = r"(?=\s+(?:as|for|in|on|at|with|and|since|from|near|where|doing|until|last|this|next)\b|,|;|\.|$)"
@@ -18,9 +18,8 @@ _THE_ORG = (
 )
 _AT = re.compile(
     rf"\b(?:at|for|with)\s+(?:{_THE_ORG}|(?P<org>(?:the\s+|a\s+|an\s+|my\s+)?[\w'&.-]+(?:\s+(?:of\s+|&\s+|"
-    r"and\s+(?=[A-Z]))?(?!as\b|for\b|in\b|on\b|at\b|with\b|and\b|since\b|from\b|near\b|until\b|last\b|this\b|"
-    rf"next\b|where\b)[\w'&.-]+){{0,5}}))"
-    rf"{_STOP}",
+    r"and\s+(?=[A-Z]))?(?!as\b|for\b|in\b|on\b|at\b|with\b|and\b|since\b|from\b|near\b|until\b|last\b|this\b|next\b|"
+    rf"where\b)[\w'&.-]+){{0,5}})){_STOP}",
 )
 _OWN_CLAUSE = re.compile(
     r",?\s+(?:and|but|so|because)\s+|,\s+(?=\w+ing\b)|\s+(?:that|which|who|managed|built|made|written)\s"
@@ -29,21 +28,18 @@ _AS = re.compile(
     r"\bas\s+(?P<job>(?:an?\s+|the\s+|their\s+)?(?!part\b|well\b|soon\b|usual\b)[\w/'&+#-]+(?:\s+(?!at\b|"
     rf"for\b|in\b|on\b|with\b|and\b|since\b|from\b|near\b)[\w/'&+#-]+){{0,4}}){_STOP}"
 )
-_JOB = re.compile(
-    rf"(?:(?:an?|the|their|our|now|currently|also|still|just|new)\s+){{0,3}}"
-    r"(?P<job>(?:(?!at\b|for\b|in\b|of\b|and\b|to\b|with\b|bit\b|big\b|good\b|great\b|bad\b|terrible\b|huge\b|"
-    rf"better\b|fan\b|not\b|like\b)[\w/&+#'.-]+[\s]){{0,4}}?"
-    rf"(?:{alternatives(PROFESSIONS)}))(?=\s+(?:at|for|in|with|of|on|and|from|by|based|who|working|"
-    r"specialising|specializing|living|now|but|to)\b|[,;]|$)",
-    re.IGNORECASE,
+_JOB = caseless(
+    r"(?:(?:an?|the|their|our|now|currently|also|still|just|new)\s+){0,3}(?P<job>(?:(?!at\b|for\b|in\b|of\b|and\b|"
+    r"to\b|with\b|bit\b|big\b|good\b|great\b|bad\b|terrible\b|huge\b|better\b|fan\b|not\b|"
+    rf"like\b)[\w/&+#'.-]+[\s]){{0,4}}?(?:{alternatives(PROFESSIONS)}))(?=\s+(?:at|for|in|with|of|on|and|from|by|"
+    r"based|who|working|specialising|specializing|living|now|but|to)\b|[,;]|$)"
 )
-_NO_WORK = re.compile(
+_NO_WORK = caseless(
     r"(?P<v>(?:(?:semi-)?retired|self-employed|unemployed|between jobs|out of work|freelance|freelancing|on "
-    r"parental leave|on maternity leave|on paternity leave|a stay-at-home (?:mom|mum|dad|parent)))\b",
-    re.I,
+    r"parental leave|on maternity leave|on paternity leave|a stay-at-home (?:mom|mum|dad|parent)))\b"
 )
 _OWN_WORK = re.compile(r"(?:an?|my|our|the [A-Z]|[A-Z]|his|her|their)\s*\w")
-_CHORE = re.compile(r"\b(?:bug|issue|fix|error|ticket|task|it|file|function|script)\b", re.I)
+_CHORE = caseless(r"\b(?:bug|issue|fix|error|ticket|task|it|file|function|script)\b")
 _SHIFT = re.compile(
     r"(?:from home|remotely|nights|night shifts|shifts|weekends|part[- ]time|full[- ]time|four days|"
     r"mostly (?:from home|nights|remotely)|the (?:night|early|late) shift)\b"
@@ -62,19 +58,16 @@ _FIELD_OF = re.compile(
 _AGED = re.compile(r"(?P<v>\d{1,3})[- ]year[- ]old\s+")
 _ORIGIN = re.compile(r"\s+(?:originally )?from\s+(?P<v>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)*)")
 _OF = re.compile(rf"\s+of\s+(?:{_THE_ORG}|(?P<org>[A-Z][\w'&.-]*(?:\s[A-Z][\w'&.-]*){{0,3}}))")
-_ORG_NOISE = re.compile(
+_ORG_NOISE = caseless(
     r"(?:it|this|that|you|me|him|her|them|free|fun|now|home|night|least|all|once|first|a living|a while|hours|"
-    r"days|weeks|months|years|\d+|my own|myself)\b",
-    re.I,
+    r"days|weeks|months|years|\d+|my own|myself)\b"
 )
-_FIELD = re.compile(
+_FIELD = caseless(
     r"in\s+(?P<v>(?:(?:the )?[\w-]+\s){0,3}?(?:finance|marketing|sales|hr|human resources|it|tech|technology|"
-    r"healthcare|education|construction|retail|publishing|insurance|banking|logistics|law|advertising|"
-    r"hospitality|consulting|research|journalism|film|fashion|theatre|theater|security|accounting|advertising|"
-    r"biotech|pharma|agriculture|engineering|design|cybersecurity|government|politics|real estate|customer "
-    r"(?:support|service|success)|product|procurement|operations|games?|music|media|industry|sector|field|"
-    r"department))\b",
-    re.I,
+    r"healthcare|education|construction|retail|publishing|insurance|banking|logistics|law|advertising|hospitality|"
+    r"consulting|research|journalism|film|fashion|theatre|theater|security|accounting|advertising|biotech|pharma|"
+    r"agriculture|engineering|design|cybersecurity|government|politics|real estate|customer (?:support|service|"
+    r"success)|product|procurement|operations|games?|music|media|industry|sector|field|department))\b"
 )
 
 
@@ -237,11 +230,9 @@ def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return []
     what = re.compile(
         r"(?:(?:the|a|an|my|our|his|her|their)\s+(?:own\s+)?(?:[\w'-]+\s+){0,4}?(?:team|group|department|division|"
-        r"business|company|shop|store|bakery|"
-        r"restaurant|caf[eé]|studio|practice|agency|farm|firm|startup|school|lab|clinic|charity|salon|gym|"
-        r"nonprofit|bookshop|brewery|"
-        r"pub|bar|hotel|guesthouse|nursery|garage|workshop|gallery|foundation|consultancy|dairy|vineyard|hostel|"
-        r"shelter|school|blog|unit|squad|office|choir|project|"
+        r"business|company|shop|store|bakery|restaurant|caf[eé]|studio|practice|agency|farm|firm|startup|school|lab|"
+        r"clinic|charity|salon|gym|nonprofit|bookshop|brewery|pub|bar|hotel|guesthouse|nursery|garage|workshop|"
+        r"gallery|foundation|consultancy|dairy|vineyard|hostel|shelter|school|blog|unit|squad|office|choir|project|"
         r"kitchen|ward|podcast|club)\b)"
     )
     if vp.verb == "teach" and re.match(r"(?:at|in)\s+[A-Z]", vp.rest):
@@ -296,10 +287,9 @@ def gets(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 _MADE = re.compile(
-    r"(?:an?|my|our|his|her|their)\s+(?:[\w-]+\s+){0,3}?(?:book|novel|thesis|dissertation|memoir|cookbook|"
-    r"album|app|game|website|"
-    r"boat|treehouse|cabin|house|screenplay|play|paper|grant proposal|newsletter|shed|startup|robot|mod|synth|"
-    r"film|podcast)\b"
+    r"(?:an?|my|our|his|her|their)\s+(?:[\w-]+\s+){0,3}?(?:book|novel|thesis|dissertation|memoir|cookbook|album|app|"
+    r"game|website|boat|treehouse|cabin|house|screenplay|play|paper|grant proposal|newsletter|shed|startup|robot|mod|"
+    r"synth|film|podcast)\b"
 )
 
 
