@@ -1,13 +1,14 @@
 """Extracts facts from a clause: finds its subject and verb, and lets the topic tables read the rest."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.fixed_phrases import fixed_phrase_facts
 from memory_butler.english.extraction.grammar.clause_splitting import Clause
 from memory_butler.english.extraction.grammar.coreference import Discourse
+from memory_butler.english.extraction.grammar.forms import Reader
 from memory_butler.english.extraction.grammar.people import Person, person_at
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
 from memory_butler.english.extraction.grammar.turns import USER
@@ -31,8 +32,6 @@ from memory_butler.english.text.word_sets import any_of, caseless, word_set, wor
 from memory_butler.english.time.calendar import MONTHS, WEEKDAYS
 from memory_butler.english.time.event_dates import find_event_date
 
-Reader = Callable[[VerbPhrase, datetime], list[Draft]]
-
 
 def _table() -> dict[str, list[Reader]]:
     """All readers by verb: the first that finds something is believed, in this order."""
@@ -43,28 +42,23 @@ def _table() -> dict[str, list[Reader]]:
         for verb, reader in table.items():
             found.setdefault(verb, []).append(reader)
     found["have"] = [
-        identity.counts_years,
-        events.owes,
-        health.eats,
-        health.has_condition,
-        events.has_appointment,
-        possessions.has,
+        *(events.cancels, identity.COUNTS_YEARS, events.owes),
+        *(health.eats, health.has_condition, events.has_appointment, possessions.has),
     ]
     found["want"].append(events.wants)
     found["know"] = [possessions.knows]
     found["try"] = [events.intends]
     found["expect"] = [events.expects, events.intends]
     found["cancel"] = [events.cancels, *found["cancel"]]
-    found["have"].insert(0, events.cancels)
     for verb in ("write", "build", "make"):
-        found.setdefault(verb, []).append(work.makes)
-    found["hold"] = [identity.holds]
-    found["change"] = [identity.renames]
+        found.setdefault(verb, []).append(work.MAKES)
+    found["hold"] = [identity.HOLDS]
+    found["change"] = [identity.RENAMES]
     found["live"] = [_lives]
     found["introduce"] = [_introduces]
     found["do"] = [health.eats, habits.habits, *found["do"]]
     found["go"] = [identity.goes_by, *found["go"]]
-    found["use"] = [identity.uses_pronouns, possessions.uses]
+    found["use"] = [identity.USES_PRONOUNS, possessions.uses]
     for verb in ("date", "see", "marry", "report"):
         found.setdefault(verb, []).append(_bond)
     return found
@@ -81,7 +75,7 @@ def _bond(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.verb == "report" and vp.rest.startswith("to ") and vp.tense == "present":
         return [Draft(vp.subject, "relationship", f"reports to {match['v']}", key=match["v"])]
     if vp.verb in ("date", "see") and vp.tense == "ongoing":
-        return [Draft(vp.subject, "relationship", f"{vp.phrase.split()[0]} {match['v']}", key=match["v"])]
+        return [Draft(vp.subject, "relationship", f"{vp.word} {match['v']}", key=match["v"])]
     if vp.verb == "marry" and vp.tense in ("past", "perfect") and find_event_date(vp.rest, now, "past") is None:
         return [Draft(vp.subject, "relationship", f"married {match['v']}", key=match["v"])]
     return []
@@ -103,12 +97,12 @@ def _introduces(vp: VerbPhrase, now: datetime) -> list[Draft]:
 _READERS = _table()
 _VERBS = frozenset(base for base, _ in FORMS.values())
 _BEING: tuple[Reader, ...] = (
-    events.is_on, health.is_unwell, identity.is_somebody, work.has_job, tastes.is_fond, study.is_pupil, home.is_housed,
-    possessions.is_on_device,
+    events.is_on, health.is_unwell, identity.is_somebody, work.has_job, tastes.is_fond, study.IS_PUPIL, home.is_housed,
+    possessions.IS_ON_DEVICE,
 )  # fmt: skip
 _LAST: tuple[Reader, ...] = (health.cannot, possessions.can, events.plans, events.happened, habits.habits)
 _SETTLING: dict[str, tuple[Reader, ...]] = {
-    "turn": (identity.turns,), "pass": (study.graduates,),
+    "turn": (identity.turns,), "pass": (study.GRADUATES,),
     **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
 }  # fmt: skip
 # These verbs state a result ("joined Acme"), whatever the date.

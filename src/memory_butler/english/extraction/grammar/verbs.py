@@ -116,6 +116,15 @@ class VerbPhrase(NamedTuple):
     phrase: str
     by_speaker: bool
 
+    @property
+    def word(self) -> str:
+        """The verb as written."""
+        return self.phrase.split()[0] if self.phrase else self.verb
+
+    def states(self, *tenses: str) -> bool:
+        """True for a plain statement in one of these tenses: without a negation or a modal verb."""
+        return self.tense in tenses and not self.negated and not self.modal
+
 
 def word_at(text: str, at: int) -> tuple[str, int]:
     """The next word in lower case and where it ends; empty at the end of the text."""

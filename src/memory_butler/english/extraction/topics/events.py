@@ -148,7 +148,7 @@ def intends(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if _NO_PLAN.match(phrase):
         return []
     when = find_event_date(phrase, now, "future")
-    lead = "" if match["v"] or match["ing"] else f"{vp.phrase.split()[0]} "
+    lead = "" if match["v"] or match["ing"] else f"{vp.word} "
     return [timed(vp.subject, "plan", phrase, when, before=lead)]
 
 

@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import BODY, CONDITIONS, DIETS, FOODS, STATES
@@ -152,20 +153,7 @@ def takes(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return []
     if vp.ended:
         return [Draft(vp.subject, "health", f"no longer takes {match['v']}", key=match["v"])]
-    return [Draft(vp.subject, "health", f"{vp.phrase.split()[0]} {value(vp.rest)}", key=match["v"])]
-
-
-def wears(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense != "present" or vp.negated or vp.modal or not _WORN.match(vp.rest):
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "health",
-            f"{vp.phrase.split()[0]} {first_piece(vp.rest)}",
-            key=first_piece(vp.rest),
-        )
-    ]
+    return [Draft(vp.subject, "health", f"{vp.word} {value(vp.rest)}", key=match["v"])]
 
 
 def is_harmed(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -174,7 +162,7 @@ def is_harmed(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not match or vp.tense not in ("past", "perfect") or vp.negated:
         return []
     when = find_event_date(vp.rest, now, "past")
-    content = f"{vp.phrase.split()[0]} {match[0]}"
+    content = f"{vp.word} {match[0]}"
     return [Draft(vp.subject, "health", content, match[0], when.day if when else None, Permanence.VOLATILE)]
 
 
@@ -223,13 +211,13 @@ def avoids(vp: VerbPhrase, now: datetime) -> list[Draft]:
     rest = re.sub(r"^(?:eating|drinking|having)\s+", "", vp.rest)
     if not _FOOD.search(rest):
         return []
-    return [Draft(vp.subject, "diet", f"{vp.phrase.split()[0]} {one}", key=one) for one in items(rest)]
+    return [Draft(vp.subject, "diet", f"{vp.word} {one}", key=one) for one in items(rest)]
 
 
 def smokes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.modal or (vp.tense in ("past", "future", "former") and not vp.negated):
         return []
-    verb = vp.phrase.split()[0].lower()
+    verb = vp.word.lower()
     if vp.ended:
         return [Draft(vp.subject, "habit", f"no longer {vp.verb}s", key=vp.verb)]
     if vp.negated:
@@ -317,21 +305,6 @@ _SYMPTOM = caseless(
 )
 
 
-def grinds(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?:my|his|her|their) teeth\b", vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense != "present":
-        return []
-    return [Draft(vp.subject, "health", f"{vp.phrase.split()[0]} {match[0]}", key="teeth")]
-
-
-def needs(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """Needs: step-free access, subtitles."""
-    match = _NEEDED.match(vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense != "present":
-        return []
-    return [Draft(vp.subject, "health", f"{vp.phrase.split()[0]} {first_piece(match['v'])}", key=match["v"])]
-
-
 _NEEDED = caseless(
     r"(?P<v>(?:an? |the )?(?:step-free access|wheelchair access|disabled parking|ground[- ]floor \w+|accessible \w+|"
     r"subtitles|captions|large print|a lift|lifts|an interpreter|a sign language interpreter|reading glasses|"
@@ -360,11 +333,15 @@ def gets_ill(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "health", content, key=match["v"])]
 
 
-VERBS = {
-    "get": gets_ill, "suffer": suffers, "struggle": suffers, "take": takes, "wear": wears, "break": is_harmed,
+_GRINDS = Form("health", r"(?:my|his|her|their) teeth\b", "{word} {match}", "teeth")
+# Step-free access, subtitles.
+_NEEDS = Form("health", _NEEDED, "{word} {first}", "{v}")
+_WEARS = Form("health", _WORN, "{word} {rest}", "{rest}")
+VERBS: dict[str, Reader] = {
+    "get": gets_ill, "suffer": suffers, "struggle": suffers, "take": takes, "wear": _WEARS, "break": is_harmed,
     "sprain": is_harmed, "injure": is_harmed, "fracture": is_harmed, "hurt": is_harmed, "tear": is_harmed,
     "twisted": is_harmed, "pulled": is_harmed, "eat": eats, "drink": eats, "have": eats, "follow": eats,
-    "keep": keeps, "avoid": avoids, "smoke": smokes, "vape": smokes, "tolerate": eats, "grind": grinds, "need": needs,
+    "keep": keeps, "avoid": avoids, "smoke": smokes, "vape": smokes, "tolerate": eats, "grind": _GRINDS, "need": _NEEDS,
     "report": reports, "complain": reports,
 }  # fmt: skip
-ENDINGS = {"give": gives_up, "cut": gives_up, "stop": gives_up, "quit": gives_up}
+ENDINGS: dict[str, Reader] = {"give": gives_up, "cut": gives_up, "stop": gives_up, "quit": gives_up}

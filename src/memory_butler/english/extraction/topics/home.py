@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.time.event_dates import find_event_date
@@ -63,22 +64,10 @@ def rents(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "lives_in", place_in(match["v"]), key=RENTED)]
 
 
-def stays(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I stay in Bengaluru with my in-laws": a home, where no time is given."""
-    match = re.match(r"(?:in|at)\s+(?P<v>[A-ZÀ-Þ]\w+(?:,? [A-ZÀ-Þ]\w+)?)(?=$|,| with\b| and\b)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal or vp.frequency:
-        return []
-    return [Draft(vp.subject, "lives_in", match["v"])]
-
-
 def is_housed(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Grandpa is in a care home in Hove"."""
-    match = _CARE.match(vp.rest)
-    return (
-        [Draft(vp.subject, "lives_in", place_in(match["v"]))]
-        if match and vp.tense == "present" and not vp.negated
-        else []
-    )
+    match = _CARE.match(vp.rest) if vp.tense == "present" and not vp.negated else None
+    return [Draft(vp.subject, "lives_in", place_in(match["v"]))] if match else []
 
 
 def lives(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -124,13 +113,13 @@ def _dateless(text: str, now: datetime) -> str:
     return cleaned(text[: when.start]) if when else text
 
 
-VERBS = {
-    "rent": rents,
-    "share": rents,
-    "stay": stays,
-    "live": lives,
-    "reside": lives,
-    "settle": lives,
-    "move": moves,
+# "I stay in Bengaluru with my in-laws": a home if no time is given.
+_STAYS = Form(
+    "lives_in",
+    r"(?:in|at)\s+(?P<v>[A-ZÀ-Þ]\w+(?:,? [A-ZÀ-Þ]\w+)?)(?=$|,| with\b| and\b)",
+    unless=("negated", "modal", "frequency"),
+)
+VERBS: dict[str, Reader] = {
+    "rent": rents, "share": rents, "stay": _STAYS, "live": lives, "reside": lives, "settle": lives, "move": moves,
     "relocate": moves,
-}
+}  # fmt: skip

@@ -4,8 +4,9 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
+from memory_butler.english.extraction.grammar.values import first_piece, items
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, MARITAL, NATIONALITIES
 from memory_butler.english.text.word_sets import alternatives, any_of, caseless
@@ -14,7 +15,6 @@ from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
 
 _NAME = re.compile(rf"(?:called |named )?(?P<v>{NAME})$")
-_CALLED = re.compile(rf"(?:called|named) (?P<v>{NAME})")
 _NUMBER_WORD = any_of((*CARDINALS[2:], *TENS))
 _AGE = caseless(
     rf"(?:now |only |just )?(?:aged? )?(?P<v>(?:about |around |almost |nearly )?(?:(?:1[01]\d|[1-9]?\d)|{_NUMBER_WORD}"
@@ -133,11 +133,6 @@ def speaks(vp: VerbPhrase, now: datetime) -> list[Draft]:
     )
 
 
-def comes(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?:originally )?from\s+(?P<v>[A-ZÀ-Þ].*)", vp.rest)
-    return [Draft(vp.subject, "from", first_piece(match["v"]))] if match and vp.tense == "present" else []
-
-
 def grows(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(r"up (?:in|near|on|outside)\s+(?P<v>.+)", vp.rest)
     if not match or vp.form != "past":
@@ -158,7 +153,7 @@ def turns(vp: VerbPhrase, now: datetime) -> list[Draft]:
     words = re.sub(r"^(?:on\s+)?(?:the\s+)?", "", vp.rest[when.start : when.end].strip(" ,"))
     if _DATE.search(words):
         return [Draft(vp.subject, "birthday", words)]
-    return [Draft(vp.subject, "event", f"{vp.phrase.split()[0]} {match['v']}", valid_at=when.day)]
+    return [Draft(vp.subject, "event", f"{vp.word} {match['v']}", valid_at=when.day)]
 
 
 def goes_by(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -172,62 +167,29 @@ def goes_by(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "pronouns" if "/" in match["v"] else "nickname", match["v"])]
 
 
-def uses_pronouns(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?P<v>(?:they|she|he|ze|xe)/\w+(?:/\w+)?)(?: pronouns)?", vp.rest, re.IGNORECASE)
-    return [Draft(vp.subject, "pronouns", match["v"])] if match and not vp.negated else []
-
-
-def introduces(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Introduced herself as Marta Kowalczyk, 34"."""
-    match = re.match(rf"(?:my|him|her|them)sel(?:f|ves) as (?P<v>{NAME})", vp.rest)
-    return [Draft(vp.subject, "name", match["v"])] if match else []
-
-
-def calls(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Everyone calls me Bo": a nickname of the speaker."""
-    match = re.match(rf"(?:me|him|her|them)\s+(?P<v>{NAME})$", value(vp.rest))
-    return [Draft(vp.subject, "nickname", cleaned(match["v"]))] if match else []
-
-
-def holds(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Holds a Brazilian passport"."""
-    match = re.match(
-        rf"(?:an? |dual )*(?P<v>{alternatives(NATIONALITIES)})\b.*?\b(?:passport|citizenship|nationality)",
-        vp.rest,
-        re.I,
-    )
-    return [Draft(vp.subject, "nationality", match["v"])] if match and vp.tense == "present" and not vp.negated else []
-
-
-def renames(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Changed her name to Robin"."""
-    match = re.match(rf"(?:my|his|her|their) (?:first |last |legal )?name to (?P<v>{NAME})", vp.rest)
-    return [Draft(vp.subject, "name", match["v"])] if match and vp.tense in ("past", "perfect") else []
-
-
-def weighs(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?P<v>\d[\d.,]*\s?(?:kg|kilos?|lbs?|pounds|stone|st)\b)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "health",
-            f"{vp.phrase.split()[0]} {match['v']}",
-            "weight",
-            permanence=Permanence.VOLATILE,
-        )
-    ]
-
-
-def counts_years(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I have 34 years", as many languages put it."""
-    match = re.match(r"(?P<v>\d{1,2}) years(?: old)?(?=$|,| and\b)", vp.rest)
-    return [Draft(vp.subject, "age", match["v"])] if match and vp.tense == "present" and not vp.negated else []
-
-
-VERBS = {
-    "weigh": weighs,
-    "speak": speaks, "come": comes, "hail": comes, "grow": grows, "turn": turns, "turned": turns,
-    "introduce": introduces,
+_COMES = Form("from", r"(?:originally )?from\s+(?P<v>[A-ZÀ-Þ].*)", "{first}", unless=())
+_WEIGHS = Form(
+    "health", r"(?P<v>\d[\d.,]*\s?(?:kg|kilos?|lbs?|pounds|stone|st)\b)", "{word} {v}", "weight",
+    permanence=Permanence.VOLATILE,
+)  # fmt: skip
+USES_PRONOUNS = Form(
+    "pronouns", caseless(r"(?P<v>(?:they|she|he|ze|xe)/\w+(?:/\w+)?)(?: pronouns)?"), tenses=(), unless=("negated",)
+)
+# "Holds a Brazilian passport".
+HOLDS = Form(
+    "nationality",
+    caseless(rf"(?:an? |dual )*(?P<v>{_NATIONS})\b.*?\b(?:passport|citizenship|nationality)"),
+    unless=("negated",),
+)
+# "Changed her name to Robin".
+RENAMES = Form(
+    "name",
+    rf"(?:my|his|her|their) (?:first |last |legal )?name to (?P<v>{NAME})",
+    tenses=("past", "perfect"),
+    unless=(),
+)
+# "I have 34 years", as many languages put it.
+COUNTS_YEARS = Form("age", r"(?P<v>\d{1,2}) years(?: old)?(?=$|,| and\b)", unless=("negated",))
+VERBS: dict[str, Reader] = {
+    "weigh": _WEIGHS, "speak": speaks, "come": _COMES, "hail": _COMES, "grow": grows, "turn": turns, "turned": turns,
 }  # fmt: skip

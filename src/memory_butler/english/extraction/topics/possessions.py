@@ -4,8 +4,9 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.people import relationship
-from memory_butler.english.extraction.grammar.person_names import NAME, RELATION, is_name
+from memory_butler.english.extraction.grammar.person_names import NAME, is_name
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, PETS, PLURAL, RELATIONS, THINGS
@@ -236,28 +237,12 @@ _DEVICE = re.compile(
 )
 
 
-def is_on_device(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I'm on an M2 MacBook Air"."""
-    match = _DEVICE.match(vp.rest)
-    if not match or vp.tense != "present" or vp.negated:
-        return []
-    return [Draft(vp.subject, "uses", match["v"], key=re.sub(r"^(?:an?|the) ", "", match["v"]))]
-
-
 def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "I owe my brother Marek 300 quid"."""
     match = re.match(r"(?P<who>(?:my |his |her |their )?[\w' ]{2,30}?) (?P<v>[€£$]?\d[\d.,]*\s?\w*)", vp.rest)
     if not match or vp.tense != "present" or vp.negated or vp.modal:
         return []
-    return [Draft(vp.subject, "note", cleaned(f"{vp.phrase.split()[0]} {match[0]}"), key=f"owe {match['who']}")]
-
-
-def banks(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I bank with Revolut"."""
-    match = re.match(r"with (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)?)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
-        return []
-    return [Draft(vp.subject, "uses", f"{vp.phrase.split()[0]} with {match['v']}", key=match["v"])]
+    return [Draft(vp.subject, "note", cleaned(f"{vp.word} {match[0]}"), key=f"owe {match['who']}")]
 
 
 def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -306,26 +291,13 @@ def plays(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """An instrument is a skill; a sport or a game is a habit."""
     if vp.tense not in ("present", "ongoing", "perfect") or vp.modal == "wish":
         return []
-    verb = "no longer plays" if vp.ended else "does not play" if vp.negated else vp.phrase.split()[0]
+    verb = "no longer plays" if vp.ended else "does not play" if vp.negated else vp.word
     if match := _INSTRUMENT.match(vp.rest):
         return [Draft(vp.subject, "skill", f"{verb} {match[0]}", key=match["v"])]
     match = _SPORT.match(vp.rest)
     if not match or vp.negated or vp.ended or vp.modal or vp.tense != "present":
         return []
     return [Draft(vp.subject, "habit", f"{verb} {value(vp.rest)}", key=f"play {match['v']}")]
-
-
-def carries(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense != "present" or vp.negated or vp.modal or not re.match(r"an?\s|my\s|two\s", vp.rest):
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "owns",
-            f"{vp.phrase.split()[0]} {first_piece(vp.rest)}",
-            key=first_piece(vp.rest),
-        )
-    ]
 
 
 def can(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -351,7 +323,7 @@ def add_fact(vp: VerbPhrase, now: datetime) -> list[Draft]:
         what,
     ):
         return []
-    return [Draft(vp.subject, "skill", f"{vp.phrase.split()[0]} {rest}", key=what)]
+    return [Draft(vp.subject, "skill", f"{vp.word} {rest}", key=what)]
 
 
 _CODE = caseless(
@@ -366,10 +338,14 @@ def knows(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "skill", one) for one in items(vp.rest) if _CODE.search(one) and len(one.split()) < 5]
 
 
-VERBS = {
-    "bank": banks, "cancel": cancels, "owe": owes,
+# "I'm on an M2 MacBook Air".
+IS_ON_DEVICE = Form("uses", _DEVICE, unless=("negated",))
+# "I bank with Revolut".
+_BANKS = Form("uses", r"with (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)?)", "{word} with {v}", "{v}")
+_CARRIES = Form("owns", r"an?\s|my\s|two\s", "{word} {rest}", "{rest}")
+VERBS: dict[str, Reader] = {
+    "bank": _BANKS, "cancel": cancels, "owe": owes,
     "have": has, "own": owns, "buy": buys, "adopt": buys, "sell": sells, "get": buys, "drive": drives, "use": uses,
     "deploy": deploys, "host": deploys, "code": deploys, "program": deploys, "develop": deploys, "switch": switches,
-    "migrate": switches, "play": plays, "carry": carries, "learn": add_fact,
+    "migrate": switches, "play": plays, "carry": _CARRIES, "learn": add_fact,
 }  # fmt: skip
-__all__ = ["RELATION", "VERBS", "can", "pets_along"]

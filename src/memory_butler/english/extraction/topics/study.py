@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.text.word_sets import caseless
@@ -24,7 +25,7 @@ def studies(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.verb == "graduate":
         match = re.match(r"(?:from|in|with)\s+(?P<v>.+)", vp.rest)
         return (
-            [Draft(vp.subject, "studies", f"{vp.phrase.split()[0]} {first_piece(vp.rest)}")]
+            [Draft(vp.subject, "studies", f"{vp.word} {first_piece(vp.rest)}")]
             if match and re.search(r"[A-Z]|degree", vp.rest)
             else []
         )
@@ -34,7 +35,7 @@ def studies(vp: VerbPhrase, now: datetime) -> list[Draft]:
         r"[A-Z]{3,}[\w-]*)\b)",
         rest,
     ):
-        return [Draft(vp.subject, "plan", f"{vp.phrase.split()[0]} {match[0]}", key=match["v"])]
+        return [Draft(vp.subject, "plan", f"{vp.word} {match[0]}", key=match["v"])]
     if vp.verb == "major":
         rest = re.sub(r"^in\s+", "", rest)
     if not rest or re.match(
@@ -60,39 +61,28 @@ def attends(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not match or vp.negated or vp.modal or vp.ended:
         return []
     if vp.verb == "start":
-        return (
-            [Draft(vp.subject, "studies", f"{vp.phrase.split()[0]} {match['v']}")]
-            if vp.tense in ("past", "perfect")
-            else []
-        )
+        return [Draft(vp.subject, "studies", f"{vp.word} {match['v']}")] if vp.tense in ("past", "perfect") else []
     if vp.tense != "present" or (vp.verb == "go" and not vp.rest.startswith("to ")) or _PLAIN.match(match["v"]):
         return []
     return [Draft(vp.subject, "studies", match["v"])]
 
 
-def graduates(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Passed out of NIT Trichy in 2014", as they say in India."""
-    match = re.match(r"out (?:of|from) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)*)", vp.rest)
-    return [Draft(vp.subject, "studies", f"{vp.phrase.split()[0]} {match[0]}")] if match and vp.tense == "past" else []
-
-
-def is_pupil(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "In year 9", "in third grade", "in her second year at KTH"."""
-    match = re.match(
-        r"(?:now )?in (?P<v>(?:[Yy]ear|[Cc]lass|[Gg]rade) \d{1,2}|(?:\w+|\d+(?:st|nd|rd|th)) (?:grade|form)|reception|"
-        r"sixth form)\b",
-        vp.rest,
-    )
-    return [Draft(vp.subject, "studies", match["v"])] if match and vp.tense == "present" and not vp.negated else []
-
-
-VERBS = {
-    "go": attends,
-    "attend": attends,
-    "start": attends,
-    "pass": graduates,
-    "study": studies,
-    "major": studies,
-    "graduate": studies,
-    "do": studies,
-}
+# "Passed out of NIT Trichy in 2014", as they say in India.
+GRADUATES = Form(
+    "studies",
+    r"out (?:of|from) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)*)",
+    "{word} {match}",
+    tenses=("past",),
+    unless=(),
+)
+# "In year 9", "in third grade", "in her second year at KTH".
+IS_PUPIL = Form(
+    "studies",
+    r"(?:now )?in (?P<v>(?:[Yy]ear|[Cc]lass|[Gg]rade) \d{1,2}|(?:\w+|\d+(?:st|nd|rd|th)) (?:grade|form)|reception|"
+    r"sixth form)\b",
+    unless=("negated",),
+)
+VERBS: dict[str, Reader] = {
+    "go": attends, "attend": attends, "start": attends, "pass": GRADUATES, "study": studies, "major": studies,
+    "graduate": studies, "do": studies,
+}  # fmt: skip

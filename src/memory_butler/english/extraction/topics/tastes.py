@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.text.word_sets import caseless, word_set
@@ -140,14 +141,6 @@ def is_fond(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, kind, content, key=person["v"])]
 
 
-def supports(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Supports Everton": a club, not a proposal."""
-    match = re.match(r"(?P<v>[A-Z]\w+(?: [A-Z]\w+){0,2})(?=$|[,;.]| (?:and|since|because|but)\b)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated:
-        return []
-    return [Draft(vp.subject, "likes", f"{vp.phrase.split()[0]} {match['v']}", key=match["v"])]
-
-
 def listens(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(r"to (?:a lot of |lots of |loads of |mostly |mainly |a ton of )(?P<v>.+)", vp.rest)
     if not match or vp.tense != "present" or vp.modal or vp.negated:
@@ -174,14 +167,18 @@ def does_best(vp: VerbPhrase, now: datetime) -> list[Draft]:
         Draft(
             vp.subject,
             "prefers",
-            cleaned(f"{vp.phrase.split()[0]} {vp.rest}"),
+            cleaned(f"{vp.word} {vp.rest}"),
             key=f"{vp.verb} best",
         )
     ]
 
 
-VERBS = {
-    "support": supports, "listen": listens, "take": takes, "learn": does_best, "work": does_best, "study": does_best,
+# "Supports Everton": a club, not a proposal.
+_SUPPORTS = Form(
+    "likes", r"(?P<v>[A-Z]\w+(?: [A-Z]\w+){0,2})(?=$|[,;.]| (?:and|since|because|but)\b)", "{word} {v}", "{v}"
+)
+VERBS: dict[str, Reader] = {
+    "support": _SUPPORTS, "listen": listens, "take": takes, "learn": does_best, "work": does_best, "study": does_best,
     "like": likes, "love": likes, "adore": likes, "enjoy": likes,
     "hate": hates, "dislike": hates, "despise": hates, "detest": hates, "loathe": hates,
     "stand": stands, "bear": stands, "tolerate": stands,

@@ -4,6 +4,7 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import PROFESSIONS
@@ -89,7 +90,7 @@ def works(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.modal or vp.tense in ("past", "future", "former"):
         return []
     if vp.verb == "freelance" and not vp.rest:
-        return [Draft(vp.subject, "works_as", _word(vp))]
+        return [Draft(vp.subject, "works_as", vp.word)]
     if vp.rest.startswith("on "):
         return _work(vp, vp.rest)
     rest, org = vp.rest, _organisation(vp.rest)
@@ -118,11 +119,7 @@ def _work(vp: VerbPhrase, rest: str) -> list[Draft]:
         return [Draft(vp.subject, "project", what)] if _OWN_WORK.match(what) and not _CHORE.search(what) else []
     if not _SHIFT.match(rest):
         return []
-    return [Draft(vp.subject, "habit", f"{_word(vp)} {first_piece(rest)}", key=f"work {first_piece(rest)}")]
-
-
-def _word(vp: VerbPhrase) -> str:
-    return vp.phrase.split()[0] if vp.phrase else vp.verb
+    return [Draft(vp.subject, "habit", f"{vp.word} {first_piece(rest)}", key=f"work {first_piece(rest)}")]
 
 
 def has_job(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -237,7 +234,7 @@ def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
     )
     if vp.verb == "teach" and re.match(r"(?:at|in)\s+[A-Z]", vp.rest):
         org = _organisation(vp.rest.replace("in ", "at ", 1))
-        return [Draft(vp.subject, "works_at", org), Draft(vp.subject, "works_as", _word(vp))] if org else []
+        return [Draft(vp.subject, "works_at", org), Draft(vp.subject, "works_as", vp.word)] if org else []
     if vp.verb == "teach":
         match = re.match(r"(?P<v>[\w -]+?)(?=\s+(?:at|in|for|to|on|and)\b|,|$)", vp.rest)
         if (
@@ -246,12 +243,12 @@ def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
             or match["v"].startswith(("me ", "my ", "you "))
         ):
             return []
-        found = [Draft(vp.subject, "works_as", f"{_word(vp)} {match['v']}")]
+        found = [Draft(vp.subject, "works_as", f"{vp.word} {match['v']}")]
     else:
         match = what.match(vp.rest)
         if not match:
             return []
-        found = [Draft(vp.subject, "works_as", f"{_word(vp)} {match[0]}")]
+        found = [Draft(vp.subject, "works_as", f"{vp.word} {match[0]}")]
         if named := re.match(
             r"(?: there| here)?,? (?:called|named) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*){0,2})",
             vp.rest[match.end() :],
@@ -293,21 +290,9 @@ _MADE = re.compile(
 )
 
 
-def makes(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Writing a dissertation on soil microbes"."""
-    if vp.tense not in ("ongoing",) or vp.negated or not _MADE.match(vp.rest):
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "project",
-            f"{vp.phrase.split()[0]} {first_piece(vp.rest)}",
-            key=first_piece(vp.rest),
-        )
-    ]
-
-
-VERBS = {
+# "Writing a dissertation on soil microbes".
+MAKES = Form("project", _MADE, "{word} {rest}", "{rest}", tenses=("ongoing",), unless=("negated",))
+VERBS: dict[str, Reader] = {
     "work": works, "freelance": works, "start": starts, "join": starts, "leave": leaves, "quit": leaves,
     "lead": leads, "manage": leads, "run": leads, "head": leads, "teach": leads, "supervise": leads,
     "found": leads, "get": gets,
