@@ -139,7 +139,7 @@ def _whom(word: str, discourse: Discourse) -> str:
     if lower.endswith("user"):
         return USER
     if lower in ("he", "she", "they", "him", "her", "them"):
-        return discourse.pronoun({"him": "he", "her": "she", "them": "they"}.get(lower, lower), pets=False)
+        return discourse.pronoun(lower, pets=False)
     return f"{discourse.speaker}'s {lower.removeprefix('my ')}" if lower.startswith("my ") else word
 
 

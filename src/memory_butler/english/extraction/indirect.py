@@ -84,4 +84,4 @@ def _whom(word: str, discourse: Discourse) -> str:
         return discourse.owner("user's")
     if word.startswith("my "):
         return ""
-    return discourse.pronoun({"him": "he", "her": "she"}.get(word, "they"))
+    return discourse.pronoun(word)

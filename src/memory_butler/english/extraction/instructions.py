@@ -40,7 +40,7 @@ _DECLARED = caseless(
 _ASK_FIRST = re.compile(
     r"(?:please\s+)?(?:(?:ask|check with|consult|tell|warn|notify|confirm with|run it by|get approval "
     r"from|ping|message|cc|copy)\s+(?:me|us|the user|him|her|them|[A-Z]\w+)\s+"
-    r"(?:first\s+)?(?:before|whenever|when|every time|each time|if|prior to)\s+.+|only\s+(?P<verb>\w+)\s+.+)",
+    r"(?:first\s+)?(?:before|whenever|when|every time|each time|if|prior to)\s+.+|only\s+(?P<verb>\w+)\s+.+)"
 )
 _TITLED = caseless(
     r"[^:.]{0,60}:\s*(?=(?:please\s+)?(?:always|never|don't|do not|when|whenever|make sure|from now on|if|"

@@ -67,8 +67,7 @@ def _table() -> dict[str, list[Reader]]:
 def _bond(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Dating my cousin Ines", "married Tom", "reports to Colin"."""
     match = re.match(
-        rf"(?:to |someone called |a guy called |a girl called )?(?:(?:my|his|her|their) [\w-]+ )?(?P<v>{NAME})",
-        vp.rest,
+        rf"(?:to |someone called |a guy called |a girl called )?(?:(?:my|his|her|their) [\w-]+ )?(?P<v>{NAME})", vp.rest
     )
     if not match or vp.negated or vp.modal or not is_name(match["v"]):
         return []
@@ -119,7 +118,7 @@ _FRONT = re.compile(
     r"(?P<t>(?i:on|in|at|since|this|last|next|every|each|most|tomorrow|yesterday|today|tonight|the day|three|"
     r"two|four|five|a|an|\d+|once|twice|mon|tues|wednes|thurs|fri|satur|sun)(?i:\w*\b[^,]{0,32}?)),?\s+"
     r"(?P<rest>(?:I|i|[Ww]e|[Mm]y|[Oo]ur|(?:[Tt]he )?[Uu]ser|[Hh]e|[Ss]he|[Tt]hey|[Hh]is|[Hh]er|[Tt]heir|"
-    rf"(?!{any_of(name.capitalize() for name in (*WEEKDAYS, *MONTHS))}|Sept|Christmas|Easter){NAME})(?:\s|').+)",
+    rf"(?!{any_of(name.capitalize() for name in (*WEEKDAYS, *MONTHS))}|Sept|Christmas|Easter){NAME})(?:\s|').+)"
 )
 
 

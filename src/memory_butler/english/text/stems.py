@@ -73,15 +73,7 @@ _NUMBERS = {
     **{"once": "1", "twice": "2", "couple": "2", "dozen": "12", "hundred": "100", "noon": "12", "half": "0.5"},
 }
 _PRONOUNS = word_set("i we he she they you it there that who what")
-_MISSPELT = {
-    "dont": "do",
-    "doesnt": "does",
-    "didnt": "did",
-    "cant": "can",
-    "wont": "will",
-    "isnt": "is",
-    "arent": "are",
-}
+_MISSPELT = {f"{verb}nt": verb for verb in ("do", "does", "did", "is", "are")} | {"cant": "can", "wont": "will"}
 # Auxiliaries, and verbs with a form that is a common noun: rose, shot, bit.
 _UNSTEMMED = ("be", "have", "do", "rise", "shoot", "bite")
 _IRREGULAR = {form: base for base, forms in IRREGULAR_VERBS.items() if base not in _UNSTEMMED for form in forms} | {

@@ -5,14 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
-from memory_butler.english.extraction.grammar.person_names import (
-    NAME,
-    OWNERS,
-    RELATION,
-    is_famous,
-    is_name,
-    is_titled,
-)
+from memory_butler.english.extraction.grammar.person_names import NAME, OWNERS, RELATION, is_famous, is_name, is_titled
 from memory_butler.english.extraction.grammar.turns import USER
 from memory_butler.english.extraction.grammar.word_lists import PLURAL
 from memory_butler.english.text.word_sets import word_set, words_in
@@ -56,6 +49,7 @@ _QUOTING = re.compile(
 )
 _DESTINATION = re.compile(r"\bto (?P<v>[A-ZÀ-Þ]\w+(?: [A-ZÀ-Þ]\w+)?)")
 _REMEMBERED = 4
+_SUBJECT_FORMS = {"him": "he", "his": "he", "her": "she", "them": "they", "their": "they"}
 
 
 @dataclass(slots=True)
@@ -185,7 +179,8 @@ class Discourse:
         return self._together if self.user_in_third_person is False and self._met.isdisjoint(self._together) else ()
 
     def pronoun(self, word: str, *, pets: bool = True) -> str:
-        """The person that he, she, they or it is; empty if unknown, never a guess."""
+        """The person that he, she, they or it is, in any case; empty if unknown, never a guess."""
+        word = _SUBJECT_FORMS.get(word, word)
         if word == "it":
             return self.person if self.person in self.pets else ""
         if word == "they":
@@ -212,7 +207,7 @@ class Discourse:
         if lower in ("my", "our"):
             return self.author
         if lower in ("his", "her", "their"):
-            return self.pronoun({"his": "he", "her": "she"}.get(lower, "they"))
+            return self.pronoun(lower)
         if lower in ("user's", "the user's", "users"):
             return USER
         name = word.removesuffix("'s")

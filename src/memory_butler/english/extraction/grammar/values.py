@@ -1,14 +1,16 @@
 """The value in a clause: cut where it ends, cleaned, and taken apart where it is a list."""
 
 import re
+from datetime import datetime
 
 from memory_butler.english.text.word_sets import caseless, word_set
+from memory_butler.english.time.event_dates import find_event_date
 
 _CUT = re.compile(
     r"\s*(?:;|\s[–—-]{1,2}\s|—|\s+(?:because|since|so(?! far)|but|which|who|whom|where|when|whenever|while|although|"
     r"though|if|unless|until|as (?:I|i|he|she|they|it|we)|and (?:I|i|he|she|they|we|it|one's)|thanks|btw|tbh|lol|haha|"
     r"fwiw|due to|thanks to|ever since|despite|instead of|rather than|not)\b|,\s*(?:not|and (?:I|i)|so|but|which|who|"
-    r"though|thanks|because|since|usually|mostly|especially|including|preferably|just|only|hard|please|too|as)\b)",
+    r"though|thanks|because|since|usually|mostly|especially|including|preferably|just|only|hard|please|too|as)\b)"
 )
 _TRAIL = caseless(
     r"(?:[\s,]+(?:now|too|as well|a lot|very much|so much|these days|at the moment|right now|currently|btw|tbh|lol|"
@@ -27,7 +29,6 @@ _PAIRS = caseless(
     r"dungeons and dragons|food and wine|r and b|rhythm and blues|before and after|up and down|health and safety|"
     r"sales and marketing|design and technology)\b"
 )
-_NUMBERED = re.compile(r"\s*\((?:aged? )?\d{1,3}\)")
 _HELD = re.compile("\x00\\d+\x00")
 MOST_ITEMS = 12
 ITEM_WORDS = 9
@@ -72,6 +73,12 @@ def cleaned(text: str) -> str:
             break
         text = shorter
     return text.strip(" ,;:–—")
+
+
+def before_date(text: str, now: datetime) -> str:
+    """The text up to the first past day that it names."""
+    when = find_event_date(text, now, "past")
+    return cleaned(text[: when.start]) if when else text
 
 
 def items(text: str) -> list[str]:

@@ -164,12 +164,7 @@ def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if len(content.split()) < 2 or _NO_PLAN.match(content):
         return []
     return [
-        Draft(
-            vp.subject,
-            "deadline" if when.lead in ("by", "before", "until") else "plan",
-            content,
-            valid_at=when.day,
-        )
+        Draft(vp.subject, "deadline" if when.lead in ("by", "before", "until") else "plan", content, valid_at=when.day)
     ]
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.forms import Form, Reader
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
+from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import BODY, CONDITIONS, DIETS, FOODS, STATES
 from memory_butler.english.text.word_sets import alternatives, caseless, word_set
@@ -78,7 +78,7 @@ def is_unwell(vp: VerbPhrase, now: datetime) -> list[Draft]:
     rest = vp.rest
     if match := _DIAGNOSED.match(rest):
         found = [] if vp.negated else items(match["v"])
-        return [Draft(vp.subject, "health", re.sub(r"^an? ", "", _dateless(one, now))) for one in found]
+        return [Draft(vp.subject, "health", re.sub(r"^an? ", "", before_date(one, now))) for one in found]
     if vp.tense in ("past", "former", "future"):
         return []
     word = "no longer " if vp.ended else "not " if vp.negated else ""
@@ -101,11 +101,6 @@ def _state(vp: VerbPhrase, word: str) -> list[Draft]:
         return [Draft(vp.subject, kind, f"off {match['v']}", match["v"], permanence=Permanence.VOLATILE)]
     match = _INTOLERANT.match(vp.rest) or _RECOVERING.match(vp.rest) or _ON.match(vp.rest)
     return [Draft(vp.subject, "health", first_piece(match["v"]))] if match else []
-
-
-def _dateless(text: str, now: datetime) -> str:
-    when = find_event_date(text, now, "past")
-    return cleaned(text[: when.start]) if when else text
 
 
 def has_condition(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -240,7 +235,7 @@ def gives_up(vp: VerbPhrase, now: datetime) -> list[Draft]:
         if not match:
             return []
         rest = match["v"]
-    rest = re.sub(r"\s+for\s+\w+$", "", _dateless(value(rest), now))
+    rest = re.sub(r"\s+for\s+\w+$", "", before_date(value(rest), now))
     activity = re.match(
         r"(?P<verb>eating|drinking|smoking|vaping|using|taking|playing|buying|having)\b\s*(?P<v>.*)", rest
     )
@@ -272,14 +267,7 @@ def cannot(vp: VerbPhrase, now: datetime) -> list[Draft]:
         and len(vp.rest.split()) < 4
         and not re.search(r"\b(?:today|tomorrow|now|here|this|it|tonight)\b", vp.rest)
     ):
-        return [
-            Draft(
-                vp.subject,
-                "skill",
-                f"cannot {vp.verb} {vp.rest}".strip(),
-                key=f"{vp.verb} {vp.rest}",
-            )
-        ]
+        return [Draft(vp.subject, "skill", f"cannot {vp.verb} {vp.rest}".strip(), key=f"{vp.verb} {vp.rest}")]
     return []
 
 

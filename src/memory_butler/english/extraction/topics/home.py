@@ -5,7 +5,7 @@ from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.forms import Form, Reader
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece
+from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.time.event_dates import find_event_date
 
@@ -57,8 +57,7 @@ def rents(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not match or vp.tense not in ("present", "ongoing", "perfect") or vp.negated or vp.modal:
         return []
     if re.search(
-        r"\b(?:to (?:a|some|our|my)|for (?:a|the|two|three|our) (?:weeks?|weekend|month|holiday|summer)|out)\b",
-        vp.rest,
+        r"\b(?:to (?:a|some|our|my)|for (?:a|the|two|three|our) (?:weeks?|weekend|month|holiday|summer)|out)\b", vp.rest
     ) or find_event_date(vp.rest, now, "future"):
         return []
     return [Draft(vp.subject, "lives_in", place_in(match["v"]), key=RENTED)]
@@ -97,8 +96,8 @@ def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not match:
         return []
     if match["left"]:
-        return [Draft(vp.subject, "lives_in", f"no longer lives in {_dateless(match['left'], now)}")]
-    place = place_in(_dateless(match["v"], now))
+        return [Draft(vp.subject, "lives_in", f"no longer lives in {before_date(match['left'], now)}")]
+    place = place_in(before_date(match["v"], now))
     if re.search(
         r"\b(?:team|role|position|department|branch|folder|project|table|database|desk)\b", place
     ) or not _PLACELIKE.match(place):
@@ -106,11 +105,6 @@ def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if inner := re.match(r"an? .*?\b(?:in|near)\s+(?P<v>[A-ZÀ-Þ].*)", place):
         place = inner["v"]
     return [Draft(vp.subject, "lives_in", place)]
-
-
-def _dateless(text: str, now: datetime) -> str:
-    when = find_event_date(text, now, "past")
-    return cleaned(text[: when.start]) if when else text
 
 
 # "I stay in Bengaluru with my in-laws": a home if no time is given.

@@ -7,7 +7,7 @@ from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.people import relationship
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
+from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, PETS, PLURAL, RELATIONS, THINGS
 from memory_butler.english.text.irregular_forms import singular
@@ -25,7 +25,7 @@ _RELATIVES = re.compile(
 _PET = re.compile(
     rf"(?P<count>(?i:{_COUNT}|our|my))\s+(?P<what>(?:(?!and\b|or\b|with\b|"
     rf"for\b)[\w'-]+\s){{0,4}}?(?i:{alternatives(PETS)}))\b(?P<more>\s+(?:puppy|kitten|mix|cross|dog|"
-    rf"cat))?(?:\s*,?\s+(?:called\s+|named\s+)?(?P<names>{NAME}(?:(?:,\s+|\s+and\s+){NAME})*))?",
+    rf"cat))?(?:\s*,?\s+(?:called\s+|named\s+)?(?P<names>{NAME}(?:(?:,\s+|\s+and\s+){NAME})*))?"
 )
 _AND_MORE = re.compile(r"\s+and\s+(?=(?:an?|two|three|four|five|\d|my|our)\s)")
 _PET_NAMES = re.compile(rf"{NAME}")
@@ -274,9 +274,7 @@ def switches(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(r"(?:over )?(?:from (?P<old>.+?) )?(?:over )?to (?P<new>.+)", vp.rest)
     if not match or vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
         return []
-    new = first_piece(match["new"])
-    when = find_event_date(new, now, "past")
-    new = cleaned(new[: when.start]) if when else new
+    new = before_date(first_piece(match["new"]), now)
     if re.match(r"(?:decaf|tea|oat|a vegan|a plant|vegan)", new) or not new or len(new.split()) > 5:
         return []
     if re.match(r"(?:the|a|an|this|that|branch|another)\b", new):

@@ -20,7 +20,7 @@ _NUMBER = re.compile(
     r"license|tax|parking space) (?:number|no\.?|id)|(?:licen[cs]e|number) plate|(?:post|zip) ?code|postcode|iban|"
     r"bin day|pay ?day|rent|salary|mortgage|insurance|car insurance|home insurance|health insurance|council tax|"
     r"nursery fees|pension))(?P<where>\s+(?:for|at|of|to)\s+(?:[\w'-]+\s+){0,2}[\w'-]+?)?(?:\s+(?:is|'s|=|are)\s+|"
-    r"\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})",
+    r"\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})"
 )
 _FIGURE = caseless(rf"\d|{WEEKDAY}|\bwith\s+[A-Z]")
 _NOUN_WORDS = word_set("""
@@ -31,7 +31,7 @@ _KEPT_AT = re.compile(
     rf"{_OWNER}(?P<noun>(?i:spare keys?|spare car key|house keys?|car keys|first[- ]aid kit|passports?|fuse ?box|"
     r"stopcock|stop tap|birth certificates?|will|insurance papers|documents|charger|toolbox|fire extinguisher|router|"
     r"meter|water meter|christmas decorations|winter tyres))\s+(?:is|are|'s|lives?|hangs?)\s+(?:kept\s+|hidden\s+|"
-    r"always\s+)?(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})",
+    r"always\s+)?(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})"
 )
 _KEPT_WORDS = word_set("""
 key keys kit passport passports fuse fusebox stopcock tap certificate certificates will papers documents charger toolbox
@@ -46,7 +46,7 @@ _SYSTEM = re.compile(
     r"dashboards?|tickets|design files|data warehouse|warehouse|crm))\s+(?P<how>(?:is|are) (?:written in|"
     r"built (?:with|in|on)|based on|hosted (?:on|at|in|by)|deployed (?:to|on|with)|running on|on port|on|in|at|"
     r"managed (?:with|by)|called|a|an)|runs? (?:on|in)|lives? (?:in|at|on)|listens on|uses?|deploys? to|"
-    r"go(?:es)? through|is|are)\s+(?P<v>.+)",
+    r"go(?:es)? through|is|are)\s+(?P<v>.+)"
 )
 _SYSTEM_WORDS = word_set("""
 backend back-end end frontend front-end api apis app website site database db cluster server servers repo repository
@@ -57,9 +57,10 @@ builds deploy deploys docs wiki nas homelab flags secrets logs dashboard dashboa
 _TECHNICAL = re.compile(r"(?:port\s+)?(?:[A-Z]\w|[\w.-]*\d|[a-z]+[.:/][\w/]|[a-z]+-[a-z]+-\d|https?:)")
 _STATE = re.compile(
     r"(?:down|up|broken|slow|fast|failing|green|red|back|fine|ok|okay|ready|not|now down|too|very|so|really|still|"
-    r"[A-Z]?[a-z]+ing)\b|(?:a|an) (?:mess|pain|disaster|nightmare)",
+    r"[A-Z]?[a-z]+ing)\b|(?:a|an) (?:mess|pain|disaster|nightmare)"
 )
 MOST_WORDS = 9
+_LINKING = word_set("is are a an in on at to with by of")
 
 
 def kept(clause: str, discourse: Discourse, now: datetime) -> list[Draft]:
@@ -93,22 +94,9 @@ def _system(match: re.Match[str], discourse: Discourse) -> list[Draft]:
     if match["owner"].lower() == "the" and not match["which"] and not discourse.about_systems:
         return []
     value = cleaned(first_piece(match["v"]))
-    bare = match["how"] in (
-        "is",
-        "are",
-        "is a",
-        "is an",
-        "are a",
-        "is on",
-        "is in",
-        "is at",
-        "are in",
-        "are on",
-        "are at",
-    )
     if _STATE.match(value) or len(value.split()) > MOST_WORDS or not _TECHNICAL.match(value):
         return []
-    if bare and match["how"] in ("is at", "are at") and not re.search(r"[.:/\d]", value):
+    if match["how"] in ("is at", "are at") and not re.search(r"[.:/\d]", value):
         return []
     what = match["what"].lower()
     discourse.about_systems = True
@@ -119,7 +107,4 @@ def _system(match: re.Match[str], discourse: Discourse) -> list[Draft]:
 
 def _topic(how: str) -> str:
     """The key under which a second statement about the same system replaces the first."""
-    words = [
-        word for word in how.split() if word not in ("is", "are", "a", "an", "in", "on", "at", "to", "with", "by", "of")
-    ]
-    return " ".join(words)
+    return " ".join(word for word in how.split() if word not in _LINKING)

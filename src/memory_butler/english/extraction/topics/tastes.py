@@ -163,14 +163,7 @@ def does_best(vp: VerbPhrase, now: datetime) -> list[Draft]:
     )
     if not match or vp.tense != "present" or vp.modal or vp.negated:
         return []
-    return [
-        Draft(
-            vp.subject,
-            "prefers",
-            cleaned(f"{vp.word} {vp.rest}"),
-            key=f"{vp.verb} best",
-        )
-    ]
+    return [Draft(vp.subject, "prefers", cleaned(f"{vp.word} {vp.rest}"), key=f"{vp.verb} best")]
 
 
 # "Supports Everton": a club, not a proposal.

@@ -20,7 +20,7 @@ _THE_ORG = (
 _AT = re.compile(
     rf"\b(?:at|for|with)\s+(?:{_THE_ORG}|(?P<org>(?:the\s+|a\s+|an\s+|my\s+)?[\w'&.-]+(?:\s+(?:of\s+|&\s+|"
     r"and\s+(?=[A-Z]))?(?!as\b|for\b|in\b|on\b|at\b|with\b|and\b|since\b|from\b|near\b|until\b|last\b|this\b|next\b|"
-    rf"where\b)[\w'&.-]+){{0,5}})){_STOP}",
+    rf"where\b)[\w'&.-]+){{0,5}})){_STOP}"
 )
 _OWN_CLAUSE = re.compile(
     r",?\s+(?:and|but|so|because)\s+|,\s+(?=\w+ing\b)|\s+(?:that|which|who|managed|built|made|written)\s"
@@ -153,10 +153,7 @@ def _no_job(vp: VerbPhrase) -> list[Draft]:
 def _job(vp: VerbPhrase, job: str, tail: str) -> list[Draft]:
     """A job with what comes along: "45-year-old accountant from Leeds", "CTO of a fintech called Ledgerly"."""
     if of := _OF.match(tail):
-        return [
-            Draft(vp.subject, "works_as", job),
-            Draft(vp.subject, "works_at", of["at_called"] or of["org"]),
-        ]
+        return [Draft(vp.subject, "works_as", job), Draft(vp.subject, "works_at", of["at_called"] or of["org"])]
     if job.lower().endswith("student"):
         where = re.sub(r"\s+(?:and|but|who|now)\b.*", "", first_piece(tail))
         return [Draft(vp.subject, "studies", cleaned(f"{job} {where}"))]
@@ -272,8 +269,7 @@ def gets(vp: VerbPhrase, now: datetime) -> list[Draft]:
             )
         ]
     if match := re.match(
-        r"(?:hired|an? (?:new )?(?:[\w-]+ )?(?:job|position|role|gig))\s+(?P<v>(?:at|as|by|with|for)\s.+)",
-        vp.rest,
+        r"(?:hired|an? (?:new )?(?:[\w-]+ )?(?:job|position|role|gig))\s+(?P<v>(?:at|as|by|with|for)\s.+)", vp.rest
     ):
         return starts(vp._replace(verb="start", rest=re.sub(r"^by", "at", match["v"]), tense="past"), now)
     if match := re.match(r"(?P<v>married|engaged|divorced)\b", vp.rest):
