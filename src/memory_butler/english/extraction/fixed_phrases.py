@@ -13,7 +13,7 @@ from memory_butler.english.extraction.grammar.word_lists import DIETS
 from memory_butler.english.extraction.topics.attributes import EMAIL, PHONE, contact_details
 from memory_butler.english.extraction.topics.health import is_unwell
 from memory_butler.english.extraction.topics.tastes import is_fond
-from memory_butler.english.text.word_sets import alternatives, caseless, word_set, words_in
+from memory_butler.english.text.word_sets import alternatives, caseless
 
 _CALL_ME = caseless(
     r"(?:(?:please|just|you can|everyone|everybody|people|ppl|folks|friends|my friends|most people|they|my \w+|but|"
@@ -72,19 +72,8 @@ _CHANGED = caseless(
 )
 
 
-# No form but that of an address or a number is without one of these words.
-_CUES = word_set("""
-call calls myself reach contact message hold ping text put started prescribed language tongue favourite favorite fave
-originally born pronouns she he they fan into fond keen big allergic coeliac celiac diabetic lactose left-handed
-colour color colour-blind color-blind dyslexic pregnant
-""") | frozenset(word for diet in DIETS for word in words_in(diet))
-
-
 def fixed_phrase_facts(clause: str, discourse: Discourse, now: datetime) -> list[Draft]:
     """The facts of a clause with a fixed form; empty for any other."""
-    words = words_in(clause)
-    if _CUES.isdisjoint(words):
-        return _contacts(clause, discourse)
     return (
         _called(clause, discourse)
         or _contacts(clause, discourse)

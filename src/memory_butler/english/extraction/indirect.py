@@ -35,12 +35,6 @@ _TASTE = caseless(
 )
 _STILL = caseless(r"\s+(?:any ?more|at all|either|though|these days|now|lately)$")
 _AGAINST = word_set("nightmare hate")
-_CUES = word_set("me us him her them my his their user")
-_VERBS = word_set("""
-tastes taste smells smell disgusts disgust bores bore annoys annoy irritates irritate scares scare terrifies terrify
-depresses depress grosses gross stresses stress puts put agree sit disagrees disagree upsets upset makes make gives
-give thing cup jam style passion idea weakness comfort guilty happy worst pet
-""")
 _PASSING = word_set("""
 meeting error bug code test work build file answer question idea news message noise boss thought sound way rest exercise
 """)
@@ -48,10 +42,7 @@ meeting error bug code test work build file answer question idea news message no
 
 def indirect_statements(clause: str, discourse: Discourse, now: datetime) -> list[Draft]:
     """Likes, dislikes and intolerances with the thing as the subject."""
-    words = words_in(clause)
     clause = _STILL.sub("", clause)
-    if _VERBS.isdisjoint(words) or _CUES.isdisjoint(words):
-        return []
     if match := _REPELS.match(clause):
         return _draft("dislikes", match["v"] or match["v2"], "", match["who"] or match["who2"], discourse)
     if match := _HARMS.match(clause):

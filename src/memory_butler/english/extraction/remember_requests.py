@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from memory_butler.english.text.word_sets import caseless, word_set, words_in
+from memory_butler.english.text.word_sets import caseless
 
 _REMEMBER = caseless(
     r"(?:(?:please|also|and|oh|can you|could you|would you|will you|just|you should|i want you to|i'd like you to|"
@@ -14,7 +14,6 @@ _REMEMBER = caseless(
     r"for (?:your )?memory)(?:\s*[:,–—-]\s*|\s+)(?:this\s*[:,–—-]\s*|(?:for (?:later|next time|the future|"
     r"me))\s*[:,]?\s*)?(?P<that>that\s+|of the fact that\s+)?(?P<what>.+)"
 )
-_REMEMBER_WORDS = word_set("remember forget mind note jot save memorise memorize store write memory remind")
 # "Can you remember my birthday?" is a question; "can you remember that my birthday is in May?" states it.
 _TELLS = caseless(r"\b(?:is|are|was|has|have|can't|can|don't|doesn't|will|won't|needs?|likes?|hates?|=)\b|'s |: ")
 _NOT_REMEMBERED = caseless(
@@ -31,8 +30,6 @@ class RememberRequest(NamedTuple):
 
 def remember_request(sentence: str, *, asked: bool) -> RememberRequest | None:
     """The statement or task that a sentence asks to remember, as an order or as a question."""
-    if _REMEMBER_WORDS.isdisjoint(words_in(sentence)):
-        return None
     match = _REMEMBER.match(sentence)
     if not match:
         return None

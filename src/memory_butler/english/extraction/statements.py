@@ -28,7 +28,7 @@ from memory_butler.english.extraction.topics import (
 )
 from memory_butler.english.extraction.topics.attributes import attributes
 from memory_butler.english.extraction.topics.reference_data import kept
-from memory_butler.english.text.word_sets import any_of, caseless, word_set, words_in
+from memory_butler.english.text.word_sets import any_of, caseless, word_set
 from memory_butler.english.time.calendar import MONTHS, WEEKDAYS
 from memory_butler.english.time.event_dates import find_event_date
 
@@ -135,27 +135,16 @@ _PREFACE = re.compile(
 )
 
 
-_ADVISERS = word_set("""
-doctor doctors gp dr dentist vet physio therapist cardiologist optician dermatologist nurse midwife test tests lab
-""")
-_REPORTING = word_set("""
-said says mentioned mentions noted notes confirmed confirms explained shared stated states added revealed reported
-clarified told let disclosed corrected pointed indicated
-""")
-_JOB_WORDS = word_set("job jobs role position employer gig handed left quit")
 _FRONT_BEGINS = word_set("on in at si th la ne ev ea mo to ye tw fo fi a an tu we fr sa su") | {"a "}
 
 
 def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draft]:
     """The facts of one clause."""
-    text, words = clause.text, words_in(clause.text)
-    if not _ADVISERS.isdisjoint(words):
-        text = _ADVICE.sub("", text)
-    text, reporter = _unreported(text, discourse) if not _REPORTING.isdisjoint(words) else (text, "")
+    text, reporter = _unreported(_ADVICE.sub("", clause.text), discourse)
     if reporter and (match := re.match(r"(?:he|she|they)\b", text, re.I)):
         return _about(Person((reporter,), match.end()), text, "", discourse, now)
     text = _PREFACE.sub("", text) if text[:1] in "ASWFUB" else text
-    discourse.about_work = discourse.about_work or (not _JOB_WORDS.isdisjoint(words) and _JOBS.search(text) is not None)
+    discourse.about_work = discourse.about_work or _JOBS.search(text) is not None
     front = ""
     match = _FRONT.match(text) if text[:2].lower() in _FRONT_BEGINS or text[:1].isdigit() else None
     if match and (find_event_date(match["t"], now, "future") or habits.OFTEN.search(match["t"])):

@@ -28,10 +28,6 @@ _MET = re.compile(
     rf"request|feedback) from)[ ](?P<one>{NAME})(?:[ ]and[ ](?P<two>{NAME}))?(?!\w|[ ](?:office|team|support|group|"
     r"server|account|app|api|project)\b)"
 )
-_MET_WORDS = word_set("""
-met saw with spoke talked called rang phoned emailed texted messaged from ask asked introduced joined visited helped
-hired interviewed bumped ran
-""")
 _RELATED = re.compile(
     rf"\b(?P<owner>{OWNERS}|{NAME}'s)[ ](?P<role>(?i:{RELATION}))(?!\w|-|'s\b)(?:,?[ ](?P<name>{NAME}))?"
 )
@@ -216,10 +212,7 @@ class Discourse:
     def note_mentions(self, text: str) -> None:
         """People met, spoken to or mentioned can be "he" or "she" in the next sentence."""
         words, subject = words_in(text), self.last
-        found: list[str] = []
-        if not _MET_WORDS.isdisjoint(words):
-            for match in _MET.finditer(text):
-                found += [name for name in match.groups() if name and is_name(name)]
+        found = [name for match in _MET.finditer(text) for name in match.groups() if name and is_name(name)]
         if not _KIN.isdisjoint(words):
             for match in _RELATED.finditer(text):
                 found += self._relative(match)

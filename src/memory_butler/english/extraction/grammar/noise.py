@@ -42,12 +42,6 @@ _FICTION = caseless(
     r"dummy data|test data|example (?:user|customer|text|sentence|data)|sample (?:user|text|data)|says the \w+|"
     r"stuck in my head|lyrics?)\b"
 )
-_IRONY_WORDS = word_set("kidding joking jk j sarcasm yeah oh said not")
-_FICTION_WORDS = word_set("""
-story novel book film movie dream game song play show series scene roleplay rpg campaign script screenplay comic
-sketch poem character protagonist narrator heroine villain persona lyric lyrics chorus verse quote proverb
-saying line joke once chapter opening made-up fictional lorem placeholder dummy test example sample says stuck
-""")
 _COMMISSION = caseless(
     r"(?:(?:can|could|would|will) you |please |pls |user asked (?:me |for |the assistant )?(?:to )?)?"
     r"(?:write|draft|compose|translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|edit|correct|improve|act as|"
@@ -61,7 +55,6 @@ _ROLE_PLAY = caseless(
     r"stay in character|(?:imagine|suppose|consider|picture|take) (?:that )?an? (?:\w+ )?(?:customer|client|user|"
     r"person|man|woman|company|family|student|patient|couple|world|character)\b)"
 )
-_ROLE_WORDS = word_set("let's role-play roleplay role pretend act you stay imagine suppose consider picture take")
 _SOFTWARE = caseless(
     r"\b(?:as an? (?:\w+ )?user\b|users? (?:should|must|can|may) be able|users? (?:table|model|schema|story|stories|"
     r"entity|class|object|record|id|ids|interface|input)\b|user (?:has_many|has many|belongs to|clicks|logs (?:in|"
@@ -74,17 +67,6 @@ _ASKED = caseless(
     r"curious|inquired|wanted to know|is wondering|was wondering|"
     r"enquired|requested|queried|wants to know)\b(?! (?:me|us|you|the assistant|that|not)\b)"
 )
-_ASKING_WORDS = word_set("""
-what where when why how who which whose what's where's when's why's how's who's what're where're can could would will do
-does did is are was were have has should shall may any
-""")
-_ASKED_WORDS = word_set("""
-asked asks wondered wonders curious inquired wanted wondering enquired requested queried wants
-""")
-_COMMISSION_WORDS = word_set("""
-write draft compose translate proofread rewrite rephrase paraphrase summarise summarize edit correct improve act
-roleplay role-play pretend generate analyse analyze parse classify make come invent here here's
-""")
 _QUESTION_TAIL = caseless(
     r"[,;–—-]\s*(?:so |and |but |then )?(?:what|where|how|which|who|when|why|can|could|would|should|do|does|is|are|"
     r"any|will|shall|right|ok|okay|got it|correct)\b[^,;]*$"
@@ -129,7 +111,7 @@ def is_public(sentence: str) -> bool:
 
 def is_role_play(sentence: str) -> bool:
     """From here on, the speakers play a role."""
-    return not _ROLE_WORDS.isdisjoint(words_in(sentence)) and bool(_ROLE_PLAY.match(sentence))
+    return _ROLE_PLAY.match(sentence) is not None
 
 
 def speaks_of_software(content: str) -> bool:
@@ -139,10 +121,7 @@ def speaks_of_software(content: str) -> bool:
 
 def asks(text: str) -> bool:
     """A question without its mark."""
-    words = words_in(text)
-    if not _ASKING_WORDS.isdisjoint(words) and _ASKING.match(text):
-        return True
-    return not _ASKED_WORDS.isdisjoint(words) and _ASKED.match(text) is not None
+    return bool(_ASKING.match(text) or _ASKED.match(text))
 
 
 def before_the_question(text: str) -> str:
@@ -159,16 +138,16 @@ def is_unsure(clause: str) -> bool:
 
 
 def is_ironic(sentence: str) -> bool:
-    return ("/s" in sentence or not _IRONY_WORDS.isdisjoint(words_in(sentence))) and bool(_IRONY.search(sentence))
+    return _IRONY.search(sentence) is not None
 
 
 def is_fiction(sentence: str) -> bool:
-    return not _FICTION_WORDS.isdisjoint(words_in(sentence)) and bool(_FICTION.search(sentence))
+    return _FICTION.search(sentence) is not None
 
 
 def is_commission(sentence: str) -> bool:
     """A request to write or edit a text, whose content is not about the user."""
-    return not _COMMISSION_WORDS.isdisjoint(words_in(sentence)) and bool(_COMMISSION.match(sentence))
+    return _COMMISSION.match(sentence) is not None
 
 
 def without_quotes(sentence: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece
-from memory_butler.english.text.word_sets import caseless, word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.calendar import WEEKDAY
 
 _OWNER = r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s+|[Tt]he\s+)?"
@@ -23,20 +23,12 @@ _NUMBER = re.compile(
     r"\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})"
 )
 _FIGURE = caseless(rf"\d|{WEEKDAY}|\bwith\s+[A-Z]")
-_NOUN_WORDS = word_set("""
-code pin combination number no id plate postcode postcode iban day payday rent salary mortgage insurance tax fees
-pension zip
-""")
 _KEPT_AT = re.compile(
     rf"{_OWNER}(?P<noun>(?i:spare keys?|spare car key|house keys?|car keys|first[- ]aid kit|passports?|fuse ?box|"
     r"stopcock|stop tap|birth certificates?|will|insurance papers|documents|charger|toolbox|fire extinguisher|router|"
     r"meter|water meter|christmas decorations|winter tyres))\s+(?:is|are|'s|lives?|hangs?)\s+(?:kept\s+|hidden\s+|"
     r"always\s+)?(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})"
 )
-_KEPT_WORDS = word_set("""
-key keys kit passport passports fuse fusebox stopcock tap certificate certificates will papers documents charger toolbox
-extinguisher router meter decorations tyres
-""")
 _SYSTEM = re.compile(
     r"(?P<owner>[Oo]ur|[Mm]y|(?:[Tt]he )?[Uu]ser's|[Tt]heir|[Tt]he)\s+(?P<what>(?:(?P<which>staging|prod|production|"
     r"dev|test|testing|ci|main|build|web|mobile|internal|public|local|billing|payment|payments|customer|company|home|"
@@ -48,11 +40,6 @@ _SYSTEM = re.compile(
     r"managed (?:with|by)|called|a|an)|runs? (?:on|in)|lives? (?:in|at|on)|listens on|uses?|deploys? to|"
     r"go(?:es)? through|is|are)\s+(?P<v>.+)"
 )
-_SYSTEM_WORDS = word_set("""
-backend back-end end frontend front-end api apis app website site database db cluster server servers repo repository
-monorepo codebase pipeline ci infra infrastructure stack blog service services cache queue environment instance build
-builds deploy deploys docs wiki nas homelab flags secrets logs dashboard dashboards tickets files warehouse crm
-""")
 # A technical value: a name, a version, a port, an address.
 _TECHNICAL = re.compile(r"(?:port\s+)?(?:[A-Z]\w|[\w.-]*\d|[a-z]+[.:/][\w/]|[a-z]+-[a-z]+-\d|https?:)")
 _STATE = re.compile(
@@ -65,15 +52,13 @@ _LINKING = word_set("is are a an in on at to with by of")
 
 def kept(clause: str, discourse: Discourse, now: datetime) -> list[Draft]:
     """The reference data of a clause."""
-    words = words_in(clause)
-    if not _NOUN_WORDS.isdisjoint(words) and (match := _NUMBER.match(clause)):
+    if match := _NUMBER.match(clause):
         return _number(match, discourse)
-    if not _KEPT_WORDS.isdisjoint(words) and (match := _KEPT_AT.match(clause)):
+    if match := _KEPT_AT.match(clause):
         owner = _owner(match, discourse)
         return [Draft(owner, "note", f"{match['noun']} {first_piece(match['v'])}", key=match["noun"])]
-    if not _SYSTEM_WORDS.isdisjoint(words) and (match := _SYSTEM.match(clause)):
-        return _system(match, discourse)
-    return []
+    match = _SYSTEM.match(clause)
+    return _system(match, discourse) if match else []
 
 
 def _owner(match: re.Match[str], discourse: Discourse) -> str:
