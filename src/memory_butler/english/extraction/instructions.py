@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar.person import rule_text
 from memory_butler.english.extraction.grammar.verbs import FORMS
-from memory_butler.english.text.word_sets import caseless, word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set
 
 _ACTIONS = word_set("""
 double double-check triple-check alphabetise alphabetize give use ask run write add answer reply send show include
@@ -147,17 +147,6 @@ _BREAK = re.compile(
 )
 
 
-_CUES = word_set("""
-rule lesson policy convention guideline ask check consult tell warn notify confirm want wants wanted asked asks expect
-expects told tells requested requests prefers insist insists insisted demands demanded instructed like reminded said
-always never don't not dont when whenever if before after once time future forward make ensure keep answer reply respond
-write use prefer say choose pick give stop avoid no you only stick address speak talk include format show quote spell
-anytime unless refrain default next henceforth i'd we'd should must shouldn't mustn't please ping message cc copy
-""")
-# These make a rule only where it begins with them.
-_BEGINNINGS = word_set("for in on during until while as be get from by do every each any at")
-
-
 class Rules(NamedTuple):
     """The rules of a sentence and what is left of it for facts."""
 
@@ -168,8 +157,6 @@ class Rules(NamedTuple):
 def rules_in(sentence: str, speaker: str) -> Rules:
     """The rules that a sentence gives."""
     text = _LEADING.sub("", sentence, count=1)
-    if not _could_be(text):
-        return Rules([], [sentence])
     if (whole := _conditional(text, speaker)) or _WE_ALSO.match(text):
         return Rules([whole or rule_text(text, speaker)], [])
     if (declared := _DECLARED.match(sentence)) and (declared["kind"].lower() != "lesson" or _acts(declared["rest"])):
@@ -187,10 +174,6 @@ def rules_in(sentence: str, speaker: str) -> Rules:
         elif piece.strip():
             left.append(piece)
     return Rules(found, before + left) if found else Rules([], [sentence])
-
-
-def _could_be(text: str) -> bool:
-    return not _CUES.isdisjoint(words_in(text)) or text.partition(" ")[0].lower() in _BEGINNINGS
 
 
 def _conditional(text: str, speaker: str) -> str:

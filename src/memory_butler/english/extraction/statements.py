@@ -135,9 +135,6 @@ _PREFACE = re.compile(
 )
 
 
-_FRONT_BEGINS = word_set("on in at si th la ne ev ea mo to ye tw fo fi a an tu we fr sa su") | {"a "}
-
-
 def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draft]:
     """The facts of one clause."""
     text, reporter = _unreported(_ADVICE.sub("", clause.text), discourse)
@@ -146,7 +143,7 @@ def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draf
     text = _PREFACE.sub("", text) if text[:1] in "ASWFUB" else text
     discourse.about_work = discourse.about_work or _JOBS.search(text) is not None
     front = ""
-    match = _FRONT.match(text) if text[:2].lower() in _FRONT_BEGINS or text[:1].isdigit() else None
+    match = _FRONT.match(text)
     if match and (find_event_date(match["t"], now, "future") or habits.OFTEN.search(match["t"])):
         front, text = match["t"], match["rest"]
     for fixed in (fixed_phrase_facts, attributes, kept, indirect_statements):

@@ -49,7 +49,6 @@ _POSSESSIVE = re.compile(
 _WORD = re.compile(r"'s\b|[,;.]|[^\W_](?:[\w-]|'(?!s\b))*")
 _NAMED = re.compile(rf"{NAME}(?P<sep>\s+|(?='s\s))(?P<verb>'s|[\w']+)(?=\s|$)")
 _IF = caseless(r"(?:if|unless|assuming|provided|in case|were i|had i|whether)\b")
-_IFS = word_set("if unless assuming provided in were had whether")
 _BACK = caseless(r"(?:but|;|however|anyway)")
 # Words that are nouns as often as verbs open a phrase only with what a verb has after it.
 _NOUNLIKE = word_set("""
@@ -80,26 +79,10 @@ class Clause(NamedTuple):
     relative: bool
 
 
-_OPENING = word_set("""
-me g'day alright right and but so also plus anyway anyways btw oh well ok okay yeah yes yep no nope nah hi hiya hello
-hey hmm lol haha actually correction fyi update by just for to honestly tbh in wait sorry please note it turns first
-as like i before one another quick good thanks thank cool great nice sure bad big news small psa ps p.s heads summary
-notes background about unfortunately sadly luckily happily fortunately though however meanwhile besides additionally
-moreover separately incidentally then since not fwiw you look listen guess even did can it's yay ugh hooray finally
-user new intake these nowadays at currently both all i've
-""")
-_LETTERS = re.compile(r"[\w.']*[\w']")
-
-
-def _first_word(text: str) -> str:
-    match = _LETTERS.match(text)
-    return match[0].lower() if match else ""
-
-
 def without_openers(text: str) -> str:
     """The words that only lead in: "Actually,", "by the way", "quick thing for your records,"."""
     for _ in range(5):
-        match = _OPENERS.match(text) if _first_word(text) in _OPENING else None
+        match = _OPENERS.match(text)
         if not match:
             break
         word = match[0].strip().lower()
@@ -118,10 +101,10 @@ def clauses(sentence: str) -> list[Clause]:
     # Allergies form a list of their own.
     text = _AND_ALLERGIC.sub("; ", text) if "allergic" in text else text
     found: list[Clause] = []
-    conditional = _first_word(text) in _IFS and bool(_IF.match(text))
+    conditional = _IF.match(text) is not None
     for piece, mark, leads, relative in _pieces(text):
         body = without_openers(piece)
-        if _first_word(body) in _IFS and _IF.match(body):
+        if _IF.match(body):
             conditional = True
         elif mark and _BACK.match(mark):
             conditional = False

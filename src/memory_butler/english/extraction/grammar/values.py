@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from memory_butler.english.text.word_sets import caseless, word_set
+from memory_butler.english.text.word_sets import caseless
 from memory_butler.english.time.event_dates import find_event_date
 
 _CUT = re.compile(
@@ -54,20 +54,8 @@ def first_piece(text: str) -> str:
     return text
 
 
-# The last words of what trails off; a text that ends on any other needs no cleaning.
-_TRAILING = word_set("""
-now too well lot much days moment currently btw tbh lol haha though anyway actually again nowadays present most best
-anything anymore more either know honest way course please there here ok okay years months weeks time all ever already
-still instead yet today personally general crazy passion xd imo imho yay finally together myself recently just really
-then
-""")
-
-
 def cleaned(text: str) -> str:
     for _ in range(4):
-        last = text.rpartition(" ")[2]
-        if last[-1:].isalnum() and last.lower() not in _TRAILING and "since " not in text:
-            break
         shorter = _TRAIL.sub("", text)
         if shorter == text:
             break
