@@ -162,16 +162,13 @@ def _unreported(text: str, discourse: Discourse) -> tuple[str, str]:
     match = _REPORT.match(text)
     if not match:
         return text, ""
-    word = match["who"]
-    if word == "I":
+    who = match["who"]
+    if who == "I":
         return match["rest"], ""
-    who = (
-        USER
-        if word.lower().endswith("user")
-        else discourse.pronoun(word.lower())
-        if word.lower() in ("he", "she", "they")
-        else word
-    )
+    if who.lower().endswith("user"):
+        who = USER
+    elif who.lower() in ("he", "she", "they"):
+        who = discourse.pronoun(who.lower())
     if not who or (who != USER and not is_name(who)):
         return text, ""
     discourse.set_subject(who)

@@ -125,14 +125,14 @@ def wants(vp: VerbPhrase, now: datetime) -> list[Draft]:
         r"summaries|reports|updates|dates|short|concise|detailed|shorter)\b.+",
         vp.rest,
     )
-    if not match or vp.by_speaker or vp.tense != "present" or vp.negated or vp.modal:
+    if not match or vp.by_speaker or not vp.states("present"):
         return []
     return [Draft(vp.subject, "prefers", first_piece(match[0]))]
 
 
 def intends(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Planning to renovate the kitchen", "hoping to visit Japan", "want to learn Rust"."""
-    if vp.tense not in ("present", "ongoing", "perfect") or vp.modal or vp.negated or vp.ended:
+    if not vp.states("present", "ongoing", "perfect") or vp.ended:
         return []
     match = re.match(
         r"(?:on\s+(?P<ing>\w+ing\b.*)|to\s+(?P<v>.+)|(?P<a>an?\s+(?:[\w-]+\s+)*?(?:trip|holiday|vacation|party|"
@@ -155,7 +155,7 @@ def intends(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Need to submit the report by Friday", "have to finish it before 3 May"."""
     match = re.match(r"to\s+(?P<v>.+)", vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense != "present":
+    if not match or not vp.states("present"):
         return []
     when = find_event_date(match["v"], now, "future")
     if not when or not (when.exact or when.lead in ("by", "before")) or when.day < _midnight(now):
@@ -173,7 +173,7 @@ _ARRANGED = word_set("book schedule reserve reserved arrange arranged register p
 
 def happened(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """A past event with a named day."""
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal or vp.verb in _NO_EVENT:
+    if not vp.states("past", "perfect") or vp.verb in _NO_EVENT:
         return []
     ahead = vp.verb in _ARRANGED
     when = find_event_date(vp.phrase, now, "future" if ahead else "past")
@@ -238,7 +238,7 @@ def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "We had to cancel the wedding"."""
     rest = re.sub(r"^to (?:cancel|call off|postpone)\s+", "", vp.rest)
     noun = event_noun(rest)
-    if (vp.verb != "cancel" and rest == vp.rest) or vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if (vp.verb != "cancel" and rest == vp.rest) or not vp.states("past", "perfect"):
         return []
     if not noun or noun.end() < len(first_piece(rest)):
         return []
@@ -256,14 +256,14 @@ def shifts(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Moved the meeting with Acme to Thursday": done already, but the day lies ahead."""
     match = _SHIFTED.match(vp.rest)
     when = find_event_date(match["when"], now, "future") if match else None
-    if not match or when is None or when.start > 3 or vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not match or when is None or when.start > 3 or not vp.states("past", "perfect"):
         return []
     return [Draft(vp.subject, "event", match["what"], valid_at=when.day)]
 
 
 def has_appointment(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Have a dentist appointment on March 20"."""
-    if vp.tense not in ("present", "future", "perfect") or vp.negated or vp.modal or OFTEN.search(vp.rest):
+    if not vp.states("present", "future", "perfect") or OFTEN.search(vp.rest):
         return []
     noun = event_noun(vp.rest)
     when = find_event_date(vp.rest, now, "future") if noun else None
@@ -278,7 +278,7 @@ def expects(vp: VerbPhrase, now: datetime) -> list[Draft]:
         r"(?:(?:a baby|twins|our (?:first|second|third)(?: child| baby)?|a child|a (?:boy|girl))\b|in\b|on\b|$)",
         vp.rest,
     )
-    if not match or vp.tense != "ongoing" or vp.negated or vp.modal:
+    if not match or not vp.states("ongoing"):
         return []
     when = find_event_date(vp.rest, now, "future")
     if when is None and not match[0]:

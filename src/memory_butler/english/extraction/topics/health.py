@@ -8,7 +8,7 @@ from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import BODY, CONDITIONS, DIETS, FOODS, STATES
-from memory_butler.english.text.word_sets import alternatives, caseless, word_set
+from memory_butler.english.text.word_sets import alternatives, caseless, phrase_set, word_set
 from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
 
@@ -47,6 +47,7 @@ _ALLERGY = caseless(
     r"(?:an? |some |any |severe |serious |bad |mild |bad |really |life-threatening |seasonal )*"
     r"(?:allergy to (?P<to>.+)|(?:reaction to (?P<reaction>.+))|(?P<v>[\w -]+?)[ -](?:allergy|allergies))(?:$|[,;.])"
 )
+_UNNAMED_ALLERGENS = phrase_set("known, food, any, no, other, a few, many, these, my, drug")
 _CONDITION = caseless(
     rf"(?:(?:an?|some|really|very|quite|the|two|severe|serious|mild|chronic|bad|high|low|a bit of) )*"
     rf"(?P<v>(?:[\w'-]+ ){{0,4}}?(?:{alternatives(CONDITIONS)})(?: \w+ (?:disease|disorder))?)(?=[\s,;.]|$)"
@@ -70,6 +71,7 @@ _WORN = caseless(
     r"medical \w+|wig|braces|night guard|bifocals|varifocals|freestyle libre)\b"
 )
 _HARMED = caseless(rf"(?:my|his|her|their)\s+(?:left |right |lower |upper |big )?(?:{alternatives(BODY)})\b")
+_STRAINING = re.compile(r"(?:heavy|for (?:long|more)|long|down|stairs|far|properly|well|over)\b")
 _STRAIN = word_set("lift bend kneel run walk stand climb squat hear")
 
 
@@ -111,12 +113,10 @@ def has_condition(vp: VerbPhrase, now: datetime) -> list[Draft]:
     rest = re.sub(r"^(?:been )?(?:struggling with|suffering from|dealing with) ", "", rest)
     if match := _ALLERGY.match(rest):
         what = match["to"] or match["reaction"] or match["v"]
-        if re.fullmatch(r"(?:known|food|any|no|other|a few|many|these|my|seasonal|drug)", what or "", re.I):
-            return (
-                []
-                if what.lower() != "seasonal"
-                else [Draft(vp.subject, "allergic_to", "seasonal allergies", "seasonal")]
-            )
+        if what.lower() == "seasonal":
+            return [Draft(vp.subject, "allergic_to", "seasonal allergies", "seasonal")]
+        if what.lower() in _UNNAMED_ALLERGENS:
+            return []
         word = "no longer allergic to " if vp.ended else "not allergic to " if vp.negated else ""
         return [Draft(vp.subject, "allergic_to", word + one, key=one) for one in items(what)]
     if vp.negated:
@@ -141,7 +141,7 @@ def suffers(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 def takes(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense not in ("present", "ongoing", "perfect") or vp.modal or vp.negated:
+    if not vp.states("present", "ongoing", "perfect"):
         return []
     match = _MEDICINE.match(vp.rest)
     if not match:
@@ -201,7 +201,7 @@ def _denied(vp: VerbPhrase, what: str) -> str:
 
 
 def avoids(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense not in ("present", "ongoing", "perfect") or vp.negated or vp.modal:
+    if not vp.states("present", "ongoing", "perfect"):
         return []
     rest = re.sub(r"^(?:eating|drinking|having)\s+", "", vp.rest)
     if not _FOOD.search(rest):
@@ -218,11 +218,9 @@ def smokes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.negated:
         word = f"never {verb}" if vp.frequency == "never" else f"does not {vp.verb}"
         return [Draft(vp.subject, "habit", word, key=vp.verb)]
-    return (
-        []
-        if vp.tense != "present" or re.match(r"(?:a |the |some )?(?:meat|brisket|ribs|salmon)", vp.rest)
-        else [Draft(vp.subject, "habit", cleaned(f"{verb} {first_piece(vp.rest)}"), key=vp.verb)]
-    )
+    if vp.tense != "present" or re.match(r"(?:a |the |some )?(?:meat|brisket|ribs|salmon)", vp.rest):
+        return []
+    return [Draft(vp.subject, "habit", cleaned(f"{verb} {first_piece(vp.rest)}"), key=vp.verb)]
 
 
 def gives_up(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -256,10 +254,8 @@ def cannot(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Inabilities: cannot lift, swim, drive."""
     if vp.modal != "can" or not vp.negated or vp.tense != "present" or (not vp.by_speaker and vp.verb == "hear"):
         return []
-    if (
-        vp.verb in _STRAIN
-        and re.match(r"(?:heavy|for (?:long|more)|long|down|stairs|far|properly|well|over)\b|$", vp.rest) is not None
-        and vp.rest
+    if vp.verb in _STRAIN and re.match(
+        r"(?:heavy|for (?:long|more)|long|down|stairs|far|properly|well|over)\b", vp.rest
     ):
         return [Draft(vp.subject, "health", f"cannot {vp.verb} {first_piece(vp.rest)}")]
     if (
@@ -274,16 +270,10 @@ def cannot(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def reports(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Reports pain in the left knee", "complains of headaches"."""
     match = _SYMPTOM.match(vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense not in ("present", "past", "perfect"):
+    if not match or not vp.states("present", "past", "perfect"):
         return []
-    return [
-        Draft(
-            vp.subject,
-            "health",
-            cleaned(re.sub(r"\s+since\b.*", "", first_piece(match["v"]))),
-            permanence=Permanence.VOLATILE,
-        )
-    ]
+    symptom = cleaned(re.sub(r"\s+since\b.*", "", first_piece(match["v"])))
+    return [Draft(vp.subject, "health", symptom, permanence=Permanence.VOLATILE)]
 
 
 _SYMPTOM = caseless(
@@ -314,7 +304,7 @@ def gets_ill(vp: VerbPhrase, now: datetime) -> list[Draft]:
         vp.rest,
         re.I,
     )
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
+    if not match or not vp.states("present"):
         return []
     cause = re.match(r"\s+(?P<v>(?:from|on|when|after|if I|in|with)\s+[\w ]{2,40})", vp.rest[match.end() :])
     content = match["v"] + (f" {cleaned(cause['v'])}" if cause else "")

@@ -54,7 +54,7 @@ _CARE = re.compile(
 def rents(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Rents a flat in Graz", "shares a house in Bristol": home, unless it is let to others or for a while."""
     match = _DWELLING.match(vp.rest)
-    if not match or vp.tense not in ("present", "ongoing", "perfect") or vp.negated or vp.modal:
+    if not match or not vp.states("present", "ongoing", "perfect"):
         return []
     if re.search(
         r"\b(?:to (?:a|some|our|my)|for (?:a|the|two|three|our) (?:weeks?|weekend|month|holiday|summer)|out)\b", vp.rest
@@ -90,7 +90,7 @@ def lives(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Moved to a place. "Is moving" is a plan, see events.py."""
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not vp.states("past", "perfect"):
         return []
     match = _MOVED.match(vp.rest)
     if not match:

@@ -135,6 +135,9 @@ def pets_along(vp: VerbPhrase) -> list[Draft]:
     )
 
 
+_CONSUMED = caseless(
+    r"\b(?:tickets?|coffee|groceries|lunch|dinner|food|drinks?|milk|bread|gift|present|flowers|round|beer|cake)\b"
+)
 _KEYS = caseless(r"\bkeys?\b|\b(?:permission|access|rights)\b")
 _THING_TAIL = re.compile(
     r"\s+(?:for (?:\w+ing|my|the|his|her|their)|that(?:'s)?|on (?:a )?(?:lease|finance)|which|running|with (?:a|an|"
@@ -173,7 +176,7 @@ def owns(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def buys(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Bought something: it is owned. With a day it is an event, see events.py."""
     rest = re.sub(r"^(?:myself|us|ourselves|himself|herself|themselves) ", "", vp.rest)
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal or find_event_date(rest, now, "past"):
+    if not vp.states("past", "perfect") or find_event_date(rest, now, "past"):
         return []
     found = _pets(vp._replace(rest=rest), rest)
     if not found and (more := _AND_MORE.search(rest)):
@@ -181,26 +184,15 @@ def buys(vp: VerbPhrase, now: datetime) -> list[Draft]:
         found = _things(vp, rest[: more.start()], known=True) + pets if pets else []
     if found or vp.verb == "adopt" or not _DETERMINED.match(rest) or (vp.verb == "get" and not _THING.search(rest)):
         return found
-    return [one for one in _things(vp, first_piece(rest), known=vp.verb == "get") if not _consumed(one.content)]
+    return [one for one in _things(vp, first_piece(rest), known=vp.verb == "get") if not _CONSUMED.search(one.content)]
 
 
 def sells(vp: VerbPhrase, now: datetime) -> list[Draft]:
     what = re.sub(r"^(?:my|our|the|his|her|their) ", "", first_piece(vp.rest))
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal or not _THING.search(what):
+    if not vp.states("past", "perfect") or not _THING.search(what):
         return []
     return (
         [] if find_event_date(vp.rest, now, "past") else [Draft(vp.subject, "owns", f"no longer owns {what}", key=what)]
-    )
-
-
-def _consumed(what: str) -> bool:
-    return bool(
-        re.search(
-            r"\b(?:ticket|tickets|coffee|groceries|lunch|dinner|food|drinks?|milk|bread|gift|present|flowers|round|"
-            r"beer|cake)\b",
-            what,
-            re.I,
-        )
     )
 
 
@@ -240,14 +232,14 @@ _DEVICE = re.compile(
 def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "I owe my brother Marek 300 quid"."""
     match = re.match(r"(?P<who>(?:my |his |her |their )?[\w' ]{2,30}?) (?P<v>[€£$]?\d[\d.,]*\s?\w*)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
+    if not match or not vp.states("present"):
         return []
     return [Draft(vp.subject, "note", cleaned(f"{vp.word} {match[0]}"), key=f"owe {match['who']}")]
 
 
 def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Cancelled my gym membership and my Netflix"; a cancelled wedding or trip is an event, see events.py."""
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not vp.states("past", "perfect"):
         return []
     found = []
     for one in items(vp.rest):
@@ -262,7 +254,7 @@ def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def deploys(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "We deploy to Fly.io", "I code in Elixir"."""
     match = re.match(r"(?:\w+ )?(?:to|on|in|with|through|via)\s+(?P<v>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*)*)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated or vp.frequency:
+    if not match or not vp.states("present") or vp.frequency:
         return []
     if match["v"].lower().startswith(WEEKDAYS):
         return []
@@ -272,7 +264,7 @@ def deploys(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def switches(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Switched from Vim to Helix": the new one is used, the old one no longer."""
     match = re.match(r"(?:over )?(?:from (?P<old>.+?) )?(?:over )?to (?P<new>.+)", vp.rest)
-    if not match or vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not match or not vp.states("past", "perfect"):
         return []
     new = before_date(first_piece(match["new"]), now)
     if re.match(r"(?:decaf|tea|oat|a vegan|a plant|vegan)", new) or not new or len(new.split()) > 5:
@@ -308,9 +300,9 @@ def can(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "skill", cleaned(f"{vp.verb} {first_piece(vp.rest)}"))]
 
 
-def add_fact(vp: VerbPhrase, now: datetime) -> list[Draft]:
+def learns(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Learning Italian", "taking up pottery"."""
-    if vp.tense not in ("ongoing", "perfect") or vp.negated or vp.modal:
+    if not vp.states("ongoing", "perfect"):
         return []
     rest = first_piece(vp.rest)
     what = re.sub(r"^(?:how )?to ", "", rest)
@@ -331,7 +323,7 @@ _CODE = caseless(
 
 
 def knows(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense != "present" or vp.negated or vp.modal or not _CODE.search(vp.rest):
+    if not vp.states("present") or not _CODE.search(vp.rest):
         return []
     return [Draft(vp.subject, "skill", one) for one in items(vp.rest) if _CODE.search(one) and len(one.split()) < 5]
 
@@ -345,5 +337,5 @@ VERBS: dict[str, Reader] = {
     "bank": _BANKS, "cancel": cancels, "owe": owes,
     "have": has, "own": owns, "buy": buys, "adopt": buys, "sell": sells, "get": buys, "drive": drives, "use": uses,
     "deploy": deploys, "host": deploys, "code": deploys, "program": deploys, "develop": deploys, "switch": switches,
-    "migrate": switches, "play": plays, "carry": _CARRIES, "learn": add_fact,
+    "migrate": switches, "play": plays, "carry": _CARRIES, "learn": learns,
 }  # fmt: skip

@@ -22,13 +22,6 @@ def studies(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.verb == "do":
         match = _DEGREE.match(first_piece(vp.rest))
         return [Draft(vp.subject, "studies", match[0])] if match else []
-    if vp.verb == "graduate":
-        match = re.match(r"(?:from|in|with)\s+(?P<v>.+)", vp.rest)
-        return (
-            [Draft(vp.subject, "studies", f"{vp.word} {first_piece(vp.rest)}")]
-            if match and re.search(r"[A-Z]|degree", vp.rest)
-            else []
-        )
     rest = vp.rest
     if match := re.match(
         r"for (?:the |my |his |her |their |an? )?(?P<v>[\w -]*(?:exams?|finals|test|bar|IELTS|TOEFL|"
@@ -82,7 +75,13 @@ IS_PUPIL = Form(
     r"sixth form)\b",
     unless=("negated",),
 )
+_GRADUATED = Form(
+    "studies",
+    r"(?=.*(?:[A-Z]|degree))(?:from|in|with)\s+(?P<v>.+)",
+    "{word} {rest}",
+    tenses=("present", "past", "perfect", "ongoing"),
+)
 VERBS: dict[str, Reader] = {
     "go": attends, "attend": attends, "start": attends, "pass": GRADUATES, "study": studies, "major": studies,
-    "graduate": studies, "do": studies,
+    "graduate": _GRADUATED, "do": studies,
 }  # fmt: skip

@@ -51,7 +51,7 @@ _FROM_ME = re.compile(r"\b(?:I'm|I|me|my)\b")
 
 
 def hates(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense not in ("present", "perfect") or vp.modal or vp.negated:
+    if not vp.states("present", "perfect"):
         return []
     if when := _WHEN.match(vp.rest):
         what = when["v"] if vp.by_speaker else _FROM_ME.sub(lambda match: _TO_YOU[match[0].lower()], when["v"])
@@ -143,7 +143,7 @@ def is_fond(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def listens(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(r"to (?:a lot of |lots of |loads of |mostly |mainly |a ton of )(?P<v>.+)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated:
+    if not match or not vp.states("present"):
         return []
     return [Draft(vp.subject, "likes", one) for one in items(match["v"]) if one.lower() not in _NO_TASTE]
 
@@ -151,7 +151,7 @@ def listens(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def takes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "I take my coffee black, two sugars"."""
     match = re.match(r"(?:my|his|her|their) (?P<v>coffee|tea|steak|eggs|whisky|espresso) (?P<how>.+)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated or len(match["how"].split()) > 8:
+    if not match or not vp.states("present") or len(match["how"].split()) > 8:
         return []
     return [Draft(vp.subject, "prefers", f"{match['v']} {match['how']}", key=match["v"])]
 
@@ -161,7 +161,7 @@ def does_best(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(
         r"(?:best|better) (?P<v>(?:with|at|in|by|when|alone|from|after|before|under|late|early)\b.*)", vp.rest
     )
-    if not match or vp.tense != "present" or vp.modal or vp.negated:
+    if not match or not vp.states("present"):
         return []
     return [Draft(vp.subject, "prefers", cleaned(f"{vp.word} {vp.rest}"), key=f"{vp.verb} best")]
 

@@ -45,6 +45,9 @@ _SHIFT = re.compile(
     r"(?:from home|remotely|nights|night shifts|shifts|weekends|part[- ]time|full[- ]time|four days|"
     r"mostly (?:from home|nights|remotely)|the (?:night|early|late) shift)\b"
 )
+_NEW_JOB = re.compile(
+    r"^(?:working|my new (?:job|role|position)|a (?:new )?(?:job|role|position)|a (?:new )?\w+ (?:job|role))\s+"
+)
 _GONE = re.compile(r"(?:with|at)\s+(?P<v>[A-Z].*)")
 _DISMISSED = re.compile(
     r"(?:made redundant|laid off|fired|sacked|let go|retired) (?:from|by|at) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)*)"
@@ -175,11 +178,7 @@ def starts(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Started as head chef at Osteria Luna", "joined Tern", "got a job at"."""
     if vp.tense not in ("past", "perfect") or vp.negated:
         return []
-    rest = re.sub(
-        r"^(?:working|my new (?:job|role|position)|a (?:new )?(?:job|role|position)|a (?:new )?\w+ (?:job|role))\s+",
-        "",
-        vp.rest,
-    )
+    rest = _NEW_JOB.sub("", vp.rest)
     if vp.verb == "join":
         match = re.match(
             rf"(?:{_THE_ORG}|(?P<org>(?:the\s+)?[A-Z][\w'&.-]*(?:\s(?:of\s)?[A-Z][\w'&.-]*){{0,3}}))", rest
@@ -220,7 +219,7 @@ def leaves(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Leads the payments team at Kestrel", "runs a bakery", "teaches maths"."""
-    if vp.tense not in ("present", "perfect", "ongoing") or vp.negated or vp.modal or vp.ended:
+    if not vp.states("present", "perfect", "ongoing") or vp.ended:
         return []
     what = re.compile(
         r"(?:(?:the|a|an|my|our|his|her|their)\s+(?:own\s+)?(?:[\w'-]+\s+){0,4}?(?:team|group|department|division|"
@@ -261,13 +260,8 @@ def gets(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.tense not in ("past", "perfect", "present") or vp.negated or vp.form == "ing":
         return []
     if match := re.match(r"promoted to\s+(?P<v>.+)", vp.rest):
-        return [
-            Draft(
-                vp.subject,
-                "works_as",
-                re.split(r"\s+(?:at|last|this|in|on|yesterday|today)\b", first_piece(match["v"]))[0],
-            )
-        ]
+        job = re.split(r"\s+(?:at|last|this|in|on|yesterday|today)\b", first_piece(match["v"]))[0]
+        return [Draft(vp.subject, "works_as", job)]
     if match := re.match(
         r"(?:hired|an? (?:new )?(?:[\w-]+ )?(?:job|position|role|gig))\s+(?P<v>(?:at|as|by|with|for)\s.+)", vp.rest
     ):
