@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
-from memory_butler.english.extraction.grammar.values import first_piece, items
+from memory_butler.english.extraction.grammar.values import first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.models import Permanence
 
@@ -18,8 +18,7 @@ class Form:
     """A reader: if the object of the verb matches `pattern`, it is a fact of the class `kind`.
 
     `content` and `key` are format strings with the groups of the pattern, `{match}`, `{word}` (the verb as written),
-    `{first}` and `{rest}` (the first piece of the group `v` and of the whole object). With `each`, every item of the
-    list in `v` is a fact, and `{v}` is that item.
+    `{first}` and `{rest}` (the first piece of the group `v` and of the whole object).
     """
 
     kind: str
@@ -30,7 +29,6 @@ class Form:
     tenses: tuple[str, ...] = ("present",)
     # Properties of a verb phrase that does not count.
     unless: tuple[str, ...] = ("negated", "modal")
-    each: bool = False
     permanence: Permanence | None = None
 
     def __call__(self, vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -39,11 +37,7 @@ class Form:
             return []
         if any(getattr(vp, name) for name in self.unless):
             return []
-        groups = match.groupdict()
-        values = groups | {"match": match[0], "word": vp.word, "rest": first_piece(vp.rest)}
-        found = []
-        for one in items(groups["v"]) if self.each else [groups.get("v") or ""]:
-            values |= {"v": one, "first": first_piece(one)}
-            content, key = self.content.format(**values), self.key.format(**values)
-            found.append(Draft(vp.subject, self.kind, content, key, permanence=self.permanence))
-        return found
+        values = match.groupdict() | {"match": match[0], "word": vp.word, "rest": first_piece(vp.rest)}
+        values["first"] = first_piece(values.get("v") or "")
+        content, key = self.content.format(**values), self.key.format(**values)
+        return [Draft(vp.subject, self.kind, content, key, permanence=self.permanence)]

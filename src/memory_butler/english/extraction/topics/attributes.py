@@ -7,7 +7,7 @@ from typing import NamedTuple
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.people import relationship
-from memory_butler.english.extraction.grammar.person_names import NAME, PET, RELATION, is_name
+from memory_butler.english.extraction.grammar.person_names import NAME, OWNERS, PET, RELATION, is_name
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import FORMS
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, OTHERS, PETS, PLURAL, RELATIONS, ROLE_WORDS
@@ -84,15 +84,13 @@ _FAVORITE = caseless(
     r"fav)\s+(?P<thing>(?:[\w'-]+\s+){0,2}?[\w'-]+?)(?:s)?(?:\s+(?:of all time|ever|right now))?$"
 )
 _OWNED = re.compile(
-    rf"(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+(?P<of>(?i:{RELATION}|"
-    rf"{PET})(?:\s+{NAME})?'s\s+)?(?P<adj>(?:new|current|own|work|personal|old|main)\s+)*"
-    rf"(?P<noun>(?:[\w'-]+\s+){{0,4}}?[\w-]+?)(?:'s|\s*:|\s+(?:is|are|'s|=|has changed to|changed to|will be|is now|"
-    r"are now))\s+(?P<v>(?!is\b|are\b).+)"
+    rf"(?P<owner>{OWNERS}|{NAME}'s)\s+(?P<of>(?i:{RELATION}|{PET})(?:\s+{NAME})?'s\s+)?(?P<adj>(?:new|current|own|"
+    r"work|personal|old|main)\s+)*(?P<noun>(?:[\w'-]+\s+){0,4}?[\w-]+?)(?:'s|\s*:|\s+(?:is|are|'s|=|has changed to|"
+    r"changed to|will be|is now|are now))\s+(?P<v>(?!is\b|are\b).+)"
 )
 _HAS_CHANGED = re.compile(
-    rf"(?:(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+(?P<noun>(?i:{_NOUN}))(?:\s+has|\s+have|"
-    r"'s)?(?:\s+just|\s+also)?\s+changed|(?:I|i|[Ww]e)(?:'ve| have)?(?: just)? (?:got|have|"
-    rf"changed to) an? new (?P<new>(?i:{_NOUN})))\s*$"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+(?P<noun>(?i:{_NOUN}))(?:\s+has|\s+have|'s)?(?:\s+just|\s+also)?\s+changed|"
+    rf"(?:I|i|[Ww]e)(?:'ve| have)?(?: just)? (?:got|have|changed to) an? new (?P<new>(?i:{_NOUN})))\s*$"
 )
 _NOW_IT_IS = caseless(
     r"(?:now\s+)?(?:it's|it is|the new one is|new one is|new one|that's now)\s*:?\s+(?:now\s+)?(?P<v>.+)"
@@ -120,13 +118,12 @@ _ROLE_LINE = re.compile(
     rf")?(?:{alternatives(RELATIONS)})))\s*:\s+(?P<v>{NAME}.*)"
 )
 _ROLE_IS = re.compile(
-    rf"(?:(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+|[Tt]he\s+|"
-    rf"[Nn]ew\s+)?(?P<role>(?i:{RELATION}))(?:'s|\s+(?:is|are))?\s+"
-    rf"(?:(?i:names? (?:is|are)|now)\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+and\s+|,\s+|"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+|[Tt]he\s+|[Nn]ew\s+)?(?P<role>(?i:{RELATION}))(?:'s|\s+(?:is|"
+    rf"are))?\s+(?:(?i:names? (?:is|are)|now)\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+and\s+|,\s+|"
     rf"\s+and\s+){NAME})*)(?=$|[,;.]|\s+(?:and|but|not|who|from|now|at|in|since)\b)"
 )
 _PET_IS = re.compile(
-    rf"(?:(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+|[Tt]he\s+)(?P<role>(?i:{PET}))(?:'s|"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+|[Tt]he\s+)(?P<role>(?i:{PET}))(?:'s|"
     rf"\s+(?:is|are))?\s+(?:(?i:names? (?:is|are))\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+|"
     rf"\s+and\s+){NAME})*)(?=$|[,;.]|\s+(?:and|but|not|who)\b)"
 )
