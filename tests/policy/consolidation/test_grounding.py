@@ -48,6 +48,7 @@ SAID = [
     ("user", "age", "21", "I just turned twenty-one."),
     ("user", "note:rent", "rent of 1400 euros", "Rent is €1,400, in euros."),
     ("user", "phone", "02079460812", "my number is 020 7946 0812"),
+    ("user", "contact:work", "work number", "She gave me her work mobile."),
     ("user", "note:call", "call at 14:30", "The call is at 2:30pm."),
     ("user", "favorite_color", "teal", "my favourite colour is teal"),
     ("user", "relationship:kids", "two children", "We have two kids."),

@@ -1,17 +1,15 @@
 """Facts in brackets after a name: "Priya (head of design at Northwind)", "Colin from HeatRight (01632 960983)"."""
 
 import re
-from collections.abc import Callable
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
+from memory_butler.english.extraction.grammar.forms import Reader
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
-from memory_butler.english.extraction.grammar.verbs import FORMS, VerbPhrase, read_phrase, word_at
+from memory_butler.english.extraction.grammar.verbs import FORMS, read_phrase, word_at
 from memory_butler.english.extraction.topics.attributes import EMAIL, PHONE, contact_details
 from memory_butler.english.text.word_sets import word_set
-
-Read = Callable[[VerbPhrase, datetime], list[Draft]]
 
 _ASIDE = re.compile(
     rf"(?P<name>{NAME})(?:'s)?(?: (?:from|at|of) (?P<org>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*)?))? "
@@ -28,7 +26,7 @@ works_as works_at lives_in from speaks studies diet allergic_to health age natio
 """)
 
 
-def bracketed_facts(text: str, discourse: Discourse, now: datetime, read: Read) -> list[Draft]:
+def bracketed_facts(text: str, discourse: Discourse, now: datetime, read: Reader) -> list[Draft]:
     """Facts in brackets after a name, and the phone number or address next to one."""
     found: list[Draft] = []
     if "(" in text:
@@ -42,7 +40,7 @@ def bracketed_facts(text: str, discourse: Discourse, now: datetime, read: Read) 
     return found
 
 
-def _of(match: re.Match[str], discourse: Discourse, now: datetime, read: Read) -> list[Draft]:
+def _of(match: re.Match[str], discourse: Discourse, now: datetime, read: Reader) -> list[Draft]:
     name, inner = match["name"], match["inner"]
     contact = contact_details(name, inner)
     if contact:

@@ -102,7 +102,7 @@ def _standing_alone(rules: list[str], discourse: Discourse) -> list[str]:
     found = []
     for one in rules:
         match = _OF_THEM.match(one)
-        who = discourse.pronoun({"him": "he", "her": "she"}[match[2]], pets=False) if match else ""
+        who = discourse.pronoun(match[2], pets=False) if match else ""
         if match and who:
             found.append(f"{match[1]}{'the user' if who == USER else who}{one[match.end() :]}")
         elif match is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.models import Permanence
 
 P = Permanence
@@ -98,8 +98,8 @@ _WORDS = re.compile(r"\w+")
 _UNNAMED = word_set("""
 a an the my our his her their your some any to of in on at for with and or is are was really very new old
 """)
-_OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-_OWNED = re.compile(r"\b(?:mine|ours)\b", re.IGNORECASE)
+_OWN = caseless(r"\b(?:my|our)\b")
+_OWNED = caseless(r"\b(?:mine|ours)\b")
 _SPACES = re.compile(r"\s+")
 
 

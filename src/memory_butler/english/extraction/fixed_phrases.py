@@ -13,14 +13,12 @@ from memory_butler.english.extraction.grammar.word_lists import DIETS
 from memory_butler.english.extraction.topics.attributes import EMAIL, PHONE, contact_details
 from memory_butler.english.extraction.topics.health import is_unwell
 from memory_butler.english.extraction.topics.tastes import is_fond
-from memory_butler.english.text.word_sets import alternatives, word_set, words_in
+from memory_butler.english.text.word_sets import alternatives, caseless
 
-_CALL_ME = re.compile(
-    r"(?:(?:please|just|you can|everyone|everybody|people|ppl|folks|friends|my friends|most people|they|my "
-    r"\w+|but|feel "
-    rf"free to)\s+){{0,2}}(?:just\s+)?(?:also\s+)?calls?\s+me\s+(?P<v>{NAME})(?=$|[,;.!]|\s+(?:and|but|instead|"
-    r"for|please|at|because)\b)",
-    re.I,
+_CALL_ME = caseless(
+    r"(?:(?:please|just|you can|everyone|everybody|people|ppl|folks|friends|my friends|most people|they|my \w+|but|"
+    rf"feel free to)\s+){{0,2}}(?:just\s+)?(?:also\s+)?calls?\s+me\s+(?P<v>{NAME})(?=$|[,;.!]|\s+(?:and|but|instead|"
+    r"for|please|at|because)\b)"
 )
 _MYSELF = re.compile(rf"[Mm]yself (?P<v>{NAME})$")
 _REACH = re.compile(
@@ -28,31 +26,28 @@ _REACH = re.compile(
     rf"them|us|(?:my\s+)?(?:{RELATION}\s+)?{NAME}|my\s+{RELATION})\s+(?:\w+\s+){{0,3}}?(?:at|on|via|by|under|"
     rf"using)\s+(?:(?:my|his|her|their)\s+\w+\s+)?(?P<v>{EMAIL}|{PHONE})"
 )
-_SHORT_LIKE = re.compile(
+_SHORT_LIKE = caseless(
     r"(?:(?:really|also|definitely|big|huge)\s+)*(?:not (?:really )?|never been )?(?:(?:a |the )?(?:really |"
-    r"very |more |big |huge |massive )*(?:fan of|into|fond of|keen on|big on|allergic to))\b",
-    re.IGNORECASE,
+    r"very |more |big |huge |massive )*(?:fan of|into|fond of|keen on|big on|allergic to))\b"
 )
 _LANGUAGE = re.compile(
     r"(?P<v>[A-Z]\w+) (?:is|'s) (?:(?P<who>my|his|her|their|the user's|user's) )(?:first|native|second|mother|"
     r"third) (?:language|tongue)"
 )
-_FAVORITE_IS = re.compile(
+_FAVORITE_IS = caseless(
     r"(?P<v>[A-Z][\w' -]{1,40}?) is (?:my|our|his|her|their|the user's) (?:all-time |absolute )?(?:favou?rite|"
-    r"fave) (?P<thing>[\w-]+(?: [\w-]+)?)$",
-    re.I,
+    r"fave) (?P<thing>[\w-]+(?: [\w-]+)?)$"
 )
 _REACHED = re.compile(
-    rf"(?:.{{0,30}}\bway to (?:reach|contact|get hold of) (?P<me>me|him|her|us) is (?:by |via |at |on |through "
-    rf")?|(?P<whom>(?:[Tt]he )?[Uu]ser|I|[Hh]e|[Ss]he|[Tt]hey|{NAME})"
-    r"(?:'s| is|) (?:can be |are )?(?:best )?(?:reached|contacted|reachable) (?:at|on|via|by|through) )(?:\w+ "
-    rf")?(?P<v>{EMAIL}|{PHONE})"
+    r"(?:.{0,30}\bway to (?:reach|contact|get hold of) (?P<me>me|him|her|us) is (?:by |via |at |on |through )?|"
+    rf"(?P<whom>(?:[Tt]he )?[Uu]ser|I|[Hh]e|[Ss]he|[Tt]hey|{NAME})(?:'s| is|) (?:can be |are )?(?:best )?(?:reached|"
+    rf"contacted|reachable) (?:at|on|via|by|through) )(?:\w+ )?(?P<v>{EMAIL}|{PHONE})"
 )
 _CARD = re.compile(
     rf"(?:[\w' ]{{3,40}}:\s*)?(?P<who>{NAME})(?:,|:|\s-|\s\()?\s*(?:(?:phone|tel|mobile|email|number|cell)[ "
     rf":]+)?(?P<v>{EMAIL}|{PHONE})"
 )
-_ALLERGIC = re.compile(r"(?:\w+ )?allergic to ", re.I)
+_ALLERGIC = caseless(r"(?:\w+ )?allergic to ")
 _REACH_BY = re.compile(
     rf"(?:.{{0,30}}\b)?(?i:(?:best|easiest|simplest|prefer(?:s|red)?|please|only)\b.{{0,25}}\b)(?:reach|contact|"
     rf"message|get hold of|ping|call|text)\s+"
@@ -60,42 +55,25 @@ _REACH_BY = re.compile(
     r"(?P<v>Signal|WhatsApp|Slack|Telegram|Teams|Discord|SMS|e-?mail|phone|text(?: message)?|Threema|iMessage|Matrix)\b"
 )
 _CARE = re.compile(
-    r"(?:(?:[Mm]y|[Tt]he|[Oo]ur)\s+)?(?:[Dd]octors?|GP|[Cc]ardiologist|[Pp]sychiatrist|[Dd]r\.? [A-Z]\w+)(?:'s| has| "
-    r"have)?\s+"
-    r"(?:(?:put|started)\s+me\s+on|prescribed(?: me)?)\s+(?P<v>.+)"
+    r"(?:(?:[Mm]y|[Tt]he|[Oo]ur)\s+)?(?:[Dd]octors?|GP|[Cc]ardiologist|[Pp]sychiatrist|[Dd]r\.? [A-Z]\w+)(?:'s| has|"
+    r" have)?\s+(?:(?:put|started)\s+me\s+on|prescribed(?: me)?)\s+(?P<v>.+)"
 )
 # A note that is nothing but such a word.
 _ALONE = re.compile(
     rf"(?:strict |mostly |also )?(?P<v>(?i:{alternatives(DIETS - {'sober', 'halal', 'kosher'})}|coeliac|celiac|"
-    rf"diabetic|lactose intolerant|left-handed|"
-    r"colou?r[- ]blind|dyslexic|pregnant))(?=$|,|;| and )"
+    r"diabetic|lactose intolerant|left-handed|colou?r[- ]blind|dyslexic|pregnant))(?=$|,|;| and )"
 )
-_PRONOUNS = re.compile(
-    r"(?:pronouns:?\s+)?(?P<v>(?:she|he|they)/(?:her|him|them)(?:/\w+)?)(?: pronouns)?(?=$|[,;.])", re.I
-)
+_PRONOUNS = caseless(r"(?:pronouns:?\s+)?(?P<v>(?:she|he|they)/(?:her|him|them)(?:/\w+)?)(?: pronouns)?(?=$|[,;.])")
 _REACHABLE = re.compile(r"@|\d\d")
 _ORIGIN = re.compile(r"(?:[Oo]riginally|[Ii]'m originally|[Bb]orn and raised) (?:from|in) (?P<v>[A-Z].*)")
-_CHANGED = re.compile(
+_CHANGED = caseless(
     r"I(?:'ve| have)? (?:just |recently )?(?:changed|updated|switched) my (?:e-?mail|number|phone|phone "
-    rf"number|email address|mobile)(?: address)? (?:to|:)\s+(?P<v>{EMAIL}|{PHONE})",
-    re.I,
+    rf"number|email address|mobile)(?: address)? (?:to|:)\s+(?P<v>{EMAIL}|{PHONE})"
 )
-
-
-# No form but that of an address or a number is without one of these words.
-_CUES = word_set("""
-    call calls myself reach contact message hold ping text put started prescribed language tongue favourite favorite
-    fave originally born pronouns she he they fan into fond keen big allergic coeliac celiac diabetic lactose
-    left-handed
-    colour color colour-blind color-blind dyslexic pregnant
-    """) | frozenset(word for diet in DIETS for word in words_in(diet))
 
 
 def fixed_phrase_facts(clause: str, discourse: Discourse, now: datetime) -> list[Draft]:
     """The facts of a clause with a fixed form; empty for any other."""
-    words = words_in(clause)
-    if _CUES.isdisjoint(words):
-        return _contacts(clause, discourse)
     return (
         _called(clause, discourse)
         or _contacts(clause, discourse)
@@ -150,7 +128,7 @@ def _whom(word: str, discourse: Discourse) -> str:
     if lower.endswith("user"):
         return USER
     if lower in ("he", "she", "they", "him", "her", "them"):
-        return discourse.pronoun({"him": "he", "her": "she", "them": "they"}.get(lower, lower), pets=False)
+        return discourse.pronoun(lower, pets=False)
     return f"{discourse.speaker}'s {lower.removeprefix('my ')}" if lower.startswith("my ") else word
 
 

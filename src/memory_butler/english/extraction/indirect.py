@@ -7,46 +7,34 @@ from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.values import cleaned
 from memory_butler.english.extraction.grammar.word_lists import CONDITIONS
-from memory_butler.english.text.word_sets import alternatives, word_set, words_in
+from memory_butler.english.text.word_sets import alternatives, caseless, word_set, words_in
 
 _THING = (
     r"(?P<v>(?!(?:it|that|this|he|she|they|you|we|i|which|what|there|everything|nothing)\b)"
     r"(?:[\w'&-]+ ){0,3}?[\w'&-]+?)"
 )
 _WHO = r"(?P<who>me|us|him|her|them|the user|my \w+)"
-_REPELS = re.compile(
+_REPELS = caseless(
     rf"{_THING} (?:tastes?|smells?) (?:like|of|too|awful|horrible|disgusting|weird|off|gross)\b.* to {_WHO}$"
     rf"|{_THING.replace('<v>', '<v2>')} (?:disgusts?|bores?|annoys?|irritates?|scares?|terrif(?:y|ies)|depress(?:es)?|"
-    rf"grosse?s? out|stress(?:es)? out|puts?) {_WHO.replace('<who>', '<who2>')}(?: (?:off|out|to death|silly))?$",
-    re.IGNORECASE,
+    rf"grosse?s? out|stress(?:es)? out|puts?) {_WHO.replace('<who>', '<who2>')}(?: (?:off|out|to death|silly))?$"
 )
-_HARMS = re.compile(
+_HARMS = caseless(
     rf"{_THING} (?P<how>(?:does not|doesn't|do not|don't|never) (?:really )?(?:agree|sit well) with|disagrees? with|"
-    rf"(?:really )?"
-    rf"upsets?) {_WHO}(?:r|y|'s)?(?: stomach)?$"
-    rf"|{_THING.replace('<v>', '<v2>')} (?P<how2>(?:always )?(?:makes?|gives?)) {_WHO.replace('<who>', '<who2>')} "
-    rf"(?P<what>(?:really |very |bad |terrible |awful )?(?:sneeze|itch|ill|sick|wheeze|bloated|nauseous|dizzy|cough|"
-    rf"throw up|"
-    rf"come out in (?:hives|a rash)|hives|a rash|rashes|headaches?|a headache|heartburn|indigestion|stomach ?aches?|"
-    rf"a stomach ?ache|cramps|nightmares|palpitations|{alternatives(CONDITIONS)}))$",
-    re.IGNORECASE,
+    rf"(?:really )?upsets?) {_WHO}(?:r|y|'s)?(?: stomach)?$|"
+    rf"{_THING.replace('<v>', '<v2>')} (?P<how2>(?:always )?(?:makes?|"
+    rf"gives?)) {_WHO.replace('<who>', '<who2>')} (?P<what>(?:really |very |bad |terrible |awful )?(?:sneeze|itch|ill|"
+    r"sick|wheeze|bloated|nauseous|dizzy|cough|throw up|come out in (?:hives|a rash)|hives|a rash|rashes|headaches?|"
+    r"a headache|heartburn|indigestion|stomach ?aches?|a stomach ?ache|cramps|nightmares|palpitations|"
+    rf"{alternatives(CONDITIONS)}))$"
 )
-_TASTE = re.compile(
+_TASTE = caseless(
     rf"{_THING} (?:is|are|'s|isn't|aren't|was) (?P<not>not |never )?(?:really |so much )?(?:my|his|her|their) "
     r"(?P<what>thing|cup of tea|jam|style|passion|idea of fun|weakness|comfort food|guilty pleasure|happy place|worst "
-    r"nightmare|pet hate)$",
-    re.IGNORECASE,
+    r"nightmare|pet hate)$"
 )
-_STILL = re.compile(r"\s+(?:any ?more|at all|either|though|these days|now|lately)$", re.IGNORECASE)
+_STILL = caseless(r"\s+(?:any ?more|at all|either|though|these days|now|lately)$")
 _AGAINST = word_set("nightmare hate")
-_CUES = word_set("""
-me us him her them my his their user
-""")
-_VERBS = word_set("""
-tastes taste smells smell disgusts disgust bores bore annoys annoy irritates irritate scares scare terrifies terrify
-depresses depress grosses gross stresses stress puts put agree sit disagrees disagree upsets upset makes make gives
-give thing cup jam style passion idea weakness comfort guilty happy worst pet
-""")
 _PASSING = word_set("""
 meeting error bug code test work build file answer question idea news message noise boss thought sound way rest exercise
 """)
@@ -54,10 +42,7 @@ meeting error bug code test work build file answer question idea news message no
 
 def indirect_statements(clause: str, discourse: Discourse, now: datetime) -> list[Draft]:
     """Likes, dislikes and intolerances with the thing as the subject."""
-    words = words_in(clause)
     clause = _STILL.sub("", clause)
-    if _VERBS.isdisjoint(words) or _CUES.isdisjoint(words):
-        return []
     if match := _REPELS.match(clause):
         return _draft("dislikes", match["v"] or match["v2"], "", match["who"] or match["who2"], discourse)
     if match := _HARMS.match(clause):
@@ -90,4 +75,4 @@ def _whom(word: str, discourse: Discourse) -> str:
         return discourse.owner("user's")
     if word.startswith("my "):
         return ""
-    return discourse.pronoun({"him": "he", "her": "she"}.get(word, "they"))
+    return discourse.pronoun(word)

@@ -5,76 +5,65 @@ from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar.person import rule_text
 from memory_butler.english.extraction.grammar.verbs import FORMS
-from memory_butler.english.text.word_sets import word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set
 
 _ACTIONS = word_set("""
-double double-check triple-check alphabetise alphabetize give use ask run write add answer reply send show
-include keep check call say tell remind prefer avoid convert format merge quarantine open create tag notify stop
-wait suggest put set start skip leave make treat remember update bump rebase restart escalate copy cc log mark
-assign pin default assume respond explain summarise summarize link quote cite confirm verify test review read
-look consult refuse translate round deploy push squash commit close label provide offer be do try go back remove
-delete purge flush restrict import export ship address speak talk phrase stick follow mention propose recommend
-book order schedule share store save document comment name prefix sign lock unlock archive encrypt redact mask
-escape validate lint build compile install upgrade downgrade revert roll rotate request require reboot fetch
-pull clone branch split limit cap shorten expand spell capitalise capitalize reserve turn switch hide print post
-publish forward attach bring take pack feed water clean charge wear contact text email phone ring message alert
-warn inform consider count measure track record report file raise flag list sort group batch cache index migrate
-seed mock stub pass prioritise prioritize seat play pick pay move get touch edit change modify rename interrupt
-disturb disclose reveal guess invent refer cook serve eat drop force bother speculate promise apologise
-apologize repeat end begin finish approve accept decline reject block drive fold iron wash mix buy sell invite
-knock park enter let hardcode hard-code rely expose trust truncate disable enable wrap throw catch return load
-parse render upload download sync force-push rebuild retry page
+double double-check triple-check alphabetise alphabetize give use ask run write add answer reply send show include
+keep check call say tell remind prefer avoid convert format merge quarantine open create tag notify stop wait suggest
+put set start skip leave make treat remember update bump rebase restart escalate copy cc log mark assign pin default
+assume respond explain summarise summarize link quote cite confirm verify test review read look consult refuse
+translate round deploy push squash commit close label provide offer be do try go back remove delete purge flush
+restrict import export ship address speak talk phrase stick follow mention propose recommend book order schedule share
+store save document comment name prefix sign lock unlock archive encrypt redact mask escape validate lint build
+compile install upgrade downgrade revert roll rotate request require reboot fetch pull clone branch split limit cap
+shorten expand spell capitalise capitalize reserve turn switch hide print post publish forward attach bring take pack
+feed water clean charge wear contact text email phone ring message alert warn inform consider count measure track
+record report file raise flag list sort group batch cache index migrate seed mock stub pass prioritise prioritize seat
+play pick pay move get touch edit change modify rename interrupt disturb disclose reveal guess invent refer cook serve
+eat drop force bother speculate promise apologise apologize repeat end begin finish approve accept decline reject
+block drive fold iron wash mix buy sell invite knock park enter let hardcode hard-code rely expose trust truncate
+disable enable wrap throw catch return load parse render upload download sync force-push rebuild retry page
 """)
 _NOT_ACTS = word_set("""
 mind a an the nice good happy heard been seen again had thought knew went fun worth great so too really wanted
 """)
-_LEADING = re.compile(
-    r"(?:(?:and|but|so|also|ok|okay|hey|hi|btw|oh|well|right|yes|sure|thanks|one more thing|another thing|"
-    r"important|reminder|note|rule|new rule|"
-    r"house rule|lesson(?: learned| learnt)?|convention|policy|team rule|general rule|tip|instruction|"
-    r"instructions|feedback|correction|please note|"
-    r"note to self|takeaway|guideline|process)\b\s*[,:!–—-]*\s+(?=\S))*",
-    re.IGNORECASE,
+_LEADING = caseless(
+    r"(?:(?:and|but|so|also|ok|okay|hey|hi|btw|oh|well|right|yes|sure|thanks|one more thing|another thing|important|"
+    r"reminder|note|rule|new rule|house rule|lesson(?: learned| learnt)?|convention|policy|team rule|general rule|tip|"
+    r"instruction|instructions|feedback|correction|please note|note to self|takeaway|guideline|"
+    r"process)\b\s*[,:!–—-]*\s+(?=\S))*"
 )
-_DECLARED = re.compile(
-    r"(?:(?:new|house|team|hard|general|golden) )?(?P<kind>rule|lesson|policy|convention|guideline)(?: "
-    r"learned| learnt)?"
-    r"(?: (?:for|from|of) [^:]{1,30})?\s*:\s*(?P<rest>\S+\s+\S+\s+.+)",
-    re.I,
+_DECLARED = caseless(
+    r"(?:(?:new|house|team|hard|general|golden) )?(?P<kind>rule|lesson|policy|convention|guideline)(?: learned|"
+    r" learnt)?(?: (?:for|from|of) [^:]{1,30})?\s*:\s*(?P<rest>\S+\s+\S+\s+.+)"
 )
 _ASK_FIRST = re.compile(
     r"(?:please\s+)?(?:(?:ask|check with|consult|tell|warn|notify|confirm with|run it by|get approval "
     r"from|ping|message|cc|copy)\s+(?:me|us|the user|him|her|them|[A-Z]\w+)\s+"
-    r"(?:first\s+)?(?:before|whenever|when|every time|each time|if|prior to)\s+.+|only\s+(?P<verb>\w+)\s+.+)",
+    r"(?:first\s+)?(?:before|whenever|when|every time|each time|if|prior to)\s+.+|only\s+(?P<verb>\w+)\s+.+)"
 )
-_TITLED = re.compile(
+_TITLED = caseless(
     r"[^:.]{0,60}:\s*(?=(?:please\s+)?(?:always|never|don't|do not|when|whenever|make sure|from now on|if|"
-    r"before|after)\b)",
-    re.I,
+    r"before|after)\b)"
 )
-_STANDING = re.compile(
-    r"(?P<lead>from now on|going forward|moving forward|in (?:the )?future|as a (?:general )?rule|from here "
-    r"on(?: out| in)?|henceforth|at all times|"
-    r"by default|for (?:all )?future \w+|in all (?:replies|emails|messages|code)|next time|from today(?: on)?|"
-    r"as of now|in general)\s*,?\s+(?P<rest>.+)",
-    re.I,
+_STANDING = caseless(
+    r"(?P<lead>from now on|going forward|moving forward|in (?:the )?future|as a (?:general )?rule|from here on(?: out|"
+    r" in)?|henceforth|at all times|by default|for (?:all )?future \w+|in all (?:replies|emails|messages|code)|"
+    r"next time|from today(?: on)?|as of now|in general)\s*,?\s+(?P<rest>.+)"
 )
-_WISH = re.compile(
-    r"(?:(?:i|we)(?:'d| would)?(?: really)? (?:like|want|need|expect|prefer|ask|love)(?: it if)? (?:for "
-    r")?you(?: to)?|you(?: really)? (?:should|must|need to|have to|ought to|are to|can)|"
-    r"(?:the )?(?:user|client|customer|he|she|they|team)(?: has| have)? (?:wants?|wanted|asked|asks|expects?|"
-    r"told|tells|requested|requests|prefers?|insists?|insisted|demands?|demanded|instructed|would like|reminded|said)"
-    r"(?: that)? (?:me|us|you|we|the assistant|the agent|i|claude)(?: (?:to|should|must))?|i (?:should|"
-    r"must))\s+(?P<rest>.+)",
-    re.I,
+_WISH = caseless(
+    r"(?:(?:i|we)(?:'d| would)?(?: really)? (?:like|want|need|expect|prefer|ask|love)(?: it if)? (?:for )?you(?: to)?|"
+    r"you(?: really)? (?:should|must|need to|have to|ought to|are to|can)|(?:the )?(?:user|client|customer|he|she|"
+    r"they|team)(?: has| have)? (?:wants?|wanted|asked|asks|expects?|told|tells|requested|requests|prefers?|insists?|"
+    r"insisted|demands?|demanded|instructed|would like|reminded|said)(?: that)? (?:me|us|you|we|the assistant|"
+    r"the agent|i|claude)(?: (?:to|should|must))?|i (?:should|must))\s+(?P<rest>.+)"
 )
-_ALWAYS = re.compile(
-    r"(?:please\s+)?(?:to\s+)?(?P<word>always|never)\s+(?:ever\s+|again\s+|please\s+)?(?P<verb>[\w'-]+)\b", re.I
+_ALWAYS = caseless(
+    r"(?:please\s+)?(?:to\s+)?(?P<word>always|never)\s+(?:ever\s+|again\s+|please\s+)?(?P<verb>[\w'-]+)\b"
 )
-_DONT = re.compile(
+_DONT = caseless(
     r"(?:please\s+|pls\s+|just\s+)?(?:don't|do not|dont|not to|stop|avoid|refrain from|no more|"
-    r"never)\s+(?:ever\s+|you\s+ever\s+)?(?P<verb>[\w'-]+)\b(?P<rest>.*)",
-    re.I,
+    r"never)\s+(?:ever\s+|you\s+ever\s+)?(?P<verb>[\w'-]+)\b(?P<rest>.*)"
 )
 # No orders: comfort ("don't worry"), or a note without its subject ("don't have a car").
 _IDLE = word_set("""
@@ -83,91 +72,69 @@ live work smoke own see sweat fret matter get
 """)
 # "Don't eat meat" can be a note without its subject; with a circumstance it is a rule.
 _PERHAPS = word_set("eat drink")
-_CONDITION = re.compile(
-    r"(?P<when>(?:when(?:ever)?|if|before|after|once|every time|each time|any ?time|as soon as|unless|in case|"
-    r"for|on|in|during|until|while)\b[^,]{2,140}?)\s*,\s*(?:then\s+|please\s+|you should\s+|i want you to\s+|"
-    r"you must\s+)*"
-    r"(?P<neg>always\s+|never\s+|don't\s+|do not\s+|only\s+|first\s+|just\s+|"
-    r"also\s+)*(?P<verb>[a-z][\w'-]*)\b(?P<rest>.*)$",
-    re.I,
+_CONDITION = caseless(
+    r"(?P<when>(?:when(?:ever)?|if|before|after|once|every time|each time|any ?time|as soon as|unless|in case|for|on|"
+    r"in|during|until|while)\b[^,]{2,140}?)\s*,\s*(?:then\s+|please\s+|you should\s+|i want you to\s+|"
+    r"you must\s+)*(?P<neg>always\s+|never\s+|don't\s+|do not\s+|only\s+|first\s+|just\s+|"
+    r"also\s+)*(?P<verb>[a-z][\w'-]*)\b(?P<rest>.*)$"
 )
-_ONE_OFF = re.compile(
-    r"(?:if|when|once|after) (?:you(?:'re| are| have|'ve)?|that|this|it|so|not|needed|possible|necessary)(?: "
-    r"(?:done|ready|free|finished|get|have|can|could|want|like|need|don't|think|feel)\b|'s|,| is|$)|before "
-    r"(?:that|you go|i forget)|after that|"
-    r"if (?:i|we) (?:could|had|were|won|was|moved|lived)|(?:in|on|for) (?:that|this|my|the|our|a|an|one|\d|"
-    r"some|fact|short|case|summary|example)\b|(?:in|on|for) (?:[A-Z]|\w+day|january|june|july|me)",
-    re.I,
+_ONE_OFF = caseless(
+    r"(?:if|when|once|after) (?:you(?:'re| are| have|'ve)?|that|this|it|so|not|needed|possible|necessary)(?: (?:done|"
+    r"ready|free|finished|get|have|can|could|want|like|need|don't|think|feel)\b|'s|,| is|$)|before (?:that|you go|"
+    r"i forget)|after that|if (?:i|we) (?:could|had|were|won|was|moved|lived)|(?:in|on|for) (?:that|this|my|the|our|a|"
+    r"an|one|\d|some|fact|short|case|summary|example)\b|(?:in|on|for) (?:[A-Z]|\w+day|january|june|july|me)"
 )
-_KEPT = re.compile(
-    r"(?:please\s+)?(?:always\s+)?(?:(?:keep|make) (?:your |all |the )?(?:answers?|replies|responses?|"
-    r"messages?|explanations?|emails?|summar(?:y|ies)|commit messages|code|functions|comments|prs?|pull "
-    r"requests)\s+.+|keep (?:the |your |all |any )?(?:[\w-]+ ){0,2}[\w-]+s (?:small|short|simple|brief|minimal|"
-    r"concise|under \d+\b.*)"
-    r"|be (?:concise|brief|direct|polite|formal|informal|honest|blunt)\b.*"
-    r"|(?:answer|reply|respond|write|speak|talk|address me|communicate)\s+(?:to me\s+|me\s+)?(?:only\s+|"
-    r"always\s+|back\s+)?in\s+.+"
-    r"|(?:use|give|stick to|prefer|include|format|show|quote|spell)\s+(?:me\s+|all\s+|only\s+|prices\s+|"
-    r"dates\s+|times\s+|everything\s+)?(?:[\w'-]+\s+){0,3}?(?:units|spelling|english|celsius|fahrenheit|"
-    r"metric|snake_case|camelcase|tabs|spaces|type hints|docstrings|bullet points|markdown|"
-    r"emojis?|24-hour|iso dates|kilomet(?:re|er)s|euros|dollars|pronouns|conventional commits|dark mode|"
-    r"sources|plain text|plain language)\b.*)$",
-    re.I,
+_KEPT = caseless(
+    r"(?:please\s+)?(?:always\s+)?(?:(?:keep|make) (?:your |all |the )?(?:answers?|replies|responses?|messages?|"
+    r"explanations?|emails?|summar(?:y|ies)|commit messages|code|functions|comments|prs?|pull requests)\s+.+|"
+    r"keep (?:the |your |all |any )?(?:[\w-]+ ){0,2}[\w-]+s (?:small|short|simple|brief|minimal|concise|"
+    r"under \d+\b.*)|be (?:concise|brief|direct|polite|formal|informal|honest|blunt)\b.*|(?:answer|reply|respond|"
+    r"write|speak|talk|address me|communicate)\s+(?:to me\s+|me\s+)?(?:only\s+|always\s+|back\s+)?in\s+.+|(?:use|give|"
+    r"stick to|prefer|include|format|show|quote|spell)\s+(?:me\s+|all\s+|only\s+|prices\s+|dates\s+|times\s+|"
+    r"everything\s+)?(?:[\w'-]+\s+){0,3}?(?:units|spelling|english|celsius|fahrenheit|metric|snake_case|camelcase|"
+    r"tabs|spaces|type hints|docstrings|bullet points|markdown|emojis?|24-hour|iso dates|kilomet(?:re|er)s|euros|"
+    r"dollars|pronouns|conventional commits|dark mode|sources|plain text|plain language)\b.*)$"
 )
-_CHOSEN = re.compile(
-    r"(?:please\s+)?(?:only use|use only|only ever use)\s+.+|prefer\s+.+\s(?:over|to|rather than|instead "
-    r"of)\s.+|(?:use|write|say|choose|pick)\s+[^,]{2,50}?(?:,?\s+(?:not|instead of|rather than|over|and not|"
-    r"never))\s+.+",
-    re.I,
+_CHOSEN = caseless(
+    r"(?:please\s+)?(?:only use|use only|only ever use)\s+.+|prefer\s+.+\s(?:over|to|rather than|instead of)\s.+|"
+    r"(?:use|write|say|choose|pick)\s+[^,]{2,50}?(?:,?\s+(?:not|instead of|rather than|over|and not|never))\s+.+"
 )
 # "Commit messages should be in German": what is made is to be made so.
-_SHOULD_BE = re.compile(
+_SHOULD_BE = caseless(
     r"(?:(?:my|our|all|the|your|any|every)\s+)?(?:[\w-]+\s+){0,2}?(?:messages?|comments?|answers?|replies|reply|"
-    r"responses?|docs|docstrings|reports?|"
-    r"emails?|charts?|plots?|graphs?|summar(?:y|ies)|prs?|pull requests|tests|functions|names|dates|prices|times|"
-    r"units|recipes|invoices|"
-    r"tickets|branches|migrations|titles|slides|translations|letters|lists)\s+(?:should|must|shouldn't|mustn't|need "
-    r"to|have to|may|can)"
-    r"(?:\s+(?:not|never|always|only|all))*\s+(?:be|use|have|start|end|contain|include|follow|rely|go|come|fit|"
-    r"mention|say)\b.+",
-    re.I,
+    r"responses?|docs|docstrings|reports?|emails?|charts?|plots?|graphs?|summar(?:y|ies)|prs?|pull requests|tests|"
+    r"functions|names|dates|prices|times|units|recipes|invoices|tickets|branches|migrations|titles|slides|"
+    r"translations|letters|lists)\s+(?:should|must|shouldn't|mustn't|need to|have to|may|can)(?:\s+(?:not|never|"
+    r"always|only|all))*\s+(?:be|use|have|start|end|contain|include|follow|rely|go|come|fit|mention|say)\b.+"
 )
-_MUST = re.compile(
-    r"\b(?:should|must|shouldn't|mustn't|need to|have to|may not|may only|can only|can't|cannot)\b", re.I
-)
-_FOR_ALL = re.compile(
+_MUST = caseless(r"\b(?:should|must|shouldn't|mustn't|need to|have to|may not|may only|can only|can't|cannot)\b")
+_FOR_ALL = caseless(
     r"for (?!me\b|now\b|this\b|that\b|example\b|instance\b|the\b|my\b|your\b|an?\b)(?P<what>(?:[\w-]+ "
-    r"){0,2}[\w-]+s),? (?P<verb>[a-z]+)\s+\S+ .*",
-    re.I,
+    r"){0,2}[\w-]+s),? (?P<verb>[a-z]+)\s+\S+ .*"
 )
-_PLEASE_NO = re.compile(
+_PLEASE_NO = caseless(
     r"(?:please,? no|no)\s+(?P<what>(?:[\w-]+\s+){0,3}?[a-z-]+(?:s|jargon|slang|small talk))\b(?P<rest>\s+(?:with|in|"
-    r"at|before|after|without|unless|during|containing|on)\s.+)?"
-    r"(?P<please>,?\s+please)?$",
-    re.I,
+    r"at|before|after|without|unless|during|containing|on)\s.+)?(?P<please>,?\s+please)?$"
 )
-_WE_ALSO = re.compile(r"whenever (?:we|i) .{3,80}, (?:we|i) (?:also|always|never|then)\s+.+", re.I)
-_SURE = re.compile(
-    r"(?:please\s+)?(?:make sure|be sure|ensure|see to it|take care)\s+(?:that\s+|to\s+|you\s+)*(?P<rest>.+)", re.I
+_WE_ALSO = caseless(r"whenever (?:we|i) .{3,80}, (?:we|i) (?:also|always|never|then)\s+.+")
+_SURE = caseless(
+    r"(?:please\s+)?(?:make sure|be sure|ensure|see to it|take care)\s+(?:that\s+|to\s+|you\s+)*(?P<rest>.+)"
 )
-_RECURRING = re.compile(
-    r"\b(?:always|never|whenever|when|before|after|every|each|any|all|unless|without|first|only|from now on)\b", re.I
+_RECURRING = caseless(
+    r"\b(?:always|never|whenever|when|before|after|every|each|any|all|unless|without|first|only|from now on)\b"
 )
-_FIRST_WORD = re.compile(
-    r"(?:please\s+)?(?:always\s+|never\s+|don't\s+|only\s+|just\s+|to\s+|stop\s+|avoid\s+)*(?P<v>[\w'-]+)", re.I
+_FIRST_WORD = caseless(
+    r"(?:please\s+)?(?:always\s+|never\s+|don't\s+|only\s+|just\s+|to\s+|stop\s+|avoid\s+)*(?P<v>[\w'-]+)"
 )
 _THIS_ONE = re.compile(r"\bit (?:short|brief)\b|\bthis\b")
-_STOPPING = re.compile(r"(?:please\s+)?(?:stop|avoid|refrain)\b", re.I)
-_NO_ORDER = re.compile(r"no more|not to", re.I)
+_STOPPING = caseless(r"(?:please\s+)?(?:stop|avoid|refrain)\b")
+_NO_ORDER = caseless(r"no more|not to")
 _CIRCUMSTANCE = re.compile(r"\s+[\w' ]{3,60}\b(?:in|before|after|when|without|because|unless|on|for|with)\b")
 _MERE_PRONOUN = re.compile(r"\s+(?:it|that|this|them|so|any|one|some|any of (?:it|that|them))\s*$")
-_PASSING = re.compile(
-    r"\b(?:yet|for now|today|this time|right now|tonight|tomorrow|this week|just now|this one)\b", re.I
-)
-_NONE_OF = re.compile(
+_PASSING = caseless(r"\b(?:yet|for now|today|this time|right now|tonight|tomorrow|this week|just now|this one)\b")
+_NONE_OF = caseless(
     r"no (?P<what>(?:\w+ )?[a-z-]+s)\s+(?:on (?:fridays|weekends|mondays|sundays|saturdays)|in (?!this|the "
-    r"(?:meantime|morning))\w+|before|after|without|unless|during)\b",
-    re.I,
+    r"(?:meantime|morning))\w+|before|after|without|unless|during)\b"
 )
 _NO_RULE = word_set("""
 problems issues changes errors results replies thanks worries plans news questions bugs siblings kids allergies
@@ -180,17 +147,6 @@ _BREAK = re.compile(
 )
 
 
-_CUES = word_set("""
-rule lesson policy convention guideline ask check consult tell warn notify confirm want wants wanted asked asks expect
-expects told tells requested requests prefers insist insists insisted demands demanded instructed like reminded said
-always never don't not dont when whenever if before after once time future forward make ensure keep answer reply respond
-write use prefer say choose pick give stop avoid no you only stick address speak talk include format show quote spell
-anytime unless refrain default next henceforth i'd we'd should must shouldn't mustn't please ping message cc copy
-""")
-# These make a rule only where it begins with them.
-_BEGINNINGS = word_set("for in on during until while as be get from by do every each any at")
-
-
 class Rules(NamedTuple):
     """The rules of a sentence and what is left of it for facts."""
 
@@ -201,8 +157,6 @@ class Rules(NamedTuple):
 def rules_in(sentence: str, speaker: str) -> Rules:
     """The rules that a sentence gives."""
     text = _LEADING.sub("", sentence, count=1)
-    if not _could_be(text):
-        return Rules([], [sentence])
     if (whole := _conditional(text, speaker)) or _WE_ALSO.match(text):
         return Rules([whole or rule_text(text, speaker)], [])
     if (declared := _DECLARED.match(sentence)) and (declared["kind"].lower() != "lesson" or _acts(declared["rest"])):
@@ -220,10 +174,6 @@ def rules_in(sentence: str, speaker: str) -> Rules:
         elif piece.strip():
             left.append(piece)
     return Rules(found, before + left) if found else Rules([], [sentence])
-
-
-def _could_be(text: str) -> bool:
-    return not _CUES.isdisjoint(words_in(text)) or text.partition(" ")[0].lower() in _BEGINNINGS
 
 
 def _conditional(text: str, speaker: str) -> str:

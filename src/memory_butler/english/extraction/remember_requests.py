@@ -3,31 +3,24 @@
 import re
 from typing import NamedTuple
 
-from memory_butler.english.text.word_sets import word_set, words_in
+from memory_butler.english.text.word_sets import caseless
 
-_REMEMBER = re.compile(
+_REMEMBER = caseless(
     r"(?:(?:please|also|and|oh|can you|could you|would you|will you|just|you should|i want you to|i'd like you to|"
-    r"i need you to|important|hey|ok|btw|kindly)[,: ]+)*"
-    r"(?:(?:the )?user (?:has )?(?:asked|told|wants|wanted|reminded|requested)(?: that)? (?:me|us|the "
-    r"assistant|you|we|i)(?: to)?\s+)?"
-    r"(?:to\s+)?(?:remember|don't forget|do not forget|never forget|keep in mind|bear in mind|make a note|"
-    r"take note|make note|please note|jot down|save this|memorise|memorize|store|note down|write down|remind me|add to "
-    r"(?:your )?memory|for (?:your )?memory)"
-    r"(?:\s*[:,–—-]\s*|\s+)(?:this\s*[:,–—-]\s*|(?:for (?:later|next time|the future|"
-    r"me))\s*[:,]?\s*)?(?P<that>that\s+|of the fact that\s+)?(?P<what>.+)",
-    re.I,
+    r"i need you to|important|hey|ok|btw|kindly)[,: ]+)*(?:(?:the )?user (?:has )?(?:asked|told|wants|wanted|reminded|"
+    r"requested)(?: that)? (?:me|us|the assistant|you|we|i)(?: to)?\s+)?(?:to\s+)?(?:remember|don't forget|"
+    r"do not forget|never forget|keep in mind|bear in mind|make a note|take note|make note|please note|jot down|"
+    r"save this|memorise|memorize|store|note down|write down|remind me|add to (?:your )?memory|"
+    r"for (?:your )?memory)(?:\s*[:,–—-]\s*|\s+)(?:this\s*[:,–—-]\s*|(?:for (?:later|next time|the future|"
+    r"me))\s*[:,]?\s*)?(?P<that>that\s+|of the fact that\s+)?(?P<what>.+)"
 )
-_REMEMBER_WORDS = word_set("remember forget mind note jot save memorise memorize store write memory remind")
 # "Can you remember my birthday?" is a question; "can you remember that my birthday is in May?" states it.
-_TELLS = re.compile(
-    r"\b(?:is|are|was|has|have|can't|can|don't|doesn't|will|won't|needs?|likes?|hates?|=)\b|'s |: ", re.I
-)
-_NOT_REMEMBERED = re.compile(
+_TELLS = caseless(r"\b(?:is|are|was|has|have|can't|can|don't|doesn't|will|won't|needs?|likes?|hates?|=)\b|'s |: ")
+_NOT_REMEMBERED = caseless(
     r"(?:when|how|me|him|her|what|why|where|if|whether|the (?:time|day|good old|name|title|word|movie|first)|"
-    r"it|this|those|about|seeing|being|having|\?)\b",
-    re.I,
+    r"it|this|those|about|seeing|being|having|\?)\b"
 )
-_UNTOLD = re.compile(r"(?:.{0,30}\b)?remind me(?!\s+(?:to|that)\b)", re.I)
+_UNTOLD = caseless(r"(?:.{0,30}\b)?remind me(?!\s+(?:to|that)\b)")
 
 
 class RememberRequest(NamedTuple):
@@ -37,8 +30,6 @@ class RememberRequest(NamedTuple):
 
 def remember_request(sentence: str, *, asked: bool) -> RememberRequest | None:
     """The statement or task that a sentence asks to remember, as an order or as a question."""
-    if _REMEMBER_WORDS.isdisjoint(words_in(sentence)):
-        return None
     match = _REMEMBER.match(sentence)
     if not match:
         return None

@@ -1,13 +1,14 @@
 """Extracts facts from a clause: finds its subject and verb, and lets the topic tables read the rest."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.fixed_phrases import fixed_phrase_facts
 from memory_butler.english.extraction.grammar.clause_splitting import Clause
 from memory_butler.english.extraction.grammar.coreference import Discourse
+from memory_butler.english.extraction.grammar.forms import Reader
 from memory_butler.english.extraction.grammar.people import Person, person_at
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
 from memory_butler.english.extraction.grammar.turns import USER
@@ -27,11 +28,9 @@ from memory_butler.english.extraction.topics import (
 )
 from memory_butler.english.extraction.topics.attributes import attributes
 from memory_butler.english.extraction.topics.reference_data import kept
-from memory_butler.english.text.word_sets import any_of, word_set, words_in
+from memory_butler.english.text.word_sets import any_of, caseless, word_set
 from memory_butler.english.time.calendar import MONTHS, WEEKDAYS
 from memory_butler.english.time.event_dates import find_event_date
-
-Reader = Callable[[VerbPhrase, datetime], list[Draft]]
 
 
 def _table() -> dict[str, list[Reader]]:
@@ -43,28 +42,23 @@ def _table() -> dict[str, list[Reader]]:
         for verb, reader in table.items():
             found.setdefault(verb, []).append(reader)
     found["have"] = [
-        identity.counts_years,
-        events.owes,
-        health.eats,
-        health.has_condition,
-        events.has_appointment,
-        possessions.has,
+        *(events.cancels, identity.COUNTS_YEARS, events.owes),
+        *(health.eats, health.has_condition, events.has_appointment, possessions.has),
     ]
     found["want"].append(events.wants)
     found["know"] = [possessions.knows]
     found["try"] = [events.intends]
     found["expect"] = [events.expects, events.intends]
     found["cancel"] = [events.cancels, *found["cancel"]]
-    found["have"].insert(0, events.cancels)
     for verb in ("write", "build", "make"):
-        found.setdefault(verb, []).append(work.makes)
-    found["hold"] = [identity.holds]
-    found["change"] = [identity.renames]
+        found.setdefault(verb, []).append(work.MAKES)
+    found["hold"] = [identity.HOLDS]
+    found["change"] = [identity.RENAMES]
     found["live"] = [_lives]
     found["introduce"] = [_introduces]
     found["do"] = [health.eats, habits.habits, *found["do"]]
     found["go"] = [identity.goes_by, *found["go"]]
-    found["use"] = [identity.uses_pronouns, possessions.uses]
+    found["use"] = [identity.USES_PRONOUNS, possessions.uses]
     for verb in ("date", "see", "marry", "report"):
         found.setdefault(verb, []).append(_bond)
     return found
@@ -73,15 +67,14 @@ def _table() -> dict[str, list[Reader]]:
 def _bond(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Dating my cousin Ines", "married Tom", "reports to Colin"."""
     match = re.match(
-        rf"(?:to |someone called |a guy called |a girl called )?(?:(?:my|his|her|their) [\w-]+ )?(?P<v>{NAME})",
-        vp.rest,
+        rf"(?:to |someone called |a guy called |a girl called )?(?:(?:my|his|her|their) [\w-]+ )?(?P<v>{NAME})", vp.rest
     )
     if not match or vp.negated or vp.modal or not is_name(match["v"]):
         return []
     if vp.verb == "report" and vp.rest.startswith("to ") and vp.tense == "present":
         return [Draft(vp.subject, "relationship", f"reports to {match['v']}", key=match["v"])]
     if vp.verb in ("date", "see") and vp.tense == "ongoing":
-        return [Draft(vp.subject, "relationship", f"{vp.phrase.split()[0]} {match['v']}", key=match["v"])]
+        return [Draft(vp.subject, "relationship", f"{vp.word} {match['v']}", key=match["v"])]
     if vp.verb == "marry" and vp.tense in ("past", "perfect") and find_event_date(vp.rest, now, "past") is None:
         return [Draft(vp.subject, "relationship", f"married {match['v']}", key=match["v"])]
     return []
@@ -103,12 +96,12 @@ def _introduces(vp: VerbPhrase, now: datetime) -> list[Draft]:
 _READERS = _table()
 _VERBS = frozenset(base for base, _ in FORMS.values())
 _BEING: tuple[Reader, ...] = (
-    events.is_on, health.is_unwell, identity.is_somebody, work.has_job, tastes.is_fond, study.is_pupil, home.is_housed,
-    possessions.is_on_device,
+    events.is_on, health.is_unwell, identity.is_somebody, work.has_job, tastes.is_fond, study.IS_PUPIL, home.is_housed,
+    possessions.IS_ON_DEVICE,
 )  # fmt: skip
 _LAST: tuple[Reader, ...] = (health.cannot, possessions.can, events.plans, events.happened, habits.habits)
 _SETTLING: dict[str, tuple[Reader, ...]] = {
-    "turn": (identity.turns,), "pass": (study.graduates,),
+    "turn": (identity.turns,), "pass": (study.GRADUATES,),
     **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
 }  # fmt: skip
 # These verbs state a result ("joined Acme"), whatever the date.
@@ -116,28 +109,25 @@ _MOVING_ON = frozenset({"move", "relocate", "join", "start", "leave", "quit"})
 _HISTORY = 1990
 _MORE = re.compile(r"\s*,\s+(?:and\s+|but\s+)?|\s+(?:and|but)\s+")
 _REPORT = re.compile(
-    rf"(?P<who>(?:[Tt]he )?[Uu]ser|[Ss]he|[Hh]e|[Tt]hey|I|{NAME})(?:'ve| has| have| also| just| then| later)*\s+"
-    r"(?:said|says|mentioned|mentions|noted|notes|confirmed|confirms|explained|shared|stated|states|added|"
-    r"revealed|reported|clarified|told (?:me|us|you|the assistant)|let me know|disclosed|"
-    r"corrected (?:me|himself|herself|themselves)|pointed out|indicated)(?: to me| again| in "
-    r"passing)?(?:\s+that|\s*[:,])?\s+(?P<rest>.+)"
+    rf"(?P<who>(?:[Tt]he )?[Uu]ser|[Ss]he|[Hh]e|[Tt]hey|I|{NAME})(?:'ve| has| have| also| just| then|"
+    r" later)*\s+(?:said|says|mentioned|mentions|noted|notes|confirmed|confirms|explained|shared|stated|states|added|"
+    r"revealed|reported|clarified|told (?:me|us|you|the assistant)|let me know|disclosed|corrected (?:me|himself|"
+    r"herself|themselves)|pointed out|indicated)(?: to me| again| in passing)?(?:\s+that|\s*[:,])?\s+(?P<rest>.+)"
 )
 _FRONT = re.compile(
     r"(?P<t>(?i:on|in|at|since|this|last|next|every|each|most|tomorrow|yesterday|today|tonight|the day|three|"
     r"two|four|five|a|an|\d+|once|twice|mon|tues|wednes|thurs|fri|satur|sun)(?i:\w*\b[^,]{0,32}?)),?\s+"
     r"(?P<rest>(?:I|i|[Ww]e|[Mm]y|[Oo]ur|(?:[Tt]he )?[Uu]ser|[Hh]e|[Ss]he|[Tt]hey|[Hh]is|[Hh]er|[Tt]heir|"
-    rf"(?!{any_of(name.capitalize() for name in (*WEEKDAYS, *MONTHS))}|Sept|Christmas|Easter){NAME})(?:\s|').+)",
+    rf"(?!{any_of(name.capitalize() for name in (*WEEKDAYS, *MONTHS))}|Sept|Christmas|Easter){NAME})(?:\s|').+)"
 )
 
 
 # "The dentist said I grind my teeth": a professional's finding counts as the patient's own statement.
 _ADVICE = re.compile(
     r"(?:(?:[Mm]y|[Tt]he|[Oo]ur|[Hh]is|[Hh]er)\s+)?(?:[Dd]octors?|GP|[Dd]r\.? [A-Z]\w+|[Dd]entist|[Vv]et|[Pp]hysio|"
-    r"[Tt]herapist|"
-    r"[Cc]ardiologist|[Oo]ptician|[Dd]ermatologist|[Nn]urse|[Mm]idwife|[Tt]ests?(?: results?)?|[Bb]lood tests?|[Ll]ab "
-    r"results?)\s+"
-    r"(?:says?|said|told (?:me|us|him|her|them)|confirmed|found|showed?|diagnosed|discovered)(?: that| out that)?\s+"
-    r"(?=(?:I|i|my|we|our|[Ss]he|[Hh]e|they|his|her|their)\b)"
+    r"[Tt]herapist|[Cc]ardiologist|[Oo]ptician|[Dd]ermatologist|[Nn]urse|[Mm]idwife|[Tt]ests?(?: results?)?|"
+    r"[Bb]lood tests?|[Ll]ab results?)\s+(?:says?|said|told (?:me|us|him|her|them)|confirmed|found|showed?|diagnosed|"
+    r"discovered)(?: that| out that)?\s+(?=(?:I|i|my|we|our|[Ss]he|[Hh]e|they|his|her|their)\b)"
 )
 _PREFACE = re.compile(
     r"(?:After|Since|With|As of|Following|Until recently|Besides) (?!work\b)[^,]{3,60}?,?\s+(?=I\s+(?:now|am|"
@@ -145,29 +135,15 @@ _PREFACE = re.compile(
 )
 
 
-_ADVISERS = word_set("""
-doctor doctors gp dr dentist vet physio therapist cardiologist optician dermatologist nurse midwife test tests lab
-""")
-_REPORTING = word_set("""
-said says mentioned mentions noted notes confirmed confirms explained shared stated states added revealed reported
-clarified told let disclosed corrected pointed indicated
-""")
-_JOB_WORDS = word_set("job jobs role position employer gig handed left quit")
-_FRONT_BEGINS = word_set("on in at si th la ne ev ea mo to ye tw fo fi a an tu we fr sa su") | {"a "}
-
-
 def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draft]:
     """The facts of one clause."""
-    text, words = clause.text, words_in(clause.text)
-    if not _ADVISERS.isdisjoint(words):
-        text = _ADVICE.sub("", text)
-    text, reporter = _unreported(text, discourse) if not _REPORTING.isdisjoint(words) else (text, "")
+    text, reporter = _unreported(_ADVICE.sub("", clause.text), discourse)
     if reporter and (match := re.match(r"(?:he|she|they)\b", text, re.I)):
         return _about(Person((reporter,), match.end()), text, "", discourse, now)
     text = _PREFACE.sub("", text) if text[:1] in "ASWFUB" else text
-    discourse.about_work = discourse.about_work or (not _JOB_WORDS.isdisjoint(words) and _JOBS.search(text) is not None)
+    discourse.about_work = discourse.about_work or _JOBS.search(text) is not None
     front = ""
-    match = _FRONT.match(text) if text[:2].lower() in _FRONT_BEGINS or text[:1].isdigit() else None
+    match = _FRONT.match(text)
     if match and (find_event_date(match["t"], now, "future") or habits.OFTEN.search(match["t"])):
         front, text = match["t"], match["rest"]
     for fixed in (fixed_phrase_facts, attributes, kept, indirect_statements):
@@ -186,16 +162,13 @@ def _unreported(text: str, discourse: Discourse) -> tuple[str, str]:
     match = _REPORT.match(text)
     if not match:
         return text, ""
-    word = match["who"]
-    if word == "I":
+    who = match["who"]
+    if who == "I":
         return match["rest"], ""
-    who = (
-        USER
-        if word.lower().endswith("user")
-        else discourse.pronoun(word.lower())
-        if word.lower() in ("he", "she", "they")
-        else word
-    )
+    if who.lower().endswith("user"):
+        who = USER
+    elif who.lower() in ("he", "she", "they"):
+        who = discourse.pronoun(who.lower())
     if not who or (who != USER and not is_name(who)):
         return text, ""
     discourse.set_subject(who)
@@ -225,12 +198,11 @@ def _about(person: Person, text: str, front: str, discourse: Discourse, now: dat
     return found
 
 
-_DOING = re.compile(
+_DOING = caseless(
     r"(?:currently |now |still |also )?(?:(?:working|learning|studying|planning|living|moving|relocating|"
     r"flying|training|using|starting|travelling|returning|leaving|arriving|joining|going|heading|aiming|looking|"
     r"renting|hoping|expecting|trying|writing|building)\b|(?:back|off to|away|on holiday|on leave|out of "
-    r"office|based in|born (?:in|on))\b)",
-    re.I,
+    r"office|based in|born (?:in|on))\b)"
 )
 
 
@@ -264,7 +236,7 @@ def _is_plural(vp: VerbPhrase) -> bool:
     return vp.form == "base" and vp.tense == "present" and not vp.negated and not vp.modal
 
 
-_BACK = re.compile(r"back (?:on|by) (?:the \d|\w+day)", re.I)
+_BACK = caseless(r"back (?:on|by) (?:the \d|\w+day)")
 _OPENING = word_set("born been no now still never has is not got isn't also just usually often always")
 # "Hate connections under an hour": in chat the "I" is often left out before these; "love, Anna" is a greeting.
 _FELT = word_set("hate love prefer dislike adore proper")

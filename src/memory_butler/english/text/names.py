@@ -16,6 +16,7 @@ from typing import NamedTuple
 from memory_butler.english.text.normalize import UNSPACED, as_words, normal_name
 from memory_butler.english.text.speaker_labels import Label, labels
 from memory_butler.english.text.stop_words import DETERMINERS, FEASTS, GENERAL, HEADINGS, NO_NAMES, ROLES, STOP_WORDS
+from memory_butler.english.text.word_sets import caseless
 from memory_butler.errors import InvalidInput
 from memory_butler.models import MemoryType
 
@@ -32,7 +33,7 @@ MAX_UNSPACED_CHARACTERS = 40
 _WORD = re.compile(r"[^\W_]+(?:['’.&_-]+[^\W_]+)*")
 _PLAIN = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"\.?[^\S\n]+")
-_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_POSSESSIVE = caseless(r"['’]s$")
 _DANGLING = re.compile(r"['’](?!\w)")
 _SPACE_BEFORE_MARK = re.compile(r"\s+([,.;:!?])")
 _OPENING = " \t\"'“‘(«"

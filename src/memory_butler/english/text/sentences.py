@@ -6,7 +6,7 @@ language, and another cut would mean another vector for every stored memory.
 
 import re
 
-from memory_butler.english.text.word_sets import any_of, word_set
+from memory_butler.english.text.word_sets import any_of, caseless, word_set
 from memory_butler.english.time.calendar import MONTHS
 
 # A point after these ends no sentence.
@@ -14,9 +14,7 @@ ABBREVIATIONS = frozenset((*(name[:3] for name in MONTHS if name != "may"), "sep
 dr mr mrs ms prof st sr jr vs no nr etc approx dept ext tel inc ltd co ave blvd apt mt
 """)
 _END = re.compile(r"[.!?…]+[)\"'”’\]]*(?=\s|$)|[。！？]")
-_ABBREVIATED = re.compile(
-    rf"(?<![^\s(])(?:{any_of(sorted(ABBREVIATIONS))}|e\.g|i\.e|u\.s|u\.k|[a-z])\.$", re.IGNORECASE
-)
+_ABBREVIATED = caseless(rf"(?<![^\s(])(?:{any_of(sorted(ABBREVIATIONS))}|e\.g|i\.e|u\.s|u\.k|[a-z])\.$")
 _ABBREVIATION_CHARACTERS = 8
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from memory_butler.english.text.irregular_forms import IRREGULAR_VERBS, singular
 from memory_butler.english.text.normalize import UNSPACED
 from memory_butler.english.text.stop_words import UNGROUNDED_WORDS
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.calendar import CARDINALS, ORDINALS, TENS
 
 STRAIGHT_MARKS = str.maketrans(
@@ -21,11 +21,10 @@ STRAIGHT_MARKS = str.maketrans(
 TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 # Negations that deny nothing.
-IDIOMS = re.compile(
+IDIOMS = caseless(
     r"\b(?:(?:can(?:'?t| ?not)|couldn't) (?:wait|help)|(?:do(?:n't| not)|never) (?:forget|worry)|not only"
     r"|not just|no doubt|no (?:problem|worries|matter)|why not|not to mention|couldn't be (?:happier|better)"
-    r"|nothing but|if not)\b",
-    re.IGNORECASE,
+    r"|nothing but|if not)\b"
 )
 
 # Words that need no evidence because the class of a fact implies them.
@@ -68,21 +67,13 @@ write came come comes returns born married divorced dislike dislikes grew grow m
 """)
 
 _NUMBERS = {
-    **{word: str(normal_number) for normal_number, word in enumerate(CARDINALS)},
-    **{word: str(10 * normal_number) for normal_number, word in enumerate(TENS, start=3)},
-    **{word: str(normal_number) for normal_number, word in enumerate(ORDINALS, start=1)},
+    **{word: str(number) for number, word in enumerate(CARDINALS)},
+    **{word: str(10 * number) for number, word in enumerate(TENS, start=3)},
+    **{word: str(number) for number, word in enumerate(ORDINALS, start=1)},
     **{"once": "1", "twice": "2", "couple": "2", "dozen": "12", "hundred": "100", "noon": "12", "half": "0.5"},
 }
 _PRONOUNS = word_set("i we he she they you it there that who what")
-_MISSPELT = {
-    "dont": "do",
-    "doesnt": "does",
-    "didnt": "did",
-    "cant": "can",
-    "wont": "will",
-    "isnt": "is",
-    "arent": "are",
-}
+_MISSPELT = {f"{verb}nt": verb for verb in ("do", "does", "did", "is", "are")} | {"cant": "can", "wont": "will"}
 # Auxiliaries, and verbs with a form that is a common noun: rose, shot, bit.
 _UNSTEMMED = ("be", "have", "do", "rise", "shoot", "bite")
 _IRREGULAR = {form: base for base, forms in IRREGULAR_VERBS.items() if base not in _UNSTEMMED for form in forms} | {
@@ -111,7 +102,7 @@ _GENERAL = {
     "spouse": "wife husband", "partner": "wife husband girlfriend boyfriend fiance fiancee spouse",
     "parent": "mother father mom mum dad", "sibling": "sister brother", "child": "son daughter kid",
     "kid": "son daughter child", "pet": "dog cat rabbit hamster greyhound puppy kitten parrot horse",
-    "normal_number": "phone mobile cell", "marry": "wife husband wed",
+    "number": "phone mobile cell", "marry": "wife husband wed",
     "grandparent": "grandmother grandfather grandma grandpa",
 }  # fmt: skip
 

@@ -1,8 +1,6 @@
 """Words that carry little meaning, and words that are written like a name but are none."""
 
-import re
-
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.calendar import MONTHS, WEEKDAYS
 
 # Words without a meaning of their own.
@@ -34,13 +32,11 @@ DETERMINERS = word_set(
     "a an any each every her his its many most my no our some that the their these this those what which whose your"
 )
 # People by role rather than by name.
-ROLES = word_set(
-    """
-    admin administrator agent ai assistant bot butler caller chatbot client coach customer developer everyone group
-    guest host human interviewee interviewer manager me model moderator myself narrator operator participant people
-    person speaker staff system teacher team therapist tool user users we you
-    """
-)
+ROLES = word_set("""
+admin administrator agent ai assistant bot butler caller chatbot client coach customer developer everyone group guest
+host human interviewee interviewer manager me model moderator myself narrator operator participant people person
+speaker staff system teacher team therapist tool user users we you
+""")
 # First words of a line of notes that do not name a speaker. April, May, June and August can.
 HEADINGS = (frozenset((*MONTHS, *WEEKDAYS)) - word_set("april may june august")) | word_set("""
 a abstract action actions actual address afternoon agenda analysis answer answers appendix approach assumption
@@ -66,19 +62,16 @@ version video warning website week weekend what when where who why yesterday
 GENERAL = ROLES | STOP_WORDS
 # Capitalised in English without being a name of a person or thing.
 CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
-PEOPLES = word_set(
-    """
-    african albanian american arab arabic argentinian armenian asian australian austrian bengali brazilian british
-    bulgarian canadian catalan chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian
-    european finnish french georgian german greek hebrew hindi hungarian icelandic indian indonesian irish iranian
-    israeli italian jamaican japanese kenyan korean kurdish latin latvian lebanese lithuanian malay mexican moroccan
-    nepali nigerian norwegian pakistani persian peruvian polish portuguese romanian russian scottish serbian slovak
-    slovenian spanish swahili swedish swiss syrian thai tunisian turkish ukrainian vietnamese welsh
-    """
-)
+PEOPLES = word_set("""
+african albanian american arab arabic argentinian armenian asian australian austrian bengali brazilian british
+bulgarian canadian catalan chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian
+european finnish french georgian german greek hebrew hindi hungarian icelandic indian indonesian irish iranian israeli
+italian jamaican japanese kenyan korean kurdish latin latvian lebanese lithuanian malay mexican moroccan nepali
+nigerian norwegian pakistani persian peruvian polish portuguese romanian russian scottish serbian slovak slovenian
+spanish swahili swedish swiss syrian thai tunisian turkish ukrainian vietnamese welsh
+""")
 NO_NAMES = ROLES | CALENDAR | PEOPLES
-FEASTS = re.compile(
+FEASTS = caseless(
     r"\b(?:new year(?:['’]s)?(?: (?:eve|day))?|christmas(?: (?:eve|day))?|easter(?: (?:sunday|monday))?|halloween|"
-    r"thanksgiving|boxing day|valentine['’]s day|mother['’]s day|father['’]s day|ramadan|hanukkah|diwali)\b",
-    re.IGNORECASE,
+    r"thanksgiving|boxing day|valentine['’]s day|mother['’]s day|father['’]s day|ramadan|hanukkah|diwali)\b"
 )

@@ -23,6 +23,11 @@ def words_in(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
+def caseless(pattern: str) -> re.Pattern[str]:
+    """A regular expression that ignores case."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def any_of(words: Iterable[str]) -> str:
     """A regular expression for any of the words, in their order."""
     return f"(?:{'|'.join(words)})"

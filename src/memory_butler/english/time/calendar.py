@@ -26,13 +26,8 @@ ORDINALS = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
     "twelfth",
 )  # fmt: skip
-COUNTS = {word: number for number, word in enumerate(CARDINALS)} | {
-    "a": 1,
-    "an": 1,
-    "couple": 2,
-    "few": 3,
-    "several": 4,
-}
+COUNTS = {word: number for number, word in enumerate(CARDINALS)}
+COUNTS |= {"a": 1, "an": 1, "couple": 2, "few": 3, "several": 4}
 PARTS_OF_DAY = ("morning", "afternoon", "evening", "night")
 # Average length in days.
 UNIT_DAYS = {"hour": 1 / 24, "day": 1, "night": 1, "week": 7, "fortnight": 14, "month": 30.5, "year": 365.25}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import NamedTuple
 
-from memory_butler.english.text.word_sets import any_of
+from memory_butler.english.text.word_sets import any_of, caseless
 from memory_butler.english.time.calendar import DAY, WEEK, WEEKDAYS, count_of, monday_of, shift
 from memory_butler.english.time.expressions import Expression, Kind, find_expressions
 from memory_butler.english.time.periods import Direction, periods_of
@@ -23,12 +23,12 @@ _WEEKDAY = re.compile(
     rf"(?<![\w.@/$€£-]){any_of(name[:3] + f'(?:{name[3:]}|{name[3:-3]})?' for name in WEEKDAYS)},?\s+(?:the\s+)?$",
     re.IGNORECASE | re.ASCII,
 )
-_GAP = re.compile(r",?\s+(?:the\s+)?", re.IGNORECASE)
+_GAP = caseless(r",?\s+(?:the\s+)?")
 # Before a bare month or year: "may" is a verb and June a friend, 2000 a price.
 _BEFORE_MONTH = frozenset(["in", "by", "since", "until", "till", "from", "before", "around", "starting", "for", "of"])
 _BEFORE_YEAR = frozenset(["in", "since", "until", "till", "from", "before", "around", "by"])
-_OF_MONTH = re.compile(r"\s+of\s+(the|this|next)\s+month", re.IGNORECASE)
-_A_WEEK = re.compile(r"\ba\s+week\s+$", re.IGNORECASE)
+_OF_MONTH = caseless(r"\s+of\s+(the|this|next)\s+month")
+_A_WEEK = caseless(r"\ba\s+week\s+$")
 _WITH_WHICH = frozenset((Kind.WEEKDAY, Kind.WEEKEND, Kind.CALENDAR, Kind.MONTH, Kind.SEASON, Kind.DAY_WORD))
 _INEXACT = frozenset((Kind.CALENDAR, Kind.SEASON, Kind.MONTH, Kind.YEAR, Kind.DECADE))
 _NO_DAY = frozenset((Kind.ROLLING, Kind.HOLIDAY, Kind.QUARTER, Kind.SLASHED))

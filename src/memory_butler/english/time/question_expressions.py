@@ -7,6 +7,7 @@ Careful rather than eager. A month, a season or a year counts only in a context 
 import re
 from dataclasses import dataclass, replace
 
+from memory_butler.english.text.word_sets import caseless
 from memory_butler.english.time.calendar import COUNT, MONTHS, WEEKDAY
 from memory_butler.english.time.expressions import Expression, Kind, find_expressions, plain
 
@@ -16,7 +17,7 @@ MOST_EXPRESSIONS = 4
 ANCHOR_WORDS = 8
 
 _POSSESSIVE = re.compile(r"['’]\w")
-_ORDINAL = re.compile(r"\d(?:st|nd|rd|th)", re.IGNORECASE)
+_ORDINAL = caseless(r"\d(?:st|nd|rd|th)")
 # After these a bare month or year is a time. *By* and *from* can precede a person named April.
 _NOT_OF_PEOPLE = frozenset(
     ("in", "since", "until", "til", "till", "during", "between", "around", "throughout", "before", "after")
@@ -29,14 +30,13 @@ _OF_HOLIDAYS = _NOT_OF_PEOPLE | {"at", "on", "over"}
 _VERBS = frozenset(("may", "march"))
 _PEOPLE = frozenset(("april", "may", "june", "august"))
 _CLAUSE_ENDS = re.compile(r"\s*(?:[?.,;:!)]|$|\s(?:and|or|of)\b)")
-_VERB_FOLLOWS = re.compile(
-    r"\s+(?:i|we|you|he|she|it|they|be|have|not|also|well|even|need|want|come|become|help|cause|take|get)\b", re.I
+_VERB_FOLLOWS = caseless(
+    r"\s+(?:i|we|you|he|she|it|they|be|have|not|also|well|even|need|want|come|become|help|cause|take|get)\b"
 )
-_QUANTITY_FOLLOWS = re.compile(
+_QUANTITY_FOLLOWS = caseless(
     r"\s*(?:%|[$€£]|(?:us\s+)?dollars?|euros?|pounds?|bucks|usd|eur|gbp|people|steps|calories|kcal|words|miles|km|"
     r"kilomet\w+|met(?:er|re)s|feet|ft|users|rows|items|times|pages|lines|points|pieces|copies|hours|minutes|"
-    r"seconds|ms|mb|gb|kg|grams?|square|sq|watts?|units|tokens|characters|requests|records|entries|percent)\b",
-    re.IGNORECASE,
+    r"seconds|ms|mb|gb|kg|grams?|square|sq|watts?|units|tokens|characters|requests|records|entries|percent)\b"
 )
 # "in Spring Boot", "at the Summer Olympics", "the March 15th issue": a name, not a time.
 _NAME_FOLLOWS = re.compile(
@@ -44,14 +44,14 @@ _NAME_FOLLOWS = re.compile(
     r"|issue|edition|release|version|collection|party|dinner|break|coat|jacket|dress|festival|fair|sale|market"
     r"|trees?|cards?|gifts?|presents?|carols?|cookies|decorations|movies?|songs?)\b)"
 )
-_HABIT_FOLLOWS = re.compile(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.I)
-_HABIT_BEFORE = re.compile(r"\b(?:every|each|usually|always|typical)\s+$", re.I)
+_HABIT_FOLLOWS = caseless(r"\s+(?:mornings|afternoons|evenings|nights)\b")
+_HABIT_BEFORE = caseless(r"\b(?:every|each|usually|always|typical)\s+$")
 # Without a year, a season or a weekday counts only in a question about the past.
-_PAST = re.compile(r"\b(?:did|was|were|had|been|have|has|went|got|took|made|saw|said|\w{2,}ed)\b|['’]ve\b", re.I)
+_PAST = caseless(r"\b(?:did|was|were|had|been|have|has|went|got|took|made|saw|said|\w{2,}ed)\b|['’]ve\b")
 # A request for advice is about the future, where there are no memories.
-_ADVICE = re.compile(r"\b(?:recommend\w*|suggest\w*|advice|ideas?|tips|(?:should|could|can|shall)\s+(?:i|we)|help\s+me"
-                     r"|plan(?:ning)?)\b", re.I)  # fmt: skip
-_ASKS_BACK = re.compile(r"\bdid\b", re.I)
+_ADVICE = caseless(r"\b(?:recommend\w*|suggest\w*|advice|ideas?|tips|(?:should|could|can|shall)\s+(?:i|we)|help\s+me"
+                     r"|plan(?:ning)?)\b")  # fmt: skip
+_ASKS_BACK = caseless(r"\bdid\b")
 
 _OFFSET = re.compile(
     rf"(?<![\w-])(?:(?P<count>{COUNT}|the)\s+(?P<unit>day|week|month|year)s?|(?:the|last)\s+"
@@ -59,30 +59,24 @@ _OFFSET = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 
-_EVENT = re.compile(
-    r"(?<![\w'’-])(?P<direction>before|prior\s+to|after|since|until)\s+(?P<anchor>[^?.,;:!()\"\n]{3,120})",
-    re.IGNORECASE,
+_EVENT = caseless(
+    r"(?<![\w'’-])(?P<direction>before|prior\s+to|after|since|until)\s+(?P<anchor>[^?.,;:!()\"\n]{3,120})"
 )
-_EVENT_STOPS = re.compile(
-    r"\s(?:when|while|but|and|or|did|do|does|has|have|had|was|were|is|are|what|how|who)\s.*", re.I
+_EVENT_STOPS = caseless(r"\s(?:when|while|but|and|or|did|do|does|has|have|had|was|were|is|are|what|how|who)\s.*")
+_NO_EVENT_BEFORE = caseless(
+    r"\b(?:(?:look|take|nam|model|chas|pattern|inquir|going)\w*|took|before\s+and|(?:how|too)\s+(?:long|soon))\s*$"
 )
-_NO_EVENT_BEFORE = re.compile(
-    r"\b(?:(?:look|take|nam|model|chas|pattern|inquir|going)\w*|took|before\s+and|(?:how|too)\s+(?:long|soon))\s*$",
-    re.IGNORECASE,
-)
-_NO_EVENT = re.compile(
+_NO_EVENT = caseless(
     r"(?:from|in|on|at|with|for|of|and|or|to|but|as|all|how|when|what|which|that|this|each|every|another|then|hours|"
     r"work|school|class|breakfast|lunch|dinner|bed|bedtime|sleep|sleeping|noon|midnight|sunset|sunrise|dark|it|now|one|"
-    r"(?:i|you|we|they|he|she|it|there)['’]\w+|there|you)\b|\d",
-    re.IGNORECASE,
+    r"(?:i|you|we|they|he|she|it|there)['’]\w+|there|you)\b|\d"
 )
 # *Since* with a past verb, a gerund or a short noun ("since the move") names a time; otherwise mostly a reason.
-_SINCE_THEN = re.compile(
+_SINCE_THEN = caseless(
     r"(?:\S+\s+){0,4}?(?:\w{2,}ed|got|began|met|came|became|went|left|took|made|bought|lost|quit|gave|saw|sold|had)\b"
-    r"|\w{2,}ing\b|(?!(?:i|you|we|they|he|she|it)\b)\S+(?:\s+\S+){0,2}$",
-    re.IGNORECASE,
+    r"|\w{2,}ing\b|(?!(?:i|you|we|they|he|she|it)\b)\S+(?:\s+\S+){0,2}$"
 )
-_MEASURES = re.compile(r"\bhow\s+(?:long|(?:many|much)\s+(?:\w+\s+)?(?:time|hour|day|week|month|year)s?)\b", re.I)
+_MEASURES = caseless(r"\bhow\s+(?:long|(?:many|much)\s+(?:\w+\s+)?(?:time|hour|day|week|month|year)s?)\b")
 _SMALL = frozenset(
     ("the", "his", "her", "its", "our", "your", "their", "she", "they", "for", "with", "from", "first", "was", "you")
 )

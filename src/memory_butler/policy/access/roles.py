@@ -12,22 +12,13 @@ WRITERS = frozenset({Role.AGENT, Role.ADMIN, Role.OPERATOR})
 ADMINS = frozenset({Role.ADMIN, Role.OPERATOR})
 OPERATORS = frozenset({Role.OPERATOR})
 
+_READING = ("list_memories", "history", "links")
+_ADMINISTERING = (
+    *("jobs", "runs", "review", "dead_letters", "requeue", "consolidate", "tokens", "system_info", "export", "import"),
+)
 ALLOWED: dict[str, frozenset[Role]] = {
-    # Reading.
-    "list_memories": ANY_ROLE,
-    "history": ANY_ROLE,
-    "links": ANY_ROLE,
-    # Administering a tenant.
-    "jobs": ADMINS,
-    "runs": ADMINS,
-    "review": ADMINS,
-    "dead_letters": ADMINS,
-    "requeue": ADMINS,
-    "consolidate": ADMINS,
-    "tokens": ADMINS,
-    "system_info": ADMINS,
-    "export": ADMINS,
-    "import": ADMINS,
+    **dict.fromkeys(_READING, ANY_ROLE),
+    **dict.fromkeys(_ADMINISTERING, ADMINS),
     # Operating the service: its metrics cover all tenants.
     "metrics": OPERATORS,
 }

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memory_butler.english.text.names import guess_names
+from memory_butler.english.text.word_sets import caseless
 from memory_butler.policy.consolidation.recall_loop_guard import strip_recalled
 from memory_butler.policy.memories.validation import TAG_CHARACTERS
 from memory_butler.policy.trust.secrets import has_secret, without_key_blocks
@@ -58,75 +59,57 @@ class _Observation(NamedTuple):
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 # Tags that clients put around reminders, command output and pasted files.
 _OPENED = re.compile(r"<([a-z][\w-]{2,40})(?:\s[^<>]{0,200})?>")
-_NOISE = re.compile(
+_NOISE = caseless(
     r"\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|"
-    r"Traceback |"
-    r"File \"|at [\w.$<>]+ ?\(|\$ |>>> |[>|{}<#]|\w+(?:Error|Exception): |diff --git|[+-]{3} |@@ |\[(?:tool|function|"
-    r"result|"
-    r"system)\b|(?:tool|function)(?: call| result| use| output)?: |\W*$|caveat: |command (?:output|failed))",
-    re.IGNORECASE,
+    r"Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |[>|{}<#]|\w+(?:Error|Exception): |diff --git|[+-]{3} |@@ |"
+    r"\[(?:tool|function|result|system)\b|(?:tool|function)(?: call| result| use| output)?: |\W*$|caveat: |"
+    r"command (?:output|failed))"
 )
 _BULLET = re.compile(r"^\s*(?:[-*•+–]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_LABEL = re.compile(r"^(?:user|human|assistant|ai|agent|claude|system)\s*:\s+", re.IGNORECASE)
+_LABEL = caseless(r"^(?:user|human|assistant|ai|agent|claude|system)\s*:\s+")
 _MARKUP = re.compile(r"\*\*|__|`")
 _END = re.compile(
     r"(?<![\s.][A-Za-z])(?<!\b[DMS]r)(?<!\bMrs)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?…。！？]+[\"'”’)\]]*(?:\s+|$)"
 )
 _BEGINNING = re.compile(r"(?:^|(?<=[.!?…] )(?<!\b[DMS][rs]\. )(?<!\bMrs\. ))(\w+)")
-_COURTESY = re.compile(
+_COURTESY = caseless(
     r"(?:(?:hi|hey|hello|yo|good (?:morning|afternoon|evening|night)|thanks?|thank you|thx|cheers|ok(?:ay)?|yes|yep|"
-    r"yeah|no|nope|"
-    r"sure|great|perfect|nice|cool|awesome|excellent|got it|sounds good|looks good|lgtm|please|go ahead|do it|"
-    r"continue|go on|bye|"
-    r"goodbye|see you|you're welcome|of course|certainly|absolutely|no problem|happy to help|well done|good job|done|"
-    r"there|again|"
-    r"so much|very much|a lot|everyone|all|team|claude|for (?:that|this|your help|the help))\b[\s,.!:;–—-]*)+$",
-    re.IGNORECASE,
+    r"yeah|no|nope|sure|great|perfect|nice|cool|awesome|excellent|got it|sounds good|looks good|lgtm|please|go ahead|"
+    r"do it|continue|go on|bye|goodbye|see you|you're welcome|of course|certainly|absolutely|no problem|happy to help|"
+    r"well done|good job|done|there|again|so much|very much|a lot|everyone|all|team|claude|for (?:that|this|your help|"
+    r"the help))\b[\s,.!:;–—-]*)+$"
 )
-_OPENING = re.compile(
+_OPENING = caseless(
     r"^(?:(?:hi|hey|hello|good (?:morning|afternoon|evening))(?: there| again| claude)?|thanks|thank you|ok(?:ay)?|"
-    r"great|perfect)"
-    r"[,.!]+\s+(?=\S)",
-    re.IGNORECASE,
+    r"great|perfect)[,.!]+\s+(?=\S)"
 )
-_OFFER = re.compile(
+_OFFER = caseless(
     r"(?:let me know|feel free|would you like|do you want|shall i|should i|if you(?:'d| would)? (?:like|want|need|"
-    r"have)|is there anything|"
-    r"anything else|happy to|i(?:'d| would) be happy|i hope|hope (?:this|that)|i(?:'ll| will| am going to|"
-    r"'m going to) (?:now |first |start |look|"
-    r"check|begin|take a look)|let me |let's |sure|certainly|of course|great question|good question|here(?:'s| is|"
-    r" are)\b)",
-    re.IGNORECASE,
+    r"have)|is there anything|anything else|happy to|i(?:'d| would) be happy|i hope|hope (?:this|that)|i(?:'ll| will|"
+    r" am going to|'m going to) (?:now |first |start |look|check|begin|take a look)|let me |let's |sure|certainly|"
+    r"of course|great question|good question|here(?:'s| is| are)\b)"
 )
-_REQUEST = re.compile(
+_REQUEST = caseless(
     r"(?:(?:so|and|also|now|then|hey|ok|okay)[, ]+)?(?:(?:can|could|would|will) you|please|pls|i(?:'d|"
-    r" would) like you to|i (?:want|need) you to)\b",
-    re.IGNORECASE,
+    r" would) like you to|i (?:want|need) you to)\b"
 )
-_QUESTION = re.compile(
+_QUESTION = caseless(
     r"(?:(?:so|and|but|ok|okay|hey|now)[, ]+)?(?:what|where|when|why|how|who|whose|which|is|are|was|were|do|does|did|"
-    r"has|have|should|"
-    r"shall|may|any)\b",
-    re.IGNORECASE,
+    r"has|have|should|shall|may|any)\b"
 )
 # Words that indicate information of lasting value.
-_INFORMATIVE = re.compile(
+_INFORMATIVE = caseless(
     r"\b(?:i(?:'m| am| have|'ve| prefer| like| love| hate| use| live| work| moved| want| need| decided)|my|our|"
-    r"we(?:'re|'ve)?|always|never|"
-    r"from now on|remember|don't forget|prefer\w*|instead of|rather than|decided?|decision|agreed|must|should|"
-    r"allergic|deadline|"
-    r"important|call me|works? at|lives? in|birthday|switch(?:ed)? to|no longer|not .{1,30} but)\b",
-    re.IGNORECASE,
+    r"we(?:'re|'ve)?|always|never|from now on|remember|don't forget|prefer\w*|instead of|rather than|decided?|"
+    r"decision|agreed|must|should|allergic|deadline|important|call me|works? at|lives? in|birthday|switch(?:ed)? to|"
+    r"no longer|not .{1,30} but)\b"
 )
-_OUTCOME = re.compile(
+_OUTCOME = caseless(
     r"\b(?:done|fixed|added|moved|removed|deleted|renamed|replaced|updated|changed|created|wrote|written|implemented|"
-    r"installed|"
-    r"configured|deployed|merged|pushed|committed|sent|booked|scheduled|ordered|paid|cancel+ed|saved|stored|decided|"
-    r"agreed|chose|"
-    r"switched|migrated|resolved|verified|tested|passe[sd]|fail(?:s|ed)|broken|found|learned|turned out|because|"
-    r"root cause|remains?|"
-    r"left open|still|todo|to do|not yet|next step|blocked|pending|now (?:uses?|works?|runs?|has|is)|summar[iy]\w*)\b",
-    re.IGNORECASE,
+    r"installed|configured|deployed|merged|pushed|committed|sent|booked|scheduled|ordered|paid|cancel+ed|saved|stored|"
+    r"decided|agreed|chose|switched|migrated|resolved|verified|tested|passe[sd]|fail(?:s|ed)|broken|found|learned|"
+    r"turned out|because|root cause|remains?|left open|still|todo|to do|not yet|next step|blocked|pending|"
+    r"now (?:uses?|works?|runs?|has|is)|summar[iy]\w*)\b"
 )
 
 

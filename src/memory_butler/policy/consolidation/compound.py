@@ -13,7 +13,7 @@ Careful rather than eager: what is left whole does little harm, what is refused 
 import re
 
 from memory_butler.english.text.sentences import sentence_spans
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.models import ItemKind
 
 # Classes whose values are separate facts, also when there are only two of them.
@@ -30,23 +30,21 @@ and beans, food and wine, wine and cheese, design and technology, tom and jerry,
 sour, war and peace, pride and prejudice, rum and coke, strawberries and cream, knife and fork, nuts and bolts,
 science and technology
 """
-PAIRS = re.compile(rf"\b(?:{'|'.join(' '.join(_PAIRS.split()).split(', '))})\b", re.IGNORECASE)
+PAIRS = caseless(rf"\b(?:{'|'.join(' '.join(_PAIRS.split()).split(', '))})\b")
 _PARTS = re.compile(r"\s*(?:;|；|\n|\r|\u2028)\s*")
-_STATEMENT = re.compile(
+_STATEMENT = caseless(
     r"[\w)\"'],?\s+(?:and|but)\s+(?:also\s+)?(?:(?:he|she|they|i|it|we|user|the user)\s+\w|"
     r"(?:is|was|has|lives|works|likes|loves|hates|dislikes|speaks|owns|uses|prefers|plays|drinks|eats|drives|wants|plans"
-    r"|enjoys|studies|moved|doesn't|does not|cannot|can't)\s+\w)",
-    re.IGNORECASE,
+    r"|enjoys|studies|moved|doesn't|does not|cannot|can't)\s+\w)"
 )
-_ANOTHER_RULE = re.compile(
+_ANOTHER_RULE = caseless(
     r"(?:always|never|do(?:n't| not)\s|whenever\s|when\s|if\s|avoid\s|make sure|ensure\s|use\s|ask\s|only\s|before\s"
-    r"|after\s|please\s)",
-    re.IGNORECASE,
+    r"|after\s|please\s)"
 )
 _SERIES = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+")
-_FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|lives?|works?|can|will|who|that|which)\b", re.IGNORECASE)
-_PREPOSITION = re.compile(r"\b(with|of|in|for|between|from|about|on|at|by|to|over|than|without|like)\b", re.IGNORECASE)
-_DETERMINER = re.compile(r"(?:an?|the|two|three|four|five|some|his|her|their|\d+)\s", re.IGNORECASE)
+_FINITE = caseless(r"\b(?:is|are|was|were|has|have|had|lives?|works?|can|will|who|that|which)\b")
+_PREPOSITION = caseless(r"\b(with|of|in|for|between|from|about|on|at|by|to|over|than|without|like)\b")
+_DETERMINER = caseless(r"(?:an?|the|two|three|four|five|some|his|her|their|\d+)\s")
 
 
 def is_compound(kind: ItemKind, predicate: str, content: str) -> bool:

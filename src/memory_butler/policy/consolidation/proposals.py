@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from memory_butler.english.extraction.findings import KEYED, slug
@@ -152,12 +152,15 @@ def _checked(kind: ItemKind, entry: object, index: _BatchIndex) -> Item:
     if not isinstance(entry, dict):
         raise _ItemRefused(RefusalReason.MALFORMED, "It is not an object.")
     try:
-        make = _MAKERS[kind](entry)
+        parsed = _PARSERS[kind](entry)
         handles = _handles(entry.get("evidence"))
     except InvalidInput as problem:
         raise _ItemRefused(RefusalReason.MALFORMED, problem.message) from None
     evidence = _evidence(handles, index)
-    item, known = make(index.batch, evidence)
+    known = _target(parsed.target, index.batch, parsed.target_types) if parsed.target else None
+    item = replace(parsed.item, evidence=evidence)
+    if known:
+        item = replace(item, target_type=known.type, target=known.id)
     predicate = item.predicate or (known.predicate if known else None) or ""
     if item.content and is_compound(kind, predicate, item.content):
         raise _ItemRefused(RefusalReason.COMPOUND, "It says several things at once; each should be an item of its own.")
@@ -166,11 +169,15 @@ def _checked(kind: ItemKind, entry: object, index: _BatchIndex) -> Item:
     return item
 
 
-Made = tuple[Item, KnownMemory | None]
-Make = Callable[[Batch, tuple[UUID, ...]], Made]
+class _Parsed(NamedTuple):
+    """An item without its evidence, and the reference of its target with the types that it may have."""
+
+    item: Item
+    target: str = ""
+    target_types: tuple[MemoryType, ...] = ()
 
 
-def _fact(entry: Mapping[str, Any]) -> Make:
+def _fact(entry: Mapping[str, Any]) -> _Parsed:
     name, content = _text(entry, "predicate", NAME_CHARACTERS), _text(entry, "content", FACT_CHARACTERS)
     if normal_name(name) in KEYED and (key := slug(content)):
         name = f"{name}:{key}"
@@ -185,11 +192,10 @@ def _fact(entry: Mapping[str, Any]) -> Make:
             valid_at=_moment(entry.get("valid_at")),
         )
     )
-
-    def make(_: Batch, evidence: tuple[UUID, ...]) -> Made:
-        return Item(
+    return _Parsed(
+        Item(
             kind=ItemKind.FACT,
-            evidence=evidence,
+            evidence=(),
             content=new.content,
             subject=new.subject,
             predicate=new.predicate,
@@ -197,43 +203,26 @@ def _fact(entry: Mapping[str, Any]) -> Make:
             importance=new.importance,
             tags=new.tags,
             valid_at=new.valid_at,
-        ), None
+        )
+    )
 
-    return make
 
-
-def _rule(entry: Mapping[str, Any]) -> Make:
+def _rule(entry: Mapping[str, Any]) -> _Parsed:
     new = validate_rule(NewRule(content=_text(entry, "content", RULE_CHARACTERS), tags=_tags(entry.get("tags"))))
-
-    def make(_: Batch, evidence: tuple[UUID, ...]) -> Made:
-        return Item(kind=ItemKind.RULE, evidence=evidence, content=new.content, tags=new.tags), None
-
-    return make
+    return _Parsed(Item(kind=ItemKind.RULE, evidence=(), content=new.content, tags=new.tags))
 
 
-def _update(entry: Mapping[str, Any]) -> Make:
+def _update(entry: Mapping[str, Any]) -> _Parsed:
     target, content = _text(entry, "target", NAME_CHARACTERS), _text(entry, "content", FACT_CHARACTERS)
-
-    def make(batch: Batch, evidence: tuple[UUID, ...]) -> Made:
-        known = _target(target, batch, (MemoryType.FACT,))
-        return Item(
-            kind=ItemKind.UPDATE, evidence=evidence, content=content, target_type=known.type, target=known.id
-        ), known
-
-    return make
+    return _Parsed(Item(kind=ItemKind.UPDATE, evidence=(), content=content), target, (MemoryType.FACT,))
 
 
-def _confirmation(entry: Mapping[str, Any]) -> Make:
+def _confirmation(entry: Mapping[str, Any]) -> _Parsed:
     target = _text(entry, "target", NAME_CHARACTERS)
-
-    def make(batch: Batch, evidence: tuple[UUID, ...]) -> Made:
-        known = _target(target, batch, (MemoryType.FACT, MemoryType.RULE))
-        return Item(kind=ItemKind.CONFIRMATION, evidence=evidence, target_type=known.type, target=known.id), known
-
-    return make
+    return _Parsed(Item(kind=ItemKind.CONFIRMATION, evidence=()), target, (MemoryType.FACT, MemoryType.RULE))
 
 
-_MAKERS: dict[ItemKind, Callable[[Mapping[str, Any]], Make]] = {
+_PARSERS: dict[ItemKind, Callable[[Mapping[str, Any]], _Parsed]] = {
     ItemKind.FACT: _fact,
     ItemKind.UPDATE: _update,
     ItemKind.RULE: _rule,

@@ -23,6 +23,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
 
+from memory_butler.english.text.word_sets import caseless
 from memory_butler.policy.briefing.composition import HEADINGS, NOTHING, TITLE
 from memory_butler.policy.memories.references import ALPHABET, SHORTEST
 
@@ -32,10 +33,9 @@ WRAPPED_LINES = 12
 
 _TYPE = r"(?:fact|rule|episode)s?"
 _REF = rf"{_TYPE}\s*:\s*[{ALPHABET}]{{{SHORTEST},13}}"
-REFERENCE = re.compile(
+REFERENCE = caseless(
     rf"\[\s*{_REF}(?:\s*[,;]\s*{_REF})*\s*\]"
-    r"(?:\s*(?:confidence\s+[01]\.\d\d|(?:candidate|established|proven)\b))?[ .,;]*",
-    re.IGNORECASE,
+    r"(?:\s*(?:confidence\s+[01]\.\d\d|(?:candidate|established|proven)\b))?[ .,;]*"
 )
 _CONFIDENT = re.compile(r"\bconfidence [01]\.\d\d\W*$")
 _WARNING = re.compile(r"\bANTI-PATTERN: Do NOT ")

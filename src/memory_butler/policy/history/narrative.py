@@ -11,31 +11,6 @@ from memory_butler.policy.lifecycle.transitions import is_exempt
 from memory_butler.policy.memories.text import day, one_line
 
 REASON_CHARACTERS = 300
-_NOUNS = {
-    "created": "the creation",
-    "confirmed": "the confirmation",
-    "helpful": "the helpful mark",
-    "harmful": "the harmful mark",
-    "retracted": "the forgetting",
-    "restored": "the restore",
-    "superseded": "the supersession",
-    "faded": "the fading",
-    "revived": "the revival",
-    "rate_changed": "the change of decay rate",
-    "expired": "the expiry",
-    "pinned": "the pinning",
-    "unpinned": "the unpinning",
-    "promoted": "the promotion",
-    "matured": "the change of maturity",
-    "reversed": "the reversal",
-    "deleted": "the deletion",
-    "undone": "the undo",
-    "consolidated": "the consolidation",
-    "set_back": "the failed consolidation",
-    "dead_lettered": "the dead-lettering",
-    "failed": "the permanent failure",
-    "requeued": "the requeue",
-}
 _MATURITIES = {
     Maturity.CANDIDATE: "a candidate",
     Maturity.ESTABLISHED: "established",
@@ -65,14 +40,18 @@ NO_CONTEXT = EventContext()
 def name_event(event_type: str, at: datetime) -> str:
     """A noun phrase for an event, such as: the forgetting of 2026-03-12."""
     action = _action(event_type)
-    return f"{_NOUNS.get(action, f'the event “{_spelled(action)}”')} of {day(at)}"
+    noun = _EVENTS[action][0] if action in _EVENTS else f"the event “{_spelled(action)}”"
+    return f"{noun} of {day(at)}"
 
 
 def describe(event: Event, context: EventContext = NO_CONTEXT) -> str:
     """One event in one or two sentences. An unknown event type is described by its name."""
     action = _action(event.event_type)
-    description = _DESCRIPTIONS.get(action)
-    text = description(event, context) if description else f"{_spelled(action).capitalize()} by {_who(event)}"
+    description = _EVENTS[action][1] if action in _EVENTS else None
+    if description is None:
+        text = f"{_spelled(action).capitalize()} by {_who(event)}"
+    else:
+        text = _formatted(description, event) if isinstance(description, str) else description(event, context)
     if context.reason:
         text += f": “{one_line(context.reason, REASON_CHARACTERS).rstrip('.')}”"
     maturity = _maturity_change(event, context) if action not in ("matured", "reversed", "created") else ""
@@ -144,10 +123,6 @@ def _confirmed(event: Event, context: EventContext) -> str:
     return f"Confirmed by {_who(event)}{revived}"
 
 
-def _retracted(event: Event, context: EventContext) -> str:
-    return f"Forgotten by {_who(event)}"
-
-
 def _restored(event: Event, context: EventContext) -> str:
     was = _OUT_OF_USE.get(context.before.get("validity", ""))
     replaced = f", replacing {context.other}" if context.other else ""
@@ -159,20 +134,6 @@ def _superseded(event: Event, context: EventContext) -> str:
     if "correction" in event.payload:
         return f"Corrected by {_who(event)} and replaced by {by}"
     return f"Superseded by {by}" + (", which was restored" if "restored" in event.payload else "")
-
-
-def _faded(event: Event, context: EventContext) -> str:
-    return f"Faded: {_unconfirmed(event)}"
-
-
-def _revived(event: Event, context: EventContext) -> str:
-    return "Active again: under the current settings its confidence is above the fading threshold"
-
-
-def _rate_changed(event: Event, context: EventContext) -> str:
-    return (
-        f"Decay rate changed from {event.payload.get('from')} to {event.payload.get('to')} per day (settings changed)"
-    )
 
 
 def _expired(event: Event, context: EventContext) -> str:
@@ -204,10 +165,6 @@ def _matured(event: Event, context: EventContext) -> str:
     return f"Demoted to {end or 'an earlier maturity'}: its evidence is no longer sufficient"
 
 
-def _reversed(event: Event, context: EventContext) -> str:
-    return f"Reset to candidate by {_who(event)}; only later feedback counts"
-
-
 def _deleted(event: Event, context: EventContext) -> str:
     reason = event.payload.get("tombstone", {}).get("reason")
     texts = {"expired": "Deleted: its retention period ended", "capacity": "Deleted: the tier was full"}
@@ -237,36 +194,42 @@ def _dead_lettered(event: Event, context: EventContext) -> str:
     return f"Dead-lettered after {attempts} failed attempts to consolidate it: {_error(event)}"
 
 
+def _formatted(description: str, event: Event) -> str:
+    change = {name: event.payload.get(name) for name in ("from", "to")}
+    return description.format(who=_who(event), error=_error(event), unconfirmed=_unconfirmed(event), **change)
+
+
 def _error(event: Event) -> str:
     error = event.payload.get("state", {}).get("last_consolidation_error") or "the reason is unknown"
     return one_line(str(error), REASON_CHARACTERS).rstrip(".")
 
 
 _USES = ("last_referenced_at", "last_confirmed_at", "created_at")
-_DESCRIPTIONS: dict[str, Callable[[Event, EventContext], str]] = {
-    "created": _created,
-    "confirmed": _confirmed,
-    "helpful": lambda event, context: f"Marked helpful by {_who(event)}",
-    "harmful": lambda event, context: f"Marked harmful by {_who(event)}",
-    "retracted": _retracted,
-    "restored": _restored,
-    "superseded": _superseded,
-    "faded": _faded,
-    "revived": _revived,
-    "rate_changed": _rate_changed,
-    "expired": _expired,
-    "pinned": lambda event, context: f"Pinned by {_who(event)}",
-    "unpinned": lambda event, context: f"Unpinned by {_who(event)}",
-    "promoted": _promoted,
-    "matured": _matured,
-    "reversed": _reversed,
-    "deleted": _deleted,
-    "undone": _undone,
-    "consolidated": _consolidated,
-    "set_back": _set_back,
-    "dead_lettered": _dead_lettered,
-    "failed": lambda event, context: f"Consolidation failed permanently: {_error(event)}",
-    "requeued": lambda event, context: f"Requeued for consolidation by {_who(event)}",
+# For each action a noun, and a description: a function, or a format for those that need no more than a few values.
+_EVENTS: dict[str, tuple[str, str | Callable[[Event, EventContext], str]]] = {
+    "created": ("the creation", _created),
+    "confirmed": ("the confirmation", _confirmed),
+    "helpful": ("the helpful mark", "Marked helpful by {who}"),
+    "harmful": ("the harmful mark", "Marked harmful by {who}"),
+    "retracted": ("the forgetting", "Forgotten by {who}"),
+    "restored": ("the restore", _restored),
+    "superseded": ("the supersession", _superseded),
+    "faded": ("the fading", "Faded: {unconfirmed}"),
+    "revived": ("the revival", "Active again: under the current settings its confidence is above the fading threshold"),
+    "rate_changed": ("the change of decay rate", "Decay rate changed from {from} to {to} per day (settings changed)"),
+    "expired": ("the expiry", _expired),
+    "pinned": ("the pinning", "Pinned by {who}"),
+    "unpinned": ("the unpinning", "Unpinned by {who}"),
+    "promoted": ("the promotion", _promoted),
+    "matured": ("the change of maturity", _matured),
+    "reversed": ("the reversal", "Reset to candidate by {who}; only later feedback counts"),
+    "deleted": ("the deletion", _deleted),
+    "undone": ("the undo", _undone),
+    "consolidated": ("the consolidation", _consolidated),
+    "set_back": ("the failed consolidation", _set_back),
+    "dead_lettered": ("the dead-lettering", _dead_lettered),
+    "failed": ("the permanent failure", "Consolidation failed permanently: {error}"),
+    "requeued": ("the requeue", "Requeued for consolidation by {who}"),
 }
 
 

@@ -1,49 +1,39 @@
 """Allowed state transitions. The database has the same table and refuses any other."""
 
+from collections.abc import Mapping, Sequence
+
 from memory_butler.models import ConsolidationStatus as C
 from memory_butler.models import Maturity as M
 from memory_butler.models import Memory, MemoryType, Rule
 from memory_butler.models import Validity as V
 
-_FACT = {
-    (V.ACTIVE, V.FADING),
-    (V.FADING, V.ACTIVE),
-    (V.ACTIVE, V.SUPERSEDED),
-    (V.FADING, V.SUPERSEDED),
-    (V.ACTIVE, V.EXPIRED),
-    (V.FADING, V.EXPIRED),
-    (V.ACTIVE, V.RETRACTED),
-    (V.FADING, V.RETRACTED),
-    (V.SUPERSEDED, V.ACTIVE),
-    (V.EXPIRED, V.ACTIVE),
-    (V.RETRACTED, V.ACTIVE),
+_FACT: dict[str, tuple[str, ...]] = {
+    V.ACTIVE: (V.FADING, V.SUPERSEDED, V.EXPIRED, V.RETRACTED),
+    V.FADING: (V.ACTIVE, V.SUPERSEDED, V.EXPIRED, V.RETRACTED),
+    **dict.fromkeys((V.SUPERSEDED, V.EXPIRED, V.RETRACTED), (V.ACTIVE,)),
 }
-_MATURITY = {
-    (M.CANDIDATE, M.ESTABLISHED),
-    (M.ESTABLISHED, M.PROVEN),
-    (M.PROVEN, M.ESTABLISHED),
-    (M.PROVEN, M.CANDIDATE),
-    (M.ESTABLISHED, M.CANDIDATE),
-    (M.CANDIDATE, M.ANTI_PATTERN),
-    (M.ESTABLISHED, M.ANTI_PATTERN),
-    (M.PROVEN, M.ANTI_PATTERN),
-    (M.ANTI_PATTERN, M.CANDIDATE),
+_MATURITY: dict[str, tuple[str, ...]] = {
+    M.CANDIDATE: (M.ESTABLISHED, M.ANTI_PATTERN),
+    M.ESTABLISHED: (M.PROVEN, M.CANDIDATE, M.ANTI_PATTERN),
+    M.PROVEN: (M.ESTABLISHED, M.CANDIDATE, M.ANTI_PATTERN),
+    M.ANTI_PATTERN: (M.CANDIDATE,),
 }
-_CONSOLIDATION = {
-    (C.PENDING, C.CONSOLIDATED),
-    (C.PENDING, C.FAILED),
-    (C.PENDING, C.DEAD_LETTER),
-    (C.FAILED, C.PENDING),
-    (C.DEAD_LETTER, C.PENDING),
-    (C.CONSOLIDATED, C.PENDING),
+_CONSOLIDATION: dict[str, tuple[str, ...]] = {
+    C.PENDING: (C.CONSOLIDATED, C.FAILED, C.DEAD_LETTER),
+    **dict.fromkeys((C.FAILED, C.DEAD_LETTER, C.CONSOLIDATED), (C.PENDING,)),
 }
 
+
+def _pairs(table: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
+    return {(str(before), str(after)) for before, following in table.items() for after in following}
+
+
 TRANSITIONS: dict[tuple[MemoryType, str], set[tuple[str, str]]] = {
-    (MemoryType.FACT, "validity"): {(str(a), str(b)) for a, b in _FACT},
-    (MemoryType.RULE, "validity"): {(str(a), str(b)) for a, b in _FACT if V.SUPERSEDED not in (a, b)},
-    (MemoryType.RULE, "maturity"): {(str(a), str(b)) for a, b in _MATURITY},
+    (MemoryType.FACT, "validity"): _pairs(_FACT),
+    (MemoryType.RULE, "validity"): {pair for pair in _pairs(_FACT) if "superseded" not in pair},
+    (MemoryType.RULE, "maturity"): _pairs(_MATURITY),
     (MemoryType.EPISODE, "validity"): {("active", "retracted"), ("retracted", "active")},
-    (MemoryType.EPISODE, "consolidation"): {(str(a), str(b)) for a, b in _CONSOLIDATION},
+    (MemoryType.EPISODE, "consolidation"): _pairs(_CONSOLIDATION),
 }
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -74,8 +74,8 @@ class Header:
     exported_at: str
     last_seq: int
     last_ref: int
-    counts: dict[str, int]
     events: bool
+    counts: dict[str, int]
 
     @property
     def records(self) -> int:
@@ -90,20 +90,7 @@ def seal(body: str) -> bytes:
 
 def header_line(header: Header) -> bytes:
     return seal(
-        json.dumps(
-            {
-                "record": HEADER,
-                "format": FORMAT,
-                "version": VERSION,
-                "tenant": header.tenant,
-                "exported_at": header.exported_at,
-                "last_seq": header.last_seq,
-                "last_ref": header.last_ref,
-                "events": header.events,
-                "counts": header.counts,
-            },
-            ensure_ascii=False,
-        )
+        json.dumps({"record": HEADER, "format": FORMAT, "version": VERSION, **asdict(header)}, ensure_ascii=False)
     )
 
 

@@ -6,54 +6,40 @@ from typing import NamedTuple
 from memory_butler.english.extraction.grammar.noise import is_unsure
 from memory_butler.english.extraction.grammar.person_names import NAME
 from memory_butler.english.extraction.grammar.verbs import ADVERBS, FORMS, FREQUENT, word_at
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 
-_OPENERS = re.compile(
+_OPENERS = caseless(
     r"(?:(?:me(?= i\b)|g'day|alright\??|right then|and|but|so|also|plus|anyway|anyways|btw|oh|well|ok|okay|yeah|yes|"
-    r"yep|no|nope|nah|hi|hiya|hello|"
-    r"hey|hmm|lol|haha|"
-    r"actually|correction|fyi|update|by the way|just so you know|for the record|to be honest|honestly|tbh|in fact|"
-    r"wait|sorry|please note(?: that)?|note(?: that| to self)?|it turns out(?: that)?|turns out(?: that)?|first of all|"
-    r"as i (?:said|mentioned)|like i said|i (?:just |also )?(?:wanted|want) to (?:say|mention|let you know|"
-    r"tell you)(?: that)?|"
-    r"i should (?:mention|say|add|note)(?: that)?|i (?:already )?told you(?: that)?|for context|context|"
-    r"before i forget|"
-    r"one more thing|another thing|quick (?:thing|note|update|one)(?: for (?:you|your records))?|good "
-    r"(?:morning|evening|afternoon)|"
+    r"yep|no|nope|nah|hi|hiya|hello|hey|hmm|lol|haha|actually|correction|fyi|update|by the way|just so you know|"
+    r"for the record|to be honest|honestly|tbh|in fact|wait|sorry|please note(?: that)?|note(?: that| to self)?|"
+    r"it turns out(?: that)?|turns out(?: that)?|first of all|as i (?:said|mentioned)|like i said|i (?:just |"
+    r"also )?(?:wanted|want) to (?:say|mention|let you know|tell you)(?: that)?|i should (?:mention|say|add|"
+    r"note)(?: that)?|i (?:already )?told you(?: that)?|for context|context|before i forget|one more thing|"
+    r"another thing|quick (?:thing|note|update|one)(?: for (?:you|your records))?|good (?:morning|evening|afternoon)|"
     r"thanks|thank you|cool|great|nice|sure|right|good news|bad news|big news|news|small update|psa|ps|p\.s\.|"
-    r"in case (?:it helps|you need it|it matters)|heads up|summary|notes?|background|about me|unfortunately|"
-    r"sadly|luckily|happily|"
-    r"fortunately|though|however|meanwhile|besides|additionally|moreover|separately|incidentally|then|since "
-    r"then|not really|"
-    r"for what it's worth|fwiw|you should know(?: that)?|you know|i mean|look|listen|guess what|also remember|even so|"
-    r"i forgot to (?:say|mention)(?: that)?|did i mention(?: that)?|can confirm|it's official|yay|ugh|hooray|finally|"
-    r"for your (?:records|information|notes)|user (?:has )?changed (?:his|her|their) mind|i(?:'ve| have)? "
-    r"changed my mind|"
-    r"user corrected me(?: again)?|user clarified|user update|new info|intake form|these days|nowadays|at the "
-    r"moment|right now|"
-    r"for now|at present|currently|as of (?:today|now|this week)|(?:both|all) of us know)"
-    r"(?:\s*[,:!.–—-]+\s*|\s+(?=\w)))",
-    re.IGNORECASE,
+    r"in case (?:it helps|you need it|it matters)|heads up|summary|notes?|background|about me|unfortunately|sadly|"
+    r"luckily|happily|fortunately|though|however|meanwhile|besides|additionally|moreover|separately|incidentally|then|"
+    r"since then|not really|for what it's worth|fwiw|you should know(?: that)?|you know|i mean|look|listen|guess what|"
+    r"also remember|even so|i forgot to (?:say|mention)(?: that)?|did i mention(?: that)?|can confirm|it's official|"
+    r"yay|ugh|hooray|finally|for your (?:records|information|notes)|user (?:has )?changed (?:his|her|their) mind|"
+    r"i(?:'ve| have)? changed my mind|user corrected me(?: again)?|user clarified|user update|new info|intake form|"
+    r"these days|nowadays|at the moment|right now|for now|at present|currently|as of (?:today|now|this week)|(?:both|"
+    r"all) of us know)(?:\s*[,:!.–—-]+\s*|\s+(?=\w)))"
 )
 # "Well known people say" begins with none of the words above: these want a mark after them.
-_MARKED = word_set("""
-no note notes right cool great nice look sure thanks update context news summary background
-""")
-_BREAK = re.compile(
-    r"(?=[\s,;:—])(?:\s*(?:[;:]|\s[–—-]{1,2}(?=\s)|—)\s*|\s*,?\s+(?:and|but|so|because|since|though|although|"
-    r"while|whereas|plus|or|as)\s+(?:also\s+|then\s+)?"
-    r"|\s*,\s+(?:also\s+|then\s+)?|\s*,?\s+(?=who(?:'s|\s)))",
-    re.IGNORECASE,
+_MARKED = word_set("no note notes right cool great nice look sure thanks update context news summary background")
+_BREAK = caseless(
+    r"(?=[\s,;:—])(?:\s*(?:[;:]|\s[–—-]{1,2}(?=\s)|—)\s*|\s*,?\s+(?:and|but|so|because|since|though|although|while|"
+    r"whereas|plus|or|as)\s+(?:also\s+|then\s+)?|\s*,\s+(?:also\s+|then\s+)?|\s*,?\s+(?=who(?:'s|\s)))"
 )
 _BRACKETED = re.compile(r"\s*[(\[]([^()\[\]]{0,200})[)\]]")
 _BE_WORDS = word_set("""
 is are was were am 's 're 'm has have had will can can't cannot doesn't don't didn't isn't aren't
 """)
 _SUBJECT = re.compile(
-    r"(?:I|i|we|We|he|she|they|He|She|They|it|It|you|(?:the )?[Uu]ser|there|that|this|everyone|everybody|"
-    r"nobody|(?:both|all|some|one|most) of (?:them|us|you)|the (?:kids|twins|children)|[Mm]um|[Dd]ad|[Mm]om|"
-    r"[Gg]randma|[Gg]randpa|fav(?:ou?rite)? \w+(?= "
-    r"is))(?=[ '])"
+    r"(?:I|i|we|We|he|she|they|He|She|They|it|It|you|(?:the )?[Uu]ser|there|that|this|everyone|everybody|nobody|"
+    r"(?:both|all|some|one|most) of (?:them|us|you)|the (?:kids|twins|children)|[Mm]um|[Dd]ad|[Mm]om|[Gg]randma|"
+    r"[Gg]randpa|fav(?:ou?rite)? \w+(?= is))(?=[ '])"
 )
 # "Wife: Hannah, kids: Ollie and Bea".
 _CARD = re.compile(r"[a-z]+: [A-Z]")
@@ -62,23 +48,19 @@ _POSSESSIVE = re.compile(
 )
 _WORD = re.compile(r"'s\b|[,;.]|[^\W_](?:[\w-]|'(?!s\b))*")
 _NAMED = re.compile(rf"{NAME}(?P<sep>\s+|(?='s\s))(?P<verb>'s|[\w']+)(?=\s|$)")
-_IF = re.compile(r"(?:if|unless|assuming|provided|in case|were i|had i|whether)\b", re.IGNORECASE)
-_IFS = word_set("if unless assuming provided in were had whether")
-_BACK = re.compile(r"(?:but|;|however|anyway)", re.IGNORECASE)
+_IF = caseless(r"(?:if|unless|assuming|provided|in case|were i|had i|whether)\b")
+_BACK = caseless(r"(?:but|;|however|anyway)")
 # Words that are nouns as often as verbs open a phrase only with what a verb has after it.
 _NOUNLIKE = word_set("""
-train work walk travel cook run swim drive date plan hope love play practice garden journal surf ski hike jog
-cycle climb smoke fast head lead coach code design program paint book host watch drink use need report focus
-value trust fear support visit start change share order call name tear cut set light text email phone message
-test check help answer chat stand hold ride fly fall rise win sleep study major bake lift review bank look nap
-save handle worry
+train work walk travel cook run swim drive date plan hope love play practice garden journal surf ski hike jog cycle
+climb smoke fast head lead coach code design program paint book host watch drink use need report focus value trust
+fear support visit start change share order call name tear cut set light text email phone message test check help
+answer chat stand hold ride fly fall rise win sleep study major bake lift review bank look nap save handle worry
 """)
 _DETERMINER = re.compile(
     r"(?:an?|the|my|our|in|at|on|to|for|from|every|with|as|two|three|twice|once|daily|it|up|most|all|and)$|\d"
 )
-_ALONE = word_set("""
-freelance smoke vape drink swim cycle run meditate cook climb journal
-""")
+_ALONE = word_set("freelance smoke vape drink swim cycle run meditate cook climb journal")
 # A plan after a comma: ", starting at Wise in May".
 _GOING_ON = word_set("start move fly travel return leave arrive join go head aim plan hope work train look live")
 _ONWARD = word_set("at to in on for as from with back")
@@ -97,26 +79,10 @@ class Clause(NamedTuple):
     relative: bool
 
 
-_OPENING = word_set("""
-me g'day alright right and but so also plus anyway anyways btw oh well ok okay yeah yes yep no nope nah hi hiya hello
-hey hmm lol haha actually correction fyi update by just for to honestly tbh in wait sorry please note it turns first
-as like i before one another quick good thanks thank cool great nice sure bad big news small psa ps p.s heads summary
-notes background about unfortunately sadly luckily happily fortunately though however meanwhile besides additionally
-moreover separately incidentally then since not fwiw you look listen guess even did can it's yay ugh hooray finally
-user new intake these nowadays at currently both all i've
-""")
-_LETTERS = re.compile(r"[\w.']*[\w']")
-
-
-def _first_word(text: str) -> str:
-    match = _LETTERS.match(text)
-    return match[0].lower() if match else ""
-
-
 def without_openers(text: str) -> str:
     """The words that only lead in: "Actually,", "by the way", "quick thing for your records,"."""
     for _ in range(5):
-        match = _OPENERS.match(text) if _first_word(text) in _OPENING else None
+        match = _OPENERS.match(text)
         if not match:
             break
         word = match[0].strip().lower()
@@ -126,7 +92,7 @@ def without_openers(text: str) -> str:
     return text
 
 
-_AND_ALLERGIC = re.compile(r",? and (?=(?:also |severely |mildly |highly |very )?allergic to\b)", re.IGNORECASE)
+_AND_ALLERGIC = caseless(r",? and (?=(?:also |severely |mildly |highly |very )?allergic to\b)")
 
 
 def clauses(sentence: str) -> list[Clause]:
@@ -135,10 +101,10 @@ def clauses(sentence: str) -> list[Clause]:
     # Allergies form a list of their own.
     text = _AND_ALLERGIC.sub("; ", text) if "allergic" in text else text
     found: list[Clause] = []
-    conditional = _first_word(text) in _IFS and bool(_IF.match(text))
+    conditional = _IF.match(text) is not None
     for piece, mark, leads, relative in _pieces(text):
         body = without_openers(piece)
-        if _first_word(body) in _IFS and _IF.match(body):
+        if _IF.match(body):
             conditional = True
         elif mark and _BACK.match(mark):
             conditional = False

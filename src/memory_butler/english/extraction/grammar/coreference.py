@@ -5,14 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
-from memory_butler.english.extraction.grammar.person_names import (
-    NAME,
-    OWNERS,
-    RELATION,
-    is_famous,
-    is_name,
-    is_titled,
-)
+from memory_butler.english.extraction.grammar.person_names import NAME, OWNERS, RELATION, is_famous, is_name, is_titled
 from memory_butler.english.extraction.grammar.turns import USER
 from memory_butler.english.extraction.grammar.word_lists import PLURAL
 from memory_butler.english.text.word_sets import word_set, words_in
@@ -31,25 +24,18 @@ _MR = re.compile(r"(?:Mr|Uncle|Father|Herr|Grandpa)\b")
 _MRS = re.compile(r"(?:Mrs|Ms|Aunt|Auntie|Sister|Frau|Grandma|Granny|Nana)\b")
 _MET = re.compile(
     r"\b(?i:met|saw|with|spoke to|talked to|called|rang|phoned|emailed|texted|messaged|ask|asked|introduced|joined by|"
-    r"visited|helped|hired|interviewed|bumped into|ran into|"
-    r"(?:call|mail|email|message|letter|note|text|heard|hear|request|feedback) from)[ ]"
-    rf"(?P<one>{NAME})(?:[ ]and[ ](?P<two>{NAME}))?(?!\w|[ ](?:office|team|support|group|server|account|app|api|"
-    rf"project)\b)"
+    r"visited|helped|hired|interviewed|bumped into|ran into|(?:call|mail|email|message|letter|note|text|heard|hear|"
+    rf"request|feedback) from)[ ](?P<one>{NAME})(?:[ ]and[ ](?P<two>{NAME}))?(?!\w|[ ](?:office|team|support|group|"
+    r"server|account|app|api|project)\b)"
 )
-_MET_WORDS = word_set("""
-met saw with spoke talked called rang phoned emailed texted messaged from ask asked introduced joined visited helped
-hired interviewed bumped ran
-""")
 _RELATED = re.compile(
     rf"\b(?P<owner>{OWNERS}|{NAME}'s)[ ](?P<role>(?i:{RELATION}))(?!\w|-|'s\b)(?:,?[ ](?P<name>{NAME}))?"
 )
 # A note that begins so is about whom it names, and so is what follows without a subject.
 _MEETING = re.compile(
     r"(?:(?:[Ss]hort |[Qq]uick |[Ll]ong |[Hh]ad an? (?:\w+ )?)?(?:[Nn]otes|[Mm]et|[Ss]poke|[Tt]alked|[Cc]all|[Cc]hat|"
-    r"[Ll]unch|"
-    r"[Cc]offee|[Dd]inner|1:1|[Ss]ync|[Ii]nterview|[Ii]nterviewed|[Bb]umped|[Rr]an into|[Cc]atch-?up|[Cc]aught up|"
-    r"[Pp]aired|"
-    r"[Hh]elped|[Vv]isited|[Dd]ebrief|[Kk]ick-?off|[Mm]eeting))\b"
+    r"[Ll]unch|[Cc]offee|[Dd]inner|1:1|[Ss]ync|[Ii]nterview|[Ii]nterviewed|[Bb]umped|[Rr]an into|[Cc]atch-?up|"
+    r"[Cc]aught up|[Pp]aired|[Hh]elped|[Vv]isited|[Dd]ebrief|[Kk]ick-?off|[Mm]eeting))\b"
 )
 # "He's the user's co-founder": he is not the user.
 _USER_NAMED = re.compile(r"\b[Uu]ser\b(?!')|^(?:The user|User)'s\b")
@@ -59,6 +45,7 @@ _QUOTING = re.compile(
 )
 _DESTINATION = re.compile(r"\bto (?P<v>[A-ZÀ-Þ]\w+(?: [A-ZÀ-Þ]\w+)?)")
 _REMEMBERED = 4
+_SUBJECT_FORMS = {"him": "he", "his": "he", "her": "she", "them": "they", "their": "they"}
 
 
 @dataclass(slots=True)
@@ -188,7 +175,8 @@ class Discourse:
         return self._together if self.user_in_third_person is False and self._met.isdisjoint(self._together) else ()
 
     def pronoun(self, word: str, *, pets: bool = True) -> str:
-        """The person that he, she, they or it is; empty if unknown, never a guess."""
+        """The person that he, she, they or it is, in any case; empty if unknown, never a guess."""
+        word = _SUBJECT_FORMS.get(word, word)
         if word == "it":
             return self.person if self.person in self.pets else ""
         if word == "they":
@@ -215,7 +203,7 @@ class Discourse:
         if lower in ("my", "our"):
             return self.author
         if lower in ("his", "her", "their"):
-            return self.pronoun({"his": "he", "her": "she"}.get(lower, "they"))
+            return self.pronoun(lower)
         if lower in ("user's", "the user's", "users"):
             return USER
         name = word.removesuffix("'s")
@@ -224,10 +212,7 @@ class Discourse:
     def note_mentions(self, text: str) -> None:
         """People met, spoken to or mentioned can be "he" or "she" in the next sentence."""
         words, subject = words_in(text), self.last
-        found: list[str] = []
-        if not _MET_WORDS.isdisjoint(words):
-            for match in _MET.finditer(text):
-                found += [name for name in match.groups() if name and is_name(name)]
+        found = [name for match in _MET.finditer(text) for name in match.groups() if name and is_name(name)]
         if not _KIN.isdisjoint(words):
             for match in _RELATED.finditer(text):
                 found += self._relative(match)

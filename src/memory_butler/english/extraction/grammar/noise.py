@@ -2,31 +2,25 @@
 
 import re
 
-from memory_butler.english.text.word_sets import word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set, words_in
 
 _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|(?<!\w)'[^'\n]{12,300}'(?!\w)")
 _LEFT_OPEN = re.compile(r"\"[^\"\n]{12,}$")
-_ASKING = re.compile(
-    r"(?:(?:so|and|but|ok|okay|hey|hi|also|then|btw|or|well)[, ]+){0,2}"
-    r"(?:(?:what|where|when|why|how|who|which|whose)(?:'s|'re| is| are| was| were| do| does| did| can| should|"
-    r" would| will"
-    r"| about| many| much| long| often| old| far| come| kind| to\b)"
-    r"|(?:can|could|would|will|do|does|did|is|are|was|were|have|has|should|shall|may) "
-    r"(?:you|i|we|he|she|they|it|there|this|that|the|my|anyone|someone|user)\b|any (?:idea|ideas|tips|advice|"
-    r"thoughts)\b)",
-    re.IGNORECASE,
+_ASKING = caseless(
+    r"(?:(?:so|and|but|ok|okay|hey|hi|also|then|btw|or|well)[, ]+){0,2}(?:(?:what|where|when|why|how|who|which|"
+    r"whose)(?:'s|'re| is| are| was| were| do| does| did| can| should| would| will| about| many| much| long| often|"
+    r" old| far| come| kind| to\b)|(?:can|could|would|will|do|does|did|is|are|was|were|have|has|should|shall|"
+    r"may) (?:you|i|we|he|she|they|it|there|this|that|the|my|anyone|someone|user)\b|any (?:idea|ideas|tips|advice|"
+    r"thoughts)\b)"
 )
-_UNSURE = re.compile(
+_UNSURE = caseless(
     r"\b(?:maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|might|hypothetically|theoretically|imagine|"
     r"imagining|suppose|supposing|pretend|pretending|let's say|what if|i wish|if only|in theory|for example|"
-    r"for instance|"
-    r"e\.g\.|such as when|say i|as if|who knows|not sure|unsure|no idea|i doubt|i wonder|wondering|wondered|as though|"
-    r"rumou?r|i heard|apparently|seems? (?:to|like)|sounds like|looks like|i think|i guess|i assume|i believe|"
-    r"i suspect|"
-    r"i feel like|thinking (?:of|about)|considering|toying with|tempted to|dreamt|dreamed|dreaming of|wouldn't it|"
-    r"one of these days|one day|someday|some day|could be|may be|it depends|considered|debating whether|torn "
-    r"between)\b",
-    re.IGNORECASE,
+    r"for instance|e\.g\.|such as when|say i|as if|who knows|not sure|unsure|no idea|i doubt|i wonder|wondering|"
+    r"wondered|as though|rumou?r|i heard|apparently|seems? (?:to|like)|sounds like|looks like|i think|i guess|"
+    r"i assume|i believe|i suspect|i feel like|thinking (?:of|about)|considering|toying with|tempted to|dreamt|"
+    r"dreamed|dreaming of|wouldn't it|one of these days|one day|someday|some day|could be|may be|it depends|"
+    r"considered|debating whether|torn between)\b"
 )
 _UNSURE_WORDS = word_set("""
 maybe perhaps possibly probably presumably supposedly allegedly might hypothetically theoretically imagine
@@ -35,78 +29,47 @@ sure unsure idea doubt wonder wondering wondered rumor rumour heard apparently s
 guess assume believe suspect feel thinking considering toying tempted dreamt dreamed dreaming wouldn't one
 someday some could may depends considered debating torn sound look
 """)
-_IRONY = re.compile(
+_IRONY = caseless(
     r"(?:^|\s)/s\s*$|\b(?:just kidding|j/k|jk\b|just joking|only joking|i'm joking|i'm kidding|kidding!|yeah,? right|"
-    r"oh,? sure|sarcasm|said no one ever|not!$)",
-    re.IGNORECASE,
+    r"oh,? sure|sarcasm|said no one ever|not!$)"
 )
-_FICTION = re.compile(
-    r"\b(?:in (?:the|my|this|that|his|her|our|a) (?:story|novel|book|film|movie|dream|game|song|play|show|series|scene|"
-    r"roleplay|rpg|campaign|script|screenplay|comic|sketch|poem|short story)|(?:the|my|main|a|this|his|her) "
-    r"(?:\w+ )?(?:character|protagonist|narrator|heroine|villain|persona)\b|(?:song|lyrics?|poem|chorus|verse|"
-    r"quote|proverb|"
-    r"saying|line|joke|story) (?:goes|says|reads|begins|starts)|as (?:the "
-    r")?saying goes|once upon a time|"
-    r"chapter (?:one|two|three|\d+)|opening line|made-up|fictional|lorem ipsum|placeholder|dummy data|test data|"
-    r"example (?:user|customer|text|sentence|data)|sample (?:user|text|data)|says the \w+|stuck in my head|lyrics?)\b",
-    re.IGNORECASE,
+_FICTION = caseless(
+    r"\b(?:in (?:the|my|this|that|his|her|our|a) (?:story|novel|book|film|movie|dream|game|song|play|show|series|"
+    r"scene|roleplay|rpg|campaign|script|screenplay|comic|sketch|poem|short story)|(?:the|my|main|a|this|his|"
+    r"her) (?:\w+ )?(?:character|protagonist|narrator|heroine|villain|persona)\b|(?:song|lyrics?|poem|chorus|verse|"
+    r"quote|proverb|saying|line|joke|story) (?:goes|says|reads|begins|starts)|as (?:the )?saying goes|"
+    r"once upon a time|chapter (?:one|two|three|\d+)|opening line|made-up|fictional|lorem ipsum|placeholder|"
+    r"dummy data|test data|example (?:user|customer|text|sentence|data)|sample (?:user|text|data)|says the \w+|"
+    r"stuck in my head|lyrics?)\b"
 )
-_IRONY_WORDS = word_set("kidding joking jk j sarcasm yeah oh said not")
-_FICTION_WORDS = word_set("""
-story novel book film movie dream game song play show series scene roleplay rpg campaign script screenplay comic
-sketch poem character protagonist narrator heroine villain persona lyric lyrics chorus verse quote proverb
-saying line joke once chapter opening made-up fictional lorem placeholder dummy test example sample says stuck
-""")
-_COMMISSION = re.compile(
+_COMMISSION = caseless(
     r"(?:(?:can|could|would|will) you |please |pls |user asked (?:me |for |the assistant )?(?:to )?)?"
     r"(?:write|draft|compose|translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|edit|correct|improve|act as|"
     r"role-?play|pretend|generate|analy[sz]e|parse|classify|make up|come up with|invent|here(?:'s| is) (?:the|my|a|an) "
-    r"(?:text|draft|story|poem|paragraph|passage|essay|excerpt|email i got|cover letter))\b[^:]{0,120}",
-    re.IGNORECASE,
+    r"(?:text|draft|story|poem|paragraph|passage|essay|excerpt|email i got|cover letter))\b[^:]{0,120}"
 )
-_ROLE_PLAY = re.compile(
+_ROLE_PLAY = caseless(
     r"(?:(?:ok|okay|hey|please|so|now)[, ]+)*(?:let's (?:role-?play|pretend|play a game|imagine)|role-?play\b|pretend "
     r"(?:you|to be|that)|act as\b|"
     r"you are (?:now )?an? [\w -]{3,40}?(?:pirate|wizard|detective|character|knight|vampire|alien|king|queen|princess)|"
     r"stay in character|(?:imagine|suppose|consider|picture|take) (?:that )?an? (?:\w+ )?(?:customer|client|user|"
-    r"person|man|woman|company|family|student|patient|couple|world|character)\b)",
-    re.IGNORECASE,
+    r"person|man|woman|company|family|student|patient|couple|world|character)\b)"
 )
-_ROLE_WORDS = word_set("""
-let's role-play roleplay role pretend act you stay imagine suppose consider picture take
-""")
-_SOFTWARE = re.compile(
+_SOFTWARE = caseless(
     r"\b(?:as an? (?:\w+ )?user\b|users? (?:should|must|can|may) be able|users? (?:table|model|schema|story|stories|"
-    r"entity|class|"
-    r"object|record|id|ids|interface|input)\b|user (?:has_many|has many|belongs to|clicks|logs (?:in|out)|submits|not "
-    r"found|has no permission|"
-    r"is not in the sudoers)|logged-in user|when (?:the|a) user (?:clicks|logs|opens|submits|scrolls|taps|hits|"
-    r"presses)|"
-    r"(?:each|every|any|the average|a typical|a new|an admin|anonymous) user\b)",
-    re.IGNORECASE,
+    r"entity|class|object|record|id|ids|interface|input)\b|user (?:has_many|has many|belongs to|clicks|logs (?:in|"
+    r"out)|submits|not found|has no permission|is not in the sudoers)|logged-in user|when (?:the|a) user (?:clicks|"
+    r"logs|opens|submits|scrolls|taps|hits|presses)|(?:each|every|any|the average|a typical|a new|an admin|"
+    r"anonymous) user\b)"
 )
-_ASKED = re.compile(
+_ASKED = caseless(
     r"(?:the )?(?:user|she|he|they|client|customer)(?: also| then| just)* (?:asked|asks|wondered|wonders|was "
     r"curious|inquired|wanted to know|is wondering|was wondering|"
-    r"enquired|requested|queried|wants to know)\b(?! (?:me|us|you|the assistant|that|not)\b)",
-    re.IGNORECASE,
+    r"enquired|requested|queried|wants to know)\b(?! (?:me|us|you|the assistant|that|not)\b)"
 )
-_ASKING_WORDS = word_set("""
-what where when why how who which whose what's where's when's why's how's who's what're where're can could would will do
-does did is are was were have has should shall may any
-""")
-_ASKED_WORDS = word_set("""
-asked asks wondered wonders curious inquired wanted wondering enquired requested queried wants
-""")
-_COMMISSION_WORDS = word_set("""
-write draft compose translate proofread rewrite rephrase paraphrase summarise summarize edit correct improve act
-roleplay role-play pretend generate analyse analyze parse classify make come invent here here's
-""")
-_QUESTION_TAIL = re.compile(
-    r"[,;–—-]\s*(?:so |and |but |then )?(?:what|where|how|which|who|when|why|can|could|would|should|do|does|"
-    r"is|are|any|will|"
-    r"shall|right|ok|okay|got it|correct)\b[^,;]*$",
-    re.IGNORECASE,
+_QUESTION_TAIL = caseless(
+    r"[,;–—-]\s*(?:so |and |but |then )?(?:what|where|how|which|who|when|why|can|could|would|should|do|does|is|are|"
+    r"any|will|shall|right|ok|okay|got it|correct)\b[^,;]*$"
 )
 _OWN_STATEMENT = re.compile(
     r"(?:(?:hi|hey|hello|so|since|as|because|given that|btw)[,!]? )?(?:I|i|my|My|we|We|our|Our)\b"
@@ -116,16 +79,13 @@ _NOTES = re.compile(r"(?:^|[.!?:;\n-]\s{0,3}|[a-z] )(?:[Tt]he user|User)\b(?!:)"
 _IN_FIRST_PERSON = re.compile(r"(?:^|[.!?\n]\s{0,3})(?:My|Our|I'm|I am|I live|I work|We live|We're|We are|I've been)\b")
 _CUSTOMERS = re.compile(
     r"\b(?:an?|my|our|another|this|that|new|with the|the same|potential|big|for the|to the)\s(?:client|customer|"
-    r"patient|student|"
-    r"guest|caller)\b|\b(?:I|I'm|me|my|we|We|our|us|[Uu]ser)\b"
+    r"patient|student|guest|caller)\b|\b(?:I|I'm|me|my|we|We|our|us|[Uu]ser)\b"
 )
-_PUBLIC = re.compile(
+_PUBLIC = caseless(
     r"\b(?:an? article|wikipedia|the news|headlines?|documentary|biography|trivia|pub quiz|fun fact|did you know|"
-    r"president|prime minister|celebrit\w+|philosopher|(?:who|when|where) (?:wrote|invented|discovered|founded|was "
-    r"born|"
-    r"directed|painted|composed|died)|world record|nobel prize|the beatles|premier league|history (?:lesson|homework|"
-    r"essay))\b",
-    re.IGNORECASE,
+    r"president|prime minister|celebrit\w+|philosopher|(?:who|when|where) (?:wrote|invented|discovered|founded|"
+    r"was born|directed|painted|composed|died)|world record|nobel prize|the beatles|premier league|history (?:lesson|"
+    r"homework|essay))\b"
 )
 _PUBLIC_WORDS = word_set("""
 article wikipedia news headline headlines documentary biography trivia quiz fact know president prime celebrity
@@ -151,7 +111,7 @@ def is_public(sentence: str) -> bool:
 
 def is_role_play(sentence: str) -> bool:
     """From here on, the speakers play a role."""
-    return not _ROLE_WORDS.isdisjoint(words_in(sentence)) and bool(_ROLE_PLAY.match(sentence))
+    return _ROLE_PLAY.match(sentence) is not None
 
 
 def speaks_of_software(content: str) -> bool:
@@ -161,10 +121,7 @@ def speaks_of_software(content: str) -> bool:
 
 def asks(text: str) -> bool:
     """A question without its mark."""
-    words = words_in(text)
-    if not _ASKING_WORDS.isdisjoint(words) and _ASKING.match(text):
-        return True
-    return not _ASKED_WORDS.isdisjoint(words) and _ASKED.match(text) is not None
+    return bool(_ASKING.match(text) or _ASKED.match(text))
 
 
 def before_the_question(text: str) -> str:
@@ -181,16 +138,16 @@ def is_unsure(clause: str) -> bool:
 
 
 def is_ironic(sentence: str) -> bool:
-    return ("/s" in sentence or not _IRONY_WORDS.isdisjoint(words_in(sentence))) and bool(_IRONY.search(sentence))
+    return _IRONY.search(sentence) is not None
 
 
 def is_fiction(sentence: str) -> bool:
-    return not _FICTION_WORDS.isdisjoint(words_in(sentence)) and bool(_FICTION.search(sentence))
+    return _FICTION.search(sentence) is not None
 
 
 def is_commission(sentence: str) -> bool:
     """A request to write or edit a text, whose content is not about the user."""
-    return not _COMMISSION_WORDS.isdisjoint(words_in(sentence)) and bool(_COMMISSION.match(sentence))
+    return _COMMISSION.match(sentence) is not None
 
 
 def without_quotes(sentence: str) -> str:
@@ -202,15 +159,13 @@ def without_quotes(sentence: str) -> str:
 
 
 # Text that gives orders to whoever reads it, and rules that would hand secrets over.
-_INJECTED = re.compile(
+_INJECTED = caseless(
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|guidelines|guardrails)\b"
-    r"|\byou are now\b|\bsystem prompt\b|\bdeveloper mode\b",
-    re.IGNORECASE,
+    r"|\byou are now\b|\bsystem prompt\b|\bdeveloper mode\b"
 )
-_HANDS_OVER = re.compile(
+_HANDS_OVER = caseless(
     r"\b(?:send|post|forward|upload|email|mail|share|give|reveal|leak|copy|exfiltrate|transmit|transfer|wire)\b[^.!?\n]{0,80}"
-    r"\b(?:passwords?|passphrases?|secrets?|credentials?|tokens?|(?:api )?keys|money|funds|all (?:the )?data)\b",
-    re.IGNORECASE,
+    r"\b(?:passwords?|passphrases?|secrets?|credentials?|tokens?|(?:api )?keys|money|funds|all (?:the )?data)\b"
 )
 
 

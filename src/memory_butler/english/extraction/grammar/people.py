@@ -9,7 +9,7 @@ from memory_butler.english.extraction.grammar.person_names import NAME, OWNERS, 
 from memory_butler.english.extraction.grammar.turns import USER
 from memory_butler.english.extraction.grammar.word_lists import CALLED_SO, FAMILY, PLURAL, ROLE_WORDS
 from memory_butler.english.text.irregular_forms import singular
-from memory_butler.english.text.word_sets import alternatives, words_in
+from memory_butler.english.text.word_sets import alternatives, caseless, words_in
 
 _OWNED_PERSON = re.compile(
     rf"\b(?P<owner>{OWNERS}|{NAME}'s)[ ](?P<role>(?i:{RELATION}))"
@@ -20,7 +20,7 @@ _OWNED_PET = re.compile(
     rf"\b(?P<owner>{OWNERS})[ ](?P<role>(?i:{PET}))"
     rf",?[ ](?:(?i:is|'s)[ ])?(?:(?i:called|named)[ ])?(?P<name>{PIECE})(?!\w)"
 )
-_GONE = re.compile(r"\b(?:lost|buried|put down|put to sleep|had to put|passed away|died|rehomed)\b", re.IGNORECASE)
+_GONE = caseless(r"\b(?:lost|buried|put down|put to sleep|had to put|passed away|died|rehomed)\b")
 _PRONOUNS = ("his", "her", "their")
 
 
@@ -96,8 +96,7 @@ _RELATIVE = re.compile(
     rf"(?:,?[ ](?P<name>{NAME})(?=,?[ ]|'s[ ]|$),?)?(?P<and_me>[ ]and[ ](?:I|me)\b)?"
 )
 _PET_OWNED = re.compile(
-    rf"(?P<owner>{OWNERS})[ ](?P<role>(?i:{PET}))(?!\w|-)"
-    rf"(?:,?[ ](?P<name>{PIECE})(?=,?[ ]|'s[ ]|$),?)?"
+    rf"(?P<owner>{OWNERS})[ ](?P<role>(?i:{PET}))(?!\w|-)(?:,?[ ](?P<name>{PIECE})(?=,?[ ]|'s[ ]|$),?)?"
 )
 _BARE = re.compile(
     rf"(?:(?P<role>(?i:{alternatives(CALLED_SO)}))|(?i:the) (?P<those>(?i:kids|children|twins|baby|little "

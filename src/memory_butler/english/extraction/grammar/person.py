@@ -4,14 +4,14 @@ import re
 
 from memory_butler.english.extraction.grammar.turns import USER
 from memory_butler.english.extraction.grammar.verbs import ADVERBS, FORMS, FREQUENT, third_person
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 
 RULE_CHARACTERS = 300
 
 _PERSON = re.compile(r"\b(I'm|I've|I'll|I'd|I|i'm|i|me|my|My|mine|myself)\b(?:\s+([a-z]+)\b)?")
 _HELPERS = {"i'm": "is", "i've": "has", "i'll": "will", "i'd": "would"}
 _MODALS = word_set("can will might should would could may must did was had never not only and or")
-_SPOKEN = re.compile(r"^(?:please|pls|to|and|so|also|then)\s+", re.I)
+_SPOKEN = caseless(r"^(?:please|pls|to|and|so|also|then)\s+")
 
 
 def rule_text(text: str, speaker: str) -> str:

@@ -15,12 +15,11 @@ TITLE = (
 )
 NAME = rf"(?:{TITLE})?{PIECE}(?:[ -]{PIECE}){{0,2}}"
 _ADJECTIVE = (
-    r"(?:(?:older|younger|little|big|elder|eldest|youngest|oldest|middle|twin|best|old|good|close|new|current|"
-    r"former|late|"
-    r"dear|first|second|ex|baby|only|own|whole|identical|biological|adopted|foster|long-term|direct|immediate|previous|"
-    r"primary|family|great|closest|oldest|childhood|school|work|college|uni|next-door|upstairs|downstairs|"
-    r"lovely|wonderful|teenage|"
-    r"amazing|beloved|sweet|personal|lab|thesis|phd|private|local|usual|regular|favourite|favorite)[ -])"
+    r"(?:(?:older|younger|little|big|elder|eldest|youngest|oldest|middle|twin|best|old|good|close|new|current|former|"
+    r"late|dear|first|second|ex|baby|only|own|whole|identical|biological|adopted|foster|long-term|direct|immediate|"
+    r"previous|primary|family|great|closest|oldest|childhood|school|work|college|uni|next-door|upstairs|downstairs|"
+    r"lovely|wonderful|teenage|amazing|beloved|sweet|personal|lab|thesis|phd|private|local|usual|regular|favourite|"
+    r"favorite)[ -])"
 )
 RELATION = rf"{_ADJECTIVE}{{0,2}}(?:{alternatives(RELATIONS)})"
 PET = rf"(?:[\w-]+[ ]){{0,2}}?(?:{alternatives(PETS)})"

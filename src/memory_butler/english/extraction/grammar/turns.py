@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_butler.english.text.sentences import sentence_spans
-from memory_butler.english.text.word_sets import word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set, words_in
 from memory_butler.english.time.calendar import WEEKDAYS
 
 # A longer sentence is pasted data.
@@ -14,9 +14,7 @@ USER = "user"
 ASSISTANT = ""
 
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " "})
-_USERS = word_set("""
-user human me customer client caller patient guest visitor student member prompt input
-""")
+_USERS = word_set("user human me customer client caller patient guest visitor student member prompt input")
 _ASSISTANTS = word_set("""
 assistant ai bot agent system chatbot model claude chatgpt gpt copilot gemini butler tool function
 """)
@@ -37,13 +35,11 @@ _BULLET = re.compile(r"[ ]*(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ xX]\]
 _ASKS = re.compile(r"\?[.!?…]*[)\"'\]]*(?=\s|$)")
 _LOG = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[: ]|"
-    r"(?:error|fatal|stderr|stdout): "
-    r"|Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |diff --git|[+-]{3} |@@ |import "
-    r"\w+$|def \w+\("
-    r"|[{}<\[(]|\|)"
+    r"(?:error|fatal|stderr|stdout): |Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
+    r"diff --git|[+-]{3} |@@ |import \w+$|def \w+\(|[{}<\[(]|\|)"
 )
 # Lines served by the memory itself carry a reference in square brackets.
-_SERVED = re.compile(r"\[\s*(?:fact|rule|episode)s?\s*:", re.IGNORECASE)
+_SERVED = caseless(r"\[\s*(?:fact|rule|episode)s?\s*:")
 
 
 # Common misspellings and chat spellings. The span of a sentence is still that of the original words.
@@ -57,9 +53,7 @@ _TYPED = {
     "definately": "definitely", "recieve": "receive", "adress": "address", "birhday": "birthday", "wich": "which",
 }  # fmt: skip
 _TYPED_WORDS = frozenset(word for typed in _TYPED for word in words_in(typed))
-_HASTE = re.compile(
-    r"(?<![\w'./@-])(?:" + "|".join(sorted(_TYPED, key=len, reverse=True)) + r")(?![\w'@-]|\.\w)", re.IGNORECASE
-)
+_HASTE = caseless(r"(?<![\w'./@-])(?:" + "|".join(sorted(_TYPED, key=len, reverse=True)) + r")(?![\w'@-]|\.\w)")
 
 
 class Sentence(NamedTuple):

@@ -1,42 +1,34 @@
 """The value in a clause: cut where it ends, cleaned, and taken apart where it is a list."""
 
 import re
+from datetime import datetime
 
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless
+from memory_butler.english.time.event_dates import find_event_date
 
 _CUT = re.compile(
-    r"\s*(?:;|\s[–—-]{1,2}\s|—|\s+(?:because|since|so(?! far)|but|which|who|whom|where|when|whenever|while|"
-    r"although|though|if|unless|until|"
-    r"as (?:I|i|he|she|they|it|we)|and (?:I|i|he|she|they|we|it|one's)|thanks|btw|tbh|lol|haha|fwiw|due to|thanks "
-    r"to|ever since|"
-    r"despite|instead of|rather than|not)\b|,\s*(?:not|and (?:I|i)|so|but|which|who|though|thanks|because|"
-    r"since|usually|mostly|especially|"
-    r"including|preferably|just|only|hard|please|too|as)\b)",
+    r"\s*(?:;|\s[–—-]{1,2}\s|—|\s+(?:because|since|so(?! far)|but|which|who|whom|where|when|whenever|while|although|"
+    r"though|if|unless|until|as (?:I|i|he|she|they|it|we)|and (?:I|i|he|she|they|we|it|one's)|thanks|btw|tbh|lol|haha|"
+    r"fwiw|due to|thanks to|ever since|despite|instead of|rather than|not)\b|,\s*(?:not|and (?:I|i)|so|but|which|who|"
+    r"though|thanks|because|since|usually|mostly|especially|including|preferably|just|only|hard|please|too|as)\b)"
 )
-_TRAIL = re.compile(
-    r"(?:[\s,]+(?:now|too|as well|a lot|very much|so much|these days|at the moment|right now|currently|btw|"
-    r"tbh|lol|haha|though|"
-    r"anyway|actually|again|nowadays|for now|at present|the most|the best|more than anything|anymore|any more|"
-    r"either|you know|"
-    r"to be honest|by the way|of course|please|there|here|ok|okay|for (?:\w+ ){1,3}(?:years|months|weeks)(?: now)?|"
-    r"all the time|at all|ever|already|still|instead|yet|today|personally|in general|like crazy|with a passion|"
-    r"since \w+(?: \d{4})?|xd|imo|imho|yay|finally|together|myself|recently|just|really|then))+$|"
-    r"[\s!.,;:()\"😀-🙏☀-➿🤀-🧿👍❤️]+$",
-    re.IGNORECASE,
+_TRAIL = caseless(
+    r"(?:[\s,]+(?:now|too|as well|a lot|very much|so much|these days|at the moment|right now|currently|btw|tbh|lol|"
+    r"haha|though|anyway|actually|again|nowadays|for now|at present|the most|the best|more than anything|anymore|"
+    r"any more|either|you know|to be honest|by the way|of course|please|there|here|ok|okay|for (?:\w+ ){1,3}(?:years|"
+    r"months|weeks)(?: now)?|all the time|at all|ever|already|still|instead|yet|today|personally|in general|"
+    r"like crazy|with a passion|since \w+(?: \d{4})?|xd|imo|imho|yay|finally|together|myself|recently|just|really|"
+    r"then))+$|[\s!.,;:()\"😀-🙏☀-➿🤀-🧿👍❤️]+$"
 )
-_LEADING = re.compile(r"^[\s,:\"]+|^(?:both|either|that|the fact that)\s+", re.IGNORECASE)
+_LEADING = caseless(r"^[\s,:\"]+|^(?:both|either|that|the fact that)\s+")
 _SERIES = re.compile(r"\s*,\s*(?:and|or|&)?\s+|\s*,\s*|\s+(?:and|&|or|as well as|plus|nor)\s+")
-_PAIRS = re.compile(
+_PAIRS = caseless(
     r"\b(?:fish and chips|mac and cheese|rock and roll|rock & roll|salt and pepper|short and to the point|"
-    r"peanut butter and jelly|"
-    r"black and white|"
-    r"drum and bass|gin and tonic|bed and breakfast|arts and crafts|cheese and onion|research and development|"
-    r"track and field|"
-    r"back and forth|pros and cons|trial and error|dungeons and dragons|food and wine|r and b|rhythm and blues|"
-    r"before and after|up and down|health and safety|sales and marketing|design and technology)\b",
-    re.IGNORECASE,
+    r"peanut butter and jelly|black and white|drum and bass|gin and tonic|bed and breakfast|arts and crafts|"
+    r"cheese and onion|research and development|track and field|back and forth|pros and cons|trial and error|"
+    r"dungeons and dragons|food and wine|r and b|rhythm and blues|before and after|up and down|health and safety|"
+    r"sales and marketing|design and technology)\b"
 )
-_NUMBERED = re.compile(r"\s*\((?:aged? )?\d{1,3}\)")
 _HELD = re.compile("\x00\\d+\x00")
 MOST_ITEMS = 12
 ITEM_WORDS = 9
@@ -62,25 +54,19 @@ def first_piece(text: str) -> str:
     return text
 
 
-# The last words of what trails off; a text that ends on any other needs no cleaning.
-_TRAILING = word_set("""
-now too well lot much days moment currently btw tbh lol haha though anyway actually again nowadays present most best
-anything anymore more either know honest way course please there here ok okay years months weeks time all ever already
-still instead yet today personally general crazy passion xd imo imho yay finally together myself recently just really
-then
-""")
-
-
 def cleaned(text: str) -> str:
     for _ in range(4):
-        last = text.rpartition(" ")[2]
-        if last[-1:].isalnum() and last.lower() not in _TRAILING and "since " not in text:
-            break
         shorter = _TRAIL.sub("", text)
         if shorter == text:
             break
         text = shorter
     return text.strip(" ,;:–—")
+
+
+def before_date(text: str, now: datetime) -> str:
+    """The text up to the first past day that it names."""
+    when = find_event_date(text, now, "past")
+    return cleaned(text[: when.start]) if when else text
 
 
 def items(text: str) -> list[str]:

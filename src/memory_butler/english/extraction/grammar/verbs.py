@@ -5,24 +5,23 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memory_butler.english.text.irregular_forms import IRREGULAR_VERBS
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 
 # Verbs that the tables of the themes know, beside the irregular ones.
 _REGULAR = word_set("""
-migrate turn try raise live reside relocate move settle rent work freelance volunteer manage study major
-graduate learn like love adore enjoy prefer dislike despise detest loathe own use play practice practise cook
-bake smoke vape adopt hire join start finish retire switch change stop avoid suffer struggle carry cycle commute
-walk jog hike climb ski surf journal meditate pray exercise train travel visit return plan intend hope aim
-expect need want wish call name date marry divorce sprain injure fracture diagnose order book schedule attend
-celebrate deploy release ship launch merge publish submit pack watch listen die collect garden paint knit sew
-code program develop design maintain supervise report head coach mentor tutor stay lift weigh wake share host
-breed follow support identify describe introduce speak skip fast refuse tolerate crave subscribe prepare
-organise organize renovate apply interview arrive land depart sign close open pass fail receive review drop
-donate register enrol enroll complete contribute consult found co-found fear trust value admire appreciate favor
-favour specialise specialize focus talk discuss explain suggest offer help ask answer chat email text phone
-message debug fix check test add remove update create thank remind mention confirm clarify request cancel bank owe grind
-complain nap save look revise handle insist worry accept require deliver remarry recommend compete perform rehearse
-outsource
+migrate turn try raise live reside relocate move settle rent work freelance volunteer manage study major graduate
+learn like love adore enjoy prefer dislike despise detest loathe own use play practice practise cook bake smoke vape
+adopt hire join start finish retire switch change stop avoid suffer struggle carry cycle commute walk jog hike climb
+ski surf journal meditate pray exercise train travel visit return plan intend hope aim expect need want wish call name
+date marry divorce sprain injure fracture diagnose order book schedule attend celebrate deploy release ship launch
+merge publish submit pack watch listen die collect garden paint knit sew code program develop design maintain
+supervise report head coach mentor tutor stay lift weigh wake share host breed follow support identify describe
+introduce speak skip fast refuse tolerate crave subscribe prepare organise organize renovate apply interview arrive
+land depart sign close open pass fail receive review drop donate register enrol enroll complete contribute consult
+found co-found fear trust value admire appreciate favor favour specialise specialize focus talk discuss explain
+suggest offer help ask answer chat email text phone message debug fix check test add remove update create thank remind
+mention confirm clarify request cancel bank owe grind complain nap save look revise handle insist worry accept require
+deliver remarry recommend compete perform rehearse outsource
 """)
 
 
@@ -92,13 +91,11 @@ _BE = {
     **dict.fromkeys(("isn't", "aren't", "ain't"), "not"),
     **{"was": "past", "were": "past", "wasn't": "past not", "weren't": "past not"},
 }
-_WISHES = word_set("""
-could would might may should must ought couldn't wouldn't mightn't shouldn't mustn't shall 'd
-""")
+_WISHES = word_set("could would might may should must ought couldn't wouldn't mightn't shouldn't mustn't shall 'd")
 _DO = {"do": "", "does": "", "did": "past", "don't": "not", "doesn't": "not", "didn't": "past not", "dont": "not",
        "doesnt": "not"}  # fmt: skip
 _TOKEN = re.compile(r"\s*(n't\b|'(?:m|s|re|ve|ll|d)\b|(?:[^\W\d_]|\d)(?:[\w-]|'(?!(?:m|s|re|ve|ll|d)\b)(?=\w))*|\S)")
-_ENDED = re.compile(r"\s*,?\s+(?:any\s?more|any longer)\b", re.IGNORECASE)
+_ENDED = caseless(r"\s*,?\s+(?:any\s?more|any longer)\b")
 MOST_WORDS = 12
 _HAVE = word_set("have has 've had haven't hasn't hadn't 'd")
 _AFTER_HAS = word_set("been got had lived worked moved started")
@@ -118,6 +115,15 @@ class VerbPhrase(NamedTuple):
     frequency: str
     phrase: str
     by_speaker: bool
+
+    @property
+    def word(self) -> str:
+        """The verb as written."""
+        return self.phrase.split()[0] if self.phrase else self.verb
+
+    def states(self, *tenses: str) -> bool:
+        """True for a plain statement in one of these tenses: without a negation or a modal verb."""
+        return self.tense in tenses and not self.negated and not self.modal
 
 
 def word_at(text: str, at: int) -> tuple[str, int]:

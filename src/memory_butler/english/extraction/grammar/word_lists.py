@@ -15,16 +15,15 @@ son-in-law, daughter-in-law, godmother, godfather, godson, goddaughter, kids, ch
 sisters, brothers, siblings, twins, cousins, grandchildren, nieces, nephews, in-laws
 """)
 OTHERS = phrase_set("""
-roommate, flatmate, housemate, neighbour, neighbor, friend, bestie, buddy, mate, pal, colleague, coworker,
-co-worker, boss, manager, line manager, supervisor, team lead, tech lead, lead, mentor, mentee, teammate,
-intern, cofounder, co-founder, business partner, deputy, doctor, gp, dentist, therapist, physiotherapist,
-physio, psychologist, psychiatrist, cardiologist, dermatologist, paediatrician, pediatrician, midwife, lawyer,
-solicitor, attorney, accountant, landlord, landlady, teacher, tutor, coach, trainer, personal trainer,
-professor, advisor, adviser, nanny, babysitter, childminder, cleaner, hairdresser, barber, mechanic, vet,
-plumber, electrician, contractor, builder, gardener, agent, estate agent, recruiter, editor, publisher, client,
-tenant, piano teacher, study buddy, running buddy, gym buddy, assistant, account manager, project manager,
-product manager, handyman, carer, caregiver, counsellor, counselor, optician, friends, colleagues, roommates,
-flatmates, neighbours, neighbors
+roommate, flatmate, housemate, neighbour, neighbor, friend, bestie, buddy, mate, pal, colleague, coworker, co-worker,
+boss, manager, line manager, supervisor, team lead, tech lead, lead, mentor, mentee, teammate, intern, cofounder,
+co-founder, business partner, deputy, doctor, gp, dentist, therapist, physiotherapist, physio, psychologist,
+psychiatrist, cardiologist, dermatologist, paediatrician, pediatrician, midwife, lawyer, solicitor, attorney,
+accountant, landlord, landlady, teacher, tutor, coach, trainer, personal trainer, professor, advisor, adviser, nanny,
+babysitter, childminder, cleaner, hairdresser, barber, mechanic, vet, plumber, electrician, contractor, builder,
+gardener, agent, estate agent, recruiter, editor, publisher, client, tenant, piano teacher, study buddy, running
+buddy, gym buddy, assistant, account manager, project manager, product manager, handyman, carer, caregiver,
+counsellor, counselor, optician, friends, colleagues, roommates, flatmates, neighbours, neighbors
 """)
 RELATIONS = FAMILY | OTHERS
 PLURAL = phrase_set("""
@@ -76,9 +75,7 @@ long-sighted, celiac, coeliac, hard of hearing, immunocompromised, neurodivergen
 dependent, insulin-dependent, partially sighted, a celiac, a coeliac, a diabetic, a type 1 diabetic, a type 2
 diabetic, wheelchair user, a wheelchair user, a type-1 diabetic
 """)
-MARITAL = phrase_set("""
-married, engaged, single, divorced, widowed, separated, a widow, a widower, unmarried
-""")
+MARITAL = phrase_set("married, engaged, single, divorced, widowed, separated, a widow, a widower, unmarried")
 PROFESSIONS = phrase_set("""
 accountant, actor, actress, actuary, administrator, analyst, anesthetist, anaesthetist, animator, apprentice,
 archaeologist, architect, archivist, artist, assistant, astronomer, attorney, auditor, author, baker, banker, barber,
@@ -110,17 +107,16 @@ driver, lorry driver, trucker, childminder, nursery nurse, pm, qa, quant, underw
 pastor, civil servant, dental nurse, speech therapist
 """)
 NATIONALITIES = phrase_set("""
-american, argentinian, argentine, australian, austrian, bangladeshi, belgian, bolivian, brazilian, british,
-bulgarian, cambodian, cameroonian, canadian, chilean, chinese, colombian, croatian, cuban, cypriot, czech,
-danish, dutch, ecuadorian, egyptian, english, estonian, ethiopian, filipino, filipina, finnish, french,
-georgian, german, ghanaian, greek, guatemalan, hungarian, icelandic, indian, indonesian, iranian, iraqi, irish,
-israeli, italian, jamaican, japanese, jordanian, kazakh, kenyan, korean, south korean, latvian, lebanese,
-lithuanian, malaysian, maltese, mexican, moldovan, mongolian, moroccan, nepali, nepalese, new zealander,
-nigerian, norwegian, pakistani, palestinian, peruvian, polish, portuguese, puerto rican, romanian, russian,
-rwandan, saudi, scottish, senegalese, serbian, singaporean, slovak, slovenian, somali, south african, spanish,
-sri lankan, sudanese, swedish, swiss, syrian, taiwanese, tanzanian, thai, tunisian, turkish, ugandan, ukrainian,
-uruguayan, venezuelan, vietnamese, welsh, zambian, zimbabwean, kiwi, scots, catalan, basque, armenian, albanian,
-bosnian
+american, argentinian, argentine, australian, austrian, bangladeshi, belgian, bolivian, brazilian, british, bulgarian,
+cambodian, cameroonian, canadian, chilean, chinese, colombian, croatian, cuban, cypriot, czech, danish, dutch,
+ecuadorian, egyptian, english, estonian, ethiopian, filipino, filipina, finnish, french, georgian, german, ghanaian,
+greek, guatemalan, hungarian, icelandic, indian, indonesian, iranian, iraqi, irish, israeli, italian, jamaican,
+japanese, jordanian, kazakh, kenyan, korean, south korean, latvian, lebanese, lithuanian, malaysian, maltese, mexican,
+moldovan, mongolian, moroccan, nepali, nepalese, new zealander, nigerian, norwegian, pakistani, palestinian, peruvian,
+polish, portuguese, puerto rican, romanian, russian, rwandan, saudi, scottish, senegalese, serbian, singaporean,
+slovak, slovenian, somali, south african, spanish, sri lankan, sudanese, swedish, swiss, syrian, taiwanese, tanzanian,
+thai, tunisian, turkish, ugandan, ukrainian, uruguayan, venezuelan, vietnamese, welsh, zambian, zimbabwean, kiwi,
+scots, catalan, basque, armenian, albanian, bosnian
 """)
 LANGUAGES = phrase_set("""
 english, spanish, french, german, italian, portuguese, dutch, swedish, norwegian, danish, finnish, icelandic,

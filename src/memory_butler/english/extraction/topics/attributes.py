@@ -7,12 +7,12 @@ from typing import NamedTuple
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.people import relationship
-from memory_butler.english.extraction.grammar.person_names import NAME, PET, RELATION, is_name
+from memory_butler.english.extraction.grammar.person_names import NAME, OWNERS, PET, RELATION, is_name
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import FORMS
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, OTHERS, PETS, PLURAL, RELATIONS, ROLE_WORDS
 from memory_butler.english.text.irregular_forms import singular
-from memory_butler.english.text.word_sets import alternatives, words_in
+from memory_butler.english.text.word_sets import alternatives, caseless, words_in
 
 EMAIL = r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}"
 PHONE = r"(?:\+|\(|\b)\d[\d ()./-]{5,20}\d\b"
@@ -79,32 +79,28 @@ def _nouns() -> dict[str, Attribute]:
 
 _NOUNS = _nouns()
 _NOUN = "|".join(sorted((re.escape(noun) for noun in _NOUNS), key=len, reverse=True))
-_FAVORITE = re.compile(
+_FAVORITE = caseless(
     r"(?:all-time |absolute |current )?(?:favou?rite|fave|"
-    r"fav)\s+(?P<thing>(?:[\w'-]+\s+){0,2}?[\w'-]+?)(?:s)?(?:\s+(?:of all time|ever|right now))?$",
-    re.I,
+    r"fav)\s+(?P<thing>(?:[\w'-]+\s+){0,2}?[\w'-]+?)(?:s)?(?:\s+(?:of all time|ever|right now))?$"
 )
 _OWNED = re.compile(
-    rf"(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+(?P<of>(?i:{RELATION}|"
-    rf"{PET})(?:\s+{NAME})?'s\s+)?(?P<adj>(?:new|current|own|work|personal|old|main)\s+)*"
-    rf"(?P<noun>(?:[\w'-]+\s+){{0,4}}?[\w-]+?)(?:'s|\s*:|\s+(?:is|are|'s|=|has changed to|changed to|will be|is now|"
-    r"are now))\s+(?P<v>(?!is\b|are\b).+)"
+    rf"(?P<owner>{OWNERS}|{NAME}'s)\s+(?P<of>(?i:{RELATION}|{PET})(?:\s+{NAME})?'s\s+)?(?P<adj>(?:new|current|own|"
+    r"work|personal|old|main)\s+)*(?P<noun>(?:[\w'-]+\s+){0,4}?[\w-]+?)(?:'s|\s*:|\s+(?:is|are|'s|=|has changed to|"
+    r"changed to|will be|is now|are now))\s+(?P<v>(?!is\b|are\b).+)"
 )
 _HAS_CHANGED = re.compile(
-    rf"(?:(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+(?P<noun>(?i:{_NOUN}))(?:\s+has|\s+have|"
-    rf"'s)?"
-    rf"(?:\s+just|\s+also)?\s+changed|(?:I|i|[Ww]e)(?:'ve| have)?(?: just)? (?:got|have|changed to) an? new "
-    rf"(?P<new>(?i:{_NOUN})))\s*$"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+(?P<noun>(?i:{_NOUN}))(?:\s+has|\s+have|'s)?(?:\s+just|\s+also)?\s+changed|"
+    rf"(?:I|i|[Ww]e)(?:'ve| have)?(?: just)? (?:got|have|changed to) an? new (?P<new>(?i:{_NOUN})))\s*$"
 )
-_NOW_IT_IS = re.compile(
-    r"(?:now\s+)?(?:it's|it is|the new one is|new one is|new one|that's now)\s*:?\s+(?:now\s+)?(?P<v>.+)", re.I
+_NOW_IT_IS = caseless(
+    r"(?:now\s+)?(?:it's|it is|the new one is|new one is|new one|that's now)\s*:?\s+(?:now\s+)?(?P<v>.+)"
 )
-_OWNERS = re.compile(r"(?:my|our|his|her|their)\s", re.I)
+_OWNERS = caseless(r"(?:my|our|his|her|their)\s")
 _ROLE_OWNED = re.compile(
     rf"(?:[Tt]he )?(?P<of>(?i:{RELATION}))'s\s+(?P<noun>(?i:{_NOUN}))(?:'s|:|\s+(?:is|are|=))\s+(?P<v>.+)"
 )
-_CHOICE_LINE = re.compile(
-    r"(?P<noun>(?:favou?rite|fav|preferred) [\w -]{2,30}?|[\w -]{2,30}? preference)\s*:\s+(?P<v>.+)", re.I
+_CHOICE_LINE = caseless(
+    r"(?P<noun>(?:favou?rite|fav|preferred) [\w -]{2,30}?|[\w -]{2,30}? preference)\s*:\s+(?P<v>.+)"
 )
 _BLOOD = re.compile(
     r"(?P<noun>[Bb]lood (?:type|group))\s+(?P<v>(?:AB|A|B|O)\b.*)"
@@ -113,25 +109,22 @@ _BLOOD = re.compile(
 )
 _MARKED = re.compile(r"[:=]|\s-\s")
 _LINE = re.compile(rf"(?P<noun>(?i:{_NOUN}))\s*(?::|=|\s-)\s+(?P<v>.+)")
-_BARE_NOUN = re.compile(
+_BARE_NOUN = caseless(
     r"(?:new |home |work |full )?(?P<noun>address|email|e-mail|phone number|number|timezone|birthday|name|"
-    r"surname|fav(?:ou?rite)? [\w-]+(?: [\w-]+)?)(?:\s+is|'s)\s+(?P<v>.+)",
-    re.I,
+    r"surname|fav(?:ou?rite)? [\w-]+(?: [\w-]+)?)(?:\s+is|'s)\s+(?P<v>.+)"
 )
 _ROLE_LINE = re.compile(
     r"(?:(?:[Uu]ser's|[Mm]y|[Tt]he|[Oo]ur)\s+)?(?P<role>(?i:(?:new |old "
     rf")?(?:{alternatives(RELATIONS)})))\s*:\s+(?P<v>{NAME}.*)"
 )
 _ROLE_IS = re.compile(
-    rf"(?:(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+|[Tt]he\s+|"
-    rf"[Nn]ew\s+)?(?P<role>(?i:{RELATION}))(?:'s|\s+(?:is|are))?\s+"
-    rf"(?:(?i:names? (?:is|are)|now)\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+and\s+|,\s+|"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+|[Tt]he\s+|[Nn]ew\s+)?(?P<role>(?i:{RELATION}))(?:'s|\s+(?:is|"
+    rf"are))?\s+(?:(?i:names? (?:is|are)|now)\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+and\s+|,\s+|"
     rf"\s+and\s+){NAME})*)(?=$|[,;.]|\s+(?:and|but|not|who|from|now|at|in|since)\b)"
 )
 _PET_IS = re.compile(
-    rf"(?:(?P<owner>(?i:my|our|his|her|their|the user's|user's)|{NAME}'s)\s+|"
-    rf"[Tt]he\s+)(?P<role>(?i:{PET}))(?:'s|\s+(?:is|are))?\s+"
-    rf"(?:(?i:names? (?:is|are))\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+|"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+|[Tt]he\s+)(?P<role>(?i:{PET}))(?:'s|"
+    rf"\s+(?:is|are))?\s+(?:(?i:names? (?:is|are))\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+|"
     rf"\s+and\s+){NAME})*)(?=$|[,;.]|\s+(?:and|but|not|who)\b)"
 )
 _IS_MY = re.compile(
@@ -264,20 +257,17 @@ def _owned(clause: str, discourse: Discourse) -> list[Draft]:
     return found
 
 
-_NOTHING = re.compile(
-    r"(?:not (?!to\b)|unknown|none|no known|n/a|tbd|a secret|private|wrong|broken|dead|coming|too|so |very|"
-    r"great|amazing|"
-    r"in the|important|out of)",
-    re.I,
+_NOTHING = caseless(
+    r"(?:not (?!to\b)|unknown|none|no known|n/a|tbd|a secret|private|wrong|broken|dead|coming|too|so |very|great|"
+    r"amazing|in the|important|out of)"
 )
 _TOO = re.compile(r"(?:too|very|so|quite|a bit too) (?:high|low)\b")
 _PREFERRED = re.compile(r"(?:preferred|go-to) (?P<thing>[\w' -]+)|(?P<of>[\w -]+) preference$")
 _NO_PROJECT = re.compile(r"(?:going|done|late|due|in|on|almost|finished|called)\b")
 # "My job is killing me", "my car is parked": said of the thing, but not what it is.
 _NO_THING = re.compile(
-    r"(?:stressful|boring|hard|fun|going|killing|okay|fine|in|at|on|broken|dead|slow|making|being|parked|"
-    r"getting|to|acting|"
-    r"red|blue)\b"
+    r"(?:stressful|boring|hard|fun|going|killing|okay|fine|in|at|on|broken|dead|slow|making|being|parked|getting|to|"
+    r"acting|red|blue)\b"
 )
 
 

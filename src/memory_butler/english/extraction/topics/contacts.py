@@ -1,22 +1,19 @@
 """A replacement address or number: "my email is a@x.org, but use b@y.org instead"."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.topics.attributes import EMAIL, PHONE, contact_details
+from memory_butler.english.text.word_sets import caseless
 
-_INSTEAD = re.compile(
+_INSTEAD = caseless(
     r"(?:^|[,;:.–—]\s*|\s(?=but\b|so\b|please\b))(?:(?:but|so|and|please|kindly|just)\s+)*(?:use|try)\s+"
-    rf"(?P<v>{EMAIL}|{PHONE})\s+instead(?=\s*(?:$|[.,;!)])|\s+(?:from now on|now|please|going forward)\b)",
-    re.IGNORECASE,
+    rf"(?P<v>{EMAIL}|{PHONE})\s+instead(?=\s*(?:$|[.,;!)])|\s+(?:from now on|now|please|going forward)\b)"
 )
-_OWN = re.compile(
-    rf"\b(?:I|my)\b.{{0,80}}?(?:\b(?:e-?mail|mail|address|phone|number|mobile|cell)\b|{EMAIL}|{PHONE})", re.I
-)
-_SOMETIMES = re.compile(r"\b(?:if|when|whenever|unless|until|in case|for|to)\b", re.I)
+_OWN = caseless(rf"\b(?:I|my)\b.{{0,80}}?(?:\b(?:e-?mail|mail|address|phone|number|mobile|cell)\b|{EMAIL}|{PHONE})")
+_SOMETIMES = caseless(r"\b(?:if|when|whenever|unless|until|in case|for|to)\b")
 
 
 class Replacement(NamedTuple):

@@ -8,26 +8,22 @@ from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import FORMS, VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import EVENTS
 from memory_butler.english.extraction.topics.habits import OFTEN
-from memory_butler.english.text.word_sets import alternatives, word_set, words_in
+from memory_butler.english.text.word_sets import alternatives, caseless, word_set, words_in
 from memory_butler.english.time.event_dates import EventDate, find_event_date
 
-_NO_PLAN = re.compile(
-    r"(?:be (?:back|there|fine|ok|okay|right|great|fun|honest|sure|happy|able|good|nice|late|ready|easy|hard)|"
-    r"check|think|see|try|let|do (?:it|that|this|so)|send you|"
-    r"get back|talk|look|ask|need|have to|test|take a look|fix|continue|update you|tell you|keep|say|know|use|"
-    r"add|show|explain|give|make sure|note|remember|assume|love|miss|like|want|"
-    r"reply|respond|ping|follow up|sleep on|go (?:ahead|with|to (?:bed|sleep))|bed|stop|ignore|find out|share|"
-    r"review the|run the|rerun|retry)\b",
-    re.I,
+_NO_PLAN = caseless(
+    r"(?:be (?:back|there|fine|ok|okay|right|great|fun|honest|sure|happy|able|good|nice|late|ready|easy|hard)|check|"
+    r"think|see|try|let|do (?:it|that|this|so)|send you|get back|talk|look|ask|need|have to|test|take a look|fix|"
+    r"continue|update you|tell you|keep|say|know|use|add|show|explain|give|make sure|note|remember|assume|love|miss|"
+    r"like|want|reply|respond|ping|follow up|sleep on|go (?:ahead|with|to (?:bed|sleep))|bed|stop|ignore|find out|"
+    r"share|review the|run the|rerun|retry)\b"
 )
-_GOALS = re.compile(
-    r"(?:learn|visit|become|move to|travel|run (?:a|the|my)|lose|save|retire|get (?:married|fit|engaged|a "
-    r"(?:dog|cat|puppy))|quit|buy an? (?:house|flat|car|apartment|boat|van|bike)|start an?|"
-    r"apply|adopt|launch|study|train for|renovate|write a (?:book|novel|memoir)|publish|propose|open an?|"
-    r"enrol|go back to school|build an?|climb|hike|cycle (?:from|across|to)|take (?:a sabbatical|up)|switch|"
-    r"sell (?:my|our|the)|convert|plant|host|organi[sz]e|read \d+|sign up|graduate|marry|have a baby|go to "
-    r"[A-Z]|spend)\b",
-    re.I,
+_GOALS = caseless(
+    r"(?:learn|visit|become|move to|travel|run (?:a|the|my)|lose|save|retire|get (?:married|fit|engaged|a (?:dog|cat|"
+    r"puppy))|quit|buy an? (?:house|flat|car|apartment|boat|van|bike)|start an?|apply|adopt|launch|study|train for|"
+    r"renovate|write a (?:book|novel|memoir)|publish|propose|open an?|enrol|go back to school|build an?|climb|hike|"
+    r"cycle (?:from|across|to)|take (?:a sabbatical|up)|switch|sell (?:my|our|the)|convert|plant|host|organi[sz]e|"
+    r"read \d+|sign up|graduate|marry|have a baby|go to [A-Z]|spend)\b"
 )
 _DATED_VERBS = word_set("""
 relocate fly go travel take visit meet have start begin leave return arrive land depart move see get host attend
@@ -40,7 +36,7 @@ be think feel sleep know forget want need like love hate hope wonder say tell as
 seem believe agree decide notice realise realize remember understand wake talk chat discuss explain suggest
 debug fix thank offer check test review work happen
 """)
-_EVENT_NOUN = re.compile(rf"\b(?:{alternatives(EVENTS)})\b", re.I)
+_EVENT_NOUN = caseless(rf"\b(?:{alternatives(EVENTS)})\b")
 _EVENT_WORDS = frozenset(word for name in EVENTS for word in words_in(name)) | {"1"}
 
 
@@ -69,9 +65,8 @@ def timed(subject: str, kind: str, text: str, when: EventDate | None, *, before:
 _LASTING = ("have", "get", "work", "take")
 _UNDER_WAY = re.compile(
     r"(?:train|prepare|save(?: up)?|revise|study) for (?:an?|the|my|our|his|her|their)?\s*\w|look for an? (?:new |"
-    r"bigger |smaller |better |cheaper )*"
-    r"(?:job|flat|apartment|house|place|flatmate|nanny|school|car|role|position)\b|expect (?:a baby|twins|our|in\b)|"
-    r"move to\s+[A-Z]|get (?:married|divorced|a (?:puppy|dog|cat|kitten))"
+    r"bigger |smaller |better |cheaper )*(?:job|flat|apartment|house|place|flatmate|nanny|school|car|role|position)\b|"
+    r"expect (?:a baby|twins|our|in\b)|move to\s+[A-Z]|get (?:married|divorced|a (?:puppy|dog|cat|kitten))"
 )
 _PURSUITS = word_set("train prepare save revise look expect")
 _SET_VERBS = word_set("start begin finish leave return move retire graduate arrive")
@@ -126,19 +121,18 @@ def _future(vp: VerbPhrase, phrase: str, now: datetime) -> list[Draft]:
 def wants(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Wants all dates in ISO format": a lasting wish of the user the notes are about."""
     match = re.match(
-        r".+\s(?:only|format|style)$|.+\sin\s[A-Z]\w+(?:\sonly)?$|"
-        r"(?:all|every|only|answers|replies|responses|summaries|reports|updates|dates|short|concise|detailed|"
-        r"shorter)\b.+",
+        r".+\s(?:only|format|style)$|.+\sin\s[A-Z]\w+(?:\sonly)?$|(?:all|every|only|answers|replies|responses|"
+        r"summaries|reports|updates|dates|short|concise|detailed|shorter)\b.+",
         vp.rest,
     )
-    if not match or vp.by_speaker or vp.tense != "present" or vp.negated or vp.modal:
+    if not match or vp.by_speaker or not vp.states("present"):
         return []
     return [Draft(vp.subject, "prefers", first_piece(match[0]))]
 
 
 def intends(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Planning to renovate the kitchen", "hoping to visit Japan", "want to learn Rust"."""
-    if vp.tense not in ("present", "ongoing", "perfect") or vp.modal or vp.negated or vp.ended:
+    if not vp.states("present", "ongoing", "perfect") or vp.ended:
         return []
     match = re.match(
         r"(?:on\s+(?P<ing>\w+ing\b.*)|to\s+(?P<v>.+)|(?P<a>an?\s+(?:[\w-]+\s+)*?(?:trip|holiday|vacation|party|"
@@ -154,14 +148,14 @@ def intends(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if _NO_PLAN.match(phrase):
         return []
     when = find_event_date(phrase, now, "future")
-    lead = "" if match["v"] or match["ing"] else f"{vp.phrase.split()[0]} "
+    lead = "" if match["v"] or match["ing"] else f"{vp.word} "
     return [timed(vp.subject, "plan", phrase, when, before=lead)]
 
 
 def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Need to submit the report by Friday", "have to finish it before 3 May"."""
     match = re.match(r"to\s+(?P<v>.+)", vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense != "present":
+    if not match or not vp.states("present"):
         return []
     when = find_event_date(match["v"], now, "future")
     if not when or not (when.exact or when.lead in ("by", "before")) or when.day < _midnight(now):
@@ -170,12 +164,7 @@ def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if len(content.split()) < 2 or _NO_PLAN.match(content):
         return []
     return [
-        Draft(
-            vp.subject,
-            "deadline" if when.lead in ("by", "before", "until") else "plan",
-            content,
-            valid_at=when.day,
-        )
+        Draft(vp.subject, "deadline" if when.lead in ("by", "before", "until") else "plan", content, valid_at=when.day)
     ]
 
 
@@ -184,7 +173,7 @@ _ARRANGED = word_set("book schedule reserve reserved arrange arranged register p
 
 def happened(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """A past event with a named day."""
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal or vp.verb in _NO_EVENT:
+    if not vp.states("past", "perfect") or vp.verb in _NO_EVENT:
         return []
     ahead = vp.verb in _ARRANGED
     when = find_event_date(vp.phrase, now, "future" if ahead else "past")
@@ -229,12 +218,11 @@ def is_on(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [plan]
 
 
-_CALLED_OFF = re.compile(
+_CALLED_OFF = caseless(
     rf"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir)\s+|"
     rf"[Tt]he\s+)(?P<what>(?:[\w'-]+\s+){{0,3}}?(?:{alternatives(EVENTS)}))"
     r"(?:'s|\s+is|\s+has been|\s+was|\s+got|\s+have been)?\s+(?P<how>off|cancelled|canceled|called off|fell through|"
-    r"postponed)(?=$|[,;.]| (?:now|because|due)\b)",
-    re.I,
+    r"postponed)(?=$|[,;.]| (?:now|because|due)\b)"
 )
 
 
@@ -250,7 +238,7 @@ def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "We had to cancel the wedding"."""
     rest = re.sub(r"^to (?:cancel|call off|postpone)\s+", "", vp.rest)
     noun = event_noun(rest)
-    if (vp.verb != "cancel" and rest == vp.rest) or vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if (vp.verb != "cancel" and rest == vp.rest) or not vp.states("past", "perfect"):
         return []
     if not noun or noun.end() < len(first_piece(rest)):
         return []
@@ -258,10 +246,9 @@ def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "plan", f"cancelled {what}", key=what)]
 
 
-_SHIFTED = re.compile(
+_SHIFTED = caseless(
     rf"(?:the |my |our |his |her |their )?(?P<what>(?:[\w'-]+ ){{0,3}}?(?:{alternatives(EVENTS)})\b(?: with "
-    rf"[\w' ]{{2,30}}?)?) (?:back |forward )?(?:to|till|until) (?P<when>.+)",
-    re.I,
+    rf"[\w' ]{{2,30}}?)?) (?:back |forward )?(?:to|till|until) (?P<when>.+)"
 )
 
 
@@ -269,14 +256,14 @@ def shifts(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Moved the meeting with Acme to Thursday": done already, but the day lies ahead."""
     match = _SHIFTED.match(vp.rest)
     when = find_event_date(match["when"], now, "future") if match else None
-    if not match or when is None or when.start > 3 or vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not match or when is None or when.start > 3 or not vp.states("past", "perfect"):
         return []
     return [Draft(vp.subject, "event", match["what"], valid_at=when.day)]
 
 
 def has_appointment(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Have a dentist appointment on March 20"."""
-    if vp.tense not in ("present", "future", "perfect") or vp.negated or vp.modal or OFTEN.search(vp.rest):
+    if not vp.states("present", "future", "perfect") or OFTEN.search(vp.rest):
         return []
     noun = event_noun(vp.rest)
     when = find_event_date(vp.rest, now, "future") if noun else None
@@ -291,7 +278,7 @@ def expects(vp: VerbPhrase, now: datetime) -> list[Draft]:
         r"(?:(?:a baby|twins|our (?:first|second|third)(?: child| baby)?|a child|a (?:boy|girl))\b|in\b|on\b|$)",
         vp.rest,
     )
-    if not match or vp.tense != "ongoing" or vp.negated or vp.modal:
+    if not match or not vp.states("ongoing"):
         return []
     when = find_event_date(vp.rest, now, "future")
     if when is None and not match[0]:

@@ -6,33 +6,27 @@ from datetime import datetime
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.calendar import WEEKDAY
 
 _DAYS = f"{WEEKDAY}s"
-OFTEN = re.compile(
+OFTEN = caseless(
     rf"\b(?:every|each)\s+(?:single\s+|other\s+|second\s+|few\s+)?\w+|\bon\s+(?:{_DAYS}|weekends|weekdays|"
-    r"weeknights)\b|\bat weekends\b"
-    r"|\b(?:once|twice|three times|four times|five times|\w+ times|\d+x|several times|\d+|an hour|\w+ "
-    r"\w+)\s+(?:a|per|an|each)\s+(?:day|week|month|year|night|weekend)\b"
-    rf"|\b(?:daily|weekly|nightly|monthly|{_DAYS})\b|\bin the (?:mornings|evenings|afternoons)\b|\bmost "
-    r"(?:mornings|days|nights|evenings|weekends)\b"
-    r"|\b(?:first thing in the morning|before (?:bed|work|breakfast|school|going to bed|lunch|dinner)|after "
-    r"(?:work|dinner|lunch|school)|year-round|everywhere)\b",
-    re.IGNORECASE,
+    r"weeknights)\b|\bat weekends\b|\b(?:once|twice|three times|four times|five times|\w+ times|\d+x|several times|"
+    r"\d+|an hour|\w+ \w+)\s+(?:a|per|an|each)\s+(?:day|week|month|year|night|weekend)\b|\b(?:daily|weekly|nightly|"
+    rf"monthly|{_DAYS})\b|\bin the (?:mornings|evenings|afternoons)\b|\bmost (?:mornings|days|nights|evenings|"
+    r"weekends)\b|\b(?:first thing in the morning|before (?:bed|work|breakfast|school|going to bed|lunch|dinner)|"
+    r"after (?:work|dinner|lunch|school)|year-round|everywhere)\b"
 )
-_HABITUAL = word_set("""
-commute meditate journal jog volunteer garden climb surf hike knit sew bike walk cycle
-""")
+_HABITUAL = word_set("commute meditate journal jog volunteer garden climb surf hike knit sew bike walk cycle")
 _NO_HABIT = word_set("""
 say think forget wonder feel hope know mean need want love like hate see find believe try be laugh get agree
 remember seem sound appear happen look wish prefer enjoy hear understand end mention ask tell surprise thank let
 matter fail keep
 """)
-_AT_TIME = re.compile(
+_AT_TIME = caseless(
     r"(?:up |to bed |to sleep )?(?:\w+,? )?(?:at|by|around|before|after)\s+(?:about |around "
-    r")?(?:\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm)?|noon|midnight|dawn|sunrise|\w+ (?:am|thirty|o'clock))\b",
-    re.I,
+    r")?(?:\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm)?|noon|midnight|dawn|sunrise|\w+ (?:am|thirty|o'clock))\b"
 )
 _RISES = {"wake": "up", "get": "up", "go": "to bed", "rise": "", "start": "work", "finish": "work", "sleep": ""}
 
@@ -62,11 +56,10 @@ def habits(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "habit", f"{word} {whole}".strip(), key=_key(vp))]
 
 
-_NEVER_DONE = re.compile(
+_NEVER_DONE = caseless(
     r"(?:(?:any )?(?:meetings?|calls?|video calls|phone calls|small talk|mondays|tuesdays|wednesdays|thursdays|"
     r"fridays|weekends|mornings|"
-    r"evenings|overtime|social media|facebook|instagram|tiktok|christmas|birthdays)\b.{0,30})$",
-    re.I,
+    r"evenings|overtime|social media|facebook|instagram|tiktok|christmas|birthdays)\b.{0,30})$"
 )
 
 

@@ -4,92 +4,75 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
+from memory_butler.english.extraction.grammar.forms import Form, Reader
+from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import BODY, CONDITIONS, DIETS, FOODS, STATES
-from memory_butler.english.text.word_sets import alternatives, word_set
+from memory_butler.english.text.word_sets import alternatives, caseless, phrase_set, word_set
 from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
 
-_ALLERGIC = re.compile(r"(?:\w+ )?allergic to\s+(?P<v>.+)", re.IGNORECASE)
-_INTOLERANT = re.compile(
+_ALLERGIC = caseless(r"(?:\w+ )?allergic to\s+(?P<v>.+)")
+_INTOLERANT = caseless(
     r"(?:\w+ )?(?P<v>intolerant (?:to|of)\s+.+|sensitive to\s+(?:gluten|dairy|lactose|caffeine|nuts|sunlight|"
-    r"light|noise).*)",
-    re.I,
+    r"light|noise).*)"
 )
-_STATE = re.compile(
+_STATE = caseless(
     r"(?:(?:legally|partially|totally|completely|severely|mildly|slightly|clinically|super|very|pretty|a bit|quite|"
-    r"also|now|"
-    r"\d{1,2}|six|seven|eight|five|four|three) (?:months? |weeks? )?)?"
-    rf"(?P<v>(?:an? )?(?:{alternatives(STATES)})(?: in (?:my|his|her|their|one|the) (?:(?:left|right) )?(?:ears?|"
-    rf"eyes?))?)"
-    r"(?:[\s,;]|$)",
-    re.IGNORECASE,
+    r"also|now|\d{1,2}|six|seven|eight|five|four|three) (?:months? |"
+    rf"weeks? )?)?(?P<v>(?:an? )?(?:{alternatives(STATES)})(?: in (?:my|his|her|their|one|the) (?:(?:left|"
+    r"right) )?(?:ears?|eyes?))?)(?:[\s,;]|$)"
 )
-_DIET = re.compile(
+_DIET = caseless(
     r"(?:(?:a|an|on a|on an|strict|strictly|mostly|completely|eating|going|trying to go|full|now|fully) "
-    rf")*(?P<v>{alternatives(DIETS)})(?: diet)?(?:[\s,;]|$)",
-    re.I,
+    rf")*(?P<v>{alternatives(DIETS)})(?: diet)?(?:[\s,;]|$)"
 )
-_DIAGNOSED = re.compile(r"diagnosed (?:with|as)\s+(?P<v>.+)", re.IGNORECASE)
-_RECOVERING = re.compile(
-    r"(?P<v>(?:recovering from|being treated for|in remission from|undergoing|prone to)\s+.+)", re.I
-)
-_ON = re.compile(
+_DIAGNOSED = caseless(r"diagnosed (?:with|as)\s+(?P<v>.+)")
+_RECOVERING = caseless(r"(?P<v>(?:recovering from|being treated for|in remission from|undergoing|prone to)\s+.+)")
+_ON = caseless(
     r"on\s+(?P<v>(?:[\w-]+ )?(?:insulin|antibiotics|medication|blood thinners|antidepressants|metformin|beta "
-    r"blockers|statins|steroids|the pill|\w+(?:pril|statin|azole|oxetine|formin|azepam|thyroxine))\b.*)",
-    re.I,
+    r"blockers|statins|steroids|the pill|\w+(?:pril|statin|azole|oxetine|formin|azepam|thyroxine))\b.*)"
 )
-_OFF = re.compile(
+_OFF = caseless(
     rf"(?:currently |completely )?off (?P<v>(?:the )?(?:{alternatives(FOODS)}|cigarettes|booze|drink|sweets|"
-    rf"chocolate))\b",
-    re.I,
+    rf"chocolate))\b"
 )
 # Jokes: "allergic to Mondays".
-_NO_ALLERGEN = re.compile(
+_NO_ALLERGEN = caseless(
     r"(?:mornings?|mondays?|work(?:ing)?|people|nonsense|bullshit|bs|stupidity|meetings?|drama|exercise|homework|"
-    r"cleaning|cooking|"
-    r"early mornings|small talk|fun|jira|javascript|java|php|tabs|spaces|company|change|commitment|him|her|it|you|"
-    r"that|this)\b",
-    re.I,
+    r"cleaning|cooking|early mornings|small talk|fun|jira|javascript|java|php|tabs|spaces|company|change|commitment|"
+    r"him|her|it|you|that|this)\b"
 )
-_ALLERGY = re.compile(
+_ALLERGY = caseless(
     r"(?:an? |some |any |severe |serious |bad |mild |bad |really |life-threatening |seasonal )*"
-    r"(?:allergy to (?P<to>.+)|(?:reaction to (?P<reaction>.+))|(?P<v>[\w -]+?)[ -](?:allergy|allergies))(?:$|[,;.])",
-    re.I,
+    r"(?:allergy to (?P<to>.+)|(?:reaction to (?P<reaction>.+))|(?P<v>[\w -]+?)[ -](?:allergy|allergies))(?:$|[,;.])"
 )
-_CONDITION = re.compile(
+_UNNAMED_ALLERGENS = phrase_set("known, food, any, no, other, a few, many, these, my, drug")
+_CONDITION = caseless(
     rf"(?:(?:an?|some|really|very|quite|the|two|severe|serious|mild|chronic|bad|high|low|a bit of) )*"
-    rf"(?P<v>(?:[\w'-]+ ){{0,4}}?(?:{alternatives(CONDITIONS)})(?: \w+ (?:disease|disorder))?)(?=[\s,;.]|$)",
-    re.I,
+    rf"(?P<v>(?:[\w'-]+ ){{0,4}}?(?:{alternatives(CONDITIONS)})(?: \w+ (?:disease|disorder))?)(?=[\s,;.]|$)"
 )
-_BAD = re.compile(
+_BAD = caseless(
     r"an? (?P<v>(?:bad|weak|dodgy|broken|sprained|injured|torn|herniated|slipped|frozen|fractured|trapped|"
-    rf"sore|stiff|replaced|pinched) (?:[\w-]+ )?(?:{alternatives(BODY)}|disc|nerve)\b)",
-    re.I,
+    rf"sore|stiff|replaced|pinched) (?:[\w-]+ )?(?:{alternatives(BODY)}|disc|nerve)\b)"
 )
-_MEDICINE = re.compile(
-    r"(?:(?:\d+ ?(?:mg|mcg|ml|units) (?:of )?)|(?:my |his |her |their )?(?:daily "
-    r")?)?(?P<v>[\w-]*(?:medication|medicine|pills?|insulin|ibuprofen|paracetamol|aspirin|antihistamines?|"
-    r"vitamins?|supplements?|magnesium|melatonin|omeprazole|lisinopril|metformin|statins?|antidepressants?|"
-    r"antibiotics|steroids|"
-    r"blood thinners?|warfarin|ritalin|adderall|concerta|sertraline|prozac|lithium|inhaler|birth control|iron "
-    r"tablets?|tablets?|"
-    r"pril|sartan|olol|azole|oxetine|formin|azepam|thyroxine|cetirizine|loratadine|triptan|gabapentin|"
-    r"methotrexate|prednisone)\b)",
-    re.I,
+_MEDICINE = caseless(
+    r"(?:(?:\d+ ?(?:mg|mcg|ml|units) (?:of )?)|(?:my |his |her |their )?(?:daily )?)?(?P<v>[\w-]*(?:medication|"
+    r"medicine|pills?|insulin|ibuprofen|paracetamol|aspirin|antihistamines?|vitamins?|supplements?|magnesium|"
+    r"melatonin|omeprazole|lisinopril|metformin|statins?|antidepressants?|antibiotics|steroids|blood thinners?|"
+    r"warfarin|ritalin|adderall|concerta|sertraline|prozac|lithium|inhaler|birth control|iron tablets?|tablets?|pril|"
+    r"sartan|olol|azole|oxetine|formin|azepam|thyroxine|cetirizine|loratadine|triptan|gabapentin|methotrexate|"
+    r"prednisone)\b)"
 )
-_FOOD = re.compile(rf"\b(?:{alternatives(FOODS)})\b", re.IGNORECASE)
-_WORN = re.compile(
+_FOOD = caseless(rf"\b(?:{alternatives(FOODS)})\b")
+_WORN = caseless(
     r"(?:an? |my |his |her |their |two )?(?:[\w-]+ )?(?:contact lenses|contacts|glasses|hearing aids?|dexcom|"
     r"insulin pump|brace|knee brace|retainer|pacemaker|compression \w+|cgm|orthotics|mouth ?guard|prosthe\w+|"
-    r"medical \w+|wig|braces|night guard|bifocals|varifocals|freestyle libre)\b",
-    re.I,
+    r"medical \w+|wig|braces|night guard|bifocals|varifocals|freestyle libre)\b"
 )
-_HARMED = re.compile(rf"(?:my|his|her|their)\s+(?:left |right |lower |upper |big )?(?:{alternatives(BODY)})\b", re.I)
-_STRAIN = word_set("""
-lift bend kneel run walk stand climb squat hear
-""")
+_HARMED = caseless(rf"(?:my|his|her|their)\s+(?:left |right |lower |upper |big )?(?:{alternatives(BODY)})\b")
+_STRAINING = re.compile(r"(?:heavy|for (?:long|more)|long|down|stairs|far|properly|well|over)\b")
+_STRAIN = word_set("lift bend kneel run walk stand climb squat hear")
 
 
 def is_unwell(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -97,7 +80,7 @@ def is_unwell(vp: VerbPhrase, now: datetime) -> list[Draft]:
     rest = vp.rest
     if match := _DIAGNOSED.match(rest):
         found = [] if vp.negated else items(match["v"])
-        return [Draft(vp.subject, "health", re.sub(r"^an? ", "", _dateless(one, now))) for one in found]
+        return [Draft(vp.subject, "health", re.sub(r"^an? ", "", before_date(one, now))) for one in found]
     if vp.tense in ("past", "former", "future"):
         return []
     word = "no longer " if vp.ended else "not " if vp.negated else ""
@@ -122,11 +105,6 @@ def _state(vp: VerbPhrase, word: str) -> list[Draft]:
     return [Draft(vp.subject, "health", first_piece(match["v"]))] if match else []
 
 
-def _dateless(text: str, now: datetime) -> str:
-    when = find_event_date(text, now, "past")
-    return cleaned(text[: when.start]) if when else text
-
-
 def has_condition(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Have asthma", "have a nut allergy", "have a bad knee"."""
     if vp.tense not in ("present", "perfect"):
@@ -135,12 +113,10 @@ def has_condition(vp: VerbPhrase, now: datetime) -> list[Draft]:
     rest = re.sub(r"^(?:been )?(?:struggling with|suffering from|dealing with) ", "", rest)
     if match := _ALLERGY.match(rest):
         what = match["to"] or match["reaction"] or match["v"]
-        if re.fullmatch(r"(?:known|food|any|no|other|a few|many|these|my|seasonal|drug)", what or "", re.I):
-            return (
-                []
-                if what.lower() != "seasonal"
-                else [Draft(vp.subject, "allergic_to", "seasonal allergies", "seasonal")]
-            )
+        if what.lower() == "seasonal":
+            return [Draft(vp.subject, "allergic_to", "seasonal allergies", "seasonal")]
+        if what.lower() in _UNNAMED_ALLERGENS:
+            return []
         word = "no longer allergic to " if vp.ended else "not allergic to " if vp.negated else ""
         return [Draft(vp.subject, "allergic_to", word + one, key=one) for one in items(what)]
     if vp.negated:
@@ -165,27 +141,14 @@ def suffers(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 def takes(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense not in ("present", "ongoing", "perfect") or vp.modal or vp.negated:
+    if not vp.states("present", "ongoing", "perfect"):
         return []
     match = _MEDICINE.match(vp.rest)
     if not match:
         return []
     if vp.ended:
         return [Draft(vp.subject, "health", f"no longer takes {match['v']}", key=match["v"])]
-    return [Draft(vp.subject, "health", f"{vp.phrase.split()[0]} {value(vp.rest)}", key=match["v"])]
-
-
-def wears(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense != "present" or vp.negated or vp.modal or not _WORN.match(vp.rest):
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "health",
-            f"{vp.phrase.split()[0]} {first_piece(vp.rest)}",
-            key=first_piece(vp.rest),
-        )
-    ]
+    return [Draft(vp.subject, "health", f"{vp.word} {value(vp.rest)}", key=match["v"])]
 
 
 def is_harmed(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -194,17 +157,16 @@ def is_harmed(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not match or vp.tense not in ("past", "perfect") or vp.negated:
         return []
     when = find_event_date(vp.rest, now, "past")
-    content = f"{vp.phrase.split()[0]} {match[0]}"
+    content = f"{vp.word} {match[0]}"
     return [Draft(vp.subject, "health", content, match[0], when.day if when else None, Permanence.VOLATILE)]
 
 
 _ONLY = re.compile(
     r"(?:only\s+)?(?:a\s+)?(?P<v>(?:strictly\s+)?(?:halal|kosher|vegan|vegetarian|plant-based|gluten-free|organic)\b.*)"
 )
-_DRUG = re.compile(
+_DRUG = caseless(
     r"(?:any )?(?:NSAIDs?|ibuprofen|aspirin|paracetamol|penicillin|antibiotics|codeine|morphine|painkillers|statins|"
-    r"grapefruit|alcohol with|an? MRI|general anaesthetic|latex|vaccines?|the pill|hormones|steroids)\b",
-    re.I,
+    r"grapefruit|alcohol with|an? MRI|general anaesthetic|latex|vaccines?|the pill|hormones|steroids)\b"
 )
 _NOT_FOOD = re.compile(r"(?:out|here|there|at|it|that|this|before|after|late|breakfast|lunch|dinner|in)\b")
 
@@ -239,28 +201,26 @@ def _denied(vp: VerbPhrase, what: str) -> str:
 
 
 def avoids(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense not in ("present", "ongoing", "perfect") or vp.negated or vp.modal:
+    if not vp.states("present", "ongoing", "perfect"):
         return []
     rest = re.sub(r"^(?:eating|drinking|having)\s+", "", vp.rest)
     if not _FOOD.search(rest):
         return []
-    return [Draft(vp.subject, "diet", f"{vp.phrase.split()[0]} {one}", key=one) for one in items(rest)]
+    return [Draft(vp.subject, "diet", f"{vp.word} {one}", key=one) for one in items(rest)]
 
 
 def smokes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.modal or (vp.tense in ("past", "future", "former") and not vp.negated):
         return []
-    verb = vp.phrase.split()[0].lower()
+    verb = vp.word.lower()
     if vp.ended:
         return [Draft(vp.subject, "habit", f"no longer {vp.verb}s", key=vp.verb)]
     if vp.negated:
         word = f"never {verb}" if vp.frequency == "never" else f"does not {vp.verb}"
         return [Draft(vp.subject, "habit", word, key=vp.verb)]
-    return (
-        []
-        if vp.tense != "present" or re.match(r"(?:a |the |some )?(?:meat|brisket|ribs|salmon)", vp.rest)
-        else [Draft(vp.subject, "habit", cleaned(f"{verb} {first_piece(vp.rest)}"), key=vp.verb)]
-    )
+    if vp.tense != "present" or re.match(r"(?:a |the |some )?(?:meat|brisket|ribs|salmon)", vp.rest):
+        return []
+    return [Draft(vp.subject, "habit", cleaned(f"{verb} {first_piece(vp.rest)}"), key=vp.verb)]
 
 
 def gives_up(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -273,7 +233,7 @@ def gives_up(vp: VerbPhrase, now: datetime) -> list[Draft]:
         if not match:
             return []
         rest = match["v"]
-    rest = re.sub(r"\s+for\s+\w+$", "", _dateless(value(rest), now))
+    rest = re.sub(r"\s+for\s+\w+$", "", before_date(value(rest), now))
     activity = re.match(
         r"(?P<verb>eating|drinking|smoking|vaping|using|taking|playing|buying|having)\b\s*(?P<v>.*)", rest
     )
@@ -294,10 +254,8 @@ def cannot(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Inabilities: cannot lift, swim, drive."""
     if vp.modal != "can" or not vp.negated or vp.tense != "present" or (not vp.by_speaker and vp.verb == "hear"):
         return []
-    if (
-        vp.verb in _STRAIN
-        and re.match(r"(?:heavy|for (?:long|more)|long|down|stairs|far|properly|well|over)\b|$", vp.rest) is not None
-        and vp.rest
+    if vp.verb in _STRAIN and re.match(
+        r"(?:heavy|for (?:long|more)|long|down|stairs|far|properly|well|over)\b", vp.rest
     ):
         return [Draft(vp.subject, "health", f"cannot {vp.verb} {first_piece(vp.rest)}")]
     if (
@@ -305,62 +263,30 @@ def cannot(vp: VerbPhrase, now: datetime) -> list[Draft]:
         and len(vp.rest.split()) < 4
         and not re.search(r"\b(?:today|tomorrow|now|here|this|it|tonight)\b", vp.rest)
     ):
-        return [
-            Draft(
-                vp.subject,
-                "skill",
-                f"cannot {vp.verb} {vp.rest}".strip(),
-                key=f"{vp.verb} {vp.rest}",
-            )
-        ]
+        return [Draft(vp.subject, "skill", f"cannot {vp.verb} {vp.rest}".strip(), key=f"{vp.verb} {vp.rest}")]
     return []
 
 
 def reports(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Reports pain in the left knee", "complains of headaches"."""
     match = _SYMPTOM.match(vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense not in ("present", "past", "perfect"):
+    if not match or not vp.states("present", "past", "perfect"):
         return []
-    return [
-        Draft(
-            vp.subject,
-            "health",
-            cleaned(re.sub(r"\s+since\b.*", "", first_piece(match["v"]))),
-            permanence=Permanence.VOLATILE,
-        )
-    ]
+    symptom = cleaned(re.sub(r"\s+since\b.*", "", first_piece(match["v"])))
+    return [Draft(vp.subject, "health", symptom, permanence=Permanence.VOLATILE)]
 
 
-_SYMPTOM = re.compile(
+_SYMPTOM = caseless(
     rf"(?:of |having |some |a |having some )*(?P<v>(?:[\w-]+ ){{0,2}}?(?:pain|pains|ache|aches|swelling|stiffness|"
     rf"numbness|tingling|"
-    rf"headaches?|dizziness|nausea|fatigue|insomnia|cramps|palpitations|{alternatives(CONDITIONS)})\b.*)",
-    re.I,
+    rf"headaches?|dizziness|nausea|fatigue|insomnia|cramps|palpitations|{alternatives(CONDITIONS)})\b.*)"
 )
 
 
-def grinds(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?:my|his|her|their) teeth\b", vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense != "present":
-        return []
-    return [Draft(vp.subject, "health", f"{vp.phrase.split()[0]} {match[0]}", key="teeth")]
-
-
-def needs(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """Needs: step-free access, subtitles."""
-    match = _NEEDED.match(vp.rest)
-    if not match or vp.negated or vp.modal or vp.tense != "present":
-        return []
-    return [Draft(vp.subject, "health", f"{vp.phrase.split()[0]} {first_piece(match['v'])}", key=match["v"])]
-
-
-_NEEDED = re.compile(
+_NEEDED = caseless(
     r"(?P<v>(?:an? |the )?(?:step-free access|wheelchair access|disabled parking|ground[- ]floor \w+|accessible \w+|"
-    r"subtitles|captions|"
-    r"large print|a lift|lifts|an interpreter|a sign language interpreter|reading glasses|a screen reader|a service "
-    r"dog|"
-    r"a guide dog))\b",
-    re.I,
+    r"subtitles|captions|large print|a lift|lifts|an interpreter|a sign language interpreter|reading glasses|"
+    r"a screen reader|a service dog|a guide dog))\b"
 )
 
 
@@ -378,18 +304,22 @@ def gets_ill(vp: VerbPhrase, now: datetime) -> list[Draft]:
         vp.rest,
         re.I,
     )
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
+    if not match or not vp.states("present"):
         return []
     cause = re.match(r"\s+(?P<v>(?:from|on|when|after|if I|in|with)\s+[\w ]{2,40})", vp.rest[match.end() :])
     content = match["v"] + (f" {cleaned(cause['v'])}" if cause else "")
     return [Draft(vp.subject, "health", content, key=match["v"])]
 
 
-VERBS = {
-    "get": gets_ill, "suffer": suffers, "struggle": suffers, "take": takes, "wear": wears, "break": is_harmed,
+_GRINDS = Form("health", r"(?:my|his|her|their) teeth\b", "{word} {match}", "teeth")
+# Step-free access, subtitles.
+_NEEDS = Form("health", _NEEDED, "{word} {first}", "{v}")
+_WEARS = Form("health", _WORN, "{word} {rest}", "{rest}")
+VERBS: dict[str, Reader] = {
+    "get": gets_ill, "suffer": suffers, "struggle": suffers, "take": takes, "wear": _WEARS, "break": is_harmed,
     "sprain": is_harmed, "injure": is_harmed, "fracture": is_harmed, "hurt": is_harmed, "tear": is_harmed,
     "twisted": is_harmed, "pulled": is_harmed, "eat": eats, "drink": eats, "have": eats, "follow": eats,
-    "keep": keeps, "avoid": avoids, "smoke": smokes, "vape": smokes, "tolerate": eats, "grind": grinds, "need": needs,
+    "keep": keeps, "avoid": avoids, "smoke": smokes, "vape": smokes, "tolerate": eats, "grind": _GRINDS, "need": _NEEDS,
     "report": reports, "complain": reports,
 }  # fmt: skip
-ENDINGS = {"give": gives_up, "cut": gives_up, "stop": gives_up, "quit": gives_up}
+ENDINGS: dict[str, Reader] = {"give": gives_up, "cut": gives_up, "stop": gives_up, "quit": gives_up}

@@ -4,7 +4,8 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece
+from memory_butler.english.extraction.grammar.forms import Form, Reader
+from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.time.event_dates import find_event_date
 
@@ -41,8 +42,7 @@ _ALONE = re.compile(
 )
 _DWELLING = re.compile(
     r"(?:(?:an?|the|our|my|his|her|their)\s+)?(?:[\w-]+\s+){0,3}?(?:flat|apartment|house|studio|room|place|cottage|"
-    r"bungalow|"
-    r"condo|duplex|loft|flatshare|houseshare|two-bed|one-bed)\s+(?:down |up |out |just outside )?(?:in|near|"
+    r"bungalow|condo|duplex|loft|flatshare|houseshare|two-bed|one-bed)\s+(?:down |up |out |just outside )?(?:in|near|"
     r"outside)\s+(?P<v>[A-ZÀ-Þ].+)"
 )
 _CARE = re.compile(
@@ -54,32 +54,19 @@ _CARE = re.compile(
 def rents(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Rents a flat in Graz", "shares a house in Bristol": home, unless it is let to others or for a while."""
     match = _DWELLING.match(vp.rest)
-    if not match or vp.tense not in ("present", "ongoing", "perfect") or vp.negated or vp.modal:
+    if not match or not vp.states("present", "ongoing", "perfect"):
         return []
     if re.search(
-        r"\b(?:to (?:a|some|our|my)|for (?:a|the|two|three|our) (?:weeks?|weekend|month|holiday|summer)|out)\b",
-        vp.rest,
+        r"\b(?:to (?:a|some|our|my)|for (?:a|the|two|three|our) (?:weeks?|weekend|month|holiday|summer)|out)\b", vp.rest
     ) or find_event_date(vp.rest, now, "future"):
         return []
     return [Draft(vp.subject, "lives_in", place_in(match["v"]), key=RENTED)]
 
 
-def stays(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I stay in Bengaluru with my in-laws": a home, where no time is given."""
-    match = re.match(r"(?:in|at)\s+(?P<v>[A-ZÀ-Þ]\w+(?:,? [A-ZÀ-Þ]\w+)?)(?=$|,| with\b| and\b)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal or vp.frequency:
-        return []
-    return [Draft(vp.subject, "lives_in", match["v"])]
-
-
 def is_housed(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Grandpa is in a care home in Hove"."""
-    match = _CARE.match(vp.rest)
-    return (
-        [Draft(vp.subject, "lives_in", place_in(match["v"]))]
-        if match and vp.tense == "present" and not vp.negated
-        else []
-    )
+    match = _CARE.match(vp.rest) if vp.tense == "present" and not vp.negated else None
+    return [Draft(vp.subject, "lives_in", place_in(match["v"]))] if match else []
 
 
 def lives(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -103,14 +90,14 @@ def lives(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Moved to a place. "Is moving" is a plan, see events.py."""
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not vp.states("past", "perfect"):
         return []
     match = _MOVED.match(vp.rest)
     if not match:
         return []
     if match["left"]:
-        return [Draft(vp.subject, "lives_in", f"no longer lives in {_dateless(match['left'], now)}")]
-    place = place_in(_dateless(match["v"], now))
+        return [Draft(vp.subject, "lives_in", f"no longer lives in {before_date(match['left'], now)}")]
+    place = place_in(before_date(match["v"], now))
     if re.search(
         r"\b(?:team|role|position|department|branch|folder|project|table|database|desk)\b", place
     ) or not _PLACELIKE.match(place):
@@ -120,18 +107,13 @@ def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "lives_in", place)]
 
 
-def _dateless(text: str, now: datetime) -> str:
-    when = find_event_date(text, now, "past")
-    return cleaned(text[: when.start]) if when else text
-
-
-VERBS = {
-    "rent": rents,
-    "share": rents,
-    "stay": stays,
-    "live": lives,
-    "reside": lives,
-    "settle": lives,
-    "move": moves,
+# "I stay in Bengaluru with my in-laws": a home if no time is given.
+_STAYS = Form(
+    "lives_in",
+    r"(?:in|at)\s+(?P<v>[A-ZÀ-Þ]\w+(?:,? [A-ZÀ-Þ]\w+)?)(?=$|,| with\b| and\b)",
+    unless=("negated", "modal", "frequency"),
+)
+VERBS: dict[str, Reader] = {
+    "rent": rents, "share": rents, "stay": _STAYS, "live": lives, "reside": lives, "settle": lives, "move": moves,
     "relocate": moves,
-}
+}  # fmt: skip

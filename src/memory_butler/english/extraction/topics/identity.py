@@ -4,31 +4,29 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
+from memory_butler.english.extraction.grammar.values import first_piece, items
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, MARITAL, NATIONALITIES
-from memory_butler.english.text.word_sets import alternatives, any_of
+from memory_butler.english.text.word_sets import alternatives, any_of, caseless
 from memory_butler.english.time.calendar import CARDINALS, TENS
 from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
 
 _NAME = re.compile(rf"(?:called |named )?(?P<v>{NAME})$")
-_CALLED = re.compile(rf"(?:called|named) (?P<v>{NAME})")
 _NUMBER_WORD = any_of((*CARDINALS[2:], *TENS))
-_AGE = re.compile(
+_AGE = caseless(
     rf"(?:now |only |just )?(?:aged? )?(?P<v>(?:about |around |almost |nearly )?(?:(?:1[01]\d|[1-9]?\d)|{_NUMBER_WORD}"
-    r"|one(?= year| and))(?: and a half)?(?: years? old| y/?o| yrs? old| months? old| year old)?)$",
-    re.I,
+    r"|one(?= year| and))(?: and a half)?(?: years? old| y/?o| yrs? old| months? old| year old)?)$"
 )
 _TURNED = re.compile(rf"(?P<v>\d{{1,3}}|one|{_NUMBER_WORD})\b(?! (?:%|percent|degrees|dollars|pages|times))")
 _DATE = re.compile(r"\d.*[A-Za-z]{3}|[A-Z][a-z]{2}.*\d")
 _RELIGION = re.compile(
     r"(?:an? )?(?:practising |practicing |devout )?(?P<v>Muslim|Jewish|Catholic|Protestant|Hindu|Buddhist|Sikh|Mormon|"
-    r"Quaker|"
-    r"(?i:atheist|agnostic)|Orthodox Christian|(?i:a) Christian)(?=$|[,;. ])"
+    r"Quaker|(?i:atheist|agnostic)|Orthodox Christian|(?i:a) Christian)(?=$|[,;. ])"
 )
-_ONLY_CHILD = re.compile(r"an (?P<v>only child)\b", re.I)
+_ONLY_CHILD = caseless(r"an (?P<v>only child)\b")
 _FROM = re.compile(
     r"(?:originally |actually |now )?(?:from|born and raised in|raised in|brought up in|a native of|native "
     r"to)\s+(?P<v>(?:the )?[A-ZÀ-Þ].*|a \w+ (?:town|village|city).*)"
@@ -38,29 +36,25 @@ _PLACE = re.compile(
     r"\b(?:in|near|at)\s+(?P<v>(?:the )?[A-ZÀ-Þ][\w'-]*(?:,? (?:of |the |de |la )?[A-ZÀ-Þ][\w'-]*){0,3})"
 )
 _NATIONS = alternatives(NATIONALITIES)
-_NATION = re.compile(
+_NATION = caseless(
     rf"(?:an? |originally |of )?(?P<v>(?:half[- ]|part[- ])?(?:{_NATIONS})(?:[- ](?:{_NATIONS}))?"
-    r"(?: citizen| national| by birth| by nationality)?)$",
-    re.IGNORECASE,
+    r"(?: citizen| national| by birth| by nationality)?)$"
 )
-_MARITAL = re.compile(
+_MARITAL = caseless(
     rf"(?:now |happily |recently |newly |finally |officially )*(?P<v>{alternatives(MARITAL)})(?: to "
-    rf"(?P<to>{NAME}))?(?:\s|,|$)",
-    re.IGNORECASE,
+    rf"(?P<to>{NAME}))?(?:\s|,|$)"
 )
-_FLUENT = re.compile(
+_FLUENT = caseless(
     r"(?:(?:(?:completely |totally |quite |fairly )?fluent|proficient|conversational|bilingual) in|a native "
-    r"speaker of|a native)\s+(?P<v>.+?)(?: speaker)?$",
-    re.I,
+    r"speaker of|a native)\s+(?P<v>.+?)(?: speaker)?$"
 )
-_ZONE = re.compile(
+_ZONE = caseless(
     r"(?:in|on) (?:the )?(?P<v>CET|CEST|EST|EDT|PST|PDT|CST|MST|BST|IST|JST|AEST|AEDT|WET|EET|UTC[+-]?\d*|"
     r"GMT[+-]?\d*|(?:Pacific|Eastern|Central|Mountain|European|Indian|Japan) (?:standard |European "
-    r")?time)(?:[ -]?zone)?(?=$|[,;. ])",
-    re.I,
+    r")?time)(?:[ -]?zone)?(?=$|[,;. ])"
 )
-_LANGUAGE = re.compile(rf"\b(?:{alternatives(LANGUAGES)})\b", re.IGNORECASE)
-_SPEAKER = re.compile(rf"a(?: native|n)? (?P<v>{alternatives(LANGUAGES)}) speaker", re.IGNORECASE)
+_LANGUAGE = caseless(rf"\b(?:{alternatives(LANGUAGES)})\b")
+_SPEAKER = caseless(rf"a(?: native|n)? (?P<v>{alternatives(LANGUAGES)}) speaker")
 
 
 _TALL = re.compile(r"(?P<v>(?:\d[\d.,]*\s?(?:m|cm|metres|meters|feet|ft|foot)\b[\w ]{0,8}|\d'\d{0,2}\"?)\s?tall)$")
@@ -139,11 +133,6 @@ def speaks(vp: VerbPhrase, now: datetime) -> list[Draft]:
     )
 
 
-def comes(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?:originally )?from\s+(?P<v>[A-ZÀ-Þ].*)", vp.rest)
-    return [Draft(vp.subject, "from", first_piece(match["v"]))] if match and vp.tense == "present" else []
-
-
 def grows(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(r"up (?:in|near|on|outside)\s+(?P<v>.+)", vp.rest)
     if not match or vp.form != "past":
@@ -164,7 +153,7 @@ def turns(vp: VerbPhrase, now: datetime) -> list[Draft]:
     words = re.sub(r"^(?:on\s+)?(?:the\s+)?", "", vp.rest[when.start : when.end].strip(" ,"))
     if _DATE.search(words):
         return [Draft(vp.subject, "birthday", words)]
-    return [Draft(vp.subject, "event", f"{vp.phrase.split()[0]} {match['v']}", valid_at=when.day)]
+    return [Draft(vp.subject, "event", f"{vp.word} {match['v']}", valid_at=when.day)]
 
 
 def goes_by(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -178,62 +167,29 @@ def goes_by(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "pronouns" if "/" in match["v"] else "nickname", match["v"])]
 
 
-def uses_pronouns(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?P<v>(?:they|she|he|ze|xe)/\w+(?:/\w+)?)(?: pronouns)?", vp.rest, re.IGNORECASE)
-    return [Draft(vp.subject, "pronouns", match["v"])] if match and not vp.negated else []
-
-
-def introduces(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Introduced herself as Marta Kowalczyk, 34"."""
-    match = re.match(rf"(?:my|him|her|them)sel(?:f|ves) as (?P<v>{NAME})", vp.rest)
-    return [Draft(vp.subject, "name", match["v"])] if match else []
-
-
-def calls(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Everyone calls me Bo": a nickname of the speaker."""
-    match = re.match(rf"(?:me|him|her|them)\s+(?P<v>{NAME})$", value(vp.rest))
-    return [Draft(vp.subject, "nickname", cleaned(match["v"]))] if match else []
-
-
-def holds(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Holds a Brazilian passport"."""
-    match = re.match(
-        rf"(?:an? |dual )*(?P<v>{alternatives(NATIONALITIES)})\b.*?\b(?:passport|citizenship|nationality)",
-        vp.rest,
-        re.I,
-    )
-    return [Draft(vp.subject, "nationality", match["v"])] if match and vp.tense == "present" and not vp.negated else []
-
-
-def renames(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Changed her name to Robin"."""
-    match = re.match(rf"(?:my|his|her|their) (?:first |last |legal )?name to (?P<v>{NAME})", vp.rest)
-    return [Draft(vp.subject, "name", match["v"])] if match and vp.tense in ("past", "perfect") else []
-
-
-def weighs(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?P<v>\d[\d.,]*\s?(?:kg|kilos?|lbs?|pounds|stone|st)\b)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "health",
-            f"{vp.phrase.split()[0]} {match['v']}",
-            "weight",
-            permanence=Permanence.VOLATILE,
-        )
-    ]
-
-
-def counts_years(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I have 34 years", as many languages put it."""
-    match = re.match(r"(?P<v>\d{1,2}) years(?: old)?(?=$|,| and\b)", vp.rest)
-    return [Draft(vp.subject, "age", match["v"])] if match and vp.tense == "present" and not vp.negated else []
-
-
-VERBS = {
-    "weigh": weighs,
-    "speak": speaks, "come": comes, "hail": comes, "grow": grows, "turn": turns, "turned": turns,
-    "introduce": introduces,
+_COMES = Form("from", r"(?:originally )?from\s+(?P<v>[A-ZÀ-Þ].*)", "{first}", unless=())
+_WEIGHS = Form(
+    "health", r"(?P<v>\d[\d.,]*\s?(?:kg|kilos?|lbs?|pounds|stone|st)\b)", "{word} {v}", "weight",
+    permanence=Permanence.VOLATILE,
+)  # fmt: skip
+USES_PRONOUNS = Form(
+    "pronouns", caseless(r"(?P<v>(?:they|she|he|ze|xe)/\w+(?:/\w+)?)(?: pronouns)?"), tenses=(), unless=("negated",)
+)
+# "Holds a Brazilian passport".
+HOLDS = Form(
+    "nationality",
+    caseless(rf"(?:an? |dual )*(?P<v>{_NATIONS})\b.*?\b(?:passport|citizenship|nationality)"),
+    unless=("negated",),
+)
+# "Changed her name to Robin".
+RENAMES = Form(
+    "name",
+    rf"(?:my|his|her|their) (?:first |last |legal )?name to (?P<v>{NAME})",
+    tenses=("past", "perfect"),
+    unless=(),
+)
+# "I have 34 years", as many languages put it.
+COUNTS_YEARS = Form("age", r"(?P<v>\d{1,2}) years(?: old)?(?=$|,| and\b)", unless=("negated",))
+VERBS: dict[str, Reader] = {
+    "weigh": _WEIGHS, "speak": speaks, "come": _COMES, "hail": _COMES, "grow": grows, "turn": turns, "turned": turns,
 }  # fmt: skip

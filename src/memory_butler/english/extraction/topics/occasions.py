@@ -7,51 +7,46 @@ from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.verbs import FORMS
 from memory_butler.english.extraction.topics.events import event_noun, tail_cut, timed, undated
 from memory_butler.english.extraction.topics.habits import OFTEN
-from memory_butler.english.text.word_sets import word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set, words_in
 from memory_butler.english.time.event_dates import find_event_date
 
 _THING_ON = re.compile(
     r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s+|(?:[Tt]he|"
-    r"[Aa]n?)\s+)?(?P<what>(?:[\w'&./-]+\s+){0,6}?[\w'&./-]+?)"
-    r"(?:'s(?=\s+(?:on|at|in|planned|due|scheduled|booked|set|next|this|tomorrow|today|tonight|the \d)\b)|"
-    r"\s+(?:(?:is |are )?(?:expiring|ending|starting)|is|are|was|were|will be|has been|got|takes place|starts|begins|"
-    r"ends|"
-    r"leaves|departs|arrives|"
-    r"lands|opens|closes|expires|happens|got moved|moved|"
-    r"(?:has been |was |is )?(?:moved|rescheduled|postponed|scheduled|booked|set|planned|pushed)(?: back)?(?: "
-    r"for| to)?))\s+(?P<rest>.+)"
+    r"[Aa]n?)\s+)?(?P<what>(?:[\w'&./-]+\s+){0,6}?[\w'&./-]+?)(?:'s(?=\s+(?:on|at|in|planned|due|scheduled|booked|set|"
+    r"next|this|tomorrow|today|tonight|the \d)\b)|\s+(?:(?:is |are )?(?:expiring|ending|starting)|is|are|was|were|"
+    r"will be|has been|got|takes place|starts|begins|ends|leaves|departs|arrives|lands|opens|closes|expires|happens|"
+    r"got moved|moved|(?:has been |was |is )?(?:moved|rescheduled|postponed|scheduled|booked|set|planned|"
+    r"pushed)(?: back)?(?: for| to)?))\s+(?P<rest>.+)"
 )
 _PASSIVE = re.compile(
     r"(?:stolen|cancelled|delivered|repaired|approved|rejected|born|towed|sold|broken into|damaged|lost)\b"
 )
 # "The new date is 3 October": of what?
-_EMPTY = re.compile(r"(?:new |next |latest )?(?:date|time|start|end|day)$", re.I)
+_EMPTY = caseless(r"(?:new |next |latest )?(?:date|time|start|end|day)$")
 _DATED = re.compile(r"\b20\d\d\b")
-_DUE = re.compile(r"(?:due|needed|expected)\b", re.I)
-_CLOCK = re.compile(r"\b(?:at|around|from)\s+\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?(?=\s|,|$)", re.I)
+_DUE = caseless(r"(?:due|needed|expected)\b")
+_CLOCK = caseless(r"\b(?:at|around|from)\s+\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?(?=\s|,|$)")
 _WAS = re.compile(r"\b(?:was|were)\b")
 _RUNS = re.compile(r"\b(?:ends|expires|starts|begins|arrives|opens|closes|expiring|ending|starting)$")
-_DUE_ON = re.compile(
+_DUE_ON = caseless(
     r"(?P<what>(?:[\w'/-]+\s+){0,6}?[\w'/-]+?)(?:\s+deadline)?\s*(?:(?:\s|'s\s)(?:is |are )?due\s|"
-    r"\sdeadline\s*:\s*)(?P<rest>.+)",
-    re.I,
+    r"\sdeadline\s*:\s*)(?P<rest>.+)"
 )
-_SEEN = re.compile(
-    r"(?:dentist|doctor|gp|vet|optician|physio|hairdresser|therapist|orthodontist|haircut)(?: appointment)?\s", re.I
+_SEEN = caseless(
+    r"(?:dentist|doctor|gp|vet|optician|physio|hairdresser|therapist|orthodontist|haircut)(?: appointment)?\s"
 )
-_PRAISED = re.compile(
-    r"(?:good|great|nice|long|short|quick|lovely|fun|productive|no|another|first)\b.*\b(?:today|tonight|yesterday)$",
-    re.I,
+_PRAISED = caseless(
+    r"(?:good|great|nice|long|short|quick|lovely|fun|productive|no|another|first)\b.*\b(?:today|tonight|yesterday)$"
 )
 _NOUNS = word_set("review interview call visit date start launch release")
 _VERBAL = word_set("""
 your luck happy have enjoy see thanks thank is are was were be been am i you we he she they it do does did can
 could will would should may might must let please not no isn aren wasn weren won doesn didn hasn haven
 """)
-_DENIED = re.compile(r"(?:not|no longer|never)\b", re.I)
+_DENIED = caseless(r"(?:not|no longer|never)\b")
 # The day that replaces a cancelled one: "not on Tuesday but on Thursday", "moved from Tuesday to Thursday".
-_MOVED = re.compile(r"\b(?:moved|rescheduled|postponed|pushed)(?: back)?(?: from\s.+?)?\s+to\s+(?P<rest>.+)", re.I)
-_INSTEAD = re.compile(r"\bbut\s+(?P<rest>.+)", re.I)
+_MOVED = caseless(r"\b(?:moved|rescheduled|postponed|pushed)(?: back)?(?: from\s.+?)?\s+to\s+(?P<rest>.+)")
+_INSTEAD = caseless(r"\bbut\s+(?P<rest>.+)")
 
 
 def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
@@ -92,13 +87,11 @@ def _still_holds(what: str, rest: str, now: datetime) -> str:
     return instead["rest"] if instead and find_event_date(rest[: instead.start()], now, "future") else ""
 
 
-_REGULAR = re.compile(
+_REGULAR = caseless(
     r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir)\s+|[Tt]he\s+)?(?P<what>(?:[\w'-]+\s+){0,2}?(?:rehearsals?|"
-    r"practice|training|lessons?|classes|class|"
-    r"stand-?ups?|retro|sprint planning|team meeting|therapy|physio|tutoring|choir|yoga|book club|bin collection|"
-    r"recycling|"
-    r"garden waste|office hours|visiting hours|1:1s?))\s+(?:is|are|'s)\s+(?P<when>.+)",
-    re.I,
+    r"practice|training|lessons?|classes|class|stand-?ups?|retro|sprint planning|team meeting|therapy|physio|tutoring|"
+    r"choir|yoga|book club|bin collection|recycling|garden waste|office hours|visiting hours|1:1s?))\s+(?:is|are|"
+    r"'s)\s+(?P<when>.+)"
 )
 
 

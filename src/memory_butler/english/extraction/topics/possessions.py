@@ -4,13 +4,14 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.people import relationship
-from memory_butler.english.extraction.grammar.person_names import NAME, RELATION, is_name
-from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
+from memory_butler.english.extraction.grammar.person_names import NAME, is_name
+from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES, PETS, PLURAL, RELATIONS, THINGS
 from memory_butler.english.text.irregular_forms import singular
-from memory_butler.english.text.word_sets import alternatives, any_of
+from memory_butler.english.text.word_sets import alternatives, any_of, caseless
 from memory_butler.english.time.calendar import CARDINALS, WEEKDAYS
 from memory_butler.english.time.event_dates import find_event_date
 
@@ -22,47 +23,38 @@ _RELATIVES = re.compile(
     rf"are))\s+)*(?P<names>{NAME}(?:\s?\([^)]*\))?(?:(?:,\s+and\s+|,\s+|\s+and\s+){NAME}(?:\s?\([^)]*\))?)*))?"
 )
 _PET = re.compile(
-    rf"(?P<count>(?i:{_COUNT}|our|"
-    rf"my))\s+(?P<what>(?:(?!and\b|or\b|with\b|"
-    rf"for\b)[\w'-]+\s){{0,4}}?(?i:{alternatives(PETS)}))\b(?P<more>\s+(?:puppy|kitten|mix|cross|"
-    r"dog|cat))?"
-    rf"(?:\s*,?\s+(?:called\s+|named\s+)?(?P<names>{NAME}(?:(?:,\s+|\s+and\s+){NAME})*))?",
+    rf"(?P<count>(?i:{_COUNT}|our|my))\s+(?P<what>(?:(?!and\b|or\b|with\b|"
+    rf"for\b)[\w'-]+\s){{0,4}}?(?i:{alternatives(PETS)}))\b(?P<more>\s+(?:puppy|kitten|mix|cross|dog|"
+    rf"cat))?(?:\s*,?\s+(?:called\s+|named\s+)?(?P<names>{NAME}(?:(?:,\s+|\s+and\s+){NAME})*))?"
 )
 _AND_MORE = re.compile(r"\s+and\s+(?=(?:an?|two|three|four|five|\d|my|our)\s)")
 _PET_NAMES = re.compile(rf"{NAME}")
-_THING = re.compile(rf"\b(?:{alternatives(THINGS)})\b", re.IGNORECASE)
+_THING = caseless(rf"\b(?:{alternatives(THINGS)})\b")
 _DETERMINED = re.compile(r"(?:an?|two|three|four|\d+|my own|our own|the|several|some|another)\s+|[A-Z]")
-_NOT_OWNED = re.compile(
-    r"(?:question|problem|issue|idea|feeling|headache|cold|meeting|call|appointment|doubt|look|chance|minute|"
-    r"second|moment|bug|"
-    r"error|task|file|plan|favou?r|point|hard time|busy|long day|good|great|lot|bit|few|couple|hunch|"
-    r"suggestion|thought|fever|day|time)\b",
-    re.IGNORECASE,
+_NOT_OWNED = caseless(
+    r"(?:question|problem|issue|idea|feeling|headache|cold|meeting|call|appointment|doubt|look|chance|minute|second|"
+    r"moment|bug|error|task|file|plan|favou?r|point|hard time|busy|long day|good|great|lot|bit|few|couple|hunch|"
+    r"suggestion|thought|fever|day|time)\b"
 )
-_PASSING = re.compile(
+_PASSING = caseless(
     r"(?:it|this|that|these|those|them|you|your|the (?:same|following|above|command|code|function|wrong|"
-    r"first)|what|all|my (?:own )?(?:name|account|email|phone to)|an? (?:for|while|lot|bit|loop))\b",
-    re.I,
+    r"first)|what|all|my (?:own )?(?:name|account|email|phone to)|an? (?:for|while|lot|bit|loop))\b"
 )
 _TOOL_TAIL = re.compile(
     r"\s+(?:to (?!do\b)\w+|every|each|all|on a|at (?:work|home)|when|daily|because|in (?:my|our|the))\b.*|"
     r"\s+as (?:my|our|their|the|an?)\b.*"
 )
-_INSTRUMENT = re.compile(
-    r"(?:the |a bit of |some )?(?:\w+ )?(?P<v>guitar|piano|violin|cello|drums|bass|sax|saxophone|flute|"
-    r"clarinet|trumpet|trombone|ukulele|harp|banjo|accordion|"
-    r"viola|oboe|harmonica|mandolin|keyboard|keyboards|organ|bagpipes|double bass|french horn|tuba|sitar|"
-    r"tabla|oud|fiddle)\b",
-    re.I,
+_INSTRUMENT = caseless(
+    r"(?:the |a bit of |some )?(?:\w+ )?(?P<v>guitar|piano|violin|cello|drums|bass|sax|saxophone|flute|clarinet|"
+    r"trumpet|trombone|ukulele|harp|banjo|accordion|viola|oboe|harmonica|mandolin|keyboard|keyboards|organ|bagpipes|"
+    r"double bass|french horn|tuba|sitar|tabla|oud|fiddle)\b"
 )
 
-_SPORT = re.compile(
-    r"(?:a lot of |some )?(?P<v>(?:[\w-]+ )?(?:tennis|football|soccer|basketball|chess|golf|cricket|rugby|"
-    r"hockey|badminton|"
-    r"volleyball|squash|bridge|poker|padel|handball|baseball|softball|rounders|go|darts|pool|snooker|pickleball|d&d|"
-    r"dungeons and dragons|ultimate frisbee|ultimate|ping pong|table tennis|board games|video games|water polo|netball|"
-    r"futsal))\b",
-    re.I,
+_SPORT = caseless(
+    r"(?:a lot of |some )?(?P<v>(?:[\w-]+ )?(?:tennis|football|soccer|basketball|chess|golf|cricket|rugby|hockey|"
+    r"badminton|volleyball|squash|bridge|poker|padel|handball|baseball|softball|rounders|go|darts|pool|snooker|"
+    r"pickleball|d&d|dungeons and dragons|ultimate frisbee|ultimate|ping pong|table tennis|board games|video games|"
+    r"water polo|netball|futsal))\b"
 )
 
 
@@ -143,7 +135,10 @@ def pets_along(vp: VerbPhrase) -> list[Draft]:
     )
 
 
-_KEYS = re.compile(r"\bkeys?\b|\b(?:permission|access|rights)\b", re.I)
+_CONSUMED = caseless(
+    r"\b(?:tickets?|coffee|groceries|lunch|dinner|food|drinks?|milk|bread|gift|present|flowers|round|beer|cake)\b"
+)
+_KEYS = caseless(r"\bkeys?\b|\b(?:permission|access|rights)\b")
 _THING_TAIL = re.compile(
     r"\s+(?:for (?:\w+ing|my|the|his|her|their)|that(?:'s)?|on (?:a )?(?:lease|finance)|which|running|with (?:a|an|"
     r"the|my)|from (?:the|my|work|an?))\b.*"
@@ -181,7 +176,7 @@ def owns(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def buys(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Bought something: it is owned. With a day it is an event, see events.py."""
     rest = re.sub(r"^(?:myself|us|ourselves|himself|herself|themselves) ", "", vp.rest)
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal or find_event_date(rest, now, "past"):
+    if not vp.states("past", "perfect") or find_event_date(rest, now, "past"):
         return []
     found = _pets(vp._replace(rest=rest), rest)
     if not found and (more := _AND_MORE.search(rest)):
@@ -189,26 +184,15 @@ def buys(vp: VerbPhrase, now: datetime) -> list[Draft]:
         found = _things(vp, rest[: more.start()], known=True) + pets if pets else []
     if found or vp.verb == "adopt" or not _DETERMINED.match(rest) or (vp.verb == "get" and not _THING.search(rest)):
         return found
-    return [one for one in _things(vp, first_piece(rest), known=vp.verb == "get") if not _consumed(one.content)]
+    return [one for one in _things(vp, first_piece(rest), known=vp.verb == "get") if not _CONSUMED.search(one.content)]
 
 
 def sells(vp: VerbPhrase, now: datetime) -> list[Draft]:
     what = re.sub(r"^(?:my|our|the|his|her|their) ", "", first_piece(vp.rest))
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal or not _THING.search(what):
+    if not vp.states("past", "perfect") or not _THING.search(what):
         return []
     return (
         [] if find_event_date(vp.rest, now, "past") else [Draft(vp.subject, "owns", f"no longer owns {what}", key=what)]
-    )
-
-
-def _consumed(what: str) -> bool:
-    return bool(
-        re.search(
-            r"\b(?:ticket|tickets|coffee|groceries|lunch|dinner|food|drinks?|milk|bread|gift|present|flowers|round|"
-            r"beer|cake)\b",
-            what,
-            re.I,
-        )
     )
 
 
@@ -245,33 +229,17 @@ _DEVICE = re.compile(
 )
 
 
-def is_on_device(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I'm on an M2 MacBook Air"."""
-    match = _DEVICE.match(vp.rest)
-    if not match or vp.tense != "present" or vp.negated:
-        return []
-    return [Draft(vp.subject, "uses", match["v"], key=re.sub(r"^(?:an?|the) ", "", match["v"]))]
-
-
 def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "I owe my brother Marek 300 quid"."""
     match = re.match(r"(?P<who>(?:my |his |her |their )?[\w' ]{2,30}?) (?P<v>[€£$]?\d[\d.,]*\s?\w*)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
+    if not match or not vp.states("present"):
         return []
-    return [Draft(vp.subject, "note", cleaned(f"{vp.phrase.split()[0]} {match[0]}"), key=f"owe {match['who']}")]
-
-
-def banks(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "I bank with Revolut"."""
-    match = re.match(r"with (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)?)", vp.rest)
-    if not match or vp.tense != "present" or vp.negated or vp.modal:
-        return []
-    return [Draft(vp.subject, "uses", f"{vp.phrase.split()[0]} with {match['v']}", key=match["v"])]
+    return [Draft(vp.subject, "note", cleaned(f"{vp.word} {match[0]}"), key=f"owe {match['who']}")]
 
 
 def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Cancelled my gym membership and my Netflix"; a cancelled wedding or trip is an event, see events.py."""
-    if vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not vp.states("past", "perfect"):
         return []
     found = []
     for one in items(vp.rest):
@@ -286,7 +254,7 @@ def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def deploys(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "We deploy to Fly.io", "I code in Elixir"."""
     match = re.match(r"(?:\w+ )?(?:to|on|in|with|through|via)\s+(?P<v>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*)*)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated or vp.frequency:
+    if not match or not vp.states("present") or vp.frequency:
         return []
     if match["v"].lower().startswith(WEEKDAYS):
         return []
@@ -296,11 +264,9 @@ def deploys(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def switches(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Switched from Vim to Helix": the new one is used, the old one no longer."""
     match = re.match(r"(?:over )?(?:from (?P<old>.+?) )?(?:over )?to (?P<new>.+)", vp.rest)
-    if not match or vp.tense not in ("past", "perfect") or vp.negated or vp.modal:
+    if not match or not vp.states("past", "perfect"):
         return []
-    new = first_piece(match["new"])
-    when = find_event_date(new, now, "past")
-    new = cleaned(new[: when.start]) if when else new
+    new = before_date(first_piece(match["new"]), now)
     if re.match(r"(?:decaf|tea|oat|a vegan|a plant|vegan)", new) or not new or len(new.split()) > 5:
         return []
     if re.match(r"(?:the|a|an|this|that|branch|another)\b", new):
@@ -315,26 +281,13 @@ def plays(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """An instrument is a skill; a sport or a game is a habit."""
     if vp.tense not in ("present", "ongoing", "perfect") or vp.modal == "wish":
         return []
-    verb = "no longer plays" if vp.ended else "does not play" if vp.negated else vp.phrase.split()[0]
+    verb = "no longer plays" if vp.ended else "does not play" if vp.negated else vp.word
     if match := _INSTRUMENT.match(vp.rest):
         return [Draft(vp.subject, "skill", f"{verb} {match[0]}", key=match["v"])]
     match = _SPORT.match(vp.rest)
     if not match or vp.negated or vp.ended or vp.modal or vp.tense != "present":
         return []
     return [Draft(vp.subject, "habit", f"{verb} {value(vp.rest)}", key=f"play {match['v']}")]
-
-
-def carries(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense != "present" or vp.negated or vp.modal or not re.match(r"an?\s|my\s|two\s", vp.rest):
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "owns",
-            f"{vp.phrase.split()[0]} {first_piece(vp.rest)}",
-            key=first_piece(vp.rest),
-        )
-    ]
 
 
 def can(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -347,9 +300,9 @@ def can(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "skill", cleaned(f"{vp.verb} {first_piece(vp.rest)}"))]
 
 
-def add_fact(vp: VerbPhrase, now: datetime) -> list[Draft]:
+def learns(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Learning Italian", "taking up pottery"."""
-    if vp.tense not in ("ongoing", "perfect") or vp.negated or vp.modal:
+    if not vp.states("ongoing", "perfect"):
         return []
     rest = first_piece(vp.rest)
     what = re.sub(r"^(?:how )?to ", "", rest)
@@ -360,26 +313,29 @@ def add_fact(vp: VerbPhrase, now: datetime) -> list[Draft]:
         what,
     ):
         return []
-    return [Draft(vp.subject, "skill", f"{vp.phrase.split()[0]} {rest}", key=what)]
+    return [Draft(vp.subject, "skill", f"{vp.word} {rest}", key=what)]
 
 
-_CODE = re.compile(
+_CODE = caseless(
     r"\b(?:python|rust|java|javascript|typescript|c\+\+|c#|golang|sql|haskell|kotlin|swift|ruby|php|scala|"
-    r"elixir|html|css|excel|react|django|matlab|fortran|perl|lua|julia|cobol)(?!\w)",
-    re.I,
+    r"elixir|html|css|excel|react|django|matlab|fortran|perl|lua|julia|cobol)(?!\w)"
 )
 
 
 def knows(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense != "present" or vp.negated or vp.modal or not _CODE.search(vp.rest):
+    if not vp.states("present") or not _CODE.search(vp.rest):
         return []
     return [Draft(vp.subject, "skill", one) for one in items(vp.rest) if _CODE.search(one) and len(one.split()) < 5]
 
 
-VERBS = {
-    "bank": banks, "cancel": cancels, "owe": owes,
+# "I'm on an M2 MacBook Air".
+IS_ON_DEVICE = Form("uses", _DEVICE, unless=("negated",))
+# "I bank with Revolut".
+_BANKS = Form("uses", r"with (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)?)", "{word} with {v}", "{v}")
+_CARRIES = Form("owns", r"an?\s|my\s|two\s", "{word} {rest}", "{rest}")
+VERBS: dict[str, Reader] = {
+    "bank": _BANKS, "cancel": cancels, "owe": owes,
     "have": has, "own": owns, "buy": buys, "adopt": buys, "sell": sells, "get": buys, "drive": drives, "use": uses,
     "deploy": deploys, "host": deploys, "code": deploys, "program": deploys, "develop": deploys, "switch": switches,
-    "migrate": switches, "play": plays, "carry": carries, "learn": add_fact,
+    "migrate": switches, "play": plays, "carry": _CARRIES, "learn": learns,
 }  # fmt: skip
-__all__ = ["RELATION", "VERBS", "can", "pets_along"]

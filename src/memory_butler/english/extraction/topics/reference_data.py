@@ -9,77 +9,56 @@ from datetime import datetime
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece
-from memory_butler.english.text.word_sets import word_set, words_in
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.calendar import WEEKDAY
 
 _OWNER = r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s+|[Tt]he\s+)?"
 _NUMBER = re.compile(
     rf"{_OWNER}(?P<noun>(?i:(?:gate|door|front door|garage|alarm|entry|building|locker|safe|parking|lift|bike lock|"
-    rf"lockbox) "
-    r"(?:code|pin|combination)|(?:account|membership|member|locker|policy|customer|loyalty|frequent flyer|flat|"
-    r"apartment|"
-    r"room|seat|registration|reference|student|booking|reservation|case|patient|insurance|apt|licence|license|tax|"
-    r"parking space) "
-    r"(?:number|no\.?|id)|(?:licen[cs]e|number) plate|(?:post|zip) ?code|postcode|iban|bin day|pay ?day|rent|salary|"
-    r"mortgage|insurance|car insurance|home insurance|health insurance|council tax|nursery fees|pension))"
-    r"(?P<where>\s+(?:for|at|of|to)\s+(?:[\w'-]+\s+){0,2}[\w'-]+?)?"
-    r"(?:\s+(?:is|'s|=|are)\s+|\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})",
+    r"lockbox) (?:code|pin|combination)|(?:account|membership|member|locker|policy|customer|loyalty|frequent flyer|"
+    r"flat|apartment|room|seat|registration|reference|student|booking|reservation|case|patient|insurance|apt|licence|"
+    r"license|tax|parking space) (?:number|no\.?|id)|(?:licen[cs]e|number) plate|(?:post|zip) ?code|postcode|iban|"
+    r"bin day|pay ?day|rent|salary|mortgage|insurance|car insurance|home insurance|health insurance|council tax|"
+    r"nursery fees|pension))(?P<where>\s+(?:for|at|of|to)\s+(?:[\w'-]+\s+){0,2}[\w'-]+?)?(?:\s+(?:is|'s|=|are)\s+|"
+    r"\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})"
 )
-_FIGURE = re.compile(rf"\d|{WEEKDAY}|\bwith\s+[A-Z]", re.I)
-_NOUN_WORDS = word_set("""
-code pin combination number no id plate postcode postcode iban day payday rent salary mortgage insurance tax fees
-pension zip
-""")
+_FIGURE = caseless(rf"\d|{WEEKDAY}|\bwith\s+[A-Z]")
 _KEPT_AT = re.compile(
     rf"{_OWNER}(?P<noun>(?i:spare keys?|spare car key|house keys?|car keys|first[- ]aid kit|passports?|fuse ?box|"
-    rf"stopcock|stop tap|"
-    r"birth certificates?|will|insurance papers|documents|charger|toolbox|fire extinguisher|router|meter|"
-    r"water meter|christmas decorations|winter tyres))\s+(?:is|are|'s|lives?|hangs?)\s+(?:kept\s+|hidden\s+|always\s+)?"
-    r"(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})",
+    r"stopcock|stop tap|birth certificates?|will|insurance papers|documents|charger|toolbox|fire extinguisher|router|"
+    r"meter|water meter|christmas decorations|winter tyres))\s+(?:is|are|'s|lives?|hangs?)\s+(?:kept\s+|hidden\s+|"
+    r"always\s+)?(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})"
 )
-_KEPT_WORDS = word_set("""
-key keys kit passport passports fuse fusebox stopcock tap certificate certificates will papers documents charger toolbox
-extinguisher router meter decorations tyres
-""")
 _SYSTEM = re.compile(
-    r"(?P<owner>[Oo]ur|[Mm]y|(?:[Tt]he )?[Uu]ser's|[Tt]heir|[Tt]he)\s+"
-    r"(?P<what>(?:(?P<which>staging|prod|production|dev|test|testing|ci|main|build|web|mobile|internal|public|local|"
-    r"billing|payment|payments|customer|company|home|legacy|new|team's?)\s+){0,2}"
-    r"(?P<noun>back ?end|front ?end|back-end|front-end|api|apis|app|website|site|database|db|cluster|server|servers|"
-    r"repo|"
-    r"repository|monorepo|codebase|pipeline|ci|infra|infrastructure|stack|blog|service|services|cache|queue|"
-    r"environment|instance|builds?|deploys?|docs|wiki|nas|homelab|feature flags|secrets|logs|dashboards?|tickets|"
-    r"design files|data warehouse|warehouse|crm))\s+"
-    r"(?P<how>(?:is|are) (?:written in|built (?:with|in|on)|based on|hosted (?:on|at|in|by)|deployed (?:to|on|with)|"
-    r"running on|on port|on|in|at|managed (?:with|by)|called|a|an)|runs? (?:on|in)|lives? (?:in|at|on)|listens on|"
-    r"uses?|"
-    r"deploys? to|go(?:es)? through|is|are)\s+(?P<v>.+)",
+    r"(?P<owner>[Oo]ur|[Mm]y|(?:[Tt]he )?[Uu]ser's|[Tt]heir|[Tt]he)\s+(?P<what>(?:(?P<which>staging|prod|production|"
+    r"dev|test|testing|ci|main|build|web|mobile|internal|public|local|billing|payment|payments|customer|company|home|"
+    r"legacy|new|team's?)\s+){0,2}(?P<noun>back ?end|front ?end|back-end|front-end|api|apis|app|website|site|database|"
+    r"db|cluster|server|servers|repo|repository|monorepo|codebase|pipeline|ci|infra|infrastructure|stack|blog|service|"
+    r"services|cache|queue|environment|instance|builds?|deploys?|docs|wiki|nas|homelab|feature flags|secrets|logs|"
+    r"dashboards?|tickets|design files|data warehouse|warehouse|crm))\s+(?P<how>(?:is|are) (?:written in|"
+    r"built (?:with|in|on)|based on|hosted (?:on|at|in|by)|deployed (?:to|on|with)|running on|on port|on|in|at|"
+    r"managed (?:with|by)|called|a|an)|runs? (?:on|in)|lives? (?:in|at|on)|listens on|uses?|deploys? to|"
+    r"go(?:es)? through|is|are)\s+(?P<v>.+)"
 )
-_SYSTEM_WORDS = word_set("""
-backend back-end end frontend front-end api apis app website site database db cluster server servers repo repository
-monorepo codebase pipeline ci infra infrastructure stack blog service services cache queue environment instance build
-builds deploy deploys docs wiki nas homelab flags secrets logs dashboard dashboards tickets files warehouse crm
-""")
 # A technical value: a name, a version, a port, an address.
 _TECHNICAL = re.compile(r"(?:port\s+)?(?:[A-Z]\w|[\w.-]*\d|[a-z]+[.:/][\w/]|[a-z]+-[a-z]+-\d|https?:)")
 _STATE = re.compile(
     r"(?:down|up|broken|slow|fast|failing|green|red|back|fine|ok|okay|ready|not|now down|too|very|so|really|still|"
-    r"[A-Z]?[a-z]+ing)\b|(?:a|an) (?:mess|pain|disaster|nightmare)",
+    r"[A-Z]?[a-z]+ing)\b|(?:a|an) (?:mess|pain|disaster|nightmare)"
 )
 MOST_WORDS = 9
+_LINKING = word_set("is are a an in on at to with by of")
 
 
 def kept(clause: str, discourse: Discourse, now: datetime) -> list[Draft]:
     """The reference data of a clause."""
-    words = words_in(clause)
-    if not _NOUN_WORDS.isdisjoint(words) and (match := _NUMBER.match(clause)):
+    if match := _NUMBER.match(clause):
         return _number(match, discourse)
-    if not _KEPT_WORDS.isdisjoint(words) and (match := _KEPT_AT.match(clause)):
+    if match := _KEPT_AT.match(clause):
         owner = _owner(match, discourse)
         return [Draft(owner, "note", f"{match['noun']} {first_piece(match['v'])}", key=match["noun"])]
-    if not _SYSTEM_WORDS.isdisjoint(words) and (match := _SYSTEM.match(clause)):
-        return _system(match, discourse)
-    return []
+    match = _SYSTEM.match(clause)
+    return _system(match, discourse) if match else []
 
 
 def _owner(match: re.Match[str], discourse: Discourse) -> str:
@@ -100,22 +79,9 @@ def _system(match: re.Match[str], discourse: Discourse) -> list[Draft]:
     if match["owner"].lower() == "the" and not match["which"] and not discourse.about_systems:
         return []
     value = cleaned(first_piece(match["v"]))
-    bare = match["how"] in (
-        "is",
-        "are",
-        "is a",
-        "is an",
-        "are a",
-        "is on",
-        "is in",
-        "is at",
-        "are in",
-        "are on",
-        "are at",
-    )
     if _STATE.match(value) or len(value.split()) > MOST_WORDS or not _TECHNICAL.match(value):
         return []
-    if bare and match["how"] in ("is at", "are at") and not re.search(r"[.:/\d]", value):
+    if match["how"] in ("is at", "are at") and not re.search(r"[.:/\d]", value):
         return []
     what = match["what"].lower()
     discourse.about_systems = True
@@ -126,7 +92,4 @@ def _system(match: re.Match[str], discourse: Discourse) -> list[Draft]:
 
 def _topic(how: str) -> str:
     """The key under which a second statement about the same system replaces the first."""
-    words = [
-        word for word in how.split() if word not in ("is", "are", "a", "an", "in", "on", "at", "to", "with", "by", "of")
-    ]
-    return " ".join(words)
+    return " ".join(word for word in how.split() if word not in _LINKING)

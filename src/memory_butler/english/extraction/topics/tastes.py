@@ -4,43 +4,34 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece, items, value
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
-from memory_butler.english.text.word_sets import word_set
+from memory_butler.english.text.word_sets import caseless, word_set
 
 # Remarks about the conversation itself are no tastes.
-_PASSING = re.compile(
+_PASSING = caseless(
     r"(?:it|that|this|these|those|them|you|your|yours|him|her|me|us|how|what|when|where|why|everything|all of|"
-    r"seeing you|talking|"
-    r"working with you|the (?:idea|way|look|sound|second|first|third|last|answer|suggestion|plan|result|"
-    r"results|new|one|option|"
-    r"design|name|thought|fact|version|draft|approach|change|changes|color scheme|feature|second)|option|"
-    r"being able|to (?:say|know|think|hear|admit)|for you|if|a (?:look|word|moment|second))\b",
-    re.IGNORECASE,
+    r"seeing you|talking|working with you|the (?:idea|way|look|sound|second|first|third|last|answer|suggestion|plan|"
+    r"result|results|new|one|option|design|name|thought|fact|version|draft|approach|change|changes|color scheme|"
+    r"feature|second)|option|being able|to (?:say|know|think|hear|admit)|for you|if|a (?:look|word|moment|second))\b"
 )
 _TO = re.compile(r"^to\s+(?=\w)")
-_OVER = re.compile(r"\s+(?:over|to|rather than|instead of|than|more than|versus|vs\.?)\s+", re.IGNORECASE)
+_OVER = caseless(r"\s+(?:over|to|rather than|instead of|than|more than|versus|vs\.?)\s+")
 _CALLED = re.compile(r"(?:to be|being) (?:called|addressed as|known as)\s+(?P<name>[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})")
 _FOR = re.compile(r"^(?P<what>.+?) for (?P<topic>[\w -]{3,40})$")
-_FOND = re.compile(
-    r"(?:(?:a |the )?(?:really |quite |very |so |pretty |super |more |also |always been |been |still |totally "
-    r"|big |huge |great |massive |"
-    r"long-time |lifelong |avid |real |bit )*)"
-    r"(?:(?P<like>fan of|into|fond of|keen on|obsessed with|crazy about|mad about|passionate about|in love "
-    r"with|interested in|"
-    r"addicted to|hooked on|lover of|partial to|big on)|(?P<fear>scared of|afraid of|terrified of|frightened of|"
-    r"squeamish about))\s+(?P<v>.+)",
-    re.IGNORECASE,
+_FOND = caseless(
+    r"(?:(?:a |the )?(?:really |quite |very |so |pretty |super |more |also |always been |been |still |totally |big |"
+    r"huge |great |massive |long-time |lifelong |avid |real |bit )*)(?:(?P<like>fan of|into|fond of|keen on|"
+    r"obsessed with|crazy about|mad about|passionate about|in love with|interested in|addicted to|hooked on|lover of|"
+    r"partial to|big on)|(?P<fear>scared of|afraid of|terrified of|frightened of|squeamish about))\s+(?P<v>.+)"
 )
 _PERSON = re.compile(
     r"(?:more of )?a (?:big |huge |real |total |bit of a )?(?P<v>[\w -]{3,30}?)[ -](?:person|lover|addict|enthusiast|"
-    r"nerd|"
-    r"fan|buff|geek)$"
+    r"nerd|fan|buff|geek)$"
 )
 _ANY_PERSON = word_set("user nice good bad busy new kind different people private shy")
-_NO_TASTE = word_set("""
-you me it him her them this that us
-""")
+_NO_TASTE = word_set("you me it him her them this that us")
 
 
 def likes(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -60,7 +51,7 @@ _FROM_ME = re.compile(r"\b(?:I'm|I|me|my)\b")
 
 
 def hates(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense not in ("present", "perfect") or vp.modal or vp.negated:
+    if not vp.states("present", "perfect"):
         return []
     if when := _WHEN.match(vp.rest):
         what = when["v"] if vp.by_speaker else _FROM_ME.sub(lambda match: _TO_YOU[match[0].lower()], when["v"])
@@ -150,17 +141,9 @@ def is_fond(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, kind, content, key=person["v"])]
 
 
-def supports(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Supports Everton": a club, not a proposal."""
-    match = re.match(r"(?P<v>[A-Z]\w+(?: [A-Z]\w+){0,2})(?=$|[,;.]| (?:and|since|because|but)\b)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated:
-        return []
-    return [Draft(vp.subject, "likes", f"{vp.phrase.split()[0]} {match['v']}", key=match["v"])]
-
-
 def listens(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(r"to (?:a lot of |lots of |loads of |mostly |mainly |a ton of )(?P<v>.+)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated:
+    if not match or not vp.states("present"):
         return []
     return [Draft(vp.subject, "likes", one) for one in items(match["v"]) if one.lower() not in _NO_TASTE]
 
@@ -168,7 +151,7 @@ def listens(vp: VerbPhrase, now: datetime) -> list[Draft]:
 def takes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "I take my coffee black, two sugars"."""
     match = re.match(r"(?:my|his|her|their) (?P<v>coffee|tea|steak|eggs|whisky|espresso) (?P<how>.+)", vp.rest)
-    if not match or vp.tense != "present" or vp.modal or vp.negated or len(match["how"].split()) > 8:
+    if not match or not vp.states("present") or len(match["how"].split()) > 8:
         return []
     return [Draft(vp.subject, "prefers", f"{match['v']} {match['how']}", key=match["v"])]
 
@@ -178,20 +161,17 @@ def does_best(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = re.match(
         r"(?:best|better) (?P<v>(?:with|at|in|by|when|alone|from|after|before|under|late|early)\b.*)", vp.rest
     )
-    if not match or vp.tense != "present" or vp.modal or vp.negated:
+    if not match or not vp.states("present"):
         return []
-    return [
-        Draft(
-            vp.subject,
-            "prefers",
-            cleaned(f"{vp.phrase.split()[0]} {vp.rest}"),
-            key=f"{vp.verb} best",
-        )
-    ]
+    return [Draft(vp.subject, "prefers", cleaned(f"{vp.word} {vp.rest}"), key=f"{vp.verb} best")]
 
 
-VERBS = {
-    "support": supports, "listen": listens, "take": takes, "learn": does_best, "work": does_best, "study": does_best,
+# "Supports Everton": a club, not a proposal.
+_SUPPORTS = Form(
+    "likes", r"(?P<v>[A-Z]\w+(?: [A-Z]\w+){0,2})(?=$|[,;.]| (?:and|since|because|but)\b)", "{word} {v}", "{v}"
+)
+VERBS: dict[str, Reader] = {
+    "support": _SUPPORTS, "listen": listens, "take": takes, "learn": does_best, "work": does_best, "study": does_best,
     "like": likes, "love": likes, "adore": likes, "enjoy": likes,
     "hate": hates, "dislike": hates, "despise": hates, "detest": hates, "loathe": hates,
     "stand": stands, "bear": stands, "tolerate": stands,

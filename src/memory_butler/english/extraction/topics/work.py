@@ -4,11 +4,12 @@ import re
 from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
+from memory_butler.english.extraction.grammar.forms import Form, Reader
 from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import PROFESSIONS
 from memory_butler.english.extraction.topics.home import BASED, place_in
-from memory_butler.english.text.word_sets import alternatives
+from memory_butler.english.text.word_sets import alternatives, caseless
 from memory_butler.english.time.event_dates import find_event_date
 
 _STOP = r"(?=\s+(?:as|for|in|on|at|with|and|since|from|near|where|doing|until|last|this|next)\b|,|;|\.|$)"
@@ -18,9 +19,8 @@ _THE_ORG = (
 )
 _AT = re.compile(
     rf"\b(?:at|for|with)\s+(?:{_THE_ORG}|(?P<org>(?:the\s+|a\s+|an\s+|my\s+)?[\w'&.-]+(?:\s+(?:of\s+|&\s+|"
-    r"and\s+(?=[A-Z]))?(?!as\b|for\b|in\b|on\b|at\b|with\b|and\b|since\b|from\b|near\b|until\b|last\b|this\b|"
-    rf"next\b|where\b)[\w'&.-]+){{0,5}}))"
-    rf"{_STOP}",
+    r"and\s+(?=[A-Z]))?(?!as\b|for\b|in\b|on\b|at\b|with\b|and\b|since\b|from\b|near\b|until\b|last\b|this\b|next\b|"
+    rf"where\b)[\w'&.-]+){{0,5}})){_STOP}"
 )
 _OWN_CLAUSE = re.compile(
     r",?\s+(?:and|but|so|because)\s+|,\s+(?=\w+ing\b)|\s+(?:that|which|who|managed|built|made|written)\s"
@@ -29,24 +29,24 @@ _AS = re.compile(
     r"\bas\s+(?P<job>(?:an?\s+|the\s+|their\s+)?(?!part\b|well\b|soon\b|usual\b)[\w/'&+#-]+(?:\s+(?!at\b|"
     rf"for\b|in\b|on\b|with\b|and\b|since\b|from\b|near\b)[\w/'&+#-]+){{0,4}}){_STOP}"
 )
-_JOB = re.compile(
-    rf"(?:(?:an?|the|their|our|now|currently|also|still|just|new)\s+){{0,3}}"
-    r"(?P<job>(?:(?!at\b|for\b|in\b|of\b|and\b|to\b|with\b|bit\b|big\b|good\b|great\b|bad\b|terrible\b|huge\b|"
-    rf"better\b|fan\b|not\b|like\b)[\w/&+#'.-]+[\s]){{0,4}}?"
-    rf"(?:{alternatives(PROFESSIONS)}))(?=\s+(?:at|for|in|with|of|on|and|from|by|based|who|working|"
-    r"specialising|specializing|living|now|but|to)\b|[,;]|$)",
-    re.IGNORECASE,
+_JOB = caseless(
+    r"(?:(?:an?|the|their|our|now|currently|also|still|just|new)\s+){0,3}(?P<job>(?:(?!at\b|for\b|in\b|of\b|and\b|"
+    r"to\b|with\b|bit\b|big\b|good\b|great\b|bad\b|terrible\b|huge\b|better\b|fan\b|not\b|"
+    rf"like\b)[\w/&+#'.-]+[\s]){{0,4}}?(?:{alternatives(PROFESSIONS)}))(?=\s+(?:at|for|in|with|of|on|and|from|by|"
+    r"based|who|working|specialising|specializing|living|now|but|to)\b|[,;]|$)"
 )
-_NO_WORK = re.compile(
+_NO_WORK = caseless(
     r"(?P<v>(?:(?:semi-)?retired|self-employed|unemployed|between jobs|out of work|freelance|freelancing|on "
-    r"parental leave|on maternity leave|on paternity leave|a stay-at-home (?:mom|mum|dad|parent)))\b",
-    re.I,
+    r"parental leave|on maternity leave|on paternity leave|a stay-at-home (?:mom|mum|dad|parent)))\b"
 )
 _OWN_WORK = re.compile(r"(?:an?|my|our|the [A-Z]|[A-Z]|his|her|their)\s*\w")
-_CHORE = re.compile(r"\b(?:bug|issue|fix|error|ticket|task|it|file|function|script)\b", re.I)
+_CHORE = caseless(r"\b(?:bug|issue|fix|error|ticket|task|it|file|function|script)\b")
 _SHIFT = re.compile(
     r"(?:from home|remotely|nights|night shifts|shifts|weekends|part[- ]time|full[- ]time|four days|"
     r"mostly (?:from home|nights|remotely)|the (?:night|early|late) shift)\b"
+)
+_NEW_JOB = re.compile(
+    r"^(?:working|my new (?:job|role|position)|a (?:new )?(?:job|role|position)|a (?:new )?\w+ (?:job|role))\s+"
 )
 _GONE = re.compile(r"(?:with|at)\s+(?P<v>[A-Z].*)")
 _DISMISSED = re.compile(
@@ -62,19 +62,16 @@ _FIELD_OF = re.compile(
 _AGED = re.compile(r"(?P<v>\d{1,3})[- ]year[- ]old\s+")
 _ORIGIN = re.compile(r"\s+(?:originally )?from\s+(?P<v>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)*)")
 _OF = re.compile(rf"\s+of\s+(?:{_THE_ORG}|(?P<org>[A-Z][\w'&.-]*(?:\s[A-Z][\w'&.-]*){{0,3}}))")
-_ORG_NOISE = re.compile(
+_ORG_NOISE = caseless(
     r"(?:it|this|that|you|me|him|her|them|free|fun|now|home|night|least|all|once|first|a living|a while|hours|"
-    r"days|weeks|months|years|\d+|my own|myself)\b",
-    re.I,
+    r"days|weeks|months|years|\d+|my own|myself)\b"
 )
-_FIELD = re.compile(
+_FIELD = caseless(
     r"in\s+(?P<v>(?:(?:the )?[\w-]+\s){0,3}?(?:finance|marketing|sales|hr|human resources|it|tech|technology|"
-    r"healthcare|education|construction|retail|publishing|insurance|banking|logistics|law|advertising|"
-    r"hospitality|consulting|research|journalism|film|fashion|theatre|theater|security|accounting|advertising|"
-    r"biotech|pharma|agriculture|engineering|design|cybersecurity|government|politics|real estate|customer "
-    r"(?:support|service|success)|product|procurement|operations|games?|music|media|industry|sector|field|"
-    r"department))\b",
-    re.I,
+    r"healthcare|education|construction|retail|publishing|insurance|banking|logistics|law|advertising|hospitality|"
+    r"consulting|research|journalism|film|fashion|theatre|theater|security|accounting|advertising|biotech|pharma|"
+    r"agriculture|engineering|design|cybersecurity|government|politics|real estate|customer (?:support|service|"
+    r"success)|product|procurement|operations|games?|music|media|industry|sector|field|department))\b"
 )
 
 
@@ -96,7 +93,7 @@ def works(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.modal or vp.tense in ("past", "future", "former"):
         return []
     if vp.verb == "freelance" and not vp.rest:
-        return [Draft(vp.subject, "works_as", _word(vp))]
+        return [Draft(vp.subject, "works_as", vp.word)]
     if vp.rest.startswith("on "):
         return _work(vp, vp.rest)
     rest, org = vp.rest, _organisation(vp.rest)
@@ -125,11 +122,7 @@ def _work(vp: VerbPhrase, rest: str) -> list[Draft]:
         return [Draft(vp.subject, "project", what)] if _OWN_WORK.match(what) and not _CHORE.search(what) else []
     if not _SHIFT.match(rest):
         return []
-    return [Draft(vp.subject, "habit", f"{_word(vp)} {first_piece(rest)}", key=f"work {first_piece(rest)}")]
-
-
-def _word(vp: VerbPhrase) -> str:
-    return vp.phrase.split()[0] if vp.phrase else vp.verb
+    return [Draft(vp.subject, "habit", f"{vp.word} {first_piece(rest)}", key=f"work {first_piece(rest)}")]
 
 
 def has_job(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -163,10 +156,7 @@ def _no_job(vp: VerbPhrase) -> list[Draft]:
 def _job(vp: VerbPhrase, job: str, tail: str) -> list[Draft]:
     """A job with what comes along: "45-year-old accountant from Leeds", "CTO of a fintech called Ledgerly"."""
     if of := _OF.match(tail):
-        return [
-            Draft(vp.subject, "works_as", job),
-            Draft(vp.subject, "works_at", of["at_called"] or of["org"]),
-        ]
+        return [Draft(vp.subject, "works_as", job), Draft(vp.subject, "works_at", of["at_called"] or of["org"])]
     if job.lower().endswith("student"):
         where = re.sub(r"\s+(?:and|but|who|now)\b.*", "", first_piece(tail))
         return [Draft(vp.subject, "studies", cleaned(f"{job} {where}"))]
@@ -188,11 +178,7 @@ def starts(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Started as head chef at Osteria Luna", "joined Tern", "got a job at"."""
     if vp.tense not in ("past", "perfect") or vp.negated:
         return []
-    rest = re.sub(
-        r"^(?:working|my new (?:job|role|position)|a (?:new )?(?:job|role|position)|a (?:new )?\w+ (?:job|role))\s+",
-        "",
-        vp.rest,
-    )
+    rest = _NEW_JOB.sub("", vp.rest)
     if vp.verb == "join":
         match = re.match(
             rf"(?:{_THE_ORG}|(?P<org>(?:the\s+)?[A-Z][\w'&.-]*(?:\s(?:of\s)?[A-Z][\w'&.-]*){{0,3}}))", rest
@@ -233,20 +219,18 @@ def leaves(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Leads the payments team at Kestrel", "runs a bakery", "teaches maths"."""
-    if vp.tense not in ("present", "perfect", "ongoing") or vp.negated or vp.modal or vp.ended:
+    if not vp.states("present", "perfect", "ongoing") or vp.ended:
         return []
     what = re.compile(
         r"(?:(?:the|a|an|my|our|his|her|their)\s+(?:own\s+)?(?:[\w'-]+\s+){0,4}?(?:team|group|department|division|"
-        r"business|company|shop|store|bakery|"
-        r"restaurant|caf[eé]|studio|practice|agency|farm|firm|startup|school|lab|clinic|charity|salon|gym|"
-        r"nonprofit|bookshop|brewery|"
-        r"pub|bar|hotel|guesthouse|nursery|garage|workshop|gallery|foundation|consultancy|dairy|vineyard|hostel|"
-        r"shelter|school|blog|unit|squad|office|choir|project|"
+        r"business|company|shop|store|bakery|restaurant|caf[eé]|studio|practice|agency|farm|firm|startup|school|lab|"
+        r"clinic|charity|salon|gym|nonprofit|bookshop|brewery|pub|bar|hotel|guesthouse|nursery|garage|workshop|"
+        r"gallery|foundation|consultancy|dairy|vineyard|hostel|shelter|school|blog|unit|squad|office|choir|project|"
         r"kitchen|ward|podcast|club)\b)"
     )
     if vp.verb == "teach" and re.match(r"(?:at|in)\s+[A-Z]", vp.rest):
         org = _organisation(vp.rest.replace("in ", "at ", 1))
-        return [Draft(vp.subject, "works_at", org), Draft(vp.subject, "works_as", _word(vp))] if org else []
+        return [Draft(vp.subject, "works_at", org), Draft(vp.subject, "works_as", vp.word)] if org else []
     if vp.verb == "teach":
         match = re.match(r"(?P<v>[\w -]+?)(?=\s+(?:at|in|for|to|on|and)\b|,|$)", vp.rest)
         if (
@@ -255,12 +239,12 @@ def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
             or match["v"].startswith(("me ", "my ", "you "))
         ):
             return []
-        found = [Draft(vp.subject, "works_as", f"{_word(vp)} {match['v']}")]
+        found = [Draft(vp.subject, "works_as", f"{vp.word} {match['v']}")]
     else:
         match = what.match(vp.rest)
         if not match:
             return []
-        found = [Draft(vp.subject, "works_as", f"{_word(vp)} {match[0]}")]
+        found = [Draft(vp.subject, "works_as", f"{vp.word} {match[0]}")]
         if named := re.match(
             r"(?: there| here)?,? (?:called|named) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*){0,2})",
             vp.rest[match.end() :],
@@ -276,16 +260,10 @@ def gets(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if vp.tense not in ("past", "perfect", "present") or vp.negated or vp.form == "ing":
         return []
     if match := re.match(r"promoted to\s+(?P<v>.+)", vp.rest):
-        return [
-            Draft(
-                vp.subject,
-                "works_as",
-                re.split(r"\s+(?:at|last|this|in|on|yesterday|today)\b", first_piece(match["v"]))[0],
-            )
-        ]
+        job = re.split(r"\s+(?:at|last|this|in|on|yesterday|today)\b", first_piece(match["v"]))[0]
+        return [Draft(vp.subject, "works_as", job)]
     if match := re.match(
-        r"(?:hired|an? (?:new )?(?:[\w-]+ )?(?:job|position|role|gig))\s+(?P<v>(?:at|as|by|with|for)\s.+)",
-        vp.rest,
+        r"(?:hired|an? (?:new )?(?:[\w-]+ )?(?:job|position|role|gig))\s+(?P<v>(?:at|as|by|with|for)\s.+)", vp.rest
     ):
         return starts(vp._replace(verb="start", rest=re.sub(r"^by", "at", match["v"]), tense="past"), now)
     if match := re.match(r"(?P<v>married|engaged|divorced)\b", vp.rest):
@@ -296,28 +274,15 @@ def gets(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 _MADE = re.compile(
-    r"(?:an?|my|our|his|her|their)\s+(?:[\w-]+\s+){0,3}?(?:book|novel|thesis|dissertation|memoir|cookbook|"
-    r"album|app|game|website|"
-    r"boat|treehouse|cabin|house|screenplay|play|paper|grant proposal|newsletter|shed|startup|robot|mod|synth|"
-    r"film|podcast)\b"
+    r"(?:an?|my|our|his|her|their)\s+(?:[\w-]+\s+){0,3}?(?:book|novel|thesis|dissertation|memoir|cookbook|album|app|"
+    r"game|website|boat|treehouse|cabin|house|screenplay|play|paper|grant proposal|newsletter|shed|startup|robot|mod|"
+    r"synth|film|podcast)\b"
 )
 
 
-def makes(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    """ "Writing a dissertation on soil microbes"."""
-    if vp.tense not in ("ongoing",) or vp.negated or not _MADE.match(vp.rest):
-        return []
-    return [
-        Draft(
-            vp.subject,
-            "project",
-            f"{vp.phrase.split()[0]} {first_piece(vp.rest)}",
-            key=first_piece(vp.rest),
-        )
-    ]
-
-
-VERBS = {
+# "Writing a dissertation on soil microbes".
+MAKES = Form("project", _MADE, "{word} {rest}", "{rest}", tenses=("ongoing",), unless=("negated",))
+VERBS: dict[str, Reader] = {
     "work": works, "freelance": works, "start": starts, "join": starts, "leave": leaves, "quit": leaves,
     "lead": leads, "manage": leads, "run": leads, "head": leads, "teach": leads, "supervise": leads,
     "found": leads, "get": gets,
