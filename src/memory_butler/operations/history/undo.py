@@ -339,7 +339,7 @@ async def _apply(
         restorings.append((kind, _restoring(task, candidate, resolution)))
     for in_use in (False, True):
         for kind in KINDS:
-            chosen = [one for of, one in restorings if of == kind and (one.validity in LIVE) is in_use]
+            chosen = [one for of, one in restorings if of == kind and (one.given["validity"] in LIVE) is in_use]
             if chosen:
                 await store.restore(transaction, kind, chosen, trail.now)
     for rule_id, left in evidence:
@@ -349,14 +349,15 @@ async def _apply(
 
 def _restoring(task: Task, candidate: UndoCandidate, resolution: Resolution) -> Restoring:
     state, rules = candidate.before or candidate.current, task.lifecycle_of(candidate.butler).decay
+    given: dict[str, Any] = {"validity": resolution.validity, "maturity": resolution.maturity}
+    if state and candidate.entity_type in RATED:
+        given["decay_rate"] = rate_in_force(state, rules)
     return Restoring(
         id=candidate.entity_id,
         source=candidate.source_id,
-        validity=resolution.validity,
-        maturity=resolution.maturity,
+        given=given,
         renews=resolution.renews,
         rewords=candidate.is_rewording,
-        decay_rate=rate_in_force(state, rules) if state and candidate.entity_type in RATED else None,
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from memory_butler.errors import Conflict, InvalidInput
-from memory_butler.models import LIVE, Caller, Episode, Fact, MemoryType, Outcome, Rule, Stored
+from memory_butler.models import LIVE, Caller, MemoryType, Outcome, Rule, Stored
 from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.lifecycle import maturity
@@ -12,7 +12,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
-from memory_butler.store.memories import facts, rules
+from memory_butler.store.memories import memories, rules
 
 ONE_MICROSECOND = timedelta(microseconds=1)
 
@@ -36,13 +36,12 @@ async def confirm(
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         memory = await require_changeable(transaction, caller, target)
-        assert not isinstance(memory, Episode)
         if memory.validity not in LIVE:
             raise Conflict(
                 f"{target} is {memory.validity} and cannot be confirmed.",
                 recovery="If it is right, restore it first with memory_restore.",
             )
-        await (facts if isinstance(memory, Fact) else rules).confirm(transaction, [memory.id], now)
+        await memories.confirm(transaction, memory.type, [memory.id], now)
         await events.record(
             transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "confirmed")]
         )

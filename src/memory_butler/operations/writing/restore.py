@@ -12,7 +12,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import Change
-from memory_butler.store.memories import episodes, facts, rules
+from memory_butler.store.memories import episodes, facts, memories, rules
 
 
 async def restore(
@@ -42,7 +42,7 @@ async def restore(
         trail = audit_trail(resources, caller, now, grouped=superseded is not None)
         changes = []
         if superseded:
-            await facts.set_validity(transaction, superseded.id, Validity.SUPERSEDED)
+            await memories.set_validity(transaction, MemoryType.FACT, superseded.id, Validity.SUPERSEDED)
             extra = {"restored": str(memory.id), **await events.reason_of(transaction, superseded.id, reason)}
             changes.append(Change(MemoryType.FACT, superseded.id, "superseded", extra))
         await reactivate(resources, transaction, memory, now)

@@ -166,10 +166,9 @@ SELECT count(*) AS count FROM (SELECT FROM {schema}.episodes m WHERE {episode_fi
 
 -- name: history
 -- A page of the events of a memory, oldest first.
-SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, undoes, payload
-FROM {schema}.memory_events
-WHERE tenant_id = %(tenant)s AND entity_id = %(id)s AND seq >= %(from_seq)s
-ORDER BY seq LIMIT %(limit)s;
+SELECT {events.columns} FROM {schema}.memory_events e
+WHERE e.tenant_id = %(tenant)s AND e.entity_id = %(id)s AND e.seq >= %(from_seq)s
+ORDER BY e.seq LIMIT %(limit)s;
 
 -- name: links
 -- A page of the links of a memory that the caller may see, oldest first, and whether the other end still exists.

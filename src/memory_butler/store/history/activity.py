@@ -1,7 +1,7 @@
 """Pages of a tenant's log, limited to what the caller may see."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -75,11 +75,8 @@ def _piece(rows: list[Row]) -> Piece:
     )
 
 
-_EVENT = (
-    "seq", "id", "event_type", "entity_type", "entity_id", "occurred_at", "actor", "request_id", "group_id", "undoes",
-    "payload",
-)  # fmt: skip
-_LINEAGE = ("request_id", "subrequest_id", "segment_id", "session_id")
+_EVENT = tuple(field.name for field in fields(Event))
+_LINEAGE = tuple(field.name for field in fields(Lineage))
 
 
 def as_noted(row: Row) -> Noted:

@@ -91,7 +91,7 @@ WITH newest AS (
         AND (%(until)s::timestamptz IS NULL OR occurred_at <= %(until)s)
     GROUP BY entity_id
 ), states AS MATERIALIZED (
-    SELECT e.entity_type, e.entity_id AS id,
+    SELECT e.entity_type, e.entity_id,
         CASE WHEN e.text_hash IS NULL OR t.body IS NOT NULL THEN
             -- What was written before there were pins was not pinned.
             '{"pinned": false}' || (e.payload -> 'state') || coalesce(t.body::jsonb, '{}')
@@ -108,10 +108,8 @@ WITH newest AS (
     ) r
     WHERE e.payload ? 'state' AND NOT e.payload ? 'tombstone'
 ), episodes AS (
-    INSERT INTO {scratch}.episodes (
-        {episodes.columns}
-    )
-    SELECT {episodes.values}
+    INSERT INTO {scratch}.episodes ({episodes.columns})
+    SELECT {episodes.columns}
     FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episodes, s.state) m
     WHERE s.entity_type = 'episode' AND s.state IS NOT NULL
 ), facts AS (
@@ -127,7 +125,7 @@ WITH newest AS (
     SELECT m.* FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.aliases, s.state) m
     WHERE s.entity_type = 'alias' AND s.state IS NOT NULL
 ), wordless AS (
-    INSERT INTO {scratch}.wordless (entity_type, id) SELECT entity_type, id FROM states WHERE state IS NULL
+    INSERT INTO {scratch}.wordless (entity_type, id) SELECT entity_type, entity_id FROM states WHERE state IS NULL
 )
 SELECT count(*) AS made FROM states;
 

@@ -152,11 +152,8 @@ SELECT count(*) AS made FROM made;
 -- name: write_episode
 -- Episodes of a file.
 WITH made AS (
-    INSERT INTO {schema}.episodes (
-        {episodes.columns}
-    )
-    SELECT {episodes.values}
-    FROM {given} CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.episodes, {own}) m
+    INSERT INTO {schema}.episodes ({episodes.columns})
+    SELECT {episodes.columns} FROM {given} CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.episodes, {own}) m
     RETURNING 1
 )
 SELECT count(*) AS made FROM made;
