@@ -114,7 +114,7 @@ def test_every_query_that_is_called_exists(code: str) -> None:
 def test_every_query_says_what_it_is_for(file: Path) -> None:
     """A name is followed by a line of purpose, names are unique in a file, and no statement is without a name."""
     text = file.read_text()
-    heads: list[Any] = re.findall(r"^-- name: (\w+)\n(?:-- each: .*\n)?(-- .*)?", text, re.MULTILINE)
+    heads: list[Any] = re.findall(r"^-- name: (\w+)\n(?:-- each: .*\n)*(-- .*)?", text, re.MULTILINE)
     names = [name for name, _ in heads]
     loaded = {name.partition(":")[0] for name in QUERIES if name.startswith(f"{file.stem}.")}
     assert len(names) == len(set(names)) == len(loaded)

@@ -15,7 +15,8 @@ from importlib.resources import files
 
 from psycopg import sql
 
-_HEAD = re.compile(r"^-- (name|part): (\w+)\n(?:-- each: (.+)\n)?((?:-- .*\n)+)", re.MULTILINE)
+_HEAD = re.compile(r"^-- (name|part): (\w+)\n((?:-- each: .+\n)*)(?:-- .*\n)+", re.MULTILINE)
+_ENTRY = re.compile(r"(\w+)=(\w+)")
 _PART = re.compile(r"\{(?:(\w+)\.)?(\w+(?::\w+)?)\}")
 
 
@@ -60,12 +61,10 @@ def _blocks() -> Iterator[tuple[str, str, str, str]]:
                 yield file.name.removesuffix(".sql"), head[1], name, filled
 
 
-def _variants(name: str, each: str | None, body: str) -> Iterator[tuple[str, str]]:
-    if each is None:
+def _variants(name: str, each: str, body: str) -> Iterator[tuple[str, str]]:
+    if not each:
         yield name, body
-        return
-    for entry in each.split(","):
-        kind, table = entry.strip().split("=")
+    for kind, table in _ENTRY.findall(each):
         yield f"{name}:{kind}", body.replace("{kind}", kind).replace("{table}", table)
 
 
