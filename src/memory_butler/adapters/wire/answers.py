@@ -14,6 +14,7 @@ from memory_butler.models import (
     Briefing,
     Fact,
     HistoryLine,
+    Hit,
     Link,
     Maturity,
     Memory,
@@ -25,6 +26,7 @@ from memory_butler.models import (
     Stored,
     UndoReport,
 )
+from memory_butler.models.answers import FoundMemory
 from memory_butler.models.listings import LinkPage, ListedMemory, Page
 from memory_butler.models.wire.memory_answers import (
     ActivityEvent,
@@ -34,7 +36,6 @@ from memory_butler.models.wire.memory_answers import (
     ChainFact,
     EventLine,
     ForgetAnswer,
-    FoundMemory,
     IngestAnswer,
     ItemFailure,
     LinkLine,
@@ -57,6 +58,8 @@ from memory_butler.policy.memories.anti_patterns import warning
 
 # A list that may hold thousands of memories names this many; its count covers all.
 NAMED = 200
+# Fields that a search result takes over from its hit.
+_SHARED = {field.name for field in fields(FoundMemory)} & set(Hit._fields)
 
 
 def search_results(answer: Answer) -> SearchResults:
@@ -68,25 +71,12 @@ def _result(entry: Ranked, answer: Answer) -> SearchResult:
     hit, parts = entry.hit, entry.parts
     return SearchResult(
         hit=FoundMemory(
-            ref=hit.ref,
-            type=hit.type,
-            id=hit.id,
-            content=hit.content,
-            subject_label=hit.subject_label,
-            predicate_label=hit.predicate_label,
-            validity=hit.validity,
-            maturity=hit.maturity,
-            permanence=hit.permanence,
-            tier=tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
-            scope=hit.scope if hit.type is not MemoryType.EPISODE else None,
-            butler=hit.butler,
-            session_id=hit.session_id,
-            tags=tuple(hit.tags or ()),
-            created_at=hit.created_at,
-            observed_at=hit.observed_at,
-            valid_at=hit.valid_at,
-            last_confirmed_at=hit.last_confirmed_at,
-            last_referenced_at=hit.last_referenced_at,
+            **{name: getattr(hit, name) for name in _SHARED}
+            | {
+                "tier": tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
+                "scope": hit.scope if hit.type is not MemoryType.EPISODE else None,
+                "tags": tuple(hit.tags or ()),
+            },
             warning=(
                 warning(hit.content, hit.harmful_reasons or []) if hit.maturity == Maturity.ANTI_PATTERN else None
             ),
