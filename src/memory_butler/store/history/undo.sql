@@ -32,7 +32,7 @@ LEFT JOIN LATERAL (
 -- name: examine
 -- Events to undo, newest first, each with the state before it, the current state, and the memory that may block it. Of
 -- several events of a group on one memory the newer are undone first; the older are compared with the state before
--- those.
+-- those. A column that is NULL is equal to one that did not exist when an event was written.
 WITH picked AS MATERIALIZED (
     (SELECT * FROM {schema}.memory_events e WHERE e.tenant_id = %(tenant)s AND e.id = %(event_id)s::uuid)
     UNION ALL
@@ -44,8 +44,8 @@ SELECT e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at,
     coalesce(e.payload #>> '{state,ref}', e.payload #>> '{tombstone,ref}', e.entity_id::text) AS ref,
     e.payload -> 'application' AS application, e.payload -> 'undone' AS undid,
     e.entity_type = 'episode' AND here.state IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
-    l.id = e.id OR ({schema}.left_state(l.payload) = {schema}.left_state(e.payload) AND l.text_hash = e.text_hash)
-        AS is_unchanged,
+    l.id = e.id OR (jsonb_strip_nulls({schema}.left_state(l.payload)) = jsonb_strip_nulls({schema}.left_state(e.payload))
+        AND l.text_hash = e.text_hash) AS is_unchanged,
     l.undoes IS NOT NULL AS is_last_undo,
     (e.payload #>> '{state,last_confirmed_at}') IS DISTINCT FROM (b.payload #>> '{state,last_confirmed_at}')
         AS is_confirmation,
@@ -115,7 +115,8 @@ WITH RECURSIVE earlier AS (
     ) y
 )
 SELECT DISTINCT wanted AS id FROM earlier
-WHERE {schema}.left_state(payload) = {schema}.left_state(left_as) AND text_hash = words;
+WHERE jsonb_strip_nulls({schema}.left_state(payload)) = jsonb_strip_nulls({schema}.left_state(left_as))
+    AND text_hash = words;
 
 -- name: later
 -- Later events of a memory that are not undone, oldest first.
