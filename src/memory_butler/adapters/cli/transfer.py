@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memory_butler.adapters import importers
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Tenant
 from memory_butler.adapters.cli.terminal import settings_of
@@ -77,7 +78,7 @@ def import_(
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="Source format: mcp-memory, mem0, claude-mem, mcp-memory-service, markdown or claude-code.",
+            help=f"Source format: {', '.join(importers.format_names())}.",
         ),
     ] = None,
     tenant: Tenant = None,
@@ -119,7 +120,7 @@ import_.__name__ = "import"
 def _import_foreign(
     ctx: typer.Context, path: Path, source: str, *, tenant: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    from memory_butler.adapters import importers
+    from memory_butler.adapters.importers import output
     from memory_butler.operations.transfer import import_foreign
 
     parse = importers.parser_of(source)
@@ -132,9 +133,9 @@ def _import_foreign(
 
     done = terminal.run_task(settings_of(ctx), task)
     if as_json:
-        terminal.print_json(importers.as_json(done))
+        terminal.print_json(output.as_json(done))
     else:
-        terminal.console().print(importers.table(done))
+        terminal.console().print(output.table(done))
 
 
 def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json: Json = False) -> None:

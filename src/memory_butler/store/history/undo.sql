@@ -44,8 +44,9 @@ SELECT e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at,
     coalesce(e.payload #>> '{state,ref}', e.payload #>> '{tombstone,ref}', e.entity_id::text) AS ref,
     e.payload -> 'application' AS application, e.payload -> 'undone' AS undid,
     e.entity_type = 'episode' AND here.state IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
-    l.id = e.id OR (jsonb_strip_nulls({schema}.left_state(l.payload)) = jsonb_strip_nulls({schema}.left_state(e.payload))
-        AND l.text_hash = e.text_hash) AS is_unchanged,
+    l.id = e.id OR (l.text_hash = e.text_hash
+        AND jsonb_strip_nulls({schema}.left_state(l.payload)) = jsonb_strip_nulls({schema}.left_state(e.payload)))
+        AS is_unchanged,
     l.undoes IS NOT NULL AS is_last_undo,
     (e.payload #>> '{state,last_confirmed_at}') IS DISTINCT FROM (b.payload #>> '{state,last_confirmed_at}')
         AS is_confirmation,
