@@ -58,8 +58,8 @@ async def _facts(database: Database) -> int:
 
 
 def _application(rule: UUID, outcome: str) -> tuple[str, dict[str, Any]]:
-    given = {"id": uuid.uuid4(), "rule_id": rule, "outcome": outcome, "butler": "main", "now": NOW}
-    return "rules.insert_application", given | {"reason": None, "session_id": None, "request_id": None}
+    given = {"id": uuid.uuid4(), "rule_id": rule, "outcome": outcome, "butler": "main", "created_at": NOW}
+    return "rules.insert_application", given | dict.fromkeys(("reason", "session_id", "request_id", "withdraws"))
 
 
 def _link(source: UUID, target: UUID) -> tuple[str, dict[str, Any]]:

@@ -279,15 +279,14 @@ def _filters(wanted: Listing, reach: Reach) -> dict[str, Any]:
     }
     importance = {"importance_min": wanted.importance_min, "importance_max": wanted.importance_max}
     if wanted.type is MemoryType.EPISODE:
-        return {**common, **importance, "butlers": None if reach.butlers is None else list(reach.butlers)}
-    scopes = None if reach.scopes is None else list(reach.scopes)
+        return {**common, **importance, "butlers": reach.butlers}
     if wanted.type is MemoryType.RULE:
         maturities = _both(wanted.maturity, members.maturities if members else None)
-        return {**common, "scopes": scopes, "learned_by": wanted.learned_by, "maturity": maturities}
+        return {**common, "scopes": reach.scopes, "learned_by": wanted.learned_by, "maturity": maturities}
     return {
         **common,
         **importance,
-        "scopes": scopes,
+        "scopes": reach.scopes,
         "learned_by": wanted.learned_by,
         "subject": wanted.subject,
         "predicate": wanted.predicate,

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from memory_butler.errors import Conflict, NotFound, PermissionDenied
+from memory_butler.errors import Conflict, NotFound
 from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryType
 from memory_butler.operations.consolidation.review import parse_run
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
+from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.memories.validation import optional_label, parse_handle, whole_number
 from memory_butler.resources import Resources
+from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import EpisodeStatus
 from memory_butler.store.history import events
 from memory_butler.store.history.events import Change
-from memory_butler.store.memories.episodes import as_episode
 
 MAX_LIMIT = 1_000
 
@@ -33,8 +34,8 @@ async def dead_letters(
     """Returns the dead letters, oldest first: `failed` cannot be processed, `dead_letter` ran out of retries."""
     caller = _admin(resources, caller)
     async with resources.database.read(caller.principal.tenant) as transaction:
-        rows = await runs.stuck(transaction, only_butler, whole_number(limit, "limit", 1, MAX_LIMIT))
-    return [as_episode(row) for row in rows]
+        limit = whole_number(limit, "limit", 1, MAX_LIMIT)
+        return await listings.dead_letters(transaction, butler=only_butler, after=None, limit=limit)
 
 
 async def requeue(
@@ -100,8 +101,5 @@ def _skip_reason(episode: Episode, *, again: bool) -> str:
 
 def _admin(resources: Resources, caller: Caller | None) -> Caller:
     caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may list and requeue dead letters.", recovery="Ask an administrator."
-        )
+    require_admin(caller.principal, "list and requeue dead letters")
     return caller

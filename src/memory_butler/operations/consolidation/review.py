@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from memory_butler.errors import Conflict, InvalidInput, NotFound
 from memory_butler.models import Batch, Caller, ItemKind, ItemResult
 from memory_butler.operations.consolidation.apply import NumberedItem, prepare_items
 from memory_butler.operations.consolidation.consolidate import apply_batch, run_trail
@@ -12,10 +12,11 @@ from memory_butler.operations.consolidation.proposal_targets import known_target
 from memory_butler.operations.lifecycle.job_status import shard_for
 from memory_butler.operations.writing.idempotency import fingerprint, store_response, stored_response
 from memory_butler.policy.access import visibility
-from memory_butler.policy.access.roles import check_role
+from memory_butler.policy.access.roles import check_role, require_admin
 from memory_butler.policy.consolidation.stored_items import item_from_json
 from memory_butler.policy.memories.validation import optional_label
 from memory_butler.resources import Resources
+from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.consolidation.runs import Run, Undone
 from memory_butler.store.gate.database import Row, Transaction
@@ -76,7 +77,8 @@ async def runs(
     """Returns the latest runs."""
     caller = _admin(resources, caller)
     async with resources.database.read(caller.principal.tenant) as transaction:
-        return await runs_store.runs(transaction, butler=only_butler, state=state, limit=min(limit, MAX_LIMIT))
+        limit = min(limit, MAX_LIMIT)
+        return await listings.runs(transaction, butler=only_butler, state=state, after=None, limit=limit)
 
 
 async def get_run(resources: Resources, run: str, caller: Caller | None = None) -> RunReview:
@@ -218,9 +220,5 @@ def as_line(row: Row) -> ItemResult:
 
 def _admin(resources: Resources, caller: Caller | None) -> Caller:
     caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may see proposals and decide on them.",
-            recovery="Ask an administrator of this store.",
-        )
+    require_admin(caller.principal, "see proposals and decide on them")
     return caller

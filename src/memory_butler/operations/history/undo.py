@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from memory_butler.errors import Conflict, InvalidInput, NotFound
 from memory_butler.models import LIVE, Caller, MemoryType, SkippedEvent, UndoCandidate, UndoneEvent, UndoReport
 from memory_butler.operations.writing.feedback_withdrawal import withdraw, write_evidence
 from memory_butler.operations.writing.idempotency import (
@@ -19,6 +19,7 @@ from memory_butler.operations.writing.idempotency import (
     store_response,
     stored_response,
 )
+from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.history.narrative import name_event
 from memory_butler.policy.history.undo import CHANGED, Resolution, UndoWalk, rate_in_force
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS, clean_text, optional_label
@@ -138,11 +139,7 @@ async def would_undo(resources: Resources, identifier: str | UUID, caller: Calle
 
 def _admin(resources: Resources, caller: Caller | None) -> Caller:
     caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may undo changes.",
-            recovery="Ask an administrator to run `memory-butler undo`.",
-        )
+    require_admin(caller.principal, "undo changes", recovery="Ask an administrator to run `memory-butler undo`.")
     return caller
 
 

@@ -6,13 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse.cursors import Cursors, cut_page
 from memory_butler.operations.browse.listings import DEFAULT_LIMIT, MAX_LIMIT
 from memory_butler.operations.consolidation.shard_job import urgent_butlers
-from memory_butler.policy.access.roles import check_role
+from memory_butler.policy.access.roles import check_role, require_admin
 from memory_butler.policy.lifecycle import schedule
 from memory_butler.policy.lifecycle.schedule import JobState, RunHistory
 from memory_butler.policy.memories.validation import slug, whole_number
@@ -147,8 +146,7 @@ async def put_on_record(
 async def statuses(resources: Resources, caller: Caller | None = None) -> tuple[JobStatus, ...]:
     """Status of every job of every butler."""
     caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied("Only an administrator may see the jobs of every butler.")
+    require_admin(caller.principal, "see the jobs of every butler")
     intervals = resources.settings.upkeep.intervals()
     async with resources.database.read(caller.principal.tenant) as transaction:
         rows = await job_runs.histories(transaction, list(intervals))

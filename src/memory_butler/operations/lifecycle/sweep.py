@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import NotFound, PermissionDenied
+from memory_butler.errors import NotFound
 from memory_butler.models import Caller
 from memory_butler.operations.lifecycle import sweep_duties as duties
 from memory_butler.operations.lifecycle.sweep_shard import Pages, Shard
+from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.lifecycle.sweep import Duty
 from memory_butler.policy.memories.validation import slug, validate_lineage
 from memory_butler.resources import Resources
@@ -125,8 +126,7 @@ async def sweep(
 ) -> SweepReport:
     """Run every duty for every butler of the caller's tenant, or for one of them. A dry run changes nothing."""
     caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied("Only an administrator may sweep the store.", recovery="A worker sweeps it daily.")
+    require_admin(caller.principal, "sweep the store", recovery="A worker sweeps it daily.")
     tenant = caller.principal.tenant
     names = await _butlers(resources, tenant, only_butler)
     started_at, began = resources.clock(), time.monotonic()

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, MemoryType, Reach
 from memory_butler.models.vector_index import Shape
+from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.retrieval.index_choice import PostureRules, wanted_shape
 from memory_butler.policy.retrieval.passages import MAX_PASSAGES
 from memory_butler.resources import Resources
@@ -85,7 +85,7 @@ class _Survey:
 
 async def status(resources: Resources, caller: Caller | None = None, *, queries: int = 20) -> Status:
     """How every large tenant is searched; each index measured against exact search with so many questions."""
-    _require_admin(caller or resources.local_caller())
+    require_admin((caller or resources.local_caller()).principal, "manage vector indexes")
     async with vector_index.overseen(resources.database) as overseer:
         survey = await _survey(resources, overseer)
     rules = _rules(resources.settings.vector_index)
@@ -114,7 +114,7 @@ async def migrate(
 
     Reads and writes go on meanwhile. Killed at any point it can be run again: what was left unfinished is dropped.
     """
-    _require_admin(caller or resources.local_caller())
+    require_admin((caller or resources.local_caller()).principal, "manage vector indexes")
     rules = _rules(resources.settings.vector_index)
     async with vector_index.overseen(resources.database) as overseer:
         if not dry_run:
@@ -329,10 +329,3 @@ def _rules(settings: VectorIndex) -> PostureRules:
         m=settings.hnsw.m,
         ef_construction=settings.hnsw.ef_construction,
     )
-
-
-def _require_admin(caller: Caller) -> None:
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may look after the indexes.", recovery="Ask the person who looks after this store."
-        )

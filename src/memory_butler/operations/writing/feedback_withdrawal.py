@@ -35,7 +35,7 @@ async def withdraw(
     row = await _opposite(transaction, trail, candidate.application)
     application = {"id": trail.make_id(trail.now), "rule_id": candidate.entity_id, **row}
     application["request_id"] = trail.lineage.request_id
-    await store.insert_application(transaction, **application)
+    await rules.insert_application(transaction, **application)
     evidence = await rules.evidence(transaction, candidate.entity_id)
     age_days = (trail.now - candidate.current.created_at) / timedelta(days=1)
     deserved = maturity.mature(

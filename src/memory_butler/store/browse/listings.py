@@ -63,9 +63,7 @@ async def memories(
 
 async def count(transaction: Transaction, kind: MemoryType, filters: Mapping[str, Any], most: int) -> int:
     """The total number, counted up to `most`."""
-    row = await transaction.one(f"listings.count:{kind}", **filters, most=most)
-    assert row
-    return int(row["count"])
+    return int((await transaction.row(f"listings.count:{kind}", **filters, most=most))["count"])
 
 
 async def history(transaction: Transaction, memory_id: UUID, from_seq: int, limit: int) -> list[Event]:

@@ -42,6 +42,9 @@ class View:
     reach: Reach
     governs: bool
 
+    def params(self) -> dict[str, Any]:
+        return {"scopes": self.reach.scopes, "butlers": self.reach.butlers, "governs": self.governs}
+
 
 async def after(transaction: Transaction, seq: int, view: View, now: datetime, limit: int) -> Piece:
     """The next events after a place."""
@@ -54,15 +57,7 @@ async def newest(transaction: Transaction, view: View, now: datetime, limit: int
 
 
 def _params(view: View, now: datetime, limit: int) -> dict[str, Any]:
-    scopes, butlers = view.reach.scopes, view.reach.butlers
-    return {
-        "scopes": None if scopes is None else list(scopes),
-        "butlers": None if butlers is None else list(butlers),
-        "governs": view.governs,
-        "safe": now - SAFE_AFTER,
-        "piece": PIECE,
-        "limit": limit,
-    }
+    return {**view.params(), "safe": now - SAFE_AFTER, "piece": PIECE, "limit": limit}
 
 
 def _piece(rows: list[Row]) -> Piece:

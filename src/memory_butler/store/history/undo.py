@@ -59,7 +59,7 @@ async def examine(transaction: Transaction, named: Named, below: int, limit: int
     rows = await transaction.all("undo.examine", event_id=named.event_id, group_id=group_id, below=below, limit=limit)
     doubtful = [row["id"] for row in rows if row.pop("is_last_undo") and not row["is_unchanged"]]
     if doubtful:
-        brought_back = {row["id"] for row in await transaction.all("undo.undone_to", ids=doubtful)}
+        brought_back = set(await transaction.column("undo.undone_to", ids=doubtful))
         for row in rows:
             row["is_unchanged"] = row["is_unchanged"] or row["id"] in brought_back
     return [_past(row) for row in rows]
@@ -88,13 +88,7 @@ async def restore(transaction: Transaction, kind: str, memories: Sequence[Restor
 
 
 async def find_application(transaction: Transaction, application_id: UUID) -> Row:
-    row = await transaction.one("undo.find_application", id=application_id)
-    assert row
-    return row
-
-
-async def insert_application(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("undo.insert_application", **given)
+    return await transaction.row("undo.find_application", id=application_id)
 
 
 async def settle_evidence(transaction: Transaction, **given: Any) -> None:

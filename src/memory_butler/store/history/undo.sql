@@ -176,15 +176,6 @@ WHERE m.tenant_id = %(tenant)s AND m.id = o.id;
 SELECT outcome, reason, butler, session_id, created_at FROM {schema}.rule_applications
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
--- name: insert_application
--- Withdraw an application of a rule, or make it count again.
-INSERT INTO {schema}.rule_applications (
-    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id, withdraws
-) VALUES (
-    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(created_at)s,
-    %(request_id)s, %(withdraws)s
-);
-
 -- name: settle_evidence
 -- Write the remaining evidence to a rule.
 UPDATE {schema}.rules

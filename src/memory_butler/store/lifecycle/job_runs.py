@@ -15,7 +15,7 @@ LOST = {"error": "The worker was lost.", "cut_short": True}
 
 
 async def tenants(transaction: Transaction) -> list[str]:
-    return [row["tenant"] for row in await transaction.all("job_runs.tenants")]
+    return await transaction.column("job_runs.tenants")
 
 
 def which(

@@ -62,9 +62,7 @@ async def is_well_referenced(transaction: Transaction, episode: Episode, eden: E
 
 async def count_first_in_line(transaction: Transaction, butler: str, eden: EdenTier, now: datetime) -> int:
     """The number of a butler's pending episodes with priority, by its own thresholds."""
-    row = await transaction.one("episodes.count_first_in_line", butler=butler, **first(eden, now))
-    assert row
-    return int(row["count"])
+    return int((await transaction.row("episodes.count_first_in_line", butler=butler, **first(eden, now)))["count"])
 
 
 def first(eden: EdenTier, now: datetime) -> dict[str, Any]:

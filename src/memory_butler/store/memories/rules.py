@@ -36,9 +36,7 @@ async def insert_application(transaction: Transaction, **given: Any) -> None:
 
 
 async def evidence(transaction: Transaction, rule_id: UUID) -> Row:
-    row = await transaction.one("rules.evidence", rule_id=rule_id, reasons=REASONS)
-    assert row
-    return row
+    return await transaction.row("rules.evidence", rule_id=rule_id, reasons=REASONS)
 
 
 async def apply_evidence(transaction: Transaction, **given: Any) -> None:

@@ -46,11 +46,12 @@ SET maturity = 'candidate', applied_count = 0, success_count = 0, harmful_count 
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: insert_application
--- Record feedback on a rule.
+-- Record feedback on a rule, or withdraw it.
 INSERT INTO {schema}.rule_applications (
-    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id
+    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id, withdraws
 ) VALUES (
-    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(now)s, %(request_id)s
+    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(created_at)s,
+    %(request_id)s, %(withdraws)s
 );
 
 -- name: evidence

@@ -43,16 +43,12 @@ async def lines(transaction: Transaction, kind: str) -> AsyncIterator[list[str]]
 
 
 async def import_status(transaction: Transaction, file: str, *, new_ids: bool) -> Row:
-    row = await transaction.one("tenant_rows.import_status", file=file, new_ids=new_ids)
-    assert row
-    return row
+    return await transaction.row("tenant_rows.import_status", file=file, new_ids=new_ids)
 
 
 async def make_room(transaction: Transaction, last_seq: int, last_ref: int) -> int:
     """Reserve sequence numbers and references for a file; returns the number before its first event."""
-    row = await transaction.one("tenant_rows.make_room", last_seq=last_seq, last_ref=last_ref)
-    assert row
-    return int(row["after_seq"])
+    return int((await transaction.row("tenant_rows.make_room", last_seq=last_seq, last_ref=last_ref))["after_seq"])
 
 
 async def present(transaction: Transaction, kind: str, ids: Sequence[str]) -> set[str]:
