@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from memory_butler.errors import NotFound
 from memory_butler.models import Caller
-from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.memories.validation import slug
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
@@ -18,8 +17,7 @@ async def backlogs(
     resources: Resources, caller: Caller | None = None, *, only_butler: str | None = None, later: bool = False
 ) -> dict[str, int]:
     """Number of episodes ready for consolidation per butler of the tenant, or of one butler. `later` adds retries."""
-    caller = caller or resources.local_caller()
-    require_admin(caller.principal, "see the backlogs of all butlers")
+    caller = resources.admin(caller, "see the backlogs of all butlers")
     wanted = None if only_butler is None else slug(only_butler, "butler")
     async with resources.database.read(caller.principal.tenant) as transaction:
         names = await sweep.butlers(transaction)

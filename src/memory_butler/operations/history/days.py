@@ -13,7 +13,6 @@ from memory_butler.models.days import Day, DaySnapshot, Growth, PastResults
 from memory_butler.operations.retrieval import search
 from memory_butler.operations.retrieval.candidate_source import check_as_of
 from memory_butler.policy.access import visibility
-from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.memories.validation import whole_number
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row
@@ -81,8 +80,7 @@ async def recount(
     resources: Resources, caller: Caller | None = None, *, progress: Progress = lambda done, total: None
 ) -> int:
     """Rebuild the counts from the whole log; returns the number of events."""
-    caller = caller or resources.local_caller()
-    require_admin(caller.principal, "have the days counted anew")
+    caller = resources.admin(caller, "have the days counted anew")
     tenant = caller.principal.tenant
     async with resources.database.unlocked_write(tenant) as transaction:
         place = await store.place(transaction)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from memory_butler.models import Caller
-from memory_butler.policy.access.roles import require_admin
 from memory_butler.resources import Resources
 from memory_butler.store.history import replay as store
 from memory_butler.store.history.replay import Progress, TableReport
@@ -31,8 +30,7 @@ def _unseen(stage: str, done: int, total: int) -> None:
 
 async def replay(resources: Resources, caller: Caller | None = None, *, progress: Progress = _unseen) -> Report:
     """Rebuild the caller's tenant into a temporary schema and compare row by row, without blocking writers."""
-    caller = caller or resources.local_caller()
-    require_admin(caller.principal, "replay the log")
+    caller = resources.admin(caller, "replay the log")
     async with store.scratch_schema(resources.database):
         return await replay_into_scratch(resources, caller, progress=progress)
 

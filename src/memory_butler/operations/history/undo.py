@@ -19,7 +19,6 @@ from memory_butler.operations.writing.idempotency import (
     store_response,
     stored_response,
 )
-from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.history.narrative import name_event
 from memory_butler.policy.history.undo import CHANGED, Resolution, UndoWalk, rate_in_force
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS, clean_text, optional_label
@@ -97,7 +96,7 @@ async def undo(
     All or nothing, unless `skip_changed` is set: then events that cannot be undone are skipped and listed. A group
     larger than a page is undone newest first, a page per transaction; repeat an interrupted call to continue it.
     """
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "undo changes", "An administrator runs `memory-butler undo`.")
     wanted = _identifier(identifier)
     key = None if dry_run else optional_label(idempotency_key, "idempotency_key")
     digest = fingerprint("undo", {"id": str(wanted), "skip_changed": skip_changed})
@@ -127,7 +126,7 @@ async def would_undo(resources: Resources, identifier: str | UUID, caller: Calle
 
     A group above that size is counted but not examined, so the call is quick for a group of any size.
     """
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "undo changes", "An administrator runs `memory-butler undo`.")
     wanted = _identifier(identifier)
     async with resources.database.read(caller.principal.tenant) as transaction:
         named = await store.find(transaction, wanted)
@@ -135,12 +134,6 @@ async def would_undo(resources: Resources, identifier: str | UUID, caller: Calle
         return 0
     plan = await _plan(Task(resources=resources, caller=caller, named=named, identifier=wanted))
     return 0 if plan.skipped else plan.undone
-
-
-def _admin(resources: Resources, caller: Caller | None) -> Caller:
-    caller = caller or resources.local_caller()
-    require_admin(caller.principal, "undo changes", recovery="Ask an administrator to run `memory-butler undo`.")
-    return caller
 
 
 def _identifier(given: str | UUID) -> UUID:

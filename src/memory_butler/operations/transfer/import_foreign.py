@@ -17,7 +17,6 @@ from memory_butler.operations.transfer.export_file import Progress, no_progress
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.operations.writing.remember import acting_as, decide, ttl_days
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.validation import validate_episode, validate_fact, validate_rule
 from memory_butler.policy.trust.secrets import has_secret, without_key_blocks
@@ -64,8 +63,7 @@ async def adopt(
     progress: Progress = no_progress,
 ) -> Adopted:
     """Store what was parsed, a batch at a time. Broken off, it goes on when it is begun again."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "import")
+    caller = resources.allowed(caller, "import")
     await audit_access(resources, caller, "import")
     report = Adopted(source=parsed.source, dry_run=dry_run, left_out=Counter(parsed.left_out))
     items = list(_admitted(parsed.items, report))
