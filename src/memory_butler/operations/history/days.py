@@ -1,6 +1,6 @@
-"""Days: how memory grew and decayed day by day, and how it stood at the end of any of them.
+"""Daily counts: growth and decay of memories by day, and their state at the end of a day.
 
-The counts behind it are kept beside the log and follow it when somebody looks; they say nothing that is not in it.
+The counts are derived from the event log and updated by the next read.
 """
 
 from collections import Counter
@@ -80,7 +80,7 @@ async def recount(
     resources: Resources, caller: Caller | None = None, *, progress: Progress = lambda done, total: None
 ) -> int:
     """Rebuild the counts from the whole log; returns the number of events."""
-    caller = resources.admin(caller, "have the days counted anew")
+    caller = resources.admin(caller, "rebuild the daily counts")
     tenant = caller.principal.tenant
     async with resources.database.unlocked_write(tenant) as transaction:
         place = await store.place(transaction)

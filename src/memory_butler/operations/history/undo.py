@@ -196,7 +196,7 @@ async def _carry_out(task: Task) -> UndoReport:
             response = await _stored_report(transaction, task.caller, task.key, task.digest, now)
             if response:
                 return response
-            await store.look_up_by_key(transaction)
+            await transaction.send("undo.look_up_by_key")
             below, handled = await _undo_page(transaction, task, trail, tally, below)
             report = _report(task, tally, group_id, dry_run=False)
             if below <= task.named.oldest:

@@ -132,7 +132,7 @@ async def _take(resources: Resources, overseer: Overseer, step: Step, progress: 
         await overseer.drop(step.index)
         if step.tenant:
             async with resources.database.unlocked_write(step.tenant) as transaction:
-                await vector_index.drop_needless_questions(transaction)
+                await transaction.send("vector_index.drop_needless_questions")
         return
     assert step.tenant and step.shape
     place = Place(step.tenant, step.memory_type, step.rows)

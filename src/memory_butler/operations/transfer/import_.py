@@ -182,8 +182,8 @@ class _Import:
             raise damaged(self.waiting[0][0], "the record that it refers to is not in the file.")
 
     async def _record_import(self, transaction: Transaction, now: datetime) -> None:
-        await store.record_import(
-            transaction,
+        await transaction.send(
+            "tenant_rows.record_import",
             event_id=self.resources.make_id(now),
             now=now,
             actor=self.caller.principal.actor,

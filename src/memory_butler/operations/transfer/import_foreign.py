@@ -1,6 +1,6 @@
-"""Adopt: store what another memory has left, as if it had been told here: admitted, superseding, with its events.
+"""Import memories of another product as new memories: validated, with supersession and events.
 
-It is known again by its words. What was brought in once is not brought in twice, whatever became of it here.
+A memory is recognized by its content: importing it again stores nothing, whatever happened to it since.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ KINDS = {NewEpisode: MemoryType.EPISODE, NewFact: MemoryType.FACT, NewRule: Memo
 
 @dataclass(slots=True)
 class Parsed:
-    """What was found in a file of another memory, and how much of it was left out for which reason."""
+    """The memories found in a file of another product, and the number of items left out by reason."""
 
     source: str
     items: list[New] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Parsed:
 
 @dataclass(slots=True, kw_only=True)
 class Adopted:
-    """What was stored or would be, by type; what replaced a fact that stood there; what was left out, and why."""
+    """Number of memories stored by type, of superseded facts, and of items left out by reason."""
 
     source: str
     dry_run: bool
@@ -62,7 +62,7 @@ async def adopt(
     dry_run: bool = False,
     progress: Progress = no_progress,
 ) -> Adopted:
-    """Store what was parsed, a batch at a time. Broken off, it goes on when it is begun again."""
+    """Store the parsed memories, a batch at a time. An interrupted import continues when it is repeated."""
     caller = resources.allowed(caller, "import")
     await audit_access(resources, caller, "import")
     report = Adopted(source=parsed.source, dry_run=dry_run, left_out=Counter(parsed.left_out))
@@ -83,7 +83,7 @@ async def adopt(
 
 
 def _admitted(items: Sequence[New], report: Adopted) -> Iterator[New]:
-    """What may come in, each once, without lines that look like secrets."""
+    """The valid memories, each once, without lines that look like secrets."""
     seen = set[tuple[object, ...]]()
     for given in items:
         new = _without_secrets(given, report)
@@ -121,7 +121,7 @@ def _without_secrets(new: New, report: Adopted) -> New | None:
 
 
 def _row(n: int, new: New) -> Row:
-    """What a memory is known by."""
+    """The columns by which an imported memory is recognized."""
     row: Row = {"n": n, "kind": KINDS[type(new)], "content_hash": content_hash(new.content)}
     if isinstance(new, NewEpisode):
         return {**row, "place": new.butler, "at": new.observed_at, "session": new.session_id}

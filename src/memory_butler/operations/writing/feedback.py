@@ -103,12 +103,12 @@ async def _apply(
     }
     # Feedback given after a reversal counts even if this clock is slightly behind.
     at = max(trail.now, rule.judged_from + ONE_MICROSECOND) if rule.judged_from else trail.now
-    await rules.insert_application(transaction, reason=reason, created_at=at, withdraws=None, **application)
+    await transaction.send("rules.insert_application", reason=reason, created_at=at, withdraws=None, **application)
     evidence = await rules.evidence(transaction, rule.id)
     successes, harmful = evidence["successes"], evidence["harmful"]
     age_days = (trail.now - rule.created_at) / timedelta(days=1)
-    await rules.apply_evidence(
-        transaction,
+    await transaction.send(
+        "rules.apply_evidence",
         rule_id=rule.id,
         successes=successes,
         harmful=harmful,

@@ -90,10 +90,6 @@ async def claimed(transaction: Transaction, butler: str) -> Row | None:
     return await transaction.one("runs.claimed", butler=butler)
 
 
-async def claim(transaction: Transaction, **values: Any) -> None:
-    await transaction.send("runs.claim", **values)
-
-
 async def account(transaction: Transaction, usage: Usage, **values: Any) -> None:
     """Record the cost of a dry run."""
     await transaction.send("runs.account", **asdict(usage), **values)

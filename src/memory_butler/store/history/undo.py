@@ -70,11 +70,6 @@ async def later(transaction: Transaction, event_id: UUID) -> list[Row]:
     return await transaction.all("undo.later", id=event_id, limit=NAMED_LATER)
 
 
-async def look_up_by_key(transaction: Transaction) -> None:
-    """Set the planner to look up rows by key; once in a transaction that changes many memories."""
-    await transaction.send("undo.look_up_by_key")
-
-
 async def restore(transaction: Transaction, kind: str, memories: Sequence[Restoring], now: datetime) -> None:
     await transaction.send(
         _RESTORE[kind],
@@ -89,10 +84,6 @@ async def restore(transaction: Transaction, kind: str, memories: Sequence[Restor
 
 async def find_application(transaction: Transaction, application_id: UUID) -> Row:
     return await transaction.row("undo.find_application", id=application_id)
-
-
-async def settle_evidence(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("undo.settle_evidence", **given)
 
 
 async def around(transaction: Transaction, memory_id: UUID, limit: int = 200, up_to: int = NEWEST) -> dict[UUID, Row]:

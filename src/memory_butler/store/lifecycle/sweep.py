@@ -121,10 +121,6 @@ async def still_unused(transaction: Transaction, tier: TierOf, ids: Collection[U
     return {row["id"] for row in rows}
 
 
-async def expired_episodes(transaction: Transaction, **where: Any) -> list[Row]:
-    return await transaction.all("sweep.expired_episodes", **where)
-
-
 async def count_episodes(transaction: Transaction, butler: str, removed: Collection[UUID]) -> int:
     return int((await transaction.row("sweep.count_episodes", butler=butler, removed=list(removed)))["held"])
 
@@ -151,10 +147,6 @@ async def delete_episodes(transaction: Transaction, ids: Collection[UUID]) -> No
     """Delete episodes with their texts and index entries. Their events must be written before."""
     await search_index.clear(transaction, list(ids))
     await transaction.send("sweep.delete_episodes", ids=list(ids))
-
-
-async def old_keys(transaction: Transaction, **where: Any) -> list[Row]:
-    return await transaction.all("sweep.old_keys", **where)
 
 
 async def drop_keys(transaction: Transaction, rows: Sequence[Row], now: datetime) -> int:

@@ -1,7 +1,6 @@
 """Rules and their applications."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from memory_butler.models import Maturity, Rule, Validity
@@ -31,13 +30,5 @@ async def reverse(transaction: Transaction, rule_id: UUID, now: datetime) -> Non
     await transaction.send("rules.reverse", id=rule_id, now=now)
 
 
-async def insert_application(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("rules.insert_application", **given)
-
-
 async def evidence(transaction: Transaction, rule_id: UUID) -> Row:
     return await transaction.row("rules.evidence", rule_id=rule_id, reasons=REASONS)
-
-
-async def apply_evidence(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("rules.apply_evidence", **given)

@@ -67,7 +67,3 @@ async def record_tombstones(
 ) -> None:
     rows = [{"n": n, "event_id": event, "id": episode} for n, (event, episode) in enumerate(changes, start=1)]
     await transaction.send("tenant_rows.record_tombstones", changes=recordset(rows), actor=actor, now=now)
-
-
-async def record_import(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("tenant_rows.record_import", **given)
