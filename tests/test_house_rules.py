@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import typer
 from pydantic import BaseModel
+from tests.adapters.conftest import OPTIONAL
+from tests.adapters.conftest import PARAMETERS as TOOLS
 from typer.main import get_command
 
 from memory_butler.adapters.cli.app import app
@@ -288,13 +290,11 @@ def test_every_setting_is_in_the_docs() -> None:
 
 
 async def test_every_tool_is_in_the_docs(resources: Resources) -> None:
-    """All twelve of the contract, and any that the server has beside them."""
+    """The page has the tools of the server and the optional ones, and no other."""
     tools = {tool.name for tool in await build_server(resources).list_tools()}
-    contract = (
-        "store_episode store_fact store_rule search recall get confirm mark_helpful mark_harmful forget stats context"
-    )
-    assert tools >= {f"memory_{name}" for name in contract.split()}
-    assert {name for name in tools if f"## {name}" not in page("reference/tools.md")} == set()
+    assert tools == set(TOOLS)
+    documented = set(re.findall(r"^## (memory_\w+)$", page("reference/tools.md"), re.MULTILINE))
+    assert documented == {*tools, *OPTIONAL}
 
 
 async def test_every_route_is_in_the_docs(resources: Resources) -> None:

@@ -15,6 +15,7 @@ from memory_butler.ai.reranking import Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
 from memory_butler.ai.weights import resolve_weights
 from memory_butler.models import Caller, Principal, Role
+from memory_butler.policy.access.roles import check_role, require_admin
 from memory_butler.policy.retrieval.name_predictor import NamePredictor
 from memory_butler.policy.retrieval.passages import PASSAGE_POLICY_VERSION
 from memory_butler.settings import Settings, load_settings
@@ -45,6 +46,18 @@ class Resources:
     def local_caller(self) -> Caller:
         """Return the local user, who is the administrator of the local store."""
         return Caller(Principal(self.settings.tenant, self.settings.butler, Role.ADMIN))
+
+    def allowed(self, caller: Caller | None, operation: str) -> Caller:
+        """The caller, by default the local user, if its role may use this operation of the role table."""
+        caller = caller or self.local_caller()
+        check_role(caller.principal, operation)
+        return caller
+
+    def admin(self, caller: Caller | None, action: str, recovery: str = "Ask an administrator.") -> Caller:
+        """The caller, by default the local user, if it is an administrator."""
+        caller = caller or self.local_caller()
+        require_admin(caller.principal, action, recovery)
+        return caller
 
     def local_operator(self) -> Caller:
         """Return the user of the command line, who is the operator of all tenants."""

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from memory_butler.client.agent_session import InProcess, Session, session
+from memory_butler.models.answers import FoundMemory
 from memory_butler.models.wire.memory_answers import (
     ForgetAnswer,
-    FoundMemory,
     MemoryDetail,
     SearchResult,
     SearchResults,

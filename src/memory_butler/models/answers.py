@@ -12,6 +12,9 @@ from memory_butler.models.neighbours import Neighbour
 from memory_butler.models.vocabulary import MemoryType, Tier
 from memory_butler.models.wire.codec import Reference, Wire
 
+SubjectName = Annotated[str | None, Wire(name="subject")]
+PredicateName = Annotated[str | None, Wire(name="predicate")]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
@@ -68,6 +71,32 @@ class Hit(NamedTuple):
     # Rules.
     maturity: str | None = None
     harmful_reasons: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemory:
+    """A memory in search results. `warning` is set for rules that became anti-patterns."""
+
+    ref: Reference
+    type: MemoryType
+    id: UUID
+    content: str
+    subject_label: SubjectName = None
+    predicate_label: PredicateName = None
+    validity: str
+    maturity: str | None = None
+    permanence: str | None = None
+    tier: Tier
+    scope: str | None = None
+    butler: str
+    session_id: str | None = None
+    tags: tuple[str, ...] = ()
+    created_at: datetime
+    observed_at: datetime | None = None
+    valid_at: datetime | None = None
+    last_confirmed_at: datetime | None = None
+    last_referenced_at: datetime | None = None
+    warning: str | None = None
 
 
 class ScoreParts(NamedTuple):

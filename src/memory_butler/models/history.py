@@ -8,7 +8,7 @@ from uuid import UUID
 from memory_butler.models.memories import Event
 from memory_butler.models.requests import Lineage
 from memory_butler.models.vocabulary import ConsolidationStatus, Maturity, Permanence, Validity
-from memory_butler.models.wire.codec import ALWAYS
+from memory_butler.models.wire.codec import ALWAYS, Wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class MemoryState:
     validity: Validity
     maturity: Maturity | None = None
     permanence: Permanence | None = None
-    consolidation: ConsolidationStatus | None = None
+    consolidation: Annotated[ConsolidationStatus | None, Wire(name="consolidation_status")] = None
     confidence: float = 1.0
     pinned: bool = False
     created_at: datetime

@@ -1,19 +1,33 @@
-"""Episodes, facts, rules, links and events, as stored."""
+"""Episodes, facts and rules, as requested and as stored; links and events."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from memory_butler.models.vocabulary import (
+    GLOBAL_SCOPE,
     ConsolidationStatus,
     Maturity,
     MemoryType,
     Permanence,
     Relation,
+    Tier,
     Validity,
 )
 from memory_butler.models.wire.codec import HIDDEN, Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEpisode:
+    content: str
+    butler: str
+    session_id: str | None = None
+    importance: int = 5
+    observed_at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +56,22 @@ class Episode:
     pinned: bool
 
     type = MemoryType.EPISODE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFact:
+    subject: str
+    predicate: str
+    content: str
+    importance: int = 5
+    permanence: str = Permanence.STANDARD
+    scope: str = GLOBAL_SCOPE
+    tags: tuple[str, ...] = ()
+    valid_at: datetime | None = None
+    source_episode: str | None = None
+    aliases: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +107,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewRule:
+    content: str
+    scope: str = GLOBAL_SCOPE
+    tags: tuple[str, ...] = ()
+    source_episode: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     id: UUID
     tenant_id: Annotated[str, HIDDEN]
@@ -107,6 +147,18 @@ class Rule:
     judged_from: datetime | None
 
     type = MemoryType.RULE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNote:
+    """A note for a tier, for callers that use tiers instead of types. The default butler is the caller's."""
+
+    content: str
+    tier: str = Tier.EDEN
+    butler: str | None = None
+    importance: int = 5
+    tags: tuple[str, ...] = ()
+    idempotency_key: str | None = None
 
 
 Memory = Episode | Fact | Rule

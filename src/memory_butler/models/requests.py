@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from memory_butler.models.vocabulary import GLOBAL_SCOPE, Mode, Permanence, Role, Tier
+from memory_butler.models.vocabulary import Mode, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,56 +50,6 @@ class Reach:
 
     scopes: tuple[str, ...] | None
     butlers: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewEpisode:
-    content: str
-    butler: str
-    session_id: str | None = None
-    importance: int = 5
-    observed_at: datetime | None = None
-    tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
-    idempotency_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewFact:
-    subject: str
-    predicate: str
-    content: str
-    importance: int = 5
-    permanence: str = Permanence.STANDARD
-    scope: str = GLOBAL_SCOPE
-    tags: tuple[str, ...] = ()
-    valid_at: datetime | None = None
-    source_episode: str | None = None
-    aliases: tuple[str, ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict)
-    idempotency_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRule:
-    content: str
-    scope: str = GLOBAL_SCOPE
-    tags: tuple[str, ...] = ()
-    source_episode: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-    idempotency_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewNote:
-    """A note for a tier, for callers that use tiers instead of types. The default butler is the caller's."""
-
-    content: str
-    tier: str = Tier.EDEN
-    butler: str | None = None
-    importance: int = 5
-    tags: tuple[str, ...] = ()
-    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

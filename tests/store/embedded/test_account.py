@@ -19,8 +19,9 @@ from memory_butler.store.embedded.server import EmbeddedPostgres
 
 STRANGER = 65534
 NOBODY = Account("nobody", STRANGER, STRANGER)
-OURS = Account("memory-butler", 4321, 4322)
 ROOT = os.geteuid() == 0
+# Without root, a folder can be given to a group of one's own only.
+OURS = Account("memory-butler", 4321, 4322 if ROOT else os.getegid())
 
 # The store alone: the package's front door brings in the language models, which the stranger cannot load.
 CHILD = """
@@ -163,38 +164,60 @@ def test_the_usual_causes_come_with_their_cure(said: str, recovery: str, base: P
     assert recovery in caught.value.recovery
 
 
-@pytest.mark.skipif(not ROOT, reason="only root changes the groups of folders")
-def test_the_group_of_a_closed_folder_is_not_taken_away(base: Path) -> None:
-    """A folder whose group has rights is refused with advice; one that others can traverse is left as it is."""
+def _status(mode: int, gid: int) -> os.stat_result:
+    return os.stat_result((mode, 0, 0, 0, 0, gid, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("mode", "gid", "closed"),
+    [
+        (0o755, 1234, False),
+        (0o711, 1234, False),
+        (0o710, OURS.gid, False),
+        (0o700, OURS.gid, True),
+        (0o700, 1234, True),
+        (0o750, 0, True),
+    ],
+)
+def test_a_folder_is_opened_only_if_the_account_cannot_pass(mode: int, gid: int, closed: bool) -> None:
+    assert account_store._is_closed(Path("/closed"), _status(mode, gid), OURS) is closed
+
+
+@pytest.mark.parametrize("mode", [0o750, 0o770, 0o710])
+def test_the_rights_of_another_group_are_not_taken_away(mode: int) -> None:
+    with pytest.raises(TargetUnavailable, match="/closed") as caught:
+        account_store._is_closed(Path("/closed"), _status(mode, 1234), OURS)
+    assert "MEMORY_BUTLER_HOME" in caught.value.recovery
+
+
+def test_a_folder_that_others_traverse_is_left_as_it_is(base: Path) -> None:
     home = base / "home"
     home.mkdir(mode=0o755)
-    os.chown(base, 0, 1234)
-    base.chmod(0o750)
-    with pytest.raises(TargetUnavailable) as caught:
-        account_store._open_path(home, OURS)
-    assert "MEMORY_BUTLER_HOME" in caught.value.recovery
-    assert (base.stat().st_gid, stat.S_IMODE(base.stat().st_mode)) == (1234, 0o750)
     base.chmod(0o711)
+    before = base.stat()
     account_store._open_path(home, OURS)
-    assert (base.stat().st_gid, stat.S_IMODE(base.stat().st_mode)) == (1234, 0o711)
+    assert (base.stat().st_gid, base.stat().st_mode) == (before.st_gid, before.st_mode)
     assert (home.stat().st_gid, stat.S_IMODE(home.stat().st_mode)) == (OURS.gid, 0o710)
 
 
-@pytest.mark.skipif(not ROOT, reason="only root changes the groups of folders")
 @pytest.mark.parametrize("mode", [0o700, 0o550])
-def test_only_the_account_passes_a_folder_of_root(base: Path, mode: int) -> None:
+def test_only_the_account_passes_a_closed_folder(base: Path, mode: int) -> None:
     """Traversal and no listing for the account, nothing for strangers; a second start changes nothing."""
     home = base / "home"
     home.mkdir()
     (base / "file").write_text("public")
     (home / "file").write_text("public")
-    base.chmod(mode)
+    if not ROOT:
+        os.chown(base, -1, OURS.gid)
+    base.chmod(mode if ROOT else mode & 0o700)
     for _ in range(2):
         account_store._open_path(home, OURS)
-        assert _as(OURS, "cat", str(home / "file")).returncode == 0
-        assert _as(OURS, "ls", str(base)).returncode != 0
-        assert _as(NOBODY, "cat", str(base / "file")).returncode != 0
-        assert stat.S_IMODE(base.stat().st_mode) == mode & 0o700 | 0o010
+        for folder, expected in ((base, mode & 0o700 | 0o010), (home, 0o710)):
+            assert (folder.stat().st_gid, stat.S_IMODE(folder.stat().st_mode)) == (OURS.gid, expected)
+        # Only root can act as the account and as a stranger; the modes above say the same to everybody else.
+        for who, path, passes in ((OURS, home / "file", True), (OURS, base, False), (NOBODY, base / "file", False)):
+            tool = "ls" if path == base else "cat"
+            assert not ROOT or (_as(who, tool, str(path)).returncode == 0) is passes
 
 
 def test_a_store_of_another_account_is_not_taken_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,8 +58,8 @@ async def _facts(database: Database) -> int:
 
 
 def _application(rule: UUID, outcome: str) -> tuple[str, dict[str, Any]]:
-    given = {"id": uuid.uuid4(), "rule_id": rule, "outcome": outcome, "butler": "main", "now": NOW}
-    return "rules.insert_application", given | {"reason": None, "session_id": None, "request_id": None}
+    given = {"id": uuid.uuid4(), "rule_id": rule, "outcome": outcome, "butler": "main", "created_at": NOW}
+    return "rules.insert_application", given | dict.fromkeys(("reason", "session_id", "request_id", "withdraws"))
 
 
 def _link(source: UUID, target: UUID) -> tuple[str, dict[str, Any]]:
@@ -68,8 +68,11 @@ def _link(source: UUID, target: UUID) -> tuple[str, dict[str, Any]]:
 
 
 BREAKING: dict[str, Breaking] = {
-    "forbidden transition": lambda fact, rule, episode: ("facts.set_validity", {"id": fact, "validity": "superseded"}),
-    "unknown state": lambda fact, rule, episode: ("episodes.set_validity", {"id": episode, "validity": "gone"}),
+    "forbidden transition": lambda fact, rule, episode: (
+        "memories.set_validity:fact",
+        {"id": fact, "validity": "superseded"},
+    ),
+    "unknown state": lambda fact, rule, episode: ("memories.set_validity:episode", {"id": episode, "validity": "gone"}),
     "link to nothing": lambda fact, rule, episode: _link(fact, uuid.uuid4()),
     "application of no rule": lambda fact, rule, episode: _application(fact, "helpful"),
     "unknown outcome": lambda fact, rule, episode: _application(rule, "so-so"),
@@ -86,11 +89,11 @@ async def test_a_refusal_reaches_the_caller_as_integrity_error(resources: Resour
     episode = (await remember.episode(resources, NewEpisode(content="We met", butler="main"))).id
     tenant = resources.settings.tenant
     async with resources.database.write(tenant, NOW) as transaction:
-        await transaction.send("facts.set_validity", id=fact, validity="retracted")
+        await transaction.send("memories.set_validity:fact", id=fact, validity="retracted")
     query, given = BREAKING[broken](fact, rule, episode)
     with pytest.raises(IntegrityViolation) as refused:
         async with resources.database.write(tenant, NOW) as transaction:
-            await transaction.send("rules.confirm", ids=[rule], now=NOW + timedelta(days=1))
+            await transaction.send("memories.confirm:rule", ids=[rule], now=NOW + timedelta(days=1))
             await transaction.send(query, **given)
             await transaction.send("database.register_butler", butler="later", now=NOW)
             if waits:
@@ -98,7 +101,7 @@ async def test_a_refusal_reaches_the_caller_as_integrity_error(resources: Resour
     assert refused.value.error_class == "integrity_error"
     assert "aborted" not in refused.value.message
     async with resources.database.read(tenant) as transaction:
-        row = await transaction.one("rules.get", id=rule, ref=None)
+        row = await transaction.one("memories.get:rule", id=rule, ref=None)
     assert row and row["last_confirmed_at"] is None
 
 
@@ -108,7 +111,7 @@ async def test_a_second_live_property_reaches_the_caller_as_integrity_error(reso
     await _fact(resources, "green")
     with pytest.raises(IntegrityViolation, match="facts_one_live_property"):
         async with resources.database.write(resources.settings.tenant, resources.clock()) as transaction:
-            await transaction.send("facts.set_validity", id=first, validity="active")
+            await transaction.send("memories.set_validity:fact", id=first, validity="active")
 
 
 async def test_a_read_cannot_write(resources: Resources) -> None:
@@ -116,9 +119,9 @@ async def test_a_read_cannot_write(resources: Resources) -> None:
     fact = await _fact(resources)
     with pytest.raises(InternalError, match="25006"):
         async with resources.database.read(resources.settings.tenant) as transaction:
-            await transaction.send("facts.set_validity", id=fact, validity="retracted")
+            await transaction.send("memories.set_validity:fact", id=fact, validity="retracted")
     async with resources.database.read(resources.settings.tenant) as transaction:
-        row = await transaction.one("facts.get", id=fact, ref=None)
+        row = await transaction.one("memories.get:fact", id=fact, ref=None)
     assert row and row["validity"] == "active"
 
 
@@ -128,11 +131,11 @@ async def test_an_exception_undoes_the_whole_transaction(resources: Resources) -
     tenant = resources.settings.tenant
     with pytest.raises(ZeroDivisionError):
         async with resources.database.write(tenant, NOW, refs=100) as transaction:
-            await transaction.send("facts.set_validity", id=fact, validity="retracted")
+            await transaction.send("memories.set_validity:fact", id=fact, validity="retracted")
             await transaction.one("stats.log")
             raise ZeroDivisionError
     async with resources.database.write(tenant, NOW, refs=1) as transaction:
-        row = await transaction.one("facts.get", id=fact, ref=None)
+        row = await transaction.one("memories.get:fact", id=fact, ref=None)
         assert transaction.last_ref == 2
     assert row and row["validity"] == "active"
 
@@ -143,13 +146,13 @@ async def test_a_rehearsal_leaves_nothing_behind(resources: Resources) -> None:
     tenant = resources.settings.tenant
     for _ in range(2):
         async with resources.database.rollback_only(tenant, 30) as transaction:
-            await transaction.send("facts.set_validity", id=fact, validity="retracted")
-            row = await transaction.one("facts.get", id=fact, ref=None)
+            await transaction.send("memories.set_validity:fact", id=fact, validity="retracted")
+            row = await transaction.one("memories.get:fact", id=fact, ref=None)
             assert row and row["validity"] == "retracted"
             cursor = await transaction._connection.execute("SHOW transaction_isolation")
             assert await cursor.fetchone() == {"transaction_isolation": "repeatable read"}
     async with resources.database.read(tenant) as transaction:
-        row = await transaction.one("facts.get", id=fact, ref=None)
+        row = await transaction.one("memories.get:fact", id=fact, ref=None)
         cursor = await transaction._connection.execute("SHOW transaction_isolation")
         assert await cursor.fetchone() == {"transaction_isolation": "read committed"}
     assert row and row["validity"] == "active"

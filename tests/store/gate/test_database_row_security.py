@@ -250,7 +250,7 @@ async def test_the_gate_keeps_tenants_apart(resources: Resources, two_tenants: t
     answer = await search.search(resources, Question(query="zanzibar 9041 vault code"), caller)
     assert stranger.id not in {entry.hit.id for entry in answer.results}
     async with resources.database.read(mine) as transaction:
-        assert await transaction.one("facts.get", id=stranger.id, ref=None) is None
+        assert await transaction.one("memories.get:fact", id=stranger.id, ref=None) is None
 
 
 async def test_the_gate_refuses_a_row_for_another_tenant(resources: Resources, two_tenants: tuple[str, str]) -> None:

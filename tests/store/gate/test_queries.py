@@ -98,15 +98,15 @@ def test_a_query_that_names_nothing_is_found_out(server: EmbeddedPostgres) -> No
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_every_query_has_a_user(code: str, name: str) -> None:
-    """No query lies about that nothing calls."""
-    assert f'"{name}"' in code
+    """Every query is called by its name; a query for several tables by its name and the kind."""
+    assert re.search(rf'"{re.escape(name.partition(":")[0])}(?:"|:)', code)
 
 
 def test_every_query_that_is_called_exists(code: str) -> None:
     """Whatever the program sends by name is in the files."""
     nouns = "|".join(file.stem for file in SQL)
-    called = set(re.findall(rf'(?:send|one|all|_transaction)\(\s*(?:tenant, )?"((?:{nouns})\.\w+)"', code))
-    assert called - set(QUERIES) == set()
+    called = set(re.findall(rf'(?:send|one|all|_transaction)\(\s*(?:tenant, )?f?"((?:{nouns})\.\w+)[":]', code))
+    assert called - {name.partition(":")[0] for name in QUERIES} == set()
     assert len(called) > len(QUERIES) / 2
 
 
@@ -114,12 +114,44 @@ def test_every_query_that_is_called_exists(code: str) -> None:
 def test_every_query_says_what_it_is_for(file: Path) -> None:
     """A name is followed by a line of purpose, names are unique in a file, and no statement is without a name."""
     text = file.read_text()
-    heads: list[Any] = re.findall(r"^-- name: (\w+)\n(-- .*)?", text, re.MULTILINE)
+    heads: list[Any] = re.findall(r"^-- name: (\w+)\n(?:-- each: .*\n)*(-- .*)?", text, re.MULTILINE)
     names = [name for name, _ in heads]
-    assert len(names) == len(set(names)) == len([name for name in QUERIES if name.startswith(f"{file.stem}.")])
+    loaded = {name.partition(":")[0] for name in QUERIES if name.startswith(f"{file.stem}.")}
+    assert len(names) == len(set(names)) == len(loaded)
     for name, purpose in heads:
         assert re.match(r"-- [A-Z].+[.?:,]?$", purpose or ""), f"{file.stem}.{name} has no purpose"
     assert re.match(r"(?:-- .*\n)*\n?-- (?:name|part): ", text)
+
+
+def test_a_query_for_several_tables_is_loaded_once_for_each() -> None:
+    queries = load_queries(Names())
+    assert b'"memory".facts' in queries["memories.set_pinned:fact"]
+    assert b'"memory".rules' in queries["memories.set_pinned:rule"]
+    assert "memories.set_pinned" not in queries
+
+
+@pytest.mark.parametrize("table", ["facts", "rules", "episodes"])
+def test_undo_restores_every_column_that_can_change(
+    server: EmbeddedPostgres, shared_resources: Resources, table: str
+) -> None:
+    """A column is restored, or a trigger refuses to change it, or it counts references, which undo leaves alone."""
+    restore = "undo.restore_episodes" if table == "episodes" else f"undo.restore:{table[:-1]}"
+    update = load_queries(shared_resources.database.names)[restore].decode()
+    restored = set(re.findall(r"\w+", update[update.index("SET (") + 5 : update.index(") = (")]))
+    with psycopg.connect(server.dsn("memory_owner", "memory")) as connection:
+        columns = connection.execute(
+            "SELECT attname FROM pg_attribute"
+            " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''",
+            (f"memory.{table}",),
+        ).fetchall()
+        guards = connection.execute(
+            "SELECT string_agg(pg_get_triggerdef(oid), ' ') FROM pg_trigger"
+            " WHERE tgrelid = %s::regclass AND tgname LIKE 'guard%%'",
+            (f"memory.{table}",),
+        ).fetchone()
+    assert guards
+    fixed = set(re.findall(r"old\.(\w+)", guards[0]))
+    assert {name for (name,) in columns} == restored | fixed | {"reference_count", "last_referenced_at"}
 
 
 def test_placeholders_are_numbered_once_for_each_name() -> None:

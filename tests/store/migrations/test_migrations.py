@@ -371,5 +371,5 @@ def test_an_old_pgvector_is_named(server: EmbeddedPostgres, fresh_database: str)
 
 def test_names_are_quoted() -> None:
     """A schema's name is put into the queries as an identifier, whatever it looks like."""
-    query = load_queries(Names(schema='we"ird', vector="Extra Things"))["facts.set_validity"]
+    query = load_queries(Names(schema='we"ird', vector="Extra Things"))["memories.set_validity:fact"]
     assert b'UPDATE "we""ird".facts' in query

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memory_butler.adapters import importers
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun, Json, Tenant
 from memory_butler.errors import InvalidInput
@@ -70,7 +71,7 @@ def import_(
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="Source format: mcp-memory, mem0, claude-mem, mcp-memory-service, markdown or claude-code.",
+            help=f"Source format: {', '.join(importers.format_names())}.",
         ),
     ] = None,
     tenant: Tenant = None,
@@ -105,7 +106,7 @@ import_.__name__ = "import"
 
 
 def _import_foreign(ctx: typer.Context, path: Path, source: str, *, tenant: str | None, dry_run: bool) -> None:
-    from memory_butler.adapters import importers
+    from memory_butler.adapters.importers import output
     from memory_butler.operations.transfer import import_foreign
 
     parse = importers.parser_of(source)
@@ -116,7 +117,7 @@ def _import_foreign(ctx: typer.Context, path: Path, source: str, *, tenant: str 
         with terminal.progress_bar("Starting", percent=True) as progress:
             return await import_foreign.adopt(resources, parsed, caller, dry_run=dry_run, progress=progress)
 
-    terminal.run_and_print(ctx, task, importers.table, importers.as_json)
+    terminal.run_and_print(ctx, task, output.table, output.as_json)
 
 
 def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json: Json = False) -> None:

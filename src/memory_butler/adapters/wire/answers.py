@@ -8,6 +8,7 @@ from uuid import UUID
 
 from memory_butler import models
 from memory_butler.errors import MemoryButlerError
+from memory_butler.models.answers import FoundMemory
 from memory_butler.models.listings import LinkPage, ListedMemory, Page
 from memory_butler.models.wire import memory_answers as wire
 from memory_butler.models.wire.codec import copy_fields
@@ -31,7 +32,7 @@ def search_results(answer: models.Answer) -> wire.SearchResults:
 def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
     hit = entry.hit
     found = copy_fields(
-        wire.FoundMemory,
+        FoundMemory,
         hit,
         tier=tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
         scope=hit.scope if hit.type is not models.MemoryType.EPISODE else None,

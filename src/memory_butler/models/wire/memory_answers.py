@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, TypedDict
 from uuid import UUID
 
-from memory_butler.models.answers import Briefing, ScoreParts, Stored
+from memory_butler.models.answers import Briefing, FoundMemory, PredicateName, ScoreParts, Stored, SubjectName
 from memory_butler.models.history import UndoReport
 from memory_butler.models.identity import Token
 from memory_butler.models.listings import ListedMemory, Page
@@ -15,35 +15,6 @@ from memory_butler.models.neighbours import NeighbourRelation
 from memory_butler.models.requests import Lineage
 from memory_butler.models.vocabulary import MemoryType, Tier
 from memory_butler.models.wire.codec import HIDDEN, INLINE, FactReference, Reference, Wire
-
-SubjectName = Annotated[str | None, Wire(name="subject")]
-PredicateName = Annotated[str | None, Wire(name="predicate")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundMemory:
-    """A memory in search results. `warning` is set for rules that became anti-patterns."""
-
-    ref: Reference
-    type: MemoryType
-    id: UUID
-    content: str
-    subject_label: SubjectName = None
-    predicate_label: PredicateName = None
-    validity: str
-    maturity: str | None = None
-    permanence: str | None = None
-    tier: Tier
-    scope: str | None = None
-    butler: str
-    session_id: str | None = None
-    tags: tuple[str, ...] = ()
-    created_at: datetime
-    observed_at: datetime | None = None
-    valid_at: datetime | None = None
-    last_confirmed_at: datetime | None = None
-    last_referenced_at: datetime | None = None
-    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

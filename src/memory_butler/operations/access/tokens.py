@@ -20,7 +20,7 @@ from memory_butler.models.listings import Page
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.browse.cursors import Cursors, cut_page
 from memory_butler.operations.browse.listings import DEFAULT_LIMIT, MAX_LIMIT
-from memory_butler.policy.access.roles import check_role, switch_tenant
+from memory_butler.policy.access.roles import switch_tenant
 from memory_butler.policy.memories.validation import optional_label, slug, whole_number
 from memory_butler.resources import Resources
 from memory_butler.store.access import tokens
@@ -32,8 +32,7 @@ USE_INTERVAL = timedelta(minutes=5)
 
 async def create(resources: Resources, wanted: NewToken, caller: Caller | None = None) -> tuple[Token, str]:
     """Create a token. Returns it with its secret; only the hash of the secret is stored."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "tokens")
+    caller = resources.allowed(caller, "tokens")
     role, tenant = _role(wanted.role), slug(wanted.tenant, "tenant")
     # A new tenant does not exist yet, so there is no audit log to write to.
     with suppress(NotFound):
@@ -69,8 +68,7 @@ async def list_tokens(
     cursor: str | None = None,
 ) -> Page[Token]:
     """Returns the tokens of a tenant, newest first, without secrets."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "tokens")
+    caller = resources.allowed(caller, "tokens")
     most, tenant = whole_number(limit, "limit", 1, MAX_LIMIT), slug(tenant, "tenant")
     cursors = Cursors("tokens", tenant)
     after = cursors.decode(cursor, datetime.fromisoformat, UUID)
@@ -82,8 +80,7 @@ async def list_tokens(
 
 async def revoke(resources: Resources, tenant: str, token_id: UUID, caller: Caller | None = None) -> Token:
     """Revoke a token with immediate effect."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "tokens")
+    caller = resources.allowed(caller, "tokens")
     tenant = slug(tenant, "tenant")
     await _authorize(resources, caller, tenant)
     now = resources.clock()

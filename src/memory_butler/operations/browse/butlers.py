@@ -9,7 +9,6 @@ from memory_butler.models import Caller
 from memory_butler.models.listings import ButlerSummary
 from memory_butler.operations.system.system_info import may_see_all_tenants
 from memory_butler.policy.access import visibility
-from memory_butler.policy.access.roles import check_role
 from memory_butler.resources import Resources
 from memory_butler.store.browse import butlers
 
@@ -28,8 +27,7 @@ class StoreButlers:
 
 async def butler_summaries(resources: Resources, caller: Caller | None = None) -> Summaries:
     """Returns the butlers of the caller's tenant by name. An agent sees only itself."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "list_memories")
+    caller = resources.allowed(caller, "list_memories")
     async with resources.database.read(caller.principal.tenant) as transaction:
         return tuple(await butlers.standings(transaction, visibility.viewer(caller.principal)))
 

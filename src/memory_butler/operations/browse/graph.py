@@ -11,7 +11,6 @@ from memory_butler.models.graph import Edge, EdgeKind, LinkedNode, MemoryGraph, 
 from memory_butler.models.neighbours import Neighbour, NeighbourRelation
 from memory_butler.operations.retrieval.get import require
 from memory_butler.policy.access import visibility
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.memories.validation import (
     LABEL_CHARACTERS,
     NAME_CHARACTERS,
@@ -80,8 +79,7 @@ async def memory_graph(
 ) -> MemoryGraph:
     """Returns a memory with the memories within two links; for a fact also its subject and the subject's other facts,
     for an episode the neighbouring turns of its agent session."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "links")
+    caller = resources.allowed(caller, "links")
     wanted = parse_handle(memory_type, handle)
     viewer, scopes = visibility.viewer(caller.principal), _scopes(caller.principal)
     async with resources.database.read(caller.principal.tenant) as transaction:
@@ -105,8 +103,7 @@ async def memory_graph(
 
 async def subject_graph(resources: Resources, name: str, caller: Caller | None = None) -> MemoryGraph:
     """Returns a subject with the facts about it, and the memories linked to those."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "links")
+    caller = resources.allowed(caller, "links")
     wanted = normal_name(clean_text(name, "subject", NAME_CHARACTERS))
     viewer = visibility.viewer(caller.principal)
     async with resources.database.read(caller.principal.tenant) as transaction:
@@ -127,8 +124,7 @@ async def memory_links(
     resources: Resources, memory_type: str, handle: str, caller: Caller | None = None
 ) -> MemoryLinks:
     """Returns the links of a memory in both directions, newest first, with the start of the linked content."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "links")
+    caller = resources.allowed(caller, "links")
     wanted, viewer = parse_handle(memory_type, handle), visibility.viewer(caller.principal)
     async with resources.database.read(caller.principal.tenant) as transaction:
         memory = await require(transaction, caller, wanted)
@@ -141,8 +137,7 @@ async def subjects(
     resources: Resources, caller: Caller | None = None, *, words: str | None = None, limit: int = 12
 ) -> list[Subject]:
     """Returns the subjects with the most live facts, optionally only those whose name contains the words."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "list_memories")
+    caller = resources.allowed(caller, "list_memories")
     wanted = clean_text(words, "words", LABEL_CHARACTERS) if words else None
     limit = whole_number(limit, "limit", 1, MAX_SUBJECTS)
     async with resources.database.read(caller.principal.tenant) as transaction:

@@ -25,7 +25,6 @@ from memory_butler.models.listings import LinkPage, ListedMemory, Listing, Page,
 from memory_butler.operations.browse.cursors import Cursors, cut_page
 from memory_butler.operations.retrieval.get import confidence_now, hide_foreign_sources, narrate, require
 from memory_butler.policy.access import visibility
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.lifecycle.tiers import MEMBERS, tier_of, types_in
 from memory_butler.policy.memories.validation import (
     LABEL_CHARACTERS,
@@ -74,8 +73,7 @@ async def memories(
 
     `cursor` of the page leads to the next page, `back` to the previous one.
     """
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "list_memories")
+    caller = resources.allowed(caller, "list_memories")
     limit = whole_number(limit, "limit", 1, MAX_LIMIT)
     wanted = _validated(listing)
     reach = visibility.readable(caller.principal, wanted.scope, wanted.butler)
@@ -124,8 +122,7 @@ async def history(
     cursor: str | None = None,
 ) -> Page[HistoryLine]:
     """Returns the events of a memory in words, oldest first."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "history")
+    caller = resources.allowed(caller, "history")
     limit, wanted = whole_number(limit, "limit", 1, MAX_LIMIT), parse_handle(memory_type, handle)
     async with resources.database.read(caller.principal.tenant) as transaction:
         memory = await require(transaction, caller, wanted)
@@ -153,8 +150,7 @@ async def links(
 ) -> LinkPage:
     """Returns the links of a memory in both directions, oldest first. Links to another butler's memories are only
     counted for an agent."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "links")
+    caller = resources.allowed(caller, "links")
     viewer = visibility.viewer(caller.principal)
     limit, wanted = whole_number(limit, "limit", 1, MAX_LIMIT), parse_handle(memory_type, handle)
     async with resources.database.read(caller.principal.tenant) as transaction:
@@ -187,8 +183,7 @@ async def runs(
     cursor: str | None = None,
 ) -> Page[Run]:
     """Returns consolidation runs, newest first."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "runs")
+    caller = resources.allowed(caller, "runs")
     limit, butler = whole_number(limit, "limit", 1, MAX_LIMIT), _slug(only_butler, "butler")
     cursors = Cursors(f"runs of {butler} in {state}", caller.principal.tenant)
     after = cursors.decode(cursor, datetime.fromisoformat, UUID)
@@ -206,8 +201,7 @@ async def dead_letters(
     cursor: str | None = None,
 ) -> Page[Episode]:
     """Returns the dead letters of consolidation, oldest first."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "dead_letters")
+    caller = resources.allowed(caller, "dead_letters")
     limit, butler = whole_number(limit, "limit", 1, MAX_LIMIT), _slug(only_butler, "butler")
     cursors = Cursors(f"dead letters of {butler}", caller.principal.tenant)
     after = cursors.decode(cursor, datetime.fromisoformat, UUID)
@@ -218,8 +212,7 @@ async def dead_letters(
 
 async def butlers(resources: Resources, caller: Caller | None = None) -> tuple[str, ...]:
     """Returns the butlers that a caller may act for: all that have stored anything, or itself if no administrator."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "list_memories")
+    caller = resources.allowed(caller, "list_memories")
     own = caller.principal.butler
     if not caller.principal.role.governs:
         return (own,)
@@ -279,15 +272,14 @@ def _filters(wanted: Listing, reach: Reach) -> dict[str, Any]:
     }
     importance = {"importance_min": wanted.importance_min, "importance_max": wanted.importance_max}
     if wanted.type is MemoryType.EPISODE:
-        return {**common, **importance, "butlers": None if reach.butlers is None else list(reach.butlers)}
-    scopes = None if reach.scopes is None else list(reach.scopes)
+        return {**common, **importance, "butlers": reach.butlers}
     if wanted.type is MemoryType.RULE:
         maturities = _both(wanted.maturity, members.maturities if members else None)
-        return {**common, "scopes": scopes, "learned_by": wanted.learned_by, "maturity": maturities}
+        return {**common, "scopes": reach.scopes, "learned_by": wanted.learned_by, "maturity": maturities}
     return {
         **common,
         **importance,
-        "scopes": scopes,
+        "scopes": reach.scopes,
         "learned_by": wanted.learned_by,
         "subject": wanted.subject,
         "predicate": wanted.predicate,

@@ -38,7 +38,7 @@ from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import KnownFact, KnownRule
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history.events import AuditTrail
-from memory_butler.store.memories import facts, rules
+from memory_butler.store.memories import memories
 from memory_butler.store.memories.episodes import QueuedEpisode
 from memory_butler.store.retrieval.search_index import Indexed
 
@@ -341,9 +341,8 @@ class _Applier:
         assert item.target and item.target_type
         # An earlier item may have changed it.
         await self.writer.flush()
-        store = rules if item.target_type is MemoryType.RULE else facts
-        target: Fact | Rule | None = await store.get(self.transaction, item.target, None)
-        if target is None:
+        target = await memories.get(self.transaction, item.target_type, item.target, None)
+        if not isinstance(target, Fact | Rule):
             raise _ItemRefused(RefusalReason.UNKNOWN_TARGET, "Its target does not exist.")
         if target.validity not in LIVE:
             raise _ItemRefused(RefusalReason.TARGET_CHANGED, f"{target.type}:{target.ref} is now {target.validity}.")

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from memory_butler.errors import NotFound, PermissionDenied
+from memory_butler.errors import NotFound
 from memory_butler.models import Caller
 from memory_butler.policy.memories.validation import slug
 from memory_butler.resources import Resources
@@ -17,11 +17,7 @@ async def backlogs(
     resources: Resources, caller: Caller | None = None, *, only_butler: str | None = None, later: bool = False
 ) -> dict[str, int]:
     """Number of episodes ready for consolidation per butler of the tenant, or of one butler. `later` adds retries."""
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may see the backlogs of all butlers.", recovery="Ask an administrator."
-        )
+    caller = resources.admin(caller, "see the backlogs of all butlers")
     wanted = None if only_butler is None else slug(only_butler, "butler")
     async with resources.database.read(caller.principal.tenant) as transaction:
         names = await sweep.butlers(transaction)

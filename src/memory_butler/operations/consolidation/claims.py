@@ -61,8 +61,8 @@ async def claim_batch(resources: Resources, shard: Caller, distiller: str, *, mo
         if not lines:
             return None
         run = resources.make_id(now)
-        await runs.claim(
-            transaction,
+        await transaction.send(
+            "runs.claim",
             run=run,
             butler=name,
             distiller=distiller,

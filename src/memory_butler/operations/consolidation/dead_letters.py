@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from memory_butler.errors import Conflict, NotFound, PermissionDenied
+from memory_butler.errors import Conflict, NotFound
 from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryType
 from memory_butler.operations.consolidation.review import parse_run
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
 from memory_butler.policy.memories.validation import optional_label, parse_handle, whole_number
 from memory_butler.resources import Resources
+from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import EpisodeStatus
 from memory_butler.store.history import events
 from memory_butler.store.history.events import Change
-from memory_butler.store.memories.episodes import as_episode
 
 MAX_LIMIT = 1_000
 
@@ -31,10 +31,10 @@ async def dead_letters(
     resources: Resources, caller: Caller | None = None, *, only_butler: str | None = None, limit: int = 100
 ) -> list[Episode]:
     """Returns the dead letters, oldest first: `failed` cannot be processed, `dead_letter` ran out of retries."""
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "list and requeue dead letters")
     async with resources.database.read(caller.principal.tenant) as transaction:
-        rows = await runs.stuck(transaction, only_butler, whole_number(limit, "limit", 1, MAX_LIMIT))
-    return [as_episode(row) for row in rows]
+        limit = whole_number(limit, "limit", 1, MAX_LIMIT)
+        return await listings.dead_letters(transaction, butler=only_butler, after=None, limit=limit)
 
 
 async def requeue(
@@ -50,7 +50,7 @@ async def requeue(
 
     With `again`, consolidated episodes are requeued, too, and distilled again from scratch.
     """
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "list and requeue dead letters")
     key = optional_label(idempotency_key, "idempotency_key")
     digest = fingerprint("requeue", {"handles": list(handles), "run": run, "again": again})
     now = resources.clock()
@@ -96,12 +96,3 @@ def _skip_reason(episode: Episode, *, again: bool) -> str:
     if episode.consolidation_status is ConsolidationStatus.CONSOLIDATED and not again:
         return f"episode:{episode.ref} is consolidated; use --again to distil it again."
     return ""
-
-
-def _admin(resources: Resources, caller: Caller | None) -> Caller:
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may list and requeue dead letters.", recovery="Ask an administrator."
-        )
-    return caller

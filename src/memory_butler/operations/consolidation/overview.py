@@ -7,7 +7,6 @@ from uuid import UUID
 
 from memory_butler.models import Caller
 from memory_butler.operations.lifecycle.job_status import CONSOLIDATION, job_statuses
-from memory_butler.policy.access.roles import check_role
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.gate.database import Row
@@ -84,8 +83,7 @@ class RunOutcomes:
 
 async def overview(resources: Resources, caller: Caller | None = None) -> ConsolidationOverview:
     """Returns the overview of a tenant."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "runs")
+    caller = resources.allowed(caller, "runs")
     settings, now = resources.settings.consolidation, resources.clock()
     first = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=DAYS - 1)
     intervals = {CONSOLIDATION: resources.settings.upkeep.intervals()[CONSOLIDATION]}
@@ -119,8 +117,7 @@ async def run_outcomes(
     resources: Resources, runs: Sequence[UUID], caller: Caller | None = None
 ) -> dict[UUID, RunOutcomes]:
     """Returns the outcomes of some runs by run id."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "runs")
+    caller = resources.allowed(caller, "runs")
     async with resources.database.read(caller.principal.tenant) as transaction:
         rows = await runs_store.outcomes_of(transaction, runs)
         undone = await runs_store.undone_of(transaction, runs)

@@ -8,7 +8,7 @@ from memory_butler.errors import InvalidInput
 from memory_butler.models import GLOBAL_SCOPE, LIVE, Caller, Fact, KnownMemory, Maturity, MemoryType, Rule
 from memory_butler.policy.memories.validation import parse_handle
 from memory_butler.resources import Resources
-from memory_butler.store.memories import facts, rules
+from memory_butler.store.memories import memories
 
 MAX_TARGETS = 100
 
@@ -21,24 +21,24 @@ async def proposal_targets(resources: Resources, shard: Caller, proposal: object
     ids = []
     async with resources.database.read(shard.principal.tenant) as transaction:
         for text in handles:
-            for kind, store in ((MemoryType.FACT, facts), (MemoryType.RULE, rules)):
+            for kind in (MemoryType.FACT, MemoryType.RULE):
                 with suppress(InvalidInput):
                     handle = parse_handle(kind, text)
-                    memory: Fact | Rule | None = await store.get(transaction, handle.id, handle.ref)
+                    memory = await memories.get(transaction, handle.type, handle.id, handle.ref)
                     ids += [memory.id] if memory else []
     return await known_targets(resources, shard, ids)
 
 
 async def known_targets(resources: Resources, shard: Caller, ids: Sequence[UUID]) -> tuple[KnownMemory, ...]:
     """Returns the live facts and rules with these ids that the shard's butler may change."""
-    memories: list[Fact | Rule] = []
+    found: list[Fact | Rule] = []
     async with resources.database.read(shard.principal.tenant) as transaction:
         for one in dict.fromkeys(ids):
-            memory = await facts.get(transaction, one, None) or await rules.get(transaction, one, None)
-            if memory:
-                memories.append(memory)
+            for kind in (MemoryType.FACT, MemoryType.RULE):
+                memory = await memories.get(transaction, kind, one, None)
+                found += [memory] if isinstance(memory, Fact | Rule) else []
     scopes = (shard.principal.butler, GLOBAL_SCOPE)
-    return tuple(known_from_memory(one) for one in memories if one.validity in LIVE and one.scope in scopes)
+    return tuple(known_from_memory(one) for one in found if one.validity in LIVE and one.scope in scopes)
 
 
 def known_from_memory(memory: Fact | Rule) -> KnownMemory:

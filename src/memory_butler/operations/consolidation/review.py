@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from memory_butler.errors import Conflict, InvalidInput, NotFound
 from memory_butler.models import Batch, Caller, ItemKind, ItemResult
 from memory_butler.operations.consolidation.apply import NumberedItem, prepare_items
 from memory_butler.operations.consolidation.consolidate import apply_batch, run_trail
@@ -12,10 +12,10 @@ from memory_butler.operations.consolidation.proposal_targets import known_target
 from memory_butler.operations.lifecycle.job_status import shard_for
 from memory_butler.operations.writing.idempotency import fingerprint, store_response, stored_response
 from memory_butler.policy.access import visibility
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.consolidation.stored_items import item_from_json
 from memory_butler.policy.memories.validation import optional_label
 from memory_butler.resources import Resources
+from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.consolidation.runs import Run, Undone
 from memory_butler.store.gate.database import Row, Transaction
@@ -74,13 +74,14 @@ async def runs(
     limit: int = 20,
 ) -> list[Run]:
     """Returns the latest runs."""
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "see proposals and decide on them")
     async with resources.database.read(caller.principal.tenant) as transaction:
-        return await runs_store.runs(transaction, butler=only_butler, state=state, limit=min(limit, MAX_LIMIT))
+        limit = min(limit, MAX_LIMIT)
+        return await listings.runs(transaction, butler=only_butler, state=state, after=None, limit=limit)
 
 
 async def get_run(resources: Resources, run: str, caller: Caller | None = None) -> RunReview:
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "see proposals and decide on them")
     async with resources.database.read(caller.principal.tenant) as transaction:
         return await _load(resources, transaction, parse_run(run))
 
@@ -90,8 +91,7 @@ async def runs_awaiting_decision(
 ) -> dict[UUID, UUID]:
     """Returns, of these episodes, those in a proposal that awaits review, with the id of its run. Any caller may ask
     this about visible episodes; only administrators may see the proposal."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "list_memories")
+    caller = resources.allowed(caller, "list_memories")
     if len(episodes) > MAX_LIMIT:
         raise InvalidInput(
             f"{len(episodes)} episodes are more than the limit of {MAX_LIMIT}.", recovery="Pass fewer at a time."
@@ -112,7 +112,7 @@ async def decide(
 ) -> RunReview:
     """Approve or reject items of a waiting proposal by number; `rest` decides all others. Once all items are decided,
     the approved ones are applied and the episodes are marked as consolidated."""
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "see proposals and decide on them")
     run_id, key = parse_run(run), optional_label(idempotency_key, "idempotency_key")
     request = {"run": str(run_id), "approve": sorted(approve or ()), "reject": sorted(reject or ()), "rest": rest}
     digest = fingerprint("decide", request)
@@ -214,13 +214,3 @@ def as_line(row: Row) -> ItemResult:
         said=row["said"],
         memory=f"{row['memory_type']}:{row['memory_id']}" if row["memory_id"] else None,
     )
-
-
-def _admin(resources: Resources, caller: Caller | None) -> Caller:
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may see proposals and decide on them.",
-            recovery="Ask an administrator of this store.",
-        )
-    return caller

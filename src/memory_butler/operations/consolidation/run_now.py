@@ -7,7 +7,6 @@ from memory_butler.operations.consolidation.backlog import backlogs
 from memory_butler.operations.consolidation.consolidate import consolidate
 from memory_butler.operations.consolidation.shard_job import summarize
 from memory_butler.operations.lifecycle.job_status import CONSOLIDATION, put_on_record, shard_for
-from memory_butler.policy.access.roles import check_role
 from memory_butler.resources import Resources
 
 Progress = Callable[[RunReport], None]
@@ -25,8 +24,7 @@ async def consolidate_now(
 
     An error ends it. Runs that finished before stay, and `progress` was called for each of them.
     """
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "consolidate")
+    caller = resources.allowed(caller, "consolidate")
     reports: list[RunReport] = []
     for name in await backlogs(resources, caller, only_butler=only_butler):
         left = None if limit is None else limit - episode_count(reports)

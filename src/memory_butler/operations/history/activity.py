@@ -1,6 +1,6 @@
-"""Activity: what happened in a tenant, event by event, for somebody who follows it. A pure read.
+"""Activity: the events of a tenant in order, for callers that follow the log. A pure read.
 
-The numbers of events follow the order of commits, without gaps: whoever has read up to a number has missed nothing.
+Sequence numbers follow the order of commits without gaps: a reader that continues from a number misses nothing.
 """
 
 from memory_butler.errors import InvalidInput

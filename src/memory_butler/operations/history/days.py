@@ -1,13 +1,13 @@
-"""Days: how memory grew and decayed day by day, and how it stood at the end of any of them.
+"""Daily counts: growth and decay of memories by day, and their state at the end of a day.
 
-The counts behind it are kept beside the log and follow it when somebody looks; they say nothing that is not in it.
+The counts are derived from the event log and updated by the next read.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 
-from memory_butler.errors import InvalidInput, PermissionDenied
+from memory_butler.errors import InvalidInput
 from memory_butler.models import EVERY_SCOPE, LIVE, Caller, MemoryType, Question
 from memory_butler.models.days import Day, DaySnapshot, Growth, PastResults
 from memory_butler.operations.retrieval import search
@@ -80,9 +80,7 @@ async def recount(
     resources: Resources, caller: Caller | None = None, *, progress: Progress = lambda done, total: None
 ) -> int:
     """Rebuild the counts from the whole log; returns the number of events."""
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied("Only an administrator may have the days counted anew.")
+    caller = resources.admin(caller, "rebuild the daily counts")
     tenant = caller.principal.tenant
     async with resources.database.unlocked_write(tenant) as transaction:
         place = await store.place(transaction)

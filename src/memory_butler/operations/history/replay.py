@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller
 from memory_butler.resources import Resources
 from memory_butler.store.history import replay as store
@@ -31,11 +30,7 @@ def _unseen(stage: str, done: int, total: int) -> None:
 
 async def replay(resources: Resources, caller: Caller | None = None, *, progress: Progress = _unseen) -> Report:
     """Rebuild the caller's tenant into a temporary schema and compare row by row, without blocking writers."""
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may replay the log.", recovery="Ask the person who looks after this store."
-        )
+    caller = resources.admin(caller, "replay the log")
     async with store.scratch_schema(resources.database):
         return await replay_into_scratch(resources, caller, progress=progress)
 

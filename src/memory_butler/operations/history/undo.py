@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from memory_butler.errors import Conflict, InvalidInput, NotFound
 from memory_butler.models import LIVE, Caller, MemoryType, SkippedEvent, UndoCandidate, UndoneEvent, UndoReport
 from memory_butler.operations.writing.feedback_withdrawal import withdraw, write_evidence
 from memory_butler.operations.writing.idempotency import (
@@ -96,7 +96,7 @@ async def undo(
     All or nothing, unless `skip_changed` is set: then events that cannot be undone are skipped and listed. A group
     larger than a page is undone newest first, a page per transaction; repeat an interrupted call to continue it.
     """
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "undo changes", "An administrator runs `memory-butler undo`.")
     wanted = _identifier(identifier)
     key = None if dry_run else optional_label(idempotency_key, "idempotency_key")
     digest = fingerprint("undo", {"id": str(wanted), "skip_changed": skip_changed})
@@ -126,7 +126,7 @@ async def would_undo(resources: Resources, identifier: str | UUID, caller: Calle
 
     A group above that size is counted but not examined, so the call is quick for a group of any size.
     """
-    caller = _admin(resources, caller)
+    caller = resources.admin(caller, "undo changes", "An administrator runs `memory-butler undo`.")
     wanted = _identifier(identifier)
     async with resources.database.read(caller.principal.tenant) as transaction:
         named = await store.find(transaction, wanted)
@@ -134,16 +134,6 @@ async def would_undo(resources: Resources, identifier: str | UUID, caller: Calle
         return 0
     plan = await _plan(Task(resources=resources, caller=caller, named=named, identifier=wanted))
     return 0 if plan.skipped else plan.undone
-
-
-def _admin(resources: Resources, caller: Caller | None) -> Caller:
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may undo changes.",
-            recovery="Ask an administrator to run `memory-butler undo`.",
-        )
-    return caller
 
 
 def _identifier(given: str | UUID) -> UUID:
@@ -206,7 +196,7 @@ async def _carry_out(task: Task) -> UndoReport:
             response = await _stored_report(transaction, task.caller, task.key, task.digest, now)
             if response:
                 return response
-            await store.look_up_by_key(transaction)
+            await transaction.send("undo.look_up_by_key")
             below, handled = await _undo_page(transaction, task, trail, tally, below)
             report = _report(task, tally, group_id, dry_run=False)
             if below <= task.named.oldest:
@@ -339,7 +329,7 @@ async def _apply(
         restorings.append((kind, _restoring(task, candidate, resolution)))
     for in_use in (False, True):
         for kind in KINDS:
-            chosen = [one for of, one in restorings if of == kind and (one.validity in LIVE) is in_use]
+            chosen = [one for of, one in restorings if of == kind and (one.given["validity"] in LIVE) is in_use]
             if chosen:
                 await store.restore(transaction, kind, chosen, trail.now)
     for rule_id, left in evidence:
@@ -349,14 +339,15 @@ async def _apply(
 
 def _restoring(task: Task, candidate: UndoCandidate, resolution: Resolution) -> Restoring:
     state, rules = candidate.before or candidate.current, task.lifecycle_of(candidate.butler).decay
+    given: dict[str, Any] = {"validity": resolution.validity, "maturity": resolution.maturity}
+    if state and candidate.entity_type in RATED:
+        given["decay_rate"] = rate_in_force(state, rules)
     return Restoring(
         id=candidate.entity_id,
         source=candidate.source_id,
-        validity=resolution.validity,
-        maturity=resolution.maturity,
+        given=given,
         renews=resolution.renews,
         rewords=candidate.is_rewording,
-        decay_rate=rate_in_force(state, rules) if state and candidate.entity_type in RATED else None,
     )
 
 

@@ -6,13 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse.cursors import Cursors, cut_page
 from memory_butler.operations.browse.listings import DEFAULT_LIMIT, MAX_LIMIT
 from memory_butler.operations.consolidation.shard_job import urgent_butlers
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.lifecycle import schedule
 from memory_butler.policy.lifecycle.schedule import JobState, RunHistory
 from memory_butler.policy.memories.validation import slug, whole_number
@@ -146,9 +144,7 @@ async def put_on_record(
 
 async def statuses(resources: Resources, caller: Caller | None = None) -> tuple[JobStatus, ...]:
     """Status of every job of every butler."""
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied("Only an administrator may see the jobs of every butler.")
+    caller = resources.admin(caller, "see the jobs of every butler")
     intervals = resources.settings.upkeep.intervals()
     async with resources.database.read(caller.principal.tenant) as transaction:
         rows = await job_runs.histories(transaction, list(intervals))
@@ -157,8 +153,7 @@ async def statuses(resources: Resources, caller: Caller | None = None) -> tuple[
 
 async def worst(resources: Resources, caller: Caller | None = None, *, limit: int = DEFAULT_LIMIT) -> WorstJobs:
     """The jobs in the worst state, at most `limit`."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "jobs")
+    caller = resources.allowed(caller, "jobs")
     most, intervals, now = (
         whole_number(limit, "limit", 1, MAX_LIMIT),
         resources.settings.upkeep.intervals(),
@@ -200,8 +195,7 @@ async def listed(
     cursor: str | None = None,
 ) -> Page[JobStatus]:
     """A page of job statuses."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "jobs")
+    caller = resources.allowed(caller, "jobs")
     most, whose = (
         whole_number(limit, "limit", 1, MAX_LIMIT),
         None if only_butler is None else slug(only_butler, "butler"),

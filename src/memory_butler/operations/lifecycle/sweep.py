@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import NotFound, PermissionDenied
+from memory_butler.errors import NotFound
 from memory_butler.models import Caller
+from memory_butler.models.wire.codec import encode
 from memory_butler.operations.lifecycle import sweep_duties as duties
 from memory_butler.operations.lifecycle.sweep_shard import Pages, Shard
 from memory_butler.policy.lifecycle.sweep import Duty
@@ -63,17 +64,7 @@ class ShardReport:
             "butler": self.butler,
             "changed": self.changed,
             "group_id": str(self.group_id) if self.group_id else None,
-            "duties": [
-                {
-                    "duty": str(duty.duty),
-                    "scanned": duty.scanned,
-                    "changed": duty.changed,
-                    "outcomes": duty.outcomes,
-                    "examples": list(duty.examples),
-                    "seconds": duty.seconds,
-                }
-                for duty in self.duties
-            ],
+            "duties": encode(self.duties),
         }
 
 
@@ -124,9 +115,7 @@ async def sweep(
     progress: ReportProgress = lambda step: None,
 ) -> SweepReport:
     """Run every duty for every butler of the caller's tenant, or for one of them. A dry run changes nothing."""
-    caller = caller or resources.local_caller()
-    if not caller.principal.role.governs:
-        raise PermissionDenied("Only an administrator may sweep the store.", recovery="A worker sweeps it daily.")
+    caller = resources.admin(caller, "sweep the store", recovery="A worker sweeps it daily.")
     tenant = caller.principal.tenant
     names = await _butlers(resources, tenant, only_butler)
     started_at, began = resources.clock(), time.monotonic()

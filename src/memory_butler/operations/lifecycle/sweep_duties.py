@@ -217,8 +217,8 @@ def delete_expired_episodes(shard: Shard) -> Pages:
     """Delete episodes past their TTL; a tombstone without their text remains."""
 
     async def scan(transaction: Transaction, now: datetime, after: tuple[datetime, UUID]) -> Page:
-        rows = await store.expired_episodes(
-            transaction, butler=shard.name, now=now, after_at=after[0], after=after[1], limit=DELETED
+        rows = await transaction.all(
+            "sweep.expired_episodes", butler=shard.name, now=now, after_at=after[0], after=after[1], limit=DELETED
         )
         due = [
             Due(MemoryType.EPISODE, row["id"], row["ref"], "expired", REMOVED)
@@ -322,8 +322,8 @@ async def drop_old_keys(shard: Shard) -> Pages:
     after = (FIRST_MOMENT, "", "")
     while True:
         async with shard.reading() as transaction:
-            rows = await store.old_keys(
-                transaction,
+            rows = await transaction.all(
+                "sweep.old_keys",
                 butler=shard.name,
                 now=shard.resources.clock(),
                 after_at=after[0],

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from memory_butler.errors import InvalidInput, PermissionDenied
+from memory_butler.errors import InvalidInput
 from memory_butler.models import Caller
+from memory_butler.policy.access.roles import require_admin
 from memory_butler.resources import Resources
 from memory_butler.store.retrieval import as_of as past
 from memory_butler.store.retrieval import search
@@ -14,10 +15,7 @@ def check_as_of(resources: Resources, caller: Caller, as_of: datetime | None) ->
     """Only an admin may read as of a past moment; nobody may read the future."""
     if as_of is None:
         return
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an admin may read as of a past moment.", recovery="Omit as_of to read the current state."
-        )
+    require_admin(caller.principal, "read as of a past moment", recovery="Omit as_of to read the current state.")
     now = resources.clock()
     if as_of > now:
         raise InvalidInput(

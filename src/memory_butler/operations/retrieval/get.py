@@ -32,7 +32,7 @@ from memory_butler.resources import Resources
 from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events, undo
-from memory_butler.store.memories import aliases, episodes, facts, links, rules
+from memory_butler.store.memories import aliases, episodes, facts, links, memories
 
 
 async def get(
@@ -98,14 +98,9 @@ async def hide_foreign_sources(transaction: Transaction, caller: Caller, memorie
 
 async def require(transaction: Transaction, caller: Caller, handle: Handle) -> Memory:
     """The memory a handle names, if the caller may see it."""
-    found: Memory | None
-    if handle.type is MemoryType.FACT:
-        found = await facts.get(transaction, handle.id, handle.ref)
-    elif handle.type is MemoryType.RULE:
-        found = await rules.get(transaction, handle.id, handle.ref)
-    else:
-        found = await episodes.get(transaction, handle.id, handle.ref)
-        grave = None if found else await episodes.find_tombstone(transaction, handle.id, handle.ref)
+    found = await memories.get(transaction, handle.type, handle.id, handle.ref)
+    if found is None and handle.type is MemoryType.EPISODE:
+        grave = await episodes.find_tombstone(transaction, handle.id, handle.ref)
         if grave and visibility.may_see(caller.principal, grave["butler"], is_episode=True):
             raise NotFound(
                 f"{handle} was deleted on {grave['deleted_at'].date()} ({grave['reason']}); only its trace is kept.",

@@ -1,4 +1,4 @@
-"""Index: what a memory is found by, made when it is stored and again when the model or the cutting changes."""
+"""The search index: entries of new memories, and reindexing when the model or the passage policy changes."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
@@ -18,7 +18,7 @@ BATCH = 200
 
 
 class Entry(NamedTuple):
-    """A memory as far as it is indexed."""
+    """The indexed fields of a memory."""
 
     type: MemoryType
     content: str
@@ -62,15 +62,14 @@ async def index_entries(resources: Resources, entries: Sequence[Entry]) -> list[
 async def reindex(
     resources: Resources, caller: Caller | None = None, *, progress: Callable[[int], None] = lambda done: None
 ) -> int:
-    """Make the whole search index of a tenant anew, a bounded batch at a time; returns how many memories it covers."""
+    """Rebuild the search index of a tenant in batches; returns the number of memories."""
     tenant = (caller or resources.local_caller()).principal.tenant
     return await _walk(resources, tenant, search_index.after, progress)
 
 
 async def catch_up(resources: Resources, tenant: str, *, progress: Callable[[int], None] = lambda done: None) -> int:
-    """Make anew what another model or another way of cutting passages indexed, as after an upgrade, and index what was
-    brought in from a file: it would not be found by meaning. It can be broken off anywhere and goes on where it
-    stopped; returns how many memories it was."""
+    """Index memories that were imported, or indexed with another model or passage policy: semantic search does not find
+    them. An interrupted run continues where it stopped; returns the number of memories."""
 
     async def outdated(transaction: Transaction, last: UUID, limit: int) -> list[Row]:
         return await embedding_versions.outdated(transaction, resources.embedding_version, last, limit)

@@ -1,13 +1,13 @@
-"""Vector indexes: how they stand, measured, and how to bring them to what the settings ask for, on a running store."""
+"""Vector indexes: their status with measured recall, and their migration to the settings on a running store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, MemoryType, Reach
 from memory_butler.models.vector_index import Shape
+from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.retrieval.index_choice import PostureRules, wanted_shape
 from memory_butler.policy.retrieval.passages import MAX_PASSAGES
 from memory_butler.resources import Resources
@@ -27,7 +27,7 @@ _SEED = 20_260_301
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing a migration does: `build` an index, put a finished one `in place`, or `drop` one, and why."""
+    """One step of a migration: `build` an index, put a finished one `in place`, or `drop` one, and the reason."""
 
     action: str
     tenant: str | None
@@ -42,7 +42,7 @@ class Step:
 class Standing:
     """How a tenant's memories of one type are searched. Without an index the fields about it are None.
 
-    Of the queries it was measured with, so many were live: questions that somebody had asked.
+    Recall was measured with `queries`, of which `live_queries` were recent questions of callers.
     """
 
     tenant: str
@@ -62,7 +62,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The posture that is set, how the largest tenants and those with an index stand, and what a migration would do."""
+    """The settings, the status of the largest tenants and of those with an index, and the steps of a migration."""
 
     rules: VectorIndex
     memories: dict[str, int]
@@ -84,8 +84,8 @@ class _Survey:
 
 
 async def status(resources: Resources, caller: Caller | None = None, *, queries: int = 20) -> Status:
-    """How every large tenant is searched; each index measured against exact search with so many questions."""
-    _require_admin(caller or resources.local_caller())
+    """Status of every large tenant, with the recall of each index measured by this number of queries."""
+    require_admin((caller or resources.local_caller()).principal, "manage vector indexes")
     async with vector_index.overseen(resources.database) as overseer:
         survey = await _survey(resources, overseer)
     rules = _rules(resources.settings.vector_index)
@@ -98,23 +98,19 @@ async def status(resources: Resources, caller: Caller | None = None, *, queries:
     )
 
 
-def _unseen(stage: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
-
-
 async def migrate(
     resources: Resources,
     caller: Caller | None = None,
     *,
     rebuild: bool = False,
     dry_run: bool = False,
-    progress: Progress = _unseen,
+    progress: Progress = lambda stage, done, total: None,
 ) -> tuple[Step, ...]:
-    """Build what is missing, drop what is no longer wanted; returns what was done, or would be.
+    """Build missing indexes and drop those that the settings no longer want; returns the steps, also of a dry run.
 
-    Reads and writes go on meanwhile. Killed at any point it can be run again: what was left unfinished is dropped.
+    Reads and writes continue. After a kill at any point it can be run again: it drops unfinished indexes.
     """
-    _require_admin(caller or resources.local_caller())
+    require_admin((caller or resources.local_caller()).principal, "manage vector indexes")
     rules = _rules(resources.settings.vector_index)
     async with vector_index.overseen(resources.database) as overseer:
         if not dry_run:
@@ -136,7 +132,7 @@ async def _take(resources: Resources, overseer: Overseer, step: Step, progress: 
         await overseer.drop(step.index)
         if step.tenant:
             async with resources.database.unlocked_write(step.tenant) as transaction:
-                await vector_index.drop_needless_questions(transaction)
+                await transaction.send("vector_index.drop_needless_questions")
         return
     assert step.tenant and step.shape
     place = Place(step.tenant, step.memory_type, step.rows)
@@ -234,30 +230,19 @@ async def _standing(resources: Resources, survey: _Survey, place: Place, queries
     )
     if near is None:
         return shown
-    found = await _measure(resources, place, queries) if used and queries else _Measured()
+    measured = await _measure(resources, place, queries) if used and queries else {}
     return replace(
         shown,
         valid=near.valid,
         bytes=near.bytes,
         bloat=near.bloat(place.rows),
         built_at=near.built_at.isoformat(timespec="seconds") if near.built_at else None,
-        recall=found.recall,
-        fell_back=found.fell_back,
-        queries=found.queries,
-        live_queries=found.live_queries,
+        **measured,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    recall: float | None = None
-    fell_back: int | None = None
-    queries: int = 0
-    live_queries: int = 0
-
-
-async def _measure(resources: Resources, place: Place, queries: int) -> _Measured:
-    """The share of the nearest ten that the index finds, too. Of equally near ones any will do."""
+async def _measure(resources: Resources, place: Place, queries: int) -> dict[str, Any]:
+    """Recall of the index against exact search, at ten. Of equally near memories any will do."""
     database = resources.database
     asked = await _questions(resources, place, queries)
     shares, fell_back = [], 0
@@ -273,37 +258,33 @@ async def _measure(resources: Resources, place: Place, queries: int) -> _Measure
         shares.append(
             recall_of([score for one, score in by_index if one != own], [score for one, score in exactly if one != own])
         )
-    return _Measured(
-        recall=sum(shares) / len(shares) if shares else None,
-        fell_back=fell_back,
-        queries=len(asked),
-        live_queries=sum(own is None for own, _ in asked),
-    )
+    return {
+        "recall": sum(shares) / len(shares) if shares else None,
+        "fell_back": fell_back,
+        "queries": len(asked),
+        "live_queries": sum(own is None for own, _ in asked),
+    }
 
 
 async def _questions(resources: Resources, place: Place, count: int) -> list[tuple[UUID | None, Any]]:
-    """So many vectors to ask with: what was asked lately and, to fill up, stored passages with the memory of each."""
+    """Vectors to query with: recent questions and, if there are too few, stored passages with the memory of each."""
     version = resources.embedding_version
     async with resources.database.read(place.tenant) as transaction:
         live = await vector_index.recent_questions(transaction, version, count)
         missing = count - len(live)
         # Drawn in two halves of the same size, so of an odd number there is one too many.
-        stored = (
-            await vector_index.sample(transaction, place.memory_type, version, missing + 1, seed=_SEED)
-            if missing
-            else []
-        )
+        stored = await vector_index.sample(transaction, place.memory_type, version, missing + 1, seed=_SEED)
     return [*((None, vector) for vector in live), *stored[:missing]]
 
 
 def recall_of(found: Sequence[float], exact: Sequence[float], at: int = RECALL_AT) -> float:
-    """How many of the best are as near as the nearest there are."""
+    """The share of the found scores that are as good as those of exact search."""
     best = exact[:at]
     return sum(score >= best[-1] for score in found[:at]) / len(best) if best else 1.0
 
 
 def _query(resources: Resources, memory_type: str) -> SearchQuery:
-    """A search of an administrator for whatever there is of one type."""
+    """A search for all memories of one type, without filters."""
     retrieval = resources.settings.retrieval
     return SearchQuery(
         words="",
@@ -329,10 +310,3 @@ def _rules(settings: VectorIndex) -> PostureRules:
         m=settings.hnsw.m,
         ef_construction=settings.hnsw.ef_construction,
     )
-
-
-def _require_admin(caller: Caller) -> None:
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may look after the indexes.", recovery="Ask the person who looks after this store."
-        )

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Role
 from memory_butler.operations.retrieval import vector_indexes
-from memory_butler.policy.access.roles import check_role
 from memory_butler.resources import Resources
 from memory_butler.store.system import system_info
 
@@ -83,8 +82,7 @@ def require_all_tenants(resources: Resources, caller: Caller) -> None:
 
 async def versions(resources: Resources, caller: Caller | None = None) -> Versions:
     """Returns the versions of Python, PostgreSQL, pgvector and the schema."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "system_info")
+    caller = resources.allowed(caller, "system_info")
     async with resources.database.read(caller.principal.tenant) as transaction:
         row = await system_info.versions(transaction)
     return Versions(python=platform.python_version(), **row)
@@ -92,8 +90,7 @@ async def versions(resources: Resources, caller: Caller | None = None) -> Versio
 
 async def coverage(resources: Resources, caller: Caller | None = None) -> Coverage:
     """Returns how many of a tenant's memories are indexed with the current model and passage policy."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "system_info")
+    caller = resources.allowed(caller, "system_info")
     async with resources.database.read(caller.principal.tenant) as transaction:
         rows = await system_info.coverage(transaction)
     parts = tuple(
@@ -117,8 +114,7 @@ async def coverage(resources: Resources, caller: Caller | None = None) -> Covera
 
 async def vector_index_status(resources: Resources, caller: Caller | None = None) -> vector_indexes.Status:
     """Returns the state of the vector indexes without measuring recall: of all tenants, or of the caller's own."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "system_info")
+    caller = resources.allowed(caller, "system_info")
     found = await vector_indexes.status(resources, caller, queries=0)
     if may_see_all_tenants(resources, caller):
         return found
@@ -133,8 +129,7 @@ async def vector_index_status(resources: Resources, caller: Caller | None = None
 
 async def sizes(resources: Resources, caller: Caller | None = None) -> Sizes:
     """Returns the size of the database and of each table."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "system_info")
+    caller = resources.allowed(caller, "system_info")
     require_all_tenants(resources, caller)
     async with resources.database.read(caller.principal.tenant) as transaction:
         whole, rows = await system_info.sizes(transaction)

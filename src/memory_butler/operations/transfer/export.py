@@ -7,7 +7,6 @@ from memory_butler.errors import NotFound
 from memory_butler.models import Caller
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.transfer.export_file import Progress, Writer, atomic_file, no_progress
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.transfer import export_format
 from memory_butler.policy.transfer.export_format import HISTORY, KINDS, Header
 from memory_butler.resources import Resources
@@ -37,8 +36,7 @@ async def export(
     progress: Progress = no_progress,
 ) -> Exported:
     """Write a snapshot of the caller's tenant to a file, without blocking writers."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "export")
+    caller = resources.allowed(caller, "export")
     tenant = caller.principal.tenant
     async with resources.database.read(tenant) as transaction:
         if await store.counts(transaction) is None:

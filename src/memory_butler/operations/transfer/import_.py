@@ -16,7 +16,6 @@ from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval import indexing
 from memory_butler.operations.transfer.export_file import Checked, Progress, Reader, no_progress, open_export
 from memory_butler.operations.writing.idempotency import audit_trail
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.transfer.export_format import PARENTS, Record, RowMapping, damaged, with_new_ids
 from memory_butler.resources import Resources
 from memory_butler.store.access import cross_tenant_audit
@@ -54,8 +53,7 @@ async def import_(
     progress: Progress = no_progress,
 ) -> Imported:
     """Import a file into the caller's tenant, with its ids or with new ones. Importing it again changes nothing."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "import")
+    caller = resources.allowed(caller, "import")
     tenant = caller.principal.tenant
     with open_export(path) as reader:
         checked = reader.check(progress)
@@ -184,8 +182,8 @@ class _Import:
             raise damaged(self.waiting[0][0], "the record that it refers to is not in the file.")
 
     async def _record_import(self, transaction: Transaction, now: datetime) -> None:
-        await store.record_import(
-            transaction,
+        await transaction.send(
+            "tenant_rows.record_import",
             event_id=self.resources.make_id(now),
             now=now,
             actor=self.caller.principal.actor,

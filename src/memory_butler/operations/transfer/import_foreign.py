@@ -1,6 +1,6 @@
-"""Adopt: store what another memory has left, as if it had been told here: admitted, superseding, with its events.
+"""Import memories of another product as new memories: validated, with supersession and events.
 
-It is known again by its words. What was brought in once is not brought in twice, whatever became of it here.
+A memory is recognized by its content: importing it again stores nothing, whatever happened to it since.
 """
 
 from collections import Counter
@@ -17,7 +17,6 @@ from memory_butler.operations.transfer.export_file import Progress, no_progress
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.operations.writing.remember import acting_as, decide, ttl_days
-from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.validation import validate_episode, validate_fact, validate_rule
 from memory_butler.policy.trust.secrets import has_secret, without_key_blocks
@@ -64,9 +63,8 @@ async def adopt(
     dry_run: bool = False,
     progress: Progress = no_progress,
 ) -> Adopted:
-    """Store what was parsed, a batch at a time. Broken off, it goes on when it is begun again."""
-    caller = caller or resources.local_caller()
-    check_role(caller.principal, "import")
+    """Store the parsed memories, a batch at a time. An interrupted import continues when it is repeated."""
+    caller = resources.allowed(caller, "import")
     await audit_access(resources, caller, "import")
     report = Adopted(source=parsed.source, dry_run=dry_run, left_out=Counter(parsed.left_out))
     items = list(_admitted(parsed.items, report))

@@ -10,7 +10,7 @@ from memory_butler.policy.access import visibility
 from memory_butler.policy.memories.validation import REASON_CHARACTERS, Handle, clean_text
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
-from memory_butler.store.memories import episodes, facts, rules
+from memory_butler.store.memories import episodes, memories
 
 
 async def require_changeable(transaction: Transaction, caller: Caller, handle: Handle) -> Memory:
@@ -65,4 +65,4 @@ async def reactivate(resources: Resources, transaction: Transaction, memory: Mem
         days = resources.settings.lifecycle_of(memory.butler).eden.ttl_days
         await episodes.renew(transaction, memory.id, now + timedelta(days=days))
     else:
-        await (facts if isinstance(memory, Fact) else rules).restore(transaction, memory.id, now)
+        await memories.restore(transaction, memory.type, memory.id, now)

@@ -1,6 +1,6 @@
 """Correct a fact: a right fact supersedes the wrong one and keeps its other fields. Both are kept."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 
 from memory_butler.english.text.normalize import normal_name
@@ -16,6 +16,9 @@ from memory_butler.policy.memories.validation import Handle, optional_label, par
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.memories import facts
+
+# What a correction takes over: all that a request can set, except its source and aliases.
+_KEPT = {field.name for field in fields(NewFact)} & {field.name for field in fields(Fact)}
 
 
 async def correct(
@@ -65,19 +68,9 @@ async def correct(
 
 def corrected_fact(wrong: Fact, content: str) -> NewFact:
     """Returns the right fact. The predicate of a note is derived from its content, so it changes too."""
-    right = validate_fact(
-        NewFact(
-            subject=wrong.subject_label,
-            predicate=wrong.predicate_label,
-            content=content,
-            importance=wrong.importance,
-            permanence=wrong.permanence,
-            scope=wrong.scope,
-            tags=tuple(wrong.tags),
-            valid_at=wrong.valid_at,
-            metadata=wrong.metadata,
-        )
-    )
+    kept = {name: getattr(wrong, name) for name in _KEPT} | {"tags": tuple(wrong.tags)}
+    labels = {"subject": wrong.subject_label, "predicate": wrong.predicate_label}
+    right = validate_fact(NewFact(**kept | labels | {"content": content}))
     if wrong.predicate_label == note_predicate(content_hash(wrong.content)):
         return replace(right, predicate=note_predicate(content_hash(right.content)))
     return right

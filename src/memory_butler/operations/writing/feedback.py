@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from memory_butler.errors import Conflict, InvalidInput
-from memory_butler.models import LIVE, Caller, Episode, Fact, MemoryType, Outcome, Rule, Stored
+from memory_butler.models import LIVE, Caller, MemoryType, Outcome, Rule, Stored
 from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.lifecycle import maturity
@@ -12,7 +12,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
-from memory_butler.store.memories import facts, rules
+from memory_butler.store.memories import memories, rules
 
 ONE_MICROSECOND = timedelta(microseconds=1)
 
@@ -36,13 +36,12 @@ async def confirm(
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         memory = await require_changeable(transaction, caller, target)
-        assert not isinstance(memory, Episode)
         if memory.validity not in LIVE:
             raise Conflict(
                 f"{target} is {memory.validity} and cannot be confirmed.",
                 recovery="If it is right, restore it first with memory_restore.",
             )
-        await (facts if isinstance(memory, Fact) else rules).confirm(transaction, [memory.id], now)
+        await memories.confirm(transaction, memory.type, [memory.id], now)
         await events.record(
             transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "confirmed")]
         )
@@ -104,12 +103,12 @@ async def _apply(
     }
     # Feedback given after a reversal counts even if this clock is slightly behind.
     at = max(trail.now, rule.judged_from + ONE_MICROSECOND) if rule.judged_from else trail.now
-    await rules.insert_application(transaction, reason=reason, now=at, **application)
+    await transaction.send("rules.insert_application", reason=reason, created_at=at, withdraws=None, **application)
     evidence = await rules.evidence(transaction, rule.id)
     successes, harmful = evidence["successes"], evidence["harmful"]
     age_days = (trail.now - rule.created_at) / timedelta(days=1)
-    await rules.apply_evidence(
-        transaction,
+    await transaction.send(
+        "rules.apply_evidence",
         rule_id=rule.id,
         successes=successes,
         harmful=harmful,

@@ -35,7 +35,7 @@ async def withdraw(
     row = await _opposite(transaction, trail, candidate.application)
     application = {"id": trail.make_id(trail.now), "rule_id": candidate.entity_id, **row}
     application["request_id"] = trail.lineage.request_id
-    await store.insert_application(transaction, **application)
+    await transaction.send("rules.insert_application", **application)
     evidence = await rules.evidence(transaction, candidate.entity_id)
     age_days = (trail.now - candidate.current.created_at) / timedelta(days=1)
     deserved = maturity.mature(
@@ -65,8 +65,8 @@ async def withdraw(
 async def write_evidence(transaction: Transaction, rule_id: UUID, evidence: Row) -> None:
     """Write the counters, effectiveness and reasons that follow from the feedback."""
     successes, harmful = evidence["successes"], evidence["harmful"]
-    await store.settle_evidence(
-        transaction,
+    await transaction.send(
+        "undo.settle_evidence",
         rule_id=rule_id,
         successes=successes,
         harmful=harmful,

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from memory_butler.errors import Conflict
-from memory_butler.models import Caller, Episode, Fact, Stored, Validity
+from memory_butler.models import Caller, Stored, Validity
 from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.lifecycle.transitions import may_follow
@@ -12,7 +12,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import Change
-from memory_butler.store.memories import episodes, facts, rules
+from memory_butler.store.memories import memories
 
 
 async def forget(
@@ -38,8 +38,7 @@ async def forget(
                 f"{target} is {memory.validity} and therefore not in use.",
                 recovery="Nothing to do: reads do not return it.",
             )
-        store = facts if isinstance(memory, Fact) else episodes if isinstance(memory, Episode) else rules
-        await store.set_validity(transaction, memory.id, Validity.RETRACTED)
+        await memories.set_validity(transaction, memory.type, memory.id, Validity.RETRACTED)
         extra = await events.reason_of(transaction, memory.id, reason)
         await events.record(
             transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "retracted", extra)]

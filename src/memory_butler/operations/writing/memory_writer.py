@@ -5,6 +5,7 @@ second time, the collected writes are sent first: an event records the state rig
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -19,7 +20,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
-from memory_butler.store.memories import episodes, facts, links, rules
+from memory_butler.store.memories import facts, links, memories
 from memory_butler.store.retrieval import search_index
 from memory_butler.store.retrieval.search_index import Indexed, Named
 
@@ -57,11 +58,9 @@ class MemoryWriter:
     def _clear(self) -> None:
         self._touched = set[UUID]()
         self._superseded: list[UUID] = []
-        self._confirmed: dict[MemoryType, list[UUID]] = {MemoryType.FACT: [], MemoryType.RULE: []}
-        self._episodes: list[Row] = []
-        self._facts: list[Row] = []
+        self._confirmed = defaultdict[MemoryType, list[UUID]](list)
+        self._rows = defaultdict[MemoryType, list[Row]](list)
         self._pinned: list[UUID] = []
-        self._rules: list[Row] = []
         self._entries: list[Named] = []
         self._links: list[Link] = []
         self._changes: list[Change] = []
@@ -69,13 +68,13 @@ class MemoryWriter:
     def episode(self, new: NewEpisode, entry: Indexed, *, ttl_days: float) -> Stored:
         """Store a validated episode."""
         now = self._trail.now
-        row = episodes.as_row(
+        row = memories.as_row(
             new,
             observed_at=new.observed_at or now,
             expires_at=now + timedelta(days=ttl_days),
             **self._identity(new.content),
         )
-        self._episodes.append(row)
+        self._rows[MemoryType.EPISODE].append(row)
         self._add_created((MemoryType.EPISODE, row["id"], entry))
         return Stored(type=MemoryType.EPISODE, id=row["id"], ref=row["ref"], outcome="created")
 
@@ -107,13 +106,13 @@ class MemoryWriter:
 
     async def rule(self, new: NewRule, entry: Indexed, sources: Sequence[UUID]) -> Stored:
         """Store a validated rule."""
-        row = rules.as_row(
+        row = memories.as_row(
             new,
             confidence=confidence.NEW_RULE_CONFIDENCE,
             decay_rate=confidence.rule_rate(self._decay),
             **self._origin(new.content, sources),
         )
-        self._rules.append(row)
+        self._rows[MemoryType.RULE].append(row)
         self._add_created((MemoryType.RULE, row["id"], entry), sources)
         return Stored(type=MemoryType.RULE, id=row["id"], ref=row["ref"], outcome="created")
 
@@ -134,17 +133,12 @@ class MemoryWriter:
             self._registered = True
         if self._superseded:
             await facts.supersede(transaction, self._superseded)
-        for kind, confirm in ((MemoryType.FACT, facts.confirm), (MemoryType.RULE, rules.confirm)):
-            if self._confirmed[kind]:
-                await confirm(transaction, self._confirmed[kind], now)
-        if self._episodes:
-            await episodes.insert(transaction, self._episodes)
-        if self._facts:
-            await facts.insert(transaction, self._facts)
+        for kind, ids in self._confirmed.items():
+            await memories.confirm(transaction, kind, ids, now)
+        for kind, rows in self._rows.items():
+            await memories.insert(transaction, kind, rows)
         for fact_id in self._pinned:
-            await facts.set_pinned(transaction, fact_id, True)
-        if self._rules:
-            await rules.insert(transaction, self._rules)
+            await memories.set_pinned(transaction, MemoryType.FACT, fact_id, True)
         if self._entries:
             await search_index.add(transaction, self._entries)
         if self._links:
@@ -170,8 +164,10 @@ class MemoryWriter:
         return Stored(type=MemoryType.FACT, id=row["id"], ref=row["ref"], outcome=outcome, superseded_ref=old.ref)
 
     def _add_fact(self, new: NewFact, sources: Sequence[UUID], supersedes_id: UUID | None = None) -> Row:
-        row = facts.as_row(
+        row = memories.as_row(
             new,
+            subject_label=new.subject,
+            predicate_label=new.predicate,
             subject=normal_name(new.subject),
             predicate=normal_name(new.predicate),
             confidence=confidence.NEW_FACT_CONFIDENCE,
@@ -179,7 +175,7 @@ class MemoryWriter:
             supersedes_id=supersedes_id,
             **self._origin(new.content, sources),
         )
-        self._facts.append(row)
+        self._rows[MemoryType.FACT].append(row)
         return row
 
     def _origin(self, content: str, sources: Sequence[UUID]) -> Row:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from memory_butler.errors import Conflict
-from memory_butler.models import LIVE, Caller, Episode, Fact, Memory, Stored, Validity
+from memory_butler.models import LIVE, Caller, Episode, Memory, Stored, Validity
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.memories.validation import optional_label, parse_handle
@@ -11,7 +11,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import Change
-from memory_butler.store.memories import episodes, facts, rules
+from memory_butler.store.memories import memories
 
 
 async def pin(
@@ -65,8 +65,7 @@ async def _set(
 async def _apply(
     resources: Resources, transaction: Transaction, memory: Memory, now: datetime, *, pinned: bool
 ) -> None:
-    store = facts if isinstance(memory, Fact) else episodes if isinstance(memory, Episode) else rules
-    await store.set_pinned(transaction, memory.id, pinned)
+    await memories.set_pinned(transaction, memory.type, memory.id, pinned)
     if not pinned:
         await reactivate(resources, transaction, memory, now)
         return
@@ -74,4 +73,4 @@ async def _apply(
         return
     # A pinned memory does not decay, so its effective confidence is the stored one.
     if memory.confidence >= resources.settings.lifecycle_of(memory.source_butler).decay.fading_below:
-        await store.set_validity(transaction, memory.id, Validity.ACTIVE)
+        await memories.set_validity(transaction, memory.type, memory.id, Validity.ACTIVE)

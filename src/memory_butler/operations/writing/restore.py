@@ -2,17 +2,18 @@
 
 from datetime import datetime
 
-from memory_butler.errors import Conflict, MemoryButlerError, NotFound, PermissionDenied
+from memory_butler.errors import Conflict, MemoryButlerError, NotFound
 from memory_butler.models import LIVE, Caller, Fact, Maturity, Memory, MemoryType, Rule, Stored, Validity
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, validate_reason, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.access import visibility
+from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.memories.validation import Handle, optional_label, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import Change
-from memory_butler.store.memories import episodes, facts, rules
+from memory_butler.store.memories import episodes, facts, memories, rules
 
 
 async def restore(
@@ -42,7 +43,7 @@ async def restore(
         trail = audit_trail(resources, caller, now, grouped=superseded is not None)
         changes = []
         if superseded:
-            await facts.set_validity(transaction, superseded.id, Validity.SUPERSEDED)
+            await memories.set_validity(transaction, MemoryType.FACT, superseded.id, Validity.SUPERSEDED)
             extra = {"restored": str(memory.id), **await events.reason_of(transaction, superseded.id, reason)}
             changes.append(Change(MemoryType.FACT, superseded.id, "superseded", extra))
         await reactivate(resources, transaction, memory, now)
@@ -111,11 +112,7 @@ async def reverse(
     caller = caller or resources.local_caller()
     target = parse_handle(MemoryType.RULE, handle)
     reason = validate_reason(reason)
-    if not caller.principal.role.governs:
-        raise PermissionDenied(
-            "Only an administrator may reverse a warning.",
-            recovery="Ask an administrator to run `memory-butler reverse`.",
-        )
+    require_admin(caller.principal, "reverse a warning", recovery="An administrator runs `memory-butler reverse`.")
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         rule = await require_changeable(transaction, caller, target)

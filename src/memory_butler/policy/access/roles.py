@@ -38,6 +38,11 @@ def check_role(principal: Principal, operation: str, roles: frozenset[Role] | No
         )
 
 
+def require_admin(principal: Principal, action: str, recovery: str = "Ask an administrator.") -> None:
+    if not principal.role.governs:
+        raise PermissionDenied(f"Only an administrator may {action}.", recovery=recovery)
+
+
 def switch_tenant(principal: Principal, tenant: str) -> Principal:
     """The principal of an operator who acts in another tenant. Other roles may not."""
     if tenant == principal.tenant:

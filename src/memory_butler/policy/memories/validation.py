@@ -5,7 +5,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -82,6 +82,12 @@ def clean_text(value: object, name: str, limit: int) -> str:
 
 def optional_label(value: object, name: str) -> str | None:
     return None if value is None else clean_text(value, name, LABEL_CHARACTERS)
+
+
+def optional_labels(new: NewEpisode | NewFact | NewRule | NewNote) -> dict[str, Any]:
+    """The optional texts of a request, checked; the source episode is a handle and is checked when it is looked up."""
+    names = [field.name for field in fields(new) if field.type == str | None and field.name != "source_episode"]
+    return {name: optional_label(getattr(new, name), name) for name in names}
 
 
 def slug(value: object, name: str) -> str:
@@ -209,12 +215,11 @@ def validate_episode(new: NewEpisode) -> NewEpisode:
         new,
         content=clean_text(new.content, "content", EPISODE_CHARACTERS),
         butler=slug(new.butler, "butler"),
-        session_id=optional_label(new.session_id, "session_id"),
         importance=whole_number(new.importance, "importance", 1, 10),
         observed_at=utc_time(new.observed_at, "observed_at"),
         tags=clean_tags(new.tags),
         metadata=clean_metadata(new.metadata),
-        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+        **optional_labels(new),
     )
 
 
@@ -230,7 +235,7 @@ def validate_fact(new: NewFact) -> NewFact:
         tags=clean_tags(new.tags),
         valid_at=utc_time(new.valid_at, "valid_at"),
         metadata=clean_metadata(new.metadata),
-        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+        **optional_labels(new),
     )
     for name, label in (("subject", fact.subject), ("predicate", fact.predicate)):
         _bounded_name(name, label)
@@ -244,7 +249,7 @@ def validate_rule(new: NewRule) -> NewRule:
         scope=slug(new.scope, "scope"),
         tags=clean_tags(new.tags),
         metadata=clean_metadata(new.metadata),
-        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+        **optional_labels(new),
     )
 
 
@@ -254,10 +259,9 @@ def validate_note(new: NewNote) -> NewNote:
         new,
         content=clean_text(new.content, "content", EPISODE_CHARACTERS if tier is Tier.EDEN else FACT_CHARACTERS),
         tier=tier,
-        butler=None if new.butler is None else slug(new.butler, "butler"),
         importance=whole_number(new.importance, "importance", 1, 10),
         tags=clean_tags(new.tags),
-        idempotency_key=optional_label(new.idempotency_key, "idempotency_key"),
+        **optional_labels(new) | {"butler": None if new.butler is None else slug(new.butler, "butler")},
     )
 
 

@@ -13,31 +13,49 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 from memory_butler.errors import InvalidInput
+from memory_butler.models import Episode, Fact, Rule
+from memory_butler.models.wire.codec import NONE, record_fields
 
 FORMAT = "memory-butler"
 VERSION = 1
 HEADER, END = "header", "end"
 LINE_BYTES = 8_000_000
 
+_TYPES: dict[Any, str] = {
+    UUID: "uuid",
+    datetime: "time",
+    int: "whole",
+    float: "number",
+    bool: "flag",
+    list[str]: "texts",
+    dict[str, Any]: "object",
+}
+
+
+def _columns(memory: type) -> str:
+    """The fields of a memory, from its record."""
+    parts = ["content_hash:bytes"]
+    for field in record_fields(memory):
+        optional = NONE in get_args(field.hint)
+        kind = get_args(field.hint)[0] if optional else field.hint
+        type_name = "ref" if field.mark.prefix is not None else _TYPES.get(kind, "text")
+        # `consolidated` follows from the status.
+        if not field.mark.hidden and field.name != "consolidated":
+            parts.append(f"{field.name}:{type_name}{'?' if optional else ''}")
+    return " ".join(parts)
+
+
 # The fields of each kind of record, by name and type. A question mark allows null, and allows the field to be missing.
-_MEMORY = "id:uuid ref:ref content:text content_hash:bytes tags:texts validity:text"
-_USE = "last_referenced_at:time? reference_count:whole metadata:object request_id:text? pinned:flag"
-_LEARNED = "scope:text confidence:number decay_rate:number source_butler:text source_episode_id:uuid? created_at:time"
 KINDS: dict[str, str] = {
     "butler": "butler:text created_at:time",
-    "episode": f"{_MEMORY} butler:text session_id:text? importance:whole consolidation_status:text "
-    "consolidation_attempts:whole last_consolidation_error:text? next_consolidation_retry_at:time? observed_at:time "
-    f"created_at:time expires_at:time {_USE}",
+    "episode": _columns(Episode),
     "tombstone": "episode_id:uuid ref:ref butler:text observed_at:time created_at:time deleted_at:time reason:text",
-    "fact": f"{_MEMORY} {_LEARNED} {_USE} subject:text subject_label:text predicate:text predicate_label:text "
-    "importance:whole permanence:text valid_at:time? supersedes_id:uuid? last_confirmed_at:time?",
-    "rule": f"{_MEMORY} {_LEARNED} {_USE} maturity:text effectiveness_score:number? applied_count:whole "
-    "success_count:whole harmful_count:whole harmful_reasons:texts last_applied_at:time? last_evaluated_at:time? "
-    "last_confirmed_at:time? judged_from:time?",
+    "fact": _columns(Fact),
+    "rule": _columns(Rule),
     "application": "id:uuid rule_id:uuid outcome:text reason:text? butler:text session_id:text? created_at:time "
     "request_id:text? withdraws:uuid?",
     "link": "source_type:text source_id:uuid target_type:text target_id:uuid relation:text created_at:time "

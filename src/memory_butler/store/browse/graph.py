@@ -1,13 +1,16 @@
 """Links of memories and subjects, with the first words of the linked memories."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from uuid import UUID
 
-from memory_butler.models import Link, MemoryType, Relation
+from memory_butler.models import Link
 from memory_butler.models.graph import LinkedNode, Node, NodeKind, Subject
 from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.memories.links import as_link
 
 CHARACTERS = 600
+_LINK = tuple(field.name for field in fields(Link))
 
 
 async def links(
@@ -27,7 +30,7 @@ async def facts(
 ) -> list[Node]:
     """Facts of each subject, those in use first."""
     rows = await transaction.all(
-        "graph.facts", subjects=list(subjects), scopes=_listed(scopes), each=each, characters=CHARACTERS
+        "graph.facts", subjects=list(subjects), scopes=scopes, each=each, characters=CHARACTERS
     )
     return [Node(kind=NodeKind.FACT, **row) for row in rows]
 
@@ -36,21 +39,12 @@ async def subjects(
     transaction: Transaction, words: str | None, scopes: Sequence[str] | None, limit: int
 ) -> list[Subject]:
     """The subjects with the most facts in use."""
-    rows = await transaction.all("graph.subjects", words=words, scopes=_listed(scopes), limit=limit)
+    rows = await transaction.all("graph.subjects", words=words, scopes=scopes, limit=limit)
     return [Subject(**row) for row in rows]
 
 
 def _joined(row: Row) -> LinkedNode:
-    link = Link(
-        source_type=MemoryType(row["source_type"]),
-        source_id=row["source_id"],
-        target_type=MemoryType(row["target_type"]),
-        target_id=row["target_id"],
-        relation=Relation(row["relation"]),
-        created_at=row["created_at"],
-        availability=row["availability"],
-        other_ref=row["other_ref"],
-    )
+    link = as_link({name: row[name] for name in _LINK})
     other = Node(
         kind=NodeKind(row["other_type"]),
         id=row["other_id"],
@@ -58,7 +52,3 @@ def _joined(row: Row) -> LinkedNode:
         **{name: row[name] for name in ("content", "subject", "subject_label", "predicate_label", "validity", "at")},
     )
     return LinkedNode(link=link, other=other)
-
-
-def _listed(scopes: Sequence[str] | None) -> list[str] | None:
-    return None if scopes is None else list(scopes)

@@ -4,28 +4,18 @@ SELECT c.id AS one_id, n.*
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS c (id, place)
 CROSS JOIN LATERAL (
     SELECT l.* FROM (
-        SELECT b.*, coalesce(f.scope, r.scope, p.butler, t.butler) AS owner,
-            CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
-                WHEN t.episode_id IS NOT NULL THEN 'expired' ELSE 'unknown' END AS availability,
-            coalesce(f.ref, r.ref, p.ref, t.ref) AS other_ref,
-            left(coalesce(f.content, r.content, p.content), %(characters)s::int) AS content,
+        SELECT {links.end}, left(coalesce(f.content, r.content, p.content), %(characters)s::int) AS content,
             f.subject, f.subject_label, f.predicate_label,
             coalesce(f.validity, r.validity, p.validity) AS validity,
             coalesce(f.valid_at, f.created_at, r.created_at, p.observed_at, t.observed_at) AS at
         FROM (
-            SELECT s.source_type, s.source_id, s.target_type, s.target_id, s.relation, s.created_at,
-                s.target_type AS other_type, s.target_id AS other_id
+            SELECT s.*, s.target_type AS other_type, s.target_id AS other_id
             FROM {schema}.memory_links s WHERE s.tenant_id = %(tenant)s AND s.source_id = c.id
             UNION ALL
-            SELECT s.source_type, s.source_id, s.target_type, s.target_id, s.relation, s.created_at,
-                s.source_type, s.source_id
+            SELECT s.*, s.source_type, s.source_id
             FROM {schema}.memory_links s WHERE s.tenant_id = %(tenant)s AND s.target_id = c.id
         ) b
-        LEFT JOIN {schema}.facts f ON b.other_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = b.other_id
-        LEFT JOIN {schema}.rules r ON b.other_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = b.other_id
-        LEFT JOIN {schema}.episodes p ON b.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = b.other_id
-        LEFT JOIN {schema}.episode_tombstones t
-            ON b.other_type = 'episode' AND t.tenant_id = %(tenant)s AND t.episode_id = b.other_id
+        {links.other}
     ) l
     WHERE {links.visible}
     ORDER BY l.created_at DESC, l.relation, l.source_id, l.target_id LIMIT %(each)s

@@ -1,6 +1,6 @@
 """Pages of memories, of their events and links, of consolidation runs and of dead letters."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,44 +10,15 @@ from memory_butler.models import Episode, Event, Link, Memory, MemoryType, Token
 from memory_butler.models.listings import Sort
 from memory_butler.store.access.tokens import as_token
 from memory_butler.store.consolidation.runs import Run
-from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.gate.database import Transaction
 from memory_butler.store.memories.episodes import as_episode
-from memory_butler.store.memories.facts import as_fact
 from memory_butler.store.memories.links import as_link
-from memory_butler.store.memories.rules import as_rule
+from memory_butler.store.memories.memories import as_memory
 
 # Before the first and behind the last of all places.
 LOWEST, HIGHEST = UUID(int=0), UUID(int=2**128 - 1)
 BEGINNING, END = "-infinity", "infinity"
 
-_QUERIES: dict[MemoryType, dict[str, str]] = {
-    MemoryType.FACT: {
-        "newest": "listings.facts_newest",
-        "oldest": "listings.facts_oldest",
-        "by": "listings.facts_by",
-        "by_back": "listings.facts_by_back",
-        "count": "listings.facts_count",
-    },
-    MemoryType.RULE: {
-        "newest": "listings.rules_newest",
-        "oldest": "listings.rules_oldest",
-        "by": "listings.rules_by",
-        "by_back": "listings.rules_by_back",
-        "count": "listings.rules_count",
-    },
-    MemoryType.EPISODE: {
-        "newest": "listings.episodes_newest",
-        "oldest": "listings.episodes_oldest",
-        "by": "listings.episodes_by",
-        "by_back": "listings.episodes_by_back",
-        "count": "listings.episodes_count",
-    },
-}
-_READ: dict[MemoryType, Callable[[Row], Memory]] = {
-    MemoryType.FACT: as_fact,
-    MemoryType.RULE: as_rule,
-    MemoryType.EPISODE: as_episode,
-}
 # A moment or a number, and an id.
 Place = Sequence[Any]
 
@@ -75,28 +46,24 @@ async def memories(
     await transaction.send("listings.start")
     if order.sort is Sort.CREATED:
         is_newest = order.descending != order.back
-        name = "newest" if is_newest else "oldest"
+        query = "listings.newest" if is_newest else "listings.oldest"
         beginning = (END, HIGHEST) if is_newest else (BEGINNING, LOWEST)
         more: dict[str, Any] = {}
     else:
-        name, beginning = ("by_back", ("inf", HIGHEST)) if order.back else ("by", ("-inf", LOWEST))
+        query, beginning = ("listings.by_back", ("inf", HIGHEST)) if order.back else ("listings.by", ("-inf", LOWEST))
         more = {"sort": order.sort, "sign": -1 if order.descending else 1, "now": order.now}
     place = after or beginning
-    rows = await transaction.all(
-        _QUERIES[kind][name], **filters, **more, after=place[0], after_id=place[1], limit=limit
-    )
+    rows = await transaction.all(f"{query}:{kind}", **filters, **more, after=place[0], after_id=place[1], limit=limit)
     found: list[tuple[Memory, Place]] = []
     for row in rows:
         key = row.pop("key") if "key" in row else row["created_at"].isoformat()
-        found.append((_READ[kind](row), (key, row["id"])))
+        found.append((as_memory(kind, row), (key, row["id"])))
     return found
 
 
 async def count(transaction: Transaction, kind: MemoryType, filters: Mapping[str, Any], most: int) -> int:
     """The total number, counted up to `most`."""
-    row = await transaction.one(_QUERIES[kind]["count"], **filters, most=most)
-    assert row
-    return int(row["count"])
+    return int((await transaction.row(f"listings.count:{kind}", **filters, most=most))["count"])
 
 
 async def history(transaction: Transaction, memory_id: UUID, from_seq: int, limit: int) -> list[Event]:

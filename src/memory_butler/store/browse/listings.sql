@@ -62,27 +62,9 @@ ORDER BY m.created_at DESC, m.id DESC LIMIT %(limit)s
 AND (m.created_at, m.id) > (%(after)s::timestamptz, %(after_id)s::uuid)
 ORDER BY m.created_at, m.id LIMIT %(limit)s
 
--- part: by_key
--- Order by the sort key, after a cursor; the sign sets the direction.
-WHERE (k.key, k.id) > (%(after)s::float8, %(after_id)s::uuid)
-ORDER BY k.key, k.id LIMIT %(limit)s
-
--- part: by_key_back
--- The same order backwards, before a cursor.
-WHERE (k.key, k.id) < (%(after)s::float8, %(after_id)s::uuid)
-ORDER BY k.key DESC, k.id DESC LIMIT %(limit)s
-
 -- part: never
 -- Sort key of memories that were never referenced: they come before all others.
 -1e15
-
--- name: facts_newest
--- A page of facts, the newest first.
-SELECT m.* FROM {schema}.facts m WHERE {fact_filters} {newest};
-
--- name: facts_oldest
--- A page of facts, the oldest first.
-SELECT m.* FROM {schema}.facts m WHERE {fact_filters} {oldest};
 
 -- part: fact_keys
 -- The filtered facts with their sort keys.
@@ -95,26 +77,6 @@ SELECT m.*, %(sign)s::int * CASE %(sort)s::text
         ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
 FROM {schema}.facts m WHERE {fact_filters}
 
--- name: facts_by
--- A page of facts by a sort key.
-SELECT k.* FROM ({fact_keys}) k {by_key};
-
--- name: facts_by_back
--- The page of facts before a cursor.
-SELECT k.* FROM ({fact_keys}) k {by_key_back};
-
--- name: facts_count
--- The number of facts, counted up to a limit.
-SELECT count(*) AS count FROM (SELECT FROM {schema}.facts m WHERE {fact_filters} LIMIT %(most)s) c;
-
--- name: rules_newest
--- A page of rules, the newest first.
-SELECT m.* FROM {schema}.rules m WHERE {rule_filters} {newest};
-
--- name: rules_oldest
--- A page of rules, the oldest first.
-SELECT m.* FROM {schema}.rules m WHERE {rule_filters} {oldest};
-
 -- part: rule_keys
 -- The filtered rules with their sort keys.
 SELECT m.*, %(sign)s::int * CASE %(sort)s::text
@@ -124,26 +86,6 @@ SELECT m.*, %(sign)s::int * CASE %(sort)s::text
         ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
 FROM {schema}.rules m WHERE {rule_filters}
 
--- name: rules_by
--- A page of rules by a sort key.
-SELECT k.* FROM ({rule_keys}) k {by_key};
-
--- name: rules_by_back
--- The page of rules before a cursor.
-SELECT k.* FROM ({rule_keys}) k {by_key_back};
-
--- name: rules_count
--- The number of rules, counted up to a limit.
-SELECT count(*) AS count FROM (SELECT FROM {schema}.rules m WHERE {rule_filters} LIMIT %(most)s) c;
-
--- name: episodes_newest
--- A page of episodes, the newest first.
-SELECT m.* FROM {schema}.episodes m WHERE {episode_filters} {newest};
-
--- name: episodes_oldest
--- A page of episodes, the oldest first.
-SELECT m.* FROM {schema}.episodes m WHERE {episode_filters} {oldest};
-
 -- part: episode_keys
 -- The filtered episodes with their sort keys.
 SELECT m.*, %(sign)s::int * CASE %(sort)s::text
@@ -152,24 +94,38 @@ SELECT m.*, %(sign)s::int * CASE %(sort)s::text
         ELSE coalesce(date_part('epoch', m.last_referenced_at), {never}) END AS key
 FROM {schema}.episodes m WHERE {episode_filters}
 
--- name: episodes_by
--- A page of episodes by a sort key.
-SELECT k.* FROM ({episode_keys}) k {by_key};
+-- name: newest
+-- each: fact=facts, rule=rules, episode=episodes
+-- A page of memories, the newest first.
+SELECT m.* FROM {schema}.{table} m WHERE {{kind}_filters} {newest};
 
--- name: episodes_by_back
--- The page of episodes before a cursor.
-SELECT k.* FROM ({episode_keys}) k {by_key_back};
+-- name: oldest
+-- each: fact=facts, rule=rules, episode=episodes
+-- A page of memories, the oldest first.
+SELECT m.* FROM {schema}.{table} m WHERE {{kind}_filters} {oldest};
 
--- name: episodes_count
--- The number of episodes, counted up to a limit.
-SELECT count(*) AS count FROM (SELECT FROM {schema}.episodes m WHERE {episode_filters} LIMIT %(most)s) c;
+-- name: by
+-- each: fact=facts, rule=rules, episode=episodes
+-- A page of memories by a sort key; the sign sets the direction.
+SELECT k.* FROM ({{kind}_keys}) k WHERE (k.key, k.id) > (%(after)s::float8, %(after_id)s::uuid)
+ORDER BY k.key, k.id LIMIT %(limit)s;
+
+-- name: by_back
+-- each: fact=facts, rule=rules, episode=episodes
+-- The same order backwards, before a cursor.
+SELECT k.* FROM ({{kind}_keys}) k WHERE (k.key, k.id) < (%(after)s::float8, %(after_id)s::uuid)
+ORDER BY k.key DESC, k.id DESC LIMIT %(limit)s;
+
+-- name: count
+-- each: fact=facts, rule=rules, episode=episodes
+-- The number of memories, counted up to a limit.
+SELECT count(*) AS count FROM (SELECT FROM {schema}.{table} m WHERE {{kind}_filters} LIMIT %(most)s) c;
 
 -- name: history
 -- A page of the events of a memory, oldest first.
-SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, undoes, payload
-FROM {schema}.memory_events
-WHERE tenant_id = %(tenant)s AND entity_id = %(id)s AND seq >= %(from_seq)s
-ORDER BY seq LIMIT %(limit)s;
+SELECT {events.columns} FROM {schema}.memory_events e
+WHERE e.tenant_id = %(tenant)s AND e.entity_id = %(id)s AND e.seq >= %(from_seq)s
+ORDER BY e.seq LIMIT %(limit)s;
 
 -- name: links
 -- A page of the links of a memory that the caller may see, oldest first, and whether the other end still exists.

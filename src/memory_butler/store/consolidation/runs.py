@@ -83,15 +83,11 @@ class KnownRule(NamedTuple):
 
 async def close_lost(transaction: Transaction, butler: str, now: datetime) -> list[UUID]:
     """End expired claims; returns their ids."""
-    return [row["id"] for row in await transaction.all("runs.close_lost", butler=butler, now=now, error=LOST)]
+    return await transaction.column("runs.close_lost", butler=butler, now=now, error=LOST)
 
 
 async def claimed(transaction: Transaction, butler: str) -> Row | None:
     return await transaction.one("runs.claimed", butler=butler)
-
-
-async def claim(transaction: Transaction, **values: Any) -> None:
-    await transaction.send("runs.claim", **values)
 
 
 async def account(transaction: Transaction, usage: Usage, **values: Any) -> None:
@@ -133,11 +129,6 @@ async def undone(transaction: Transaction, run: UUID) -> Undone | None:
     """Return None if no change of the run is undone."""
     row = await transaction.one("runs.undone", run=run)
     return Undone(**row) if row and row["undone"] else None
-
-
-async def runs(transaction: Transaction, *, butler: str | None, state: str | None, limit: int) -> list[Run]:
-    rows = await transaction.all("runs.runs", butler=butler, state=state, limit=limit)
-    return [Run(**row) for row in rows]
 
 
 async def batch(transaction: Transaction, run: UUID, eden: EdenTier, now: datetime) -> list[QueuedEpisode]:
@@ -239,8 +230,7 @@ async def named(transaction: Transaction, butler: str, ids: Sequence[UUID], refs
 
 
 async def spent(transaction: Transaction, since: datetime) -> Usage:
-    row = await transaction.one("runs.spent", since=since)
-    assert row
+    row = await transaction.row("runs.spent", since=since)
     return Usage(input_tokens=row["tokens"], cost_microdollars=row["cost_microdollars"])
 
 
@@ -266,9 +256,7 @@ async def deciding(transaction: Transaction, episodes: Collection[UUID], eyes: s
 
 
 async def under_way(transaction: Transaction) -> int:
-    row = await transaction.one("runs.under_way")
-    assert row
-    return int(row["runs"])
+    return int((await transaction.row("runs.under_way"))["runs"])
 
 
 async def spent_by_day(transaction: Transaction, since: datetime) -> list[Row]:
@@ -281,11 +269,7 @@ async def outcomes_of(transaction: Transaction, runs: Sequence[UUID]) -> list[Ro
 
 async def undone_of(transaction: Transaction, runs: Sequence[UUID]) -> set[UUID]:
     """Those of some runs with an undone change."""
-    return {row["run"] for row in await transaction.all("runs.undone_of", runs=list(runs))}
-
-
-async def stuck(transaction: Transaction, butler: str | None, limit: int) -> list[Row]:
-    return await transaction.all("runs.stuck", butler=butler, limit=limit)
+    return set(await transaction.column("runs.undone_of", runs=list(runs)))
 
 
 async def drop_old_runs(transaction: Transaction, butler: str, before: datetime, limit: int) -> int:

@@ -71,13 +71,6 @@ RETURNING id;
 -- One run.
 SELECT * FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND id = %(run)s;
 
--- name: runs
--- The latest runs, optionally of one butler and in one state.
-SELECT * FROM {schema}.consolidation_runs
-WHERE tenant_id = %(tenant)s AND (%(butler)s::text IS NULL OR butler = %(butler)s)
-    AND (%(state)s::text IS NULL OR state = %(state)s)
-ORDER BY claimed_at DESC, id DESC LIMIT %(limit)s;
-
 -- name: undone
 -- The number of changes of a run and of the undone ones, with the actor and time of the last undo.
 SELECT count(DISTINCT e.id) AS changes, count(DISTINCT u.undoes) AS undone, max(u.occurred_at) AS undone_at,
@@ -233,13 +226,6 @@ FROM {schema}.consolidation_runs r
 JOIN {schema}.consolidation_items i ON i.tenant_id = r.tenant_id AND i.run_id = r.id
 WHERE r.tenant_id = %(tenant)s AND r.claimed_at >= %(since)s AND (%(butler)s::text IS NULL OR r.butler = %(butler)s)
 GROUP BY i.state, i.reason, i.outcome ORDER BY 1, 2, 3;
-
--- name: stuck
--- Episodes that could not be consolidated.
-SELECT e.* FROM {schema}.episodes e
-WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status IN ('failed', 'dead_letter')
-    AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
-ORDER BY e.created_at, e.id LIMIT %(limit)s;
 
 -- name: drop_old_runs
 -- Delete the records of runs that ended before a time.

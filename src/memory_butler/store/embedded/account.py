@@ -269,18 +269,23 @@ def _open_path(home: Path, account: Account) -> None:
     """
     for folder in home.parents:
         status = folder.stat()
-        mode = stat.S_IMODE(status.st_mode)
-        if mode & stat.S_IXOTH or (status.st_gid == account.gid and mode & stat.S_IXGRP):
-            continue
-        if status.st_gid not in (0, account.gid) and mode & stat.S_IRWXG:
-            # Its group has rights that must not be taken away.
-            raise TargetUnavailable(
-                f"The account {ACCOUNT}, which runs PostgreSQL for root, cannot traverse {folder}.",
-                recovery="Set MEMORY_BUTLER_HOME to a folder that other accounts can traverse (mode 711), "
-                "for example /var/lib/memory-butler.",
-            )
-        _allow_traversal(folder, mode & ~stat.S_IRWXG, account)
+        if _is_closed(folder, status, account):
+            _allow_traversal(folder, stat.S_IMODE(status.st_mode) & ~stat.S_IRWXG, account)
     _allow_traversal(home, stat.S_IMODE(home.stat().st_mode) & stat.S_IRWXU, account)
+
+
+def _is_closed(folder: Path, status: os.stat_result, account: Account) -> bool:
+    """Return True if the account cannot traverse a folder and may be let in through its group."""
+    if status.st_mode & stat.S_IXOTH or (status.st_gid == account.gid and status.st_mode & stat.S_IXGRP):
+        return False
+    if status.st_gid not in (0, account.gid) and status.st_mode & stat.S_IRWXG:
+        # Its group has rights that must not be taken away.
+        raise TargetUnavailable(
+            f"The account {ACCOUNT}, which runs PostgreSQL for root, cannot traverse {folder}.",
+            recovery="Set MEMORY_BUTLER_HOME to a folder that other accounts can traverse (mode 711), "
+            "for example /var/lib/memory-butler.",
+        )
+    return True
 
 
 def _allow_traversal(folder: Path, mode: int, account: Account) -> None:

@@ -59,9 +59,7 @@ class Transaction:
 
     async def lock(self, now: datetime, *, refs: int) -> None:
         """Take the tenant's write lock and reserve `refs` short references."""
-        row = await self.one("database.lock_tenant", now=now, refs=refs)
-        assert row
-        self.last_ref, self._refs = row["last_ref"], refs
+        self.last_ref, self._refs = (await self.row("database.lock_tenant", now=now, refs=refs))["last_ref"], refs
 
     def take_ref(self) -> int:
         """Return the next reserved reference."""
@@ -70,19 +68,34 @@ class Transaction:
         return self.last_ref - self._refs
 
     async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
-        params["tenant"] = self.tenant
-        return await self._connection.execute(self._queries[query], params)
+        """Send a named query. A tuple is sent as an array, like a list."""
+        return await self._connection.execute(self._queries[query], self._arrays(params))
 
     async def one(self, query: str, /, **params: Any) -> Row | None:
         return await (await self.send(query, **params)).fetchone()
 
+    async def row(self, query: str, /, **params: Any) -> Row:
+        """The row of a query that always has one."""
+        row = await self.one(query, **params)
+        assert row is not None
+        return row
+
+    async def column(self, query: str, /, **params: Any) -> list[Any]:
+        """The first column of all rows."""
+        return [next(iter(row.values())) for row in await self.all(query, **params)]
+
     async def send_for(self, make: Callable[[Sequence[Any]], Made], query: str, /, **params: Any) -> AsyncCursor[Made]:
         """Like `send`, with `make` called on the values of each row. Fetching the rows after the transaction costs no
         round trip."""
-        params["tenant"] = self.tenant
         statement, names = numbered(self._queries[query])
+        values = self._arrays(params)
         cursor = AsyncRawCursor(self._connection, row_factory=lambda _: make)
-        return await cursor.execute(statement, [params[name] for name in names], binary=True)
+        return await cursor.execute(statement, [values[name] for name in names], binary=True)
+
+    def _arrays(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters and the tenant; the driver would send a tuple as a record."""
+        values = {name: list(value) if type(value) is tuple else value for name, value in params.items()}
+        return values | {"tenant": self.tenant}
 
     async def all(self, query: str, /, **params: Any) -> list[Row]:
         return await (await self.send(query, **params)).fetchall()

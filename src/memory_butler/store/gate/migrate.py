@@ -10,7 +10,9 @@ from psycopg import sql
 from memory_butler.errors import TargetUnavailable
 from memory_butler.store.gate.queries import Names
 
-HEAD = "0008"
+# The newest revision: the highest number of a body in migrations/.
+_BODIES = [file.name for file in files("memory_butler.store.migrations").iterdir() if file.name.endswith(".sql")]
+HEAD = max(_BODIES)[:4]
 LABEL = "memory"
 OLDEST_POSTGRES = 150000
 OLDEST_VECTOR = (0, 8)

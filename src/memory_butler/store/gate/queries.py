@@ -1,7 +1,10 @@
 """Named queries: one `.sql` file per noun, each query with a name and a line of purpose.
 
-Text that several queries share is a named *part* at the top of the file. `{name}` inserts it; `{noun.name}` inserts a
-part of another file.
+Text that several queries share is a named *part*. `{name}` inserts it; `{noun.name}` inserts a part of another file. A
+list of columns is such a part, so that every table names its columns in one place.
+
+`-- each: fact=facts, rule=rules` below a name makes one query or part for each entry, `name:fact` and `name:rule`, with
+the two words in the place of `{kind}` and `{table}`.
 """
 
 import re
@@ -12,8 +15,9 @@ from importlib.resources import files
 
 from psycopg import sql
 
-_HEAD = re.compile(r"^-- (name|part): (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
-_PART = re.compile(r"\{(?:(\w+)\.)?(\w+)\}")
+_HEAD = re.compile(r"^-- (name|part): (\w+)\n((?:-- each: .+\n)*)(?:-- .*\n)+", re.MULTILINE)
+_ENTRY = re.compile(r"(\w+)=(\w+)")
+_PART = re.compile(r"\{(?:(\w+)\.)?(\w+(?::\w+)?)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,15 @@ def _blocks() -> Iterator[tuple[str, str, str, str]]:
         heads = list(_HEAD.finditer(text))
         for head, following in zip(heads, [*heads[1:], None], strict=True):
             body = text[head.end() : following.start() if following else len(text)].strip().removesuffix(";")
-            yield file.name.removesuffix(".sql"), head[1], head[2], body
+            for name, filled in _variants(head[2], head[3], body):
+                yield file.name.removesuffix(".sql"), head[1], name, filled
+
+
+def _variants(name: str, each: str, body: str) -> Iterator[tuple[str, str]]:
+    if not each:
+        yield name, body
+    for kind, table in _ENTRY.findall(each):
+        yield f"{name}:{kind}", body.replace("{kind}", kind).replace("{table}", table)
 
 
 def _with_parts(noun: str, body: str, parts: Mapping[str, str]) -> str:

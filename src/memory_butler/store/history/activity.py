@@ -1,7 +1,7 @@
 """Pages of a tenant's log, limited to what the caller may see."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -42,6 +42,9 @@ class View:
     reach: Reach
     governs: bool
 
+    def params(self) -> dict[str, Any]:
+        return {"scopes": self.reach.scopes, "butlers": self.reach.butlers, "governs": self.governs}
+
 
 async def after(transaction: Transaction, seq: int, view: View, now: datetime, limit: int) -> Piece:
     """The next events after a place."""
@@ -54,15 +57,7 @@ async def newest(transaction: Transaction, view: View, now: datetime, limit: int
 
 
 def _params(view: View, now: datetime, limit: int) -> dict[str, Any]:
-    scopes, butlers = view.reach.scopes, view.reach.butlers
-    return {
-        "scopes": None if scopes is None else list(scopes),
-        "butlers": None if butlers is None else list(butlers),
-        "governs": view.governs,
-        "safe": now - SAFE_AFTER,
-        "piece": PIECE,
-        "limit": limit,
-    }
+    return {**view.params(), "safe": now - SAFE_AFTER, "piece": PIECE, "limit": limit}
 
 
 def _piece(rows: list[Row]) -> Piece:
@@ -75,11 +70,8 @@ def _piece(rows: list[Row]) -> Piece:
     )
 
 
-_EVENT = (
-    "seq", "id", "event_type", "entity_type", "entity_id", "occurred_at", "actor", "request_id", "group_id", "undoes",
-    "payload",
-)  # fmt: skip
-_LINEAGE = ("request_id", "subrequest_id", "segment_id", "session_id")
+_EVENT = tuple(field.name for field in fields(Event))
+_LINEAGE = tuple(field.name for field in fields(Lineage))
 
 
 def as_noted(row: Row) -> Noted:

@@ -50,16 +50,9 @@ ELSE %(governs)s::boolean END
 
 -- part: told
 -- Events with the data that their description needs.
-SELECT p.upto, p.last_seq, p.length, e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at, e.actor,
-    e.request_id, e.subrequest_id, e.segment_id, e.session_id, e.group_id, e.undoes, e.payload, b.state AS before,
-    t.body::jsonb ->> 'reason' AS reason, 'fact:' || coalesce(f.ref, s.ref) AS other
+SELECT p.upto, p.last_seq, p.length, {events.described}
 FROM piece p
 LEFT JOIN seen e ON true
-LEFT JOIN LATERAL (
-    SELECT x.payload -> 'state' AS state FROM {schema}.memory_events x
-    WHERE x.tenant_id = %(tenant)s AND x.entity_id = e.entity_id AND x.seq < e.seq
-    ORDER BY x.seq DESC
-    LIMIT 1
-) b ON true
+{events.before}
 {undo.around_event}
 ORDER BY e.seq

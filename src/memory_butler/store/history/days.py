@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from memory_butler.store.gate.database import Row, Transaction
@@ -33,9 +32,7 @@ async def place(transaction: Transaction) -> Place:
 async def count_on(transaction: Transaction) -> int:
     """Count the next page of the log; returns its number of events."""
     await transaction.send("days.begin")
-    row = await transaction.one("days.count_on", piece=PIECE)
-    assert row
-    return int(row["counted"])
+    return int((await transaction.row("days.count_on", piece=PIECE))["counted"])
 
 
 async def drop(transaction: Transaction) -> None:
@@ -48,23 +45,14 @@ async def drop(transaction: Transaction) -> None:
 
 async def happened(transaction: Transaction, view: View, since: date) -> list[Row]:
     """Events by day, type, and states before and after. Events before `since` have no day."""
-    return await transaction.all("days.happened", since=since, **_params(view))
+    return await transaction.all("days.happened", since=since, **view.params())
 
 
 async def first(transaction: Transaction, view: View) -> date | None:
-    row = await transaction.one("days.first", **_params(view))
+    row = await transaction.one("days.first", **view.params())
     return row["day"] if row else None
 
 
 async def states_now(transaction: Transaction, ids: Sequence[UUID]) -> dict[UUID, str]:
     """Present states of the memories that still exist."""
     return {row["id"]: row["validity"] for row in await transaction.all("days.states_now", ids=list(ids))}
-
-
-def _params(view: View) -> dict[str, Any]:
-    scopes, butlers = view.reach.scopes, view.reach.butlers
-    return {
-        "scopes": None if scopes is None else list(scopes),
-        "butlers": None if butlers is None else list(butlers),
-        "governs": view.governs,
-    }

@@ -1,3 +1,22 @@
+-- part: columns
+-- The columns of an event that a reader gets.
+e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at, e.actor, e.request_id, e.group_id, e.undoes,
+e.payload
+
+-- part: described
+-- An event with its lineage, the state before it, its reason, and the other fact it names: see `undo.around_event`.
+{columns}, e.subrequest_id, e.segment_id, e.session_id, b.state AS before, t.body::jsonb ->> 'reason' AS reason,
+'fact:' || coalesce(f.ref, s.ref) AS other
+
+-- part: before
+-- The state of the memory before an event.
+LEFT JOIN LATERAL (
+    SELECT x.payload -> 'state' AS state FROM {schema}.memory_events x
+    WHERE x.tenant_id = %(tenant)s AND x.entity_id = e.entity_id AND x.seq < e.seq
+    ORDER BY x.seq DESC
+    LIMIT 1
+) b ON true
+
 -- name: record
 -- One event per changed memory, with its full state after the change taken from its row; words go to `texts`.
 WITH changed AS (
@@ -7,26 +26,18 @@ WITH changed AS (
             request_id text)
     -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
     LEFT JOIN LATERAL (
-        SELECT to_jsonb(f) -
-            '{content,content_hash,subject,subject_label,predicate,predicate_label,tags,metadata}'::text[]
-                AS state,
-            jsonb_build_object('content', f.content, 'content_hash', f.content_hash, 'subject', f.subject,
-                'subject_label', f.subject_label, 'predicate', f.predicate, 'predicate_label', f.predicate_label,
-                'tags', f.tags, 'metadata', f.metadata)::text AS body
+        SELECT to_jsonb(f) - '{{facts.texts}}'::text[] AS state,
+            (SELECT to_jsonb(t) FROM (SELECT {facts.texts}) t)::text AS body
         FROM {schema}.facts f WHERE o.entity_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = o.id
         UNION ALL
-        SELECT to_jsonb(r) - '{content,content_hash,tags,metadata,harmful_reasons}'::text[],
-            jsonb_build_object('content', r.content, 'content_hash', r.content_hash, 'tags', r.tags,
-                'metadata', r.metadata, 'harmful_reasons', r.harmful_reasons)::text
+        SELECT to_jsonb(r) - '{{rules.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {rules.texts}) t)::text
         FROM {schema}.rules r WHERE o.entity_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = o.id
         UNION ALL
-        SELECT to_jsonb(p) - '{content,content_hash,tags,metadata,consolidated}'::text[],
-            jsonb_build_object('content', p.content, 'content_hash', p.content_hash, 'tags', p.tags,
-                'metadata', p.metadata)::text
+        SELECT to_jsonb(p) - '{{episodes.texts}, consolidated}'::text[],
+            (SELECT to_jsonb(t) FROM (SELECT {episodes.texts}) t)::text
         FROM {schema}.episodes p WHERE o.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = o.id
         UNION ALL
-        SELECT to_jsonb(a) - '{subject,alias,alias_label}'::text[],
-            jsonb_build_object('subject', a.subject, 'alias', a.alias, 'alias_label', a.alias_label)::text
+        SELECT to_jsonb(a) - '{{aliases.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {aliases.texts}) t)::text
         FROM {schema}.aliases a WHERE o.entity_type = 'alias' AND a.tenant_id = %(tenant)s AND a.id = o.id
     ) s ON true
 ), kept AS (
@@ -88,10 +99,9 @@ FROM numbered;
 -- name: of_memory
 -- The history of one memory, oldest first; of a long history the newest part.
 SELECT * FROM (
-    SELECT seq, id, event_type, entity_type, entity_id, occurred_at, actor, request_id, group_id, undoes, payload
-    FROM {schema}.memory_events
-    WHERE tenant_id = %(tenant)s AND entity_id = %(id)s
-    ORDER BY seq DESC
+    SELECT {columns} FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.entity_id = %(id)s
+    ORDER BY e.seq DESC
     LIMIT %(limit)s
 ) newest
 ORDER BY seq;

@@ -129,7 +129,7 @@ async def compare(transaction: Transaction, pieces: Pieces, limit: int, progress
 
 async def removed_texts(transaction: Transaction, limit: int) -> list[str]:
     """Owners of texts that the log cites and the store no longer has."""
-    return [row["owner"] for row in await transaction.all("replay.removed_texts", limit=limit)]
+    return await transaction.column("replay.removed_texts", limit=limit)
 
 
 def _added(table: TableReport, row: dict[str, Any], limit: int) -> TableReport:

@@ -91,7 +91,7 @@ WITH newest AS (
         AND (%(until)s::timestamptz IS NULL OR occurred_at <= %(until)s)
     GROUP BY entity_id
 ), states AS MATERIALIZED (
-    SELECT e.entity_type, e.entity_id AS id,
+    SELECT e.entity_type, e.entity_id,
         CASE WHEN e.text_hash IS NULL OR t.body IS NOT NULL THEN
             -- What was written before there were pins was not pinned.
             '{"pinned": false}' || (e.payload -> 'state') || coalesce(t.body::jsonb, '{}')
@@ -108,10 +108,8 @@ WITH newest AS (
     ) r
     WHERE e.payload ? 'state' AND NOT e.payload ? 'tombstone'
 ), episodes AS (
-    INSERT INTO {scratch}.episodes (
-        {episodes.columns}
-    )
-    SELECT {episodes.values}
+    INSERT INTO {scratch}.episodes ({episodes.columns})
+    SELECT {episodes.columns}
     FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.episodes, s.state) m
     WHERE s.entity_type = 'episode' AND s.state IS NOT NULL
 ), facts AS (
@@ -127,7 +125,7 @@ WITH newest AS (
     SELECT m.* FROM states s CROSS JOIN LATERAL jsonb_populate_record(NULL::{scratch}.aliases, s.state) m
     WHERE s.entity_type = 'alias' AND s.state IS NOT NULL
 ), wordless AS (
-    INSERT INTO {scratch}.wordless (entity_type, id) SELECT entity_type, id FROM states WHERE state IS NULL
+    INSERT INTO {scratch}.wordless (entity_type, id) SELECT entity_type, entity_id FROM states WHERE state IS NULL
 )
 SELECT count(*) AS made FROM states;
 
@@ -188,10 +186,6 @@ WHERE e.tenant_id = %(tenant)s AND e.payload #> '{application,reason_hash}' IS N
 ORDER BY 1
 LIMIT %(limit)s;
 
--- part: in_range
--- The tenant's rows of a range of ids.
-tenant_id = %(tenant)s AND id > %(after)s AND id <= %(upto)s
-
 -- part: verdict
 -- The difference between a live row (l) and a rebuilt row (r).
 l.tenant_id IS NOT NULL AS is_live, r.tenant_id IS NOT NULL AS is_rebuilt,
@@ -201,48 +195,31 @@ l.tenant_id IS NOT NULL AS is_live, r.tenant_id IS NOT NULL AS is_rebuilt,
         'columns', (SELECT coalesce(jsonb_agg(c.key ORDER BY c.key), '[]') FROM jsonb_each(to_jsonb(l)) c
             WHERE r.tenant_id IS NOT NULL AND c.value IS DISTINCT FROM to_jsonb(r) -> c.key)) END AS difference
 
+-- part: pair
+-- each: episodes=id, facts=id, rules=id, rule_applications=id, aliases=id, episode_tombstones=episode_id
+-- each: memory_links=source_id, memory_references=memory_id
+-- The live and the rebuilt rows of a table (`kind`) in a range of ids (the column `table`), side by side.
+(SELECT * FROM {schema}.{kind} WHERE tenant_id = %(tenant)s AND {table} > %(after)s AND {table} <= %(upto)s) l
+FULL JOIN
+    (SELECT * FROM {scratch}.{kind} WHERE tenant_id = %(tenant)s AND {table} > %(after)s AND {table} <= %(upto)s) r
+    ON r.{table} = l.{table}
+
 -- name: compare
 -- Compare all live and rebuilt tables for a range of ids: number of rows, number of differences, and the first of them.
 WITH pairs AS (
-    SELECT 'episodes' AS name, coalesce(l.id, r.id)::text AS key, {verdict}
-    FROM (SELECT * FROM {schema}.episodes WHERE {in_range}) l
-    FULL JOIN (SELECT * FROM {scratch}.episodes WHERE {in_range}) r USING (id)
-    UNION ALL
-    SELECT 'episode_tombstones', coalesce(l.episode_id, r.episode_id)::text, {verdict}
-    FROM (SELECT * FROM {schema}.episode_tombstones
-        WHERE tenant_id = %(tenant)s AND episode_id > %(after)s AND episode_id <= %(upto)s) l
-    FULL JOIN (SELECT * FROM {scratch}.episode_tombstones
-        WHERE tenant_id = %(tenant)s AND episode_id > %(after)s AND episode_id <= %(upto)s) r USING (episode_id)
-    UNION ALL
-    SELECT 'facts', coalesce(l.id, r.id)::text, {verdict}
-    FROM (SELECT * FROM {schema}.facts WHERE {in_range}) l
-    FULL JOIN (SELECT * FROM {scratch}.facts WHERE {in_range}) r USING (id)
-    UNION ALL
-    SELECT 'rules', coalesce(l.id, r.id)::text, {verdict}
-    FROM (SELECT * FROM {schema}.rules WHERE {in_range}) l
-    FULL JOIN (SELECT * FROM {scratch}.rules WHERE {in_range}) r USING (id)
-    UNION ALL
-    SELECT 'rule_applications', coalesce(l.id, r.id)::text, {verdict}
-    FROM (SELECT * FROM {schema}.rule_applications WHERE {in_range}) l
-    FULL JOIN (SELECT * FROM {scratch}.rule_applications WHERE {in_range}) r USING (id)
-    UNION ALL
-    SELECT 'memory_links', concat_ws(' ', coalesce(l.source_id, r.source_id), coalesce(l.relation, r.relation),
-        coalesce(l.target_id, r.target_id)), {verdict}
-    FROM (SELECT * FROM {schema}.memory_links
-        WHERE tenant_id = %(tenant)s AND source_id > %(after)s AND source_id <= %(upto)s) l
-    FULL JOIN (SELECT * FROM {scratch}.memory_links
-        WHERE tenant_id = %(tenant)s AND source_id > %(after)s AND source_id <= %(upto)s) r
-        USING (source_id, relation, target_id)
-    UNION ALL
-    SELECT 'memory_references', concat_ws(' ', coalesce(l.memory_id, r.memory_id), coalesce(l.seq, r.seq)), {verdict}
-    FROM (SELECT * FROM {schema}.memory_references
-        WHERE tenant_id = %(tenant)s AND memory_id > %(after)s AND memory_id <= %(upto)s) l
-    FULL JOIN (SELECT * FROM {scratch}.memory_references
-        WHERE tenant_id = %(tenant)s AND memory_id > %(after)s AND memory_id <= %(upto)s) r USING (memory_id, seq)
-    UNION ALL
-    SELECT 'aliases', coalesce(l.id, r.id)::text, {verdict}
-    FROM (SELECT * FROM {schema}.aliases WHERE {in_range}) l
-    FULL JOIN (SELECT * FROM {scratch}.aliases WHERE {in_range}) r USING (id)
+    SELECT 'episodes' AS name, coalesce(l.id, r.id)::text AS key, {verdict} FROM {pair:episodes}
+    UNION ALL SELECT 'episode_tombstones', coalesce(l.episode_id, r.episode_id)::text, {verdict}
+    FROM {pair:episode_tombstones}
+    UNION ALL SELECT 'facts', coalesce(l.id, r.id)::text, {verdict} FROM {pair:facts}
+    UNION ALL SELECT 'rules', coalesce(l.id, r.id)::text, {verdict} FROM {pair:rules}
+    UNION ALL SELECT 'rule_applications', coalesce(l.id, r.id)::text, {verdict} FROM {pair:rule_applications}
+    UNION ALL SELECT 'aliases', coalesce(l.id, r.id)::text, {verdict} FROM {pair:aliases}
+    UNION ALL SELECT 'memory_links', concat_ws(' ', coalesce(l.source_id, r.source_id),
+        coalesce(l.relation, r.relation), coalesce(l.target_id, r.target_id)), {verdict}
+    FROM {pair:memory_links} AND r.relation = l.relation AND r.target_id = l.target_id
+    UNION ALL SELECT 'memory_references', concat_ws(' ', coalesce(l.memory_id, r.memory_id), coalesce(l.seq, r.seq)),
+        {verdict}
+    FROM {pair:memory_references} AND r.seq = l.seq
 )
 SELECT name, count(*) FILTER (WHERE is_live) AS live, count(*) FILTER (WHERE is_rebuilt) AS rebuilt,
     count(difference) AS differences,

@@ -61,17 +61,14 @@ class Piece:
 
 async def before(transaction: Transaction, seq: int, choice: Choice, now: datetime, limit: int) -> Piece:
     """The newest entries before a place, and the last examined place."""
-    scopes, butlers = choice.view.reach.scopes, choice.view.reach.butlers
     params: dict[str, Any] = {
-        "actions": None if choice.actions is None else list(choice.actions),
-        "kinds": None if choice.kinds is None else list(choice.kinds),
+        "actions": choice.actions,
+        "kinds": choice.kinds,
         "actor": choice.actor,
         "until": choice.until,
-        "memories": None if choice.memories is None else list(choice.memories),
+        "memories": choice.memories,
         "group": choice.group,
-        "scopes": None if scopes is None else list(scopes),
-        "butlers": None if butlers is None else list(butlers),
-        "governs": choice.view.governs,
+        **choice.view.params(),
         "before": seq,
         "limit": limit,
         "lines": LINES,
@@ -89,7 +86,7 @@ async def before(transaction: Transaction, seq: int, choice: Choice, now: dateti
 
 async def named(transaction: Transaction, ref: str) -> list[UUID]:
     """The memories that a short reference names."""
-    return [row["id"] for row in await transaction.all("timeline.named", ref=ref)]
+    return await transaction.column("timeline.named", ref=ref)
 
 
 def _found(place: int, rows: list[Row]) -> Found:

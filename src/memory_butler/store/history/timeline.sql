@@ -92,20 +92,12 @@ UNION ALL SELECT episode_id FROM {schema}.episode_tombstones WHERE tenant_id = %
         LIMIT %(lines)s
     ) m
 )
-SELECT p.down_to, e.place, e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at, e.actor,
-    e.request_id, e.subrequest_id, e.segment_id, e.session_id, e.group_id, e.undoes, e.payload, b.state AS before,
-    t.body::jsonb ->> 'reason' AS reason, 'fact:' || coalesce(f.ref, s.ref) AS other,
-    {schema}.is_undone(%(tenant)s, e.id) AS is_undone, w.about, w.subject, w.predicate,
-    g.together, g.counts, g.all_undone
+SELECT p.down_to, e.place, {events.described}, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
+    w.about, w.subject, w.predicate, g.together, g.counts, g.all_undone
 FROM piece p
 LEFT JOIN shown e ON true
 LEFT JOIN groups g ON g.group_id = e.group_id
-LEFT JOIN LATERAL (
-    SELECT x.payload -> 'state' AS state FROM {schema}.memory_events x
-    WHERE x.tenant_id = %(tenant)s AND x.entity_id = e.entity_id AND x.seq < e.seq
-    ORDER BY x.seq DESC
-    LIMIT 1
-) b ON true
+{events.before}
 LEFT JOIN LATERAL (
     SELECT left(m.content, %(about)s) AS about, m.subject_label AS subject, m.predicate_label AS predicate
     FROM {schema}.facts m WHERE e.entity_type = 'fact' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id

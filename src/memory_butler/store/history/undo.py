@@ -6,23 +6,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memory_butler.models import (
-    ConsolidationStatus,
-    Maturity,
-    MemoryState,
-    MemoryType,
-    Permanence,
-    UndoCandidate,
-    Validity,
-)
+from psycopg.types.json import Jsonb
+
+from memory_butler.models import MemoryState, MemoryType, UndoCandidate
+from memory_butler.models.wire.codec import decode
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history.events import ALIAS
 
 NAMED_LATER = 3
 NEWEST = 2**63 - 1
 _RESTORE: dict[str, str] = {
-    MemoryType.FACT: "undo.restore_facts",
-    MemoryType.RULE: "undo.restore_rules",
+    MemoryType.FACT: "undo.restore:fact",
+    MemoryType.RULE: "undo.restore:rule",
     MemoryType.EPISODE: "undo.restore_episodes",
     ALIAS: "undo.restore_aliases",
 }
@@ -42,15 +37,13 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
-    """A memory to restore to the state after the event `source`, with these values overridden."""
+    """A memory to restore to the state after the event `source`, except for the columns in `given`."""
 
     id: UUID
     source: UUID
-    validity: str
-    maturity: str | None
+    given: dict[str, Any]
     renews: bool
     rewords: bool
-    decay_rate: float | None
 
 
 async def find(transaction: Transaction, identifier: UUID) -> Named | None:
@@ -66,7 +59,7 @@ async def examine(transaction: Transaction, named: Named, below: int, limit: int
     rows = await transaction.all("undo.examine", event_id=named.event_id, group_id=group_id, below=below, limit=limit)
     doubtful = [row["id"] for row in rows if row.pop("is_last_undo") and not row["is_unchanged"]]
     if doubtful:
-        brought_back = {row["id"] for row in await transaction.all("undo.undone_to", ids=doubtful)}
+        brought_back = set(await transaction.column("undo.undone_to", ids=doubtful))
         for row in rows:
             row["is_unchanged"] = row["is_unchanged"] or row["id"] in brought_back
     return [_past(row) for row in rows]
@@ -77,37 +70,20 @@ async def later(transaction: Transaction, event_id: UUID) -> list[Row]:
     return await transaction.all("undo.later", id=event_id, limit=NAMED_LATER)
 
 
-async def look_up_by_key(transaction: Transaction) -> None:
-    """Set the planner to look up rows by key; once in a transaction that changes many memories."""
-    await transaction.send("undo.look_up_by_key")
-
-
 async def restore(transaction: Transaction, kind: str, memories: Sequence[Restoring], now: datetime) -> None:
     await transaction.send(
         _RESTORE[kind],
         ids=[memory.id for memory in memories],
         sources=[memory.source for memory in memories],
-        validities=[memory.validity for memory in memories],
-        maturities=[memory.maturity for memory in memories],
         renews=[memory.renews for memory in memories],
         rewords=[memory.rewords for memory in memories],
-        decay_rates=[memory.decay_rate for memory in memories],
+        given=[Jsonb(memory.given) for memory in memories],
         now=now,
     )
 
 
 async def find_application(transaction: Transaction, application_id: UUID) -> Row:
-    row = await transaction.one("undo.find_application", id=application_id)
-    assert row
-    return row
-
-
-async def insert_application(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("undo.insert_application", **given)
-
-
-async def settle_evidence(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("undo.settle_evidence", **given)
+    return await transaction.row("undo.find_application", id=application_id)
 
 
 async def around(transaction: Transaction, memory_id: UUID, limit: int = 200, up_to: int = NEWEST) -> dict[UUID, Row]:
@@ -117,40 +93,11 @@ async def around(transaction: Transaction, memory_id: UUID, limit: int = 200, up
 
 
 def _past(row: Row) -> UndoCandidate:
-    created_at = row.pop("created_at")
-    validity, maturity, consolidation = (row.pop(name) for name in ("validity", "maturity", "consolidation"))
-    was = {name: row.pop(f"was_{name}") for name in _WAS}
-    permanence = row.pop("permanence")
-    row["butler"] = row["butler"] or ""
-    current = before = None
-    if validity:
-        current = MemoryState(
-            created_at=created_at, permanence=_permanence(permanence), **_states(validity, maturity, consolidation)
-        )
-    if validity and not row.pop("is_first"):
-        before = MemoryState(
-            created_at=created_at,
-            confidence=was["confidence"] or 0.0,
-            permanence=_permanence(was["permanence"]),
-            pinned=bool(was["pinned"]),
-            last_confirmed_at=was["confirmed_at"],
-            expires_at=was["to_expire_at"],
-            **_states(was["validity"], was["maturity"], was["consolidation"]),
-        )
-    row.pop("is_first", None)
-    return UndoCandidate(current=current, before=before, **row)
-
-
-_WAS = ("validity", "maturity", "consolidation", "confidence", "permanence", "pinned", "confirmed_at", "to_expire_at")
-
-
-def _permanence(value: str | None) -> Permanence | None:
-    return Permanence(value) if value else None
-
-
-def _states(validity: str, maturity: str | None, consolidation: str | None) -> dict[str, Any]:
-    return {
-        "validity": Validity(validity),
-        "maturity": Maturity(maturity) if maturity else None,
-        "consolidation": ConsolidationStatus(consolidation) if consolidation else None,
-    }
+    current, before, left_behind = row.pop("current"), row.pop("before"), row.pop("left_behind")
+    if current and left_behind:
+        current |= {name: left_behind.get(name) for name in ("validity", "maturity", "consolidation_status")}
+    return UndoCandidate(
+        current=decode(MemoryState, current) if current else None,
+        before=decode(MemoryState, before) if current and before else None,
+        **row | {"butler": row["butler"] or ""},
+    )

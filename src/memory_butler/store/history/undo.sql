@@ -16,24 +16,23 @@ split_part(e.event_type, '.', 2) <> 'rate_changed'
 -- part: present
 -- The current state of the memory or alias of an event.
 LEFT JOIN LATERAL (
-    SELECT f.validity, NULL AS maturity, NULL AS consolidation, f.created_at, f.permanence, f.source_butler AS butler
-    FROM {schema}.facts f
+    SELECT to_jsonb(f) AS state, f.source_butler AS butler FROM {schema}.facts f
     WHERE e.entity_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = e.entity_id
     UNION ALL
-    SELECT r.validity, r.maturity, NULL, r.created_at, NULL, r.source_butler FROM {schema}.rules r
+    SELECT to_jsonb(r), r.source_butler FROM {schema}.rules r
     WHERE e.entity_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = e.entity_id
     UNION ALL
-    SELECT p.validity, NULL, p.consolidation_status, p.created_at, NULL, p.butler FROM {schema}.episodes p
+    SELECT to_jsonb(p), p.butler FROM {schema}.episodes p
     WHERE e.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = e.entity_id
     UNION ALL
-    SELECT a.validity, NULL, NULL, a.created_at, NULL, '' FROM {schema}.aliases a
+    SELECT to_jsonb(a), '' FROM {schema}.aliases a
     WHERE e.entity_type = 'alias' AND a.tenant_id = %(tenant)s AND a.id = e.entity_id
 ) here ON true
 
 -- name: examine
 -- Events to undo, newest first, each with the state before it, the current state, and the memory that may block it. Of
 -- several events of a group on one memory the newer are undone first; the older are compared with the state before
--- those.
+-- those. A column that is NULL is equal to one that did not exist when an event was written.
 WITH picked AS MATERIALIZED (
     (SELECT * FROM {schema}.memory_events e WHERE e.tenant_id = %(tenant)s AND e.id = %(event_id)s::uuid)
     UNION ALL
@@ -44,26 +43,18 @@ WITH picked AS MATERIALIZED (
 SELECT e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at,
     coalesce(e.payload #>> '{state,ref}', e.payload #>> '{tombstone,ref}', e.entity_id::text) AS ref,
     e.payload -> 'application' AS application, e.payload -> 'undone' AS undid,
-    e.entity_type = 'episode' AND here.validity IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
-    l.id = e.id OR ({schema}.left_state(l.payload) = {schema}.left_state(e.payload) AND l.text_hash = e.text_hash)
+    e.entity_type = 'episode' AND here.state IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
+    l.id = e.id OR (l.text_hash = e.text_hash
+        AND jsonb_strip_nulls({schema}.left_state(l.payload)) = jsonb_strip_nulls({schema}.left_state(e.payload)))
         AS is_unchanged,
     l.undoes IS NOT NULL AS is_last_undo,
     (e.payload #>> '{state,last_confirmed_at}') IS DISTINCT FROM (b.payload #>> '{state,last_confirmed_at}')
         AS is_confirmation,
     b.text_hash IS DISTINCT FROM e.text_hash AS is_rewording,
-    coalesce(b.id, e.id) AS source_id, b.id IS NULL AS is_first, h.id AS holder_id, h.ref AS holder_ref,
-    CASE WHEN n.seq IS NULL THEN here.validity ELSE l.payload #>> '{state,validity}' END AS validity,
-    CASE WHEN n.seq IS NULL THEN here.maturity ELSE l.payload #>> '{state,maturity}' END AS maturity,
-    CASE WHEN n.seq IS NULL THEN here.consolidation ELSE l.payload #>> '{state,consolidation_status}' END
-        AS consolidation,
-    here.created_at, here.permanence, here.butler,
-    b.payload #>> '{state,permanence}' AS was_permanence, b.payload #>> '{state,validity}' AS was_validity,
-    b.payload #>> '{state,maturity}' AS was_maturity,
-    b.payload #>> '{state,consolidation_status}' AS was_consolidation,
-    (b.payload #>> '{state,confidence}')::double precision AS was_confidence,
-    (b.payload #>> '{state,pinned}')::boolean AS was_pinned,
-    (b.payload #>> '{state,last_confirmed_at}')::timestamptz AS was_confirmed_at,
-    (b.payload #>> '{state,expires_at}')::timestamptz AS was_to_expire_at
+    coalesce(b.id, e.id) AS source_id, h.id AS holder_id, h.ref AS holder_ref,
+    here.state AS current, here.butler, b.payload -> 'state' AS before,
+    -- The state that the newer events of the group, undone first, leave behind.
+    CASE WHEN n.seq IS NOT NULL THEN l.payload -> 'state' END AS left_behind
 FROM picked e
 LEFT JOIN LATERAL (
     SELECT x.seq FROM {schema}.memory_events x
@@ -98,7 +89,8 @@ LEFT JOIN LATERAL (
         AND o.validity || '' IN ('active', 'fading') AND o.id <> r.id
     WHERE e.entity_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = e.entity_id
     LIMIT 1
-) h ON here.validity NOT IN ('active', 'fading') AND b.payload #>> '{state,validity}' IN ('active', 'fading')
+) h ON here.state ->> 'validity' NOT IN ('active', 'fading')
+    AND b.payload #>> '{state,validity}' IN ('active', 'fading')
 ORDER BY e.seq DESC;
 
 -- name: undone_to
@@ -124,7 +116,8 @@ WITH RECURSIVE earlier AS (
     ) y
 )
 SELECT DISTINCT wanted AS id FROM earlier
-WHERE {schema}.left_state(payload) = {schema}.left_state(left_as) AND text_hash = words;
+WHERE jsonb_strip_nulls({schema}.left_state(payload)) = jsonb_strip_nulls({schema}.left_state(left_as))
+    AND text_hash = words;
 
 -- name: later
 -- Later events of a memory that are not undone, oldest first.
@@ -143,74 +136,45 @@ LIMIT %(limit)s;
 SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 
 -- part: restored
--- The memories to restore, the event of the restored state, and the fields to override. Texts only if they change.
-unnest(%(ids)s::uuid[], %(sources)s::uuid[], %(validities)s::text[], %(maturities)s::text[], %(renews)s::boolean[],
-    %(rewords)s::boolean[], %(decay_rates)s::float8[])
-    AS o (id, source, validity, maturity, renews, rewords, decay_rate)
-JOIN {schema}.memory_events e ON e.tenant_id = %(tenant)s AND e.id = o.source
-LEFT JOIN {schema}.texts t ON o.rewords AND t.tenant_id = %(tenant)s AND t.memory_id = o.id AND t.hash = e.text_hash
-CROSS JOIN LATERAL jsonb_to_record({schema}.left_state(e.payload) || coalesce(t.body::jsonb, '{}'))
+-- The memories to restore: the event whose state they return to, and the fields to override. Texts only if they change.
+(
+    SELECT o.id, o.renews, {schema}.left_state(e.payload) || coalesce(t.body::jsonb, '{}') || o.given AS state
+    FROM unnest(%(ids)s::uuid[], %(sources)s::uuid[], %(renews)s::boolean[], %(rewords)s::boolean[], %(given)s::jsonb[])
+        AS o (id, source, renews, rewords, given)
+    JOIN {schema}.memory_events e ON e.tenant_id = %(tenant)s AND e.id = o.source
+    LEFT JOIN {schema}.texts t ON o.rewords AND t.tenant_id = %(tenant)s AND t.memory_id = o.id AND t.hash = e.text_hash
+) o
 
--- name: restore_facts
--- Restore facts to the state after an event, except their references.
-UPDATE {schema}.facts f
-SET validity = o.validity, confidence = s.confidence, permanence = s.permanence, decay_rate = o.decay_rate,
-    importance = s.importance, pinned = s.pinned, tags = coalesce(s.tags, f.tags),
-    metadata = coalesce(s.metadata, f.metadata),
-    last_confirmed_at = CASE WHEN o.renews THEN greatest(%(now)s, f.created_at, f.last_confirmed_at)
-        ELSE s.last_confirmed_at END
-FROM {restored} AS s (confidence double precision, permanence text, importance smallint,
-    pinned boolean, tags text[], metadata jsonb, last_confirmed_at timestamptz)
-WHERE f.tenant_id = %(tenant)s AND f.id = o.id;
-
--- name: restore_rules
--- Restore rules to the state after an event, except their references.
-UPDATE {schema}.rules r
-SET validity = o.validity, maturity = o.maturity, confidence = s.confidence, decay_rate = o.decay_rate,
-    effectiveness_score = s.effectiveness_score, applied_count = s.applied_count, success_count = s.success_count,
-    harmful_count = s.harmful_count, harmful_reasons = coalesce(s.harmful_reasons, r.harmful_reasons),
-    last_applied_at = s.last_applied_at, last_evaluated_at = s.last_evaluated_at, judged_from = s.judged_from,
-    pinned = s.pinned, tags = coalesce(s.tags, r.tags), metadata = coalesce(s.metadata, r.metadata),
-    last_confirmed_at = CASE WHEN o.renews THEN greatest(%(now)s, r.created_at, r.last_confirmed_at)
-        ELSE s.last_confirmed_at END
-FROM {restored} AS s (confidence double precision, effectiveness_score double precision,
-    applied_count int, success_count int, harmful_count int, harmful_reasons text[], last_applied_at timestamptz,
-    last_evaluated_at timestamptz, judged_from timestamptz, pinned boolean, tags text[], metadata jsonb,
-    last_confirmed_at timestamptz)
-WHERE r.tenant_id = %(tenant)s AND r.id = o.id;
+-- name: restore
+-- each: fact=facts, rule=rules
+-- Restore facts or rules to the state after an event, except their references.
+UPDATE {schema}.{table} m
+SET ({{table}.mutable}) = (
+    SELECT {{table}.mutable}
+    FROM jsonb_populate_record(m, o.state || CASE WHEN o.renews THEN jsonb_build_object(
+        'last_confirmed_at', greatest(%(now)s, m.created_at, m.last_confirmed_at)) ELSE '{}' END))
+FROM {restored}
+WHERE m.tenant_id = %(tenant)s AND m.id = o.id;
 
 -- name: restore_episodes
 -- Restore episodes to the state after an event, except their references.
-UPDATE {schema}.episodes p
-SET validity = o.validity, consolidation_status = s.consolidation_status,
-    consolidation_attempts = s.consolidation_attempts, last_consolidation_error = s.last_consolidation_error,
-    next_consolidation_retry_at = s.next_consolidation_retry_at, importance = s.importance, pinned = s.pinned,
-    tags = coalesce(s.tags, p.tags), metadata = coalesce(s.metadata, p.metadata),
-    expires_at = CASE WHEN o.renews THEN %(now)s::timestamptz + (s.expires_at - p.created_at) ELSE s.expires_at END
-FROM {restored} AS s (consolidation_status text, consolidation_attempts int, last_consolidation_error text,
-    next_consolidation_retry_at timestamptz, importance smallint, pinned boolean, tags text[], metadata jsonb,
-    expires_at timestamptz)
-WHERE p.tenant_id = %(tenant)s AND p.id = o.id;
+UPDATE {schema}.episodes m
+SET ({episodes.mutable}) = (
+    SELECT {episodes.mutable}
+    FROM jsonb_populate_record(m, o.state || CASE WHEN o.renews THEN jsonb_build_object(
+        'expires_at', %(now)s::timestamptz + ((o.state ->> 'expires_at')::timestamptz - m.created_at)) ELSE '{}' END))
+FROM {restored}
+WHERE m.tenant_id = %(tenant)s AND m.id = o.id;
 
 -- name: restore_aliases
 -- Withdraw or restore aliases.
-UPDATE {schema}.aliases a SET validity = o.validity
-FROM unnest(%(ids)s::uuid[], %(validities)s::text[]) AS o (id, validity)
-WHERE a.tenant_id = %(tenant)s AND a.id = o.id;
+UPDATE {schema}.aliases m SET validity = o.state ->> 'validity' FROM {restored}
+WHERE m.tenant_id = %(tenant)s AND m.id = o.id;
 
 -- name: find_application
 -- One application of a rule.
 SELECT outcome, reason, butler, session_id, created_at FROM {schema}.rule_applications
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
-
--- name: insert_application
--- Withdraw an application of a rule, or make it count again.
-INSERT INTO {schema}.rule_applications (
-    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id, withdraws
-) VALUES (
-    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(created_at)s,
-    %(request_id)s, %(withdraws)s
-);
 
 -- name: settle_evidence
 -- Write the remaining evidence to a rule.

@@ -15,7 +15,7 @@ LOST = {"error": "The worker was lost.", "cut_short": True}
 
 
 async def tenants(transaction: Transaction) -> list[str]:
-    return [row["tenant"] for row in await transaction.all("job_runs.tenants")]
+    return await transaction.column("job_runs.tenants")
 
 
 def which(
@@ -32,17 +32,17 @@ async def histories(transaction: Transaction, jobs: Sequence[str], butler: str |
 
 
 async def worst(transaction: Transaction, limit: int, **judged_by: Any) -> list[Row]:
-    """The same for those that most need a look, the worst first, each with how many there are and are not well."""
+    """The jobs in the worst state first; each row has the total number and the number of jobs that are not ok."""
     return await transaction.all("job_runs.worst", limit=limit, **judged_by)
 
 
 async def late(transaction: Transaction, **judged_by: Any) -> list[Row]:
-    """In which ways the jobs are late or fail, each with how many butlers it is so for and the first of them."""
+    """Late and failing jobs by state, each with the number of butlers and the first of them."""
     return await transaction.all("job_runs.late", **judged_by)
 
 
 async def close_lost(transaction: Transaction, butler: str, now: datetime) -> None:
-    """End what a shard's last worker left open. Only for whoever has the shard's turn."""
+    """Close the run of a shard's lost worker. The caller must hold the shard's lock."""
     await transaction.send("job_runs.close_lost", butler=butler, now=now, report=Jsonb(LOST))
 
 
@@ -53,7 +53,7 @@ async def start(transaction: Transaction, run: UUID, butler: str, job: str, now:
 async def finish(
     transaction: Transaction, run: UUID, outcome: str, report: dict[str, Any], now: datetime
 ) -> Row | None:
-    """The run's times, or None if it had been given up for lost."""
+    """The times of the run, or None if it was closed as lost."""
     return await transaction.one("job_runs.finish", id=run, outcome=outcome, report=_shape(report), now=now)
 
 

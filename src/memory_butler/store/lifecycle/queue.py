@@ -95,12 +95,12 @@ async def silent_workers(transaction: Transaction, queue: str, silence_seconds: 
 
 
 async def held_by(transaction: Transaction, queue: str, worker: int) -> set[int]:
-    return {row["id"] for row in await transaction.all("queue.held", queue=queue, worker=worker)}
+    return set(await transaction.column("queue.held", queue=queue, worker=worker))
 
 
 async def waiting(transaction: Transaction, queue: str) -> set[str]:
     """Queueing locks of the jobs that have not started."""
-    return {row["queueing_lock"] for row in await transaction.all("queue.waiting", queue=queue)}
+    return set(await transaction.column("queue.waiting", queue=queue))
 
 
 async def reclaim(

@@ -63,7 +63,7 @@ class TierOf:
 
 
 async def butlers(transaction: Transaction) -> list[str]:
-    return [row["butler"] for row in await transaction.all("sweep.butlers")]
+    return await transaction.column("sweep.butlers")
 
 
 def _scanned(rows: list[Row]) -> Scanned:
@@ -109,9 +109,7 @@ async def set_validity(transaction: Transaction, ids: Collection[UUID], validity
 
 
 async def measure_tier(transaction: Transaction, tier: TierOf, planned: Planned) -> Row:
-    row = await transaction.one("sweep.measure_tier", stale_since=tier.stale_since, **tier.params(planned))
-    assert row
-    return row
+    return await transaction.row("sweep.measure_tier", stale_since=tier.stale_since, **tier.params(planned))
 
 
 async def least_used(transaction: Transaction, tier: TierOf, planned: Planned, **where: Any) -> list[Row]:
@@ -123,14 +121,8 @@ async def still_unused(transaction: Transaction, tier: TierOf, ids: Collection[U
     return {row["id"] for row in rows}
 
 
-async def expired_episodes(transaction: Transaction, **where: Any) -> list[Row]:
-    return await transaction.all("sweep.expired_episodes", **where)
-
-
 async def count_episodes(transaction: Transaction, butler: str, removed: Collection[UUID]) -> int:
-    row = await transaction.one("sweep.count_episodes", butler=butler, removed=list(removed))
-    assert row
-    return int(row["held"])
+    return int((await transaction.row("sweep.count_episodes", butler=butler, removed=list(removed)))["held"])
 
 
 async def oldest_consolidated(
@@ -140,7 +132,7 @@ async def oldest_consolidated(
 
 
 async def still_consolidated(transaction: Transaction, ids: Collection[UUID]) -> set[UUID]:
-    return {row["id"] for row in await transaction.all("sweep.still_consolidated", ids=list(ids))}
+    return set(await transaction.column("sweep.still_consolidated", ids=list(ids)))
 
 
 async def insert_tombstones(
@@ -155,10 +147,6 @@ async def delete_episodes(transaction: Transaction, ids: Collection[UUID]) -> No
     """Delete episodes with their texts and index entries. Their events must be written before."""
     await search_index.clear(transaction, list(ids))
     await transaction.send("sweep.delete_episodes", ids=list(ids))
-
-
-async def old_keys(transaction: Transaction, **where: Any) -> list[Row]:
-    return await transaction.all("sweep.old_keys", **where)
 
 
 async def drop_keys(transaction: Transaction, rows: Sequence[Row], now: datetime) -> int:

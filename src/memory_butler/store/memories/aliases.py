@@ -36,30 +36,28 @@ async def unknown_in(transaction: Transaction, scope: str, *, subject: str, alia
 
 async def of_subject(transaction: Transaction, subject: str, scopes: Sequence[str] | None) -> list[str]:
     """Aliases of a subject that are known in these scopes, as written."""
-    rows = await transaction.all("aliases.of_subject", subject=subject, scopes=_listed(scopes), limit=SHOWN)
-    return [row["alias_label"] for row in rows]
+    return await transaction.column("aliases.of_subject", subject=subject, scopes=scopes, limit=SHOWN)
 
 
 async def each(transaction: Transaction, reach: Reach) -> AsyncIterator[Row]:
     """All aliases of a subject."""
     after: UUID | None = UUID(int=0)
     while after:
-        rows = await transaction.all("aliases.after", after=after, scopes=_listed(reach.scopes), limit=PAGE)
+        rows = await transaction.all("aliases.after", after=after, scopes=reach.scopes, limit=PAGE)
         for row in rows:
             yield row
         after = rows[-1]["id"] if len(rows) == PAGE else None
 
 
 async def ids_of_subjects(transaction: Transaction, subjects: Sequence[str], reach: Reach, limit: int) -> list[UUID]:
-    rows = await transaction.all(
-        "aliases.ids_of_subjects", subjects=list(subjects), scopes=_listed(reach.scopes), limit=limit
+    return await transaction.column(
+        "aliases.ids_of_subjects", subjects=list(subjects), scopes=reach.scopes, limit=limit
     )
-    return [row["id"] for row in rows]
 
 
 async def retract(transaction: Transaction, ids: Sequence[UUID]) -> list[UUID]:
     """Withdraw aliases; returns those that were active."""
-    return [row["id"] for row in await transaction.all("aliases.retract", ids=list(ids))] if ids else []
+    return await transaction.column("aliases.retract", ids=list(ids)) if ids else []
 
 
 async def asked(transaction: Transaction, keys: Sequence[str], reach: Reach, now: datetime) -> list[KnownName]:
@@ -67,12 +65,8 @@ async def asked(transaction: Transaction, keys: Sequence[str], reach: Reach, now
     rows = await transaction.all(
         "aliases.asked",
         names=list(keys),
-        scopes=_listed(reach.scopes),
-        butlers=None if reach.butlers is None else list(reach.butlers),
+        scopes=reach.scopes,
+        butlers=reach.butlers,
         now=now,
     )
     return [KnownName(**row) for row in rows]
-
-
-def _listed(scopes: Sequence[str] | None) -> list[str] | None:
-    return None if scopes is None else list(scopes)

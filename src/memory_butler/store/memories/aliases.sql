@@ -1,3 +1,7 @@
+-- part: texts
+-- The columns that an event keeps apart, as text that can be removed.
+subject, alias, alias_label
+
 -- name: insert
 -- Add an alias to a subject or restore a withdrawn one; returns nothing if the subject has it.
 INSERT INTO {schema}.aliases AS a (tenant_id, id, subject, alias, alias_label, validity, created_at, request_id)

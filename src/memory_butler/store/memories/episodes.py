@@ -1,14 +1,12 @@
 """Episodes and tombstones."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from memory_butler.models import ConsolidationStatus, Episode, NewEpisode, Validity
+from memory_butler.models import ConsolidationStatus, Episode, Validity
 from memory_butler.settings import EdenTier
 from memory_butler.store.gate.database import Row, Transaction
-from memory_butler.store.gate.recordsets import recordset
 
 # Episodes that expire within this time are consolidated first.
 NEAR_EXPIRY = timedelta(days=1)
@@ -25,39 +23,9 @@ def as_episode(row: Row) -> Episode:
     )
 
 
-def as_row(new: NewEpisode, **given: Any) -> Row:
-    """The row of a new episode."""
-    return {
-        "butler": new.butler,
-        "session_id": new.session_id,
-        "content": new.content,
-        "importance": new.importance,
-        "tags": new.tags,
-        "metadata": new.metadata,
-        **given,
-    }
-
-
-async def insert(transaction: Transaction, rows: Sequence[Row]) -> None:
-    await transaction.send("episodes.insert", episodes=recordset(rows))
-
-
-async def set_validity(transaction: Transaction, episode_id: UUID, validity: Validity) -> None:
-    await transaction.send("episodes.set_validity", id=episode_id, validity=validity)
-
-
 async def renew(transaction: Transaction, episode_id: UUID, until: datetime) -> None:
     """Make an episode active, and keep it at least until a time."""
     await transaction.send("episodes.renew", id=episode_id, until=until)
-
-
-async def set_pinned(transaction: Transaction, episode_id: UUID, pinned: bool) -> None:
-    await transaction.send("episodes.set_pinned", id=episode_id, pinned=pinned)
-
-
-async def get(transaction: Transaction, memory_id: UUID | None, ref: str | None) -> Episode | None:
-    row = await transaction.one("episodes.get", id=memory_id, ref=ref)
-    return as_episode(row) if row else None
 
 
 async def find_tombstone(transaction: Transaction, memory_id: UUID | None, ref: str | None) -> Row | None:
@@ -94,9 +62,7 @@ async def is_well_referenced(transaction: Transaction, episode: Episode, eden: E
 
 async def count_first_in_line(transaction: Transaction, butler: str, eden: EdenTier, now: datetime) -> int:
     """The number of a butler's pending episodes with priority, by its own thresholds."""
-    row = await transaction.one("episodes.count_first_in_line", butler=butler, **first(eden, now))
-    assert row
-    return int(row["count"])
+    return int((await transaction.row("episodes.count_first_in_line", butler=butler, **first(eden, now)))["count"])
 
 
 def first(eden: EdenTier, now: datetime) -> dict[str, Any]:

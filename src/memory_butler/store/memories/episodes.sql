@@ -1,40 +1,28 @@
--- part: columns
--- The columns of an episode, except the one that the database generates.
-tenant_id, id, ref, butler, session_id, content, content_hash, importance, tags, validity,
-consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
-observed_at, created_at, expires_at, last_referenced_at, reference_count, metadata, request_id, pinned
+-- part: mutable
+-- The columns of an episode that a change may write and an undo restores.
+validity, consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
+importance, pinned, tags, metadata, expires_at
 
--- part: values
--- The same columns of a row m.
-m.tenant_id, m.id, m.ref, m.butler, m.session_id, m.content, m.content_hash, m.importance, m.tags,
-m.validity, m.consolidation_status, m.consolidation_attempts, m.last_consolidation_error,
-m.next_consolidation_retry_at, m.observed_at, m.created_at, m.expires_at, m.last_referenced_at,
-m.reference_count, m.metadata, m.request_id, m.pinned
+-- part: columns
+-- The columns of an episode, except the one that the database generates (`consolidated`).
+tenant_id, id, ref, butler, session_id, content, content_hash, observed_at, created_at, last_referenced_at,
+reference_count, request_id, {mutable}
+
+-- part: texts
+-- The columns that an event keeps apart, as text that can be removed.
+content, content_hash, tags, metadata
 
 -- name: insert
 -- Store new episodes, pending consolidation. The keys of a row are columns.
 INSERT INTO {schema}.episodes ({columns})
-SELECT {values} FROM jsonb_array_elements(%(episodes)s::jsonb) AS g (given)
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.episodes, g.given || {facts.of_new}
+SELECT {columns} FROM jsonb_array_elements(%(rows)s::jsonb) AS g (given)
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.episodes, g.given || {memories.of_new}
     || '{"consolidation_status": "pending", "consolidation_attempts": 0}') m;
-
--- name: set_validity
--- Set the validity of an episode.
-UPDATE {schema}.episodes SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: renew
 -- Make an episode active and keep it at least until a time.
 UPDATE {schema}.episodes SET validity = 'active', expires_at = greatest(expires_at, %(until)s)
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
-
--- name: set_pinned
--- Pin or unpin an episode.
-UPDATE {schema}.episodes SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
-
--- name: get
--- One episode by id or by reference.
-SELECT * FROM {schema}.episodes
-WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
 
 -- name: find_tombstone
 -- The tombstone of a deleted episode.

@@ -1,13 +1,10 @@
 """Facts."""
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from memory_butler.models import Fact, NewFact, Permanence, Validity
 from memory_butler.store.gate.database import Row, Transaction
-from memory_butler.store.gate.recordsets import recordset
 
 CHAIN_EACH_WAY = 100
 
@@ -35,54 +32,13 @@ async def find_known(
     return as_fact(row) if row else None
 
 
-def as_row(new: NewFact, **given: Any) -> Row:
-    """The row of a new fact."""
-    return {
-        "subject_label": new.subject,
-        "predicate_label": new.predicate,
-        "content": new.content,
-        "scope": new.scope,
-        "importance": new.importance,
-        "tags": new.tags,
-        "permanence": new.permanence,
-        "valid_at": new.valid_at,
-        "metadata": new.metadata,
-        **given,
-    }
-
-
-async def insert(transaction: Transaction, rows: Sequence[Row]) -> None:
-    await transaction.send("facts.insert", facts=recordset(rows))
-
-
-async def set_validity(transaction: Transaction, fact_id: UUID, validity: Validity) -> None:
-    await transaction.send("facts.set_validity", id=fact_id, validity=validity)
-
-
 async def supersede(transaction: Transaction, ids: Sequence[UUID]) -> None:
     await transaction.send("facts.supersede", ids=list(ids))
-
-
-async def confirm(transaction: Transaction, ids: Sequence[UUID], now: datetime) -> None:
-    await transaction.send("facts.confirm", ids=list(ids), now=now)
-
-
-async def restore(transaction: Transaction, fact_id: UUID, now: datetime) -> None:
-    await transaction.send("facts.restore", id=fact_id, now=now)
-
-
-async def set_pinned(transaction: Transaction, fact_id: UUID, pinned: bool) -> None:
-    await transaction.send("facts.set_pinned", id=fact_id, pinned=pinned)
 
 
 async def find_occupant(transaction: Transaction, fact_id: UUID) -> Fact | None:
     """The live fact with the same subject, predicate and scope, or of the same event."""
     row = await transaction.one("facts.find_occupant", id=fact_id)
-    return as_fact(row) if row else None
-
-
-async def get(transaction: Transaction, memory_id: UUID | None, ref: str | None) -> Fact | None:
-    row = await transaction.one("facts.get", id=memory_id, ref=ref)
     return as_fact(row) if row else None
 
 

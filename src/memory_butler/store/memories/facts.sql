@@ -1,3 +1,11 @@
+-- part: mutable
+-- The columns of a fact that a change may write and an undo restores.
+validity, confidence, decay_rate, permanence, importance, pinned, tags, metadata, last_confirmed_at
+
+-- part: texts
+-- The columns that an event keeps apart, as text that can be removed.
+content, content_hash, subject, subject_label, predicate, predicate_label, tags, metadata
+
 -- name: find_live_property
 -- The live fact that holds a property, if there is one.
 SELECT * FROM {schema}.facts
@@ -12,44 +20,15 @@ WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND subject = %(subject)s AND
 ORDER BY created_at, id
 LIMIT 1;
 
--- part: of_new
--- The initial values of every new memory.
-jsonb_build_object('tenant_id', %(tenant)s::text, 'created_at', g.given -> 'now', 'validity', 'active',
-    'reference_count', 0, 'pinned', false)
-
 -- name: insert
 -- Store new facts. The keys of a row are columns, so that a new column needs no change here.
 INSERT INTO {schema}.facts
-SELECT n.* FROM jsonb_array_elements(%(facts)s::jsonb) AS g (given)
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.facts, g.given || {of_new}) n;
-
--- name: set_validity
--- Set the validity of a fact; the database refuses a transition that is not allowed.
-UPDATE {schema}.facts SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+SELECT n.* FROM jsonb_array_elements(%(rows)s::jsonb) AS g (given)
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.facts, g.given || {memories.of_new}) n;
 
 -- name: supersede
 -- Mark facts as superseded by newer ones.
 UPDATE {schema}.facts SET validity = 'superseded' WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s);
-
--- part: renewed
--- Active, with the decay restarted; never earlier than before.
-last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'
-
--- name: confirm
--- Renew live facts: their decay starts again, and fading ones are active again.
-UPDATE {schema}.facts
-SET {renewed}
-WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
-
--- name: restore
--- Restore a fact and renew it, so that it does not fade at once.
-UPDATE {schema}.facts
-SET {renewed}
-WHERE tenant_id = %(tenant)s AND id = %(id)s;
-
--- name: set_pinned
--- Pin or unpin a fact.
-UPDATE {schema}.facts SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: find_occupant
 -- The live fact that conflicts with this one: the same property, or the same occurrence.
@@ -61,11 +40,6 @@ JOIN {schema}.facts o ON o.tenant_id = %(tenant)s AND o.scope = f.scope AND o.su
 WHERE f.tenant_id = %(tenant)s AND f.id = %(id)s
 ORDER BY o.created_at, o.id
 LIMIT 1;
-
--- name: get
--- One fact by id or by reference.
-SELECT * FROM {schema}.facts
-WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
 
 -- name: chain
 -- The chain of facts that superseded one another, oldest first. Ordered by links, because times may be equal.

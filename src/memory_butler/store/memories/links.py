@@ -41,8 +41,7 @@ async def hidden(transaction: Transaction, memory_id: UUID, eyes: str | None) ->
 
 async def owned(transaction: Transaction, episodes: Sequence[UUID], eyes: str) -> set[UUID]:
     """Those of these episodes that belong to the butler."""
-    rows = await transaction.all("links.owned", ids=list(episodes), eyes=eyes)
-    return {row["id"] for row in rows}
+    return set(await transaction.column("links.owned", ids=list(episodes), eyes=eyes))
 
 
 def as_link(row: Row) -> Link:

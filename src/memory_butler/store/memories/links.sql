@@ -11,17 +11,24 @@ ON CONFLICT DO NOTHING;
 -- part: ends
 -- The links of a memory in both directions, with the other end and its owner: the butler of an episode, also of a
 -- deleted one, or the scope of a fact or rule.
-SELECT b.*, coalesce(f.scope, r.scope, p.butler, t.butler) AS owner,
-    CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
-        WHEN t.episode_id IS NOT NULL THEN 'expired' ELSE 'unknown' END AS availability,
-    coalesce(f.ref, r.ref, p.ref, t.ref) AS other_ref
-FROM (
+SELECT {end} FROM (
     SELECT l.*, l.target_type AS other_type, l.target_id AS other_id
     FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.source_id = %(id)s
     UNION ALL
     SELECT l.*, l.source_type, l.source_id
     FROM {schema}.memory_links l WHERE l.tenant_id = %(tenant)s AND l.target_id = %(id)s
 ) b
+{other}
+
+-- part: end
+-- A link b with the owner and the state of its other end.
+b.*, coalesce(f.scope, r.scope, p.butler, t.butler) AS owner,
+    CASE WHEN coalesce(f.id, r.id, p.id) IS NOT NULL THEN 'available'
+        WHEN t.episode_id IS NOT NULL THEN 'expired' ELSE 'unknown' END AS availability,
+    coalesce(f.ref, r.ref, p.ref, t.ref) AS other_ref
+
+-- part: other
+-- The memory at the other end of a link b, or its tombstone.
 LEFT JOIN {schema}.facts f ON b.other_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = b.other_id
 LEFT JOIN {schema}.rules r ON b.other_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = b.other_id
 LEFT JOIN {schema}.episodes p ON b.other_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = b.other_id

@@ -1,3 +1,12 @@
+-- part: mutable
+-- The columns of a rule that a change may write and an undo restores.
+validity, maturity, confidence, decay_rate, effectiveness_score, applied_count, success_count, harmful_count,
+harmful_reasons, last_applied_at, last_evaluated_at, judged_from, pinned, tags, metadata, last_confirmed_at
+
+-- part: texts
+-- The columns that an event keeps apart, as text that can be removed.
+content, content_hash, tags, metadata, harmful_reasons
+
 -- name: find_live_twin
 -- A live rule of the same scope with the same content.
 SELECT * FROM {schema}.rules
@@ -9,29 +18,10 @@ LIMIT 1;
 -- name: insert
 -- Store new rules as candidates. The keys of a row are columns.
 INSERT INTO {schema}.rules
-SELECT n.* FROM jsonb_array_elements(%(rules)s::jsonb) AS g (given)
-CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.rules, g.given || {facts.of_new} || '{"maturity": "candidate",
-    "applied_count": 0, "success_count": 0, "harmful_count": 0, "harmful_reasons": []}') n;
-
--- name: set_validity
--- Set the validity of a rule; the database refuses a transition that is not allowed.
-UPDATE {schema}.rules SET validity = %(validity)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
-
--- name: confirm
--- Renew live rules: their decay starts again, and fading ones are active again.
-UPDATE {schema}.rules
-SET {facts.renewed}
-WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading');
-
--- name: restore
--- Restore a rule and renew it, so that it does not fade at once.
-UPDATE {schema}.rules
-SET {facts.renewed}
-WHERE tenant_id = %(tenant)s AND id = %(id)s;
-
--- name: set_pinned
--- Pin or unpin a rule.
-UPDATE {schema}.rules SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+SELECT n.* FROM jsonb_array_elements(%(rows)s::jsonb) AS g (given)
+CROSS JOIN LATERAL jsonb_populate_record(NULL::{schema}.rules, g.given || {memories.of_new}
+    || '{"maturity": "candidate", "applied_count": 0, "success_count": 0, "harmful_count": 0,
+        "harmful_reasons": []}') n;
 
 -- name: find_occupant
 -- Another live rule of the same scope with the same content.
@@ -52,20 +42,16 @@ SET maturity = 'candidate', applied_count = 0, success_count = 0, harmful_count 
         SELECT max(a.created_at) FROM {schema}.rule_applications a
         WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(id)s)),
     last_evaluated_at = greatest(%(now)s, last_evaluated_at),
-    {facts.renewed}
+    {memories.renewed}
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
--- name: get
--- One rule by id or by reference.
-SELECT * FROM {schema}.rules
-WHERE tenant_id = %(tenant)s AND (id = %(id)s::uuid OR ref = %(ref)s::text);
-
 -- name: insert_application
--- Record feedback on a rule.
+-- Record feedback on a rule, or withdraw it.
 INSERT INTO {schema}.rule_applications (
-    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id
+    tenant_id, id, rule_id, outcome, reason, butler, session_id, created_at, request_id, withdraws
 ) VALUES (
-    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(now)s, %(request_id)s
+    %(tenant)s, %(id)s, %(rule_id)s, %(outcome)s, %(reason)s, %(butler)s, %(session_id)s, %(created_at)s,
+    %(request_id)s, %(withdraws)s
 );
 
 -- name: evidence

@@ -39,4 +39,4 @@ async def outdated(transaction: Transaction, version: int, after: UUID, limit: i
 
 async def present(transaction: Transaction, ids: Sequence[UUID]) -> set[UUID]:
     """Those of some memories that still exist."""
-    return {row["id"] for row in await transaction.all("embedding_versions.present", ids=list(ids))}
+    return set(await transaction.column("embedding_versions.present", ids=list(ids)))

@@ -29,8 +29,8 @@ async def around(database: Database, tenant: str, asked: Around) -> list[tuple[N
             "neighbours.around",
             ids=list(asked.ids),
             expand=asked.expand,
-            scopes=None if asked.reach.scopes is None else list(asked.reach.scopes),
-            butlers=None if asked.reach.butlers is None else list(asked.reach.butlers),
+            scopes=asked.reach.scopes,
+            butlers=asked.reach.butlers,
             min_confidence=asked.min_confidence,
             now=asked.now,
             # A tier and a time narrow down what a question is about, not who may see what stands beside it.

@@ -11,7 +11,6 @@ from memory_butler.store.gate.recordsets import recordset
 from memory_butler.store.gate.vectors import as_numbers
 
 Vector = Sequence[float]
-_TYPES = {str(kind): kind for kind in MemoryType}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

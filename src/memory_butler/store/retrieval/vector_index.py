@@ -1,4 +1,4 @@
-"""Vector indexes: one for each large tenant and type of memory, read beside the search, built while others work.
+"""Vector indexes: one for each large tenant and type of memory, built while reads and writes continue.
 
 A search needs to know whether its tenant has an index. The database object caches that and refreshes it every ten
 seconds in the round trip of a search. A stale entry makes a search slower, never wrong: the statement checks
@@ -28,7 +28,7 @@ from memory_butler.store.gate.queries import load_queries
 from memory_butler.store.gate.vectors import as_vector
 
 POLL_SECONDS = 0.2
-# The store refuses others. They divide 256, so that a byte of a hash chooses fairly.
+# Divides 256, so that a byte of a hash selects each slot equally often.
 QUESTION_SLOTS = 64
 NEAR, NEXT, PAST = "near", "next", "past"
 
@@ -84,7 +84,7 @@ async def read(database: Database, tenant: str, params: Params) -> AsyncIterator
 
 
 async def find_near(database: Database, transaction: Transaction, params: Params) -> None:
-    """Leave what the tenant's indexes say for the search that follows in this transaction."""
+    """Query the tenant's indexes and leave the result for the search that follows in this transaction."""
     rules = database.index_rules
     await transaction.send(
         "vector_index.prepare",
@@ -119,7 +119,7 @@ async def nearest(transaction: Transaction, params: Params) -> list[tuple[UUID, 
 async def sample(
     transaction: Transaction, memory_type: str, embedding_version: int, size: int, seed: int
 ) -> list[tuple[UUID, Any]]:
-    """Passages of a tenant to ask with: whose each is, and its vector. Half are its newest, half are drawn."""
+    """Passages of a tenant to query with: memory id and vector. Half are its newest, half are random."""
     rows = await transaction.all(
         "vector_index.sample", memory_type=memory_type, embedding_version=embedding_version, half=size // 2, seed=seed
     )
@@ -129,8 +129,7 @@ async def sample(
 async def keep_question(
     transaction: Transaction, embedding: Sequence[float], embedding_version: int, asked_at: datetime
 ) -> None:
-    """Keep a question's vector, in the place of an older one. Which place follows from the vector: the same question
-    asked again and again is kept once."""
+    """Store the vector of a question in a slot, which follows from the vector: a repeated question is stored once."""
     vector = as_vector(embedding)
     await transaction.send(
         "vector_index.keep_question",
@@ -142,19 +141,14 @@ async def keep_question(
 
 
 async def recent_questions(transaction: Transaction, embedding_version: int, limit: int) -> list[Any]:
-    """The vectors of what was asked lately, the latest first."""
+    """Vectors of recent questions, the latest first."""
     rows = await transaction.all("vector_index.recent_questions", embedding_version=embedding_version, limit=limit)
     return [as_vector(row["embedding"]) for row in rows]
 
 
-async def drop_needless_questions(transaction: Transaction) -> None:
-    """Keep no question of a tenant that has no index any more."""
-    await transaction.send("vector_index.drop_needless_questions")
-
-
 @asynccontextmanager
 async def overseen(database: Database) -> AsyncIterator["Overseer"]:
-    """The indexes of all tenants, through a connection that owns them."""
+    """Open a connection that owns the indexes of all tenants."""
     with translated():
         connection = await AsyncConnection.connect(database.owner_dsn(), autocommit=True, row_factory=dict_row)
         async with connection as owner:
@@ -162,7 +156,7 @@ async def overseen(database: Database) -> AsyncIterator["Overseer"]:
 
 
 class Overseer:
-    """Sees every tenant's indexes, and builds and drops them while others read and write."""
+    """Lists, builds and drops the indexes of all tenants while reads and writes continue."""
 
     def __init__(self, database: Database, owner: AsyncConnection[Row]) -> None:
         self._database = database
@@ -175,12 +169,12 @@ class Overseer:
         return await (await self._owner.execute(self._queries[query], params)).fetchall()
 
     async def _written(self, query: str, **params: Any) -> None:
-        """Run the statement that a query writes out."""
+        """Run the statement that a query returns."""
         for row in await self._all(query, **params):
             await self._owner.execute(row["statement"].encode())
 
     async def tenants(self, at_least: int, largest: int) -> dict[str, int]:
-        """Tenants that can have many passages, and the largest ones anyway, with the number of their memories."""
+        """Tenants that may have many passages and the largest tenants, with the number of their memories."""
         rows = await self._all("vector_index.tenants", at_least=at_least, largest=largest)
         return {row["tenant"]: row["memories"] for row in rows}
 
@@ -188,7 +182,7 @@ class Overseer:
         return [_index(row) for row in await self._all("vector_index.indexes", tenant=None)]
 
     async def take_turn(self) -> None:
-        """Be the only one who changes indexes, until the turn or the connection ends."""
+        """Lock the indexes against other migrations, until `end_turn` or the end of the connection."""
         (turn,) = await self._all(
             "vector_index.take_turn",
             key=self._turn,
@@ -203,11 +197,11 @@ class Overseer:
         await self._owner.execute(self._queries["vector_index.analyze"])
 
     async def end_turn(self) -> None:
-        """Let the next one in at once; when a connection is closed, the server takes a moment to notice."""
+        """Release the lock now; the server notices a closed connection only after a moment."""
         await self._all("vector_index.end_turn", key=self._turn)
 
     async def build(self, place: Place, shape: Shape, now: datetime, progress: Progress) -> None:
-        """Build an index beside the one that is read, which goes on. An unfinished one is in the way: drop it first."""
+        """Build an index beside the one in use. Drop an unfinished one of the same name first."""
         named = {"tenant": place.tenant, "memory_type": place.memory_type}
         (written,) = await self._all(
             "vector_index.write_build",
@@ -226,7 +220,7 @@ class Overseer:
         await self._written("vector_index.write_note", rows=place.rows, now=now, **named)
 
     async def put_in_place(self, place: Place) -> None:
-        """From now on the new index is read. The old one is still there, and is dropped next."""
+        """Put the new index into use. The old one still exists; the caller drops it next."""
         named = {"tenant": place.tenant, "memory_type": place.memory_type}
         async with self._owner.transaction():
             await self._written("vector_index.write_rename", stage=NEAR, becomes=PAST, **named)
@@ -236,7 +230,7 @@ class Overseer:
         await self._written("vector_index.write_drop", name=name)
 
     async def _watch(self, place: Place, progress: Progress) -> None:
-        """Tell how far the build is, as the server sees it."""
+        """Report the progress of the build as the server counts it."""
         async with await AsyncConnection.connect(
             self._database.owner_dsn(), autocommit=True, row_factory=dict_row
         ) as connection:
@@ -249,7 +243,7 @@ class Overseer:
 
 
 def _done(row: Row, rows: int) -> tuple[int, int]:
-    """Passages are counted while they are put in; in its other phases the server counts blocks, or nothing."""
+    """The server counts passages while it inserts them; in other phases it counts blocks, or nothing."""
     if row["tuples_done"]:
         return min(row["tuples_done"], rows), rows
     return row["blocks_done"] or 0, row["blocks_total"] or 0

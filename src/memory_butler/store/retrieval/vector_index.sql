@@ -66,26 +66,35 @@ w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, max(w.place) AS place
 -- Each memory once, nearest first, up to the limit.
 GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s
 
--- part: facts_in_order
--- The nearest facts by index scan, which stops when enough are found.
-{walk_along} AND p.memory_type = 'fact' AND %(with_facts)s
+-- part: in_order
+-- each: fact=facts, rule=rules, episode=episodes
+-- The nearest memories of a type by index scan, which stops when enough are found.
+{walk_along} AND p.memory_type = '{kind}' AND %(with_{table})s
     AND p.embedding_version = %(embedding_version)s
-    AND EXISTS (SELECT FROM ready WHERE memory_type = 'fact')
+    AND EXISTS (SELECT FROM ready WHERE memory_type = '{kind}')
 ORDER BY {distance}
 
--- part: rules_in_order
--- The nearest rules by index scan, which stops when enough are found.
-{walk_along} AND p.memory_type = 'rule' AND %(with_rules)s
-    AND p.embedding_version = %(embedding_version)s
-    AND EXISTS (SELECT FROM ready WHERE memory_type = 'rule')
-ORDER BY {distance}
+-- part: nearest_visible
+-- each: fact=facts, rule=rules, episode=episodes
+-- The nearest memories of a type that the caller may see.
+(SELECT '{kind}' AS memory_type, {best}, false AS ahead
+FROM (
+    SELECT n.id, n.place, -n.distance AS nearness FROM ({in_order:{kind}}) n {visible.{kind}}
+    ORDER BY n.distance
+    LIMIT 2 * %(candidates)s
+) w
+{best_first})
 
--- part: episodes_in_order
--- The nearest episodes by index scan, which stops when enough are found.
-{walk_along} AND p.memory_type = 'episode' AND %(with_episodes)s
-    AND p.embedding_version = %(embedding_version)s
-    AND EXISTS (SELECT FROM ready WHERE memory_type = 'episode')
-ORDER BY {distance}
+-- part: nearest
+-- each: fact=facts, rule=rules
+-- The nearest memories of a type regardless of visibility.
+(SELECT '{kind}' AS memory_type, {best}, true AS ahead
+FROM (
+    SELECT n.id, n.place, -n.distance AS nearness FROM ({in_order:{kind}}) n WHERE %(with_hidden)s
+    ORDER BY n.distance
+    LIMIT %(candidates)s
+) w
+{best_first})
 
 -- name: near
 -- The nearest visible memories by the tenant's indexes, stored in a setting of this transaction for the following
@@ -96,55 +105,8 @@ WITH query AS MATERIALIZED (
 ), ready AS MATERIALIZED (
     {ready}
 ), found AS MATERIALIZED (
-    (SELECT 'fact' AS memory_type, {best}, false AS ahead
-    FROM (
-        SELECT n.id, n.place, -n.distance AS nearness
-        FROM ({facts_in_order}) n
-        {visible.fact}
-        ORDER BY n.distance
-        LIMIT 2 * %(candidates)s
-    ) w
-    {best_first})
-    UNION ALL
-    (SELECT 'rule' AS memory_type, {best}, false AS ahead
-    FROM (
-        SELECT n.id, n.place, -n.distance AS nearness
-        FROM ({rules_in_order}) n
-        {visible.rule}
-        ORDER BY n.distance
-        LIMIT 2 * %(candidates)s
-    ) w
-    {best_first})
-    UNION ALL
-    (SELECT 'episode' AS memory_type, {best}, false AS ahead
-    FROM (
-        SELECT n.id, n.place, -n.distance AS nearness
-        FROM ({episodes_in_order}) n
-        {visible.episode}
-        ORDER BY n.distance
-        LIMIT 2 * %(candidates)s
-    ) w
-    {best_first})
-    UNION ALL
-    (SELECT 'fact' AS memory_type, {best}, true AS ahead
-    FROM (
-        SELECT n.id, n.place, -n.distance AS nearness
-        FROM ({facts_in_order}) n
-        WHERE %(with_hidden)s
-        ORDER BY n.distance
-        LIMIT %(candidates)s
-    ) w
-    {best_first})
-    UNION ALL
-    (SELECT 'rule' AS memory_type, {best}, true AS ahead
-    FROM (
-        SELECT n.id, n.place, -n.distance AS nearness
-        FROM ({rules_in_order}) n
-        WHERE %(with_hidden)s
-        ORDER BY n.distance
-        LIMIT %(candidates)s
-    ) w
-    {best_first})
+    {nearest_visible:fact} UNION ALL {nearest_visible:rule} UNION ALL {nearest_visible:episode}
+    UNION ALL {nearest:fact} UNION ALL {nearest:rule}
 ), full_lists AS (
     -- Past what it was to walk, an HNSW index empties its pockets: what it then gives is no longer the nearest.
     SELECT f.memory_type FROM found f JOIN ready r USING (memory_type) WHERE NOT f.ahead
@@ -270,35 +232,22 @@ JOIN {schema}.passages p ON p.tenant_id = %(tenant)s AND p.memory_type = %(memor
     AND p.memory_id = drawn.memory_id AND p.ordinal = drawn.ordinal
 WHERE p.embedding_version = %(embedding_version)s);
 
+-- part: exactly
+-- each: fact=facts, rule=rules, episode=episodes
+-- The nearest memories of a type by exact search.
+(SELECT n.id, n.score FROM (
+    SELECT p.memory_id AS id, max({search.similarity}) AS score
+    FROM {schema}.passages p
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = '{kind}' AND %(with_{table})s
+        AND p.embedding_version = %(embedding_version)s
+    GROUP BY p.memory_id ORDER BY score DESC, p.memory_id
+) n
+{visible.{kind}} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+
 -- name: exact
 -- The same list for one type by exact search.
 WITH query AS MATERIALIZED (
     {search.query}
 )
-(SELECT n.id, n.score FROM (
-    SELECT p.memory_id AS id, max({search.similarity}) AS score
-    FROM {schema}.passages p
-    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'fact' AND %(with_facts)s
-        AND p.embedding_version = %(embedding_version)s
-    GROUP BY p.memory_id ORDER BY score DESC, p.memory_id
-) n
-{visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
-UNION ALL
-(SELECT n.id, n.score FROM (
-    SELECT p.memory_id AS id, max({search.similarity}) AS score
-    FROM {schema}.passages p
-    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'rule' AND %(with_rules)s
-        AND p.embedding_version = %(embedding_version)s
-    GROUP BY p.memory_id ORDER BY score DESC, p.memory_id
-) n
-{visible.rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
-UNION ALL
-(SELECT n.id, n.score FROM (
-    SELECT p.memory_id AS id, max({search.similarity}) AS score
-    FROM {schema}.passages p
-    WHERE p.tenant_id = %(tenant)s AND p.memory_type = 'episode' AND %(with_episodes)s
-        AND p.embedding_version = %(embedding_version)s
-    GROUP BY p.memory_id ORDER BY score DESC, p.memory_id
-) n
-{visible.episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+{exactly:fact} UNION ALL {exactly:rule} UNION ALL {exactly:episode}
 ORDER BY score DESC, id;

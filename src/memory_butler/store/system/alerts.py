@@ -44,7 +44,7 @@ async def fading(
     own = {butler: threshold for butler, threshold in below.items() if butler is not None}
     rows = await transaction.all(
         "alerts.fading",
-        scopes=_some(scopes),
+        scopes=scopes,
         importance=importance,
         by=by,
         below=below[None],
@@ -60,32 +60,21 @@ async def warnings(
     transaction: Transaction, *, scopes: Sequence[str] | None, since: datetime, limit: int
 ) -> tuple[list[tuple[Rule, datetime]], int]:
     """Rules that became warnings since a time, each with that time, and their total number."""
-    rows = await transaction.all("alerts.warnings", scopes=_some(scopes), since=since, limit=limit)
+    rows = await transaction.all("alerts.warnings", scopes=scopes, since=since, limit=limit)
     total = rows[0]["total"] if rows else 0
     return [(as_rule(_without(row, "total", "since")), row["since"]) for row in rows], total
 
 
 async def dead_letters(transaction: Transaction) -> OpenItems:
-    return _open_items(await transaction.one("alerts.dead_letters"))
+    return OpenItems(**await transaction.row("alerts.dead_letters"))
 
 
 async def proposals(transaction: Transaction) -> OpenItems:
-    return _open_items(await transaction.one("alerts.proposals"))
+    return OpenItems(**await transaction.row("alerts.proposals"))
 
 
 async def episode_counts(transaction: Transaction, butlers: Sequence[str] | None) -> EpisodeCounts:
-    row = await transaction.one("alerts.episodes", butlers=_some(butlers))
-    assert row
-    return EpisodeCounts(**row)
-
-
-def _open_items(row: Row | None) -> OpenItems:
-    assert row
-    return OpenItems(row["count"], row["oldest"])
-
-
-def _some(names: Sequence[str] | None) -> list[str] | None:
-    return None if names is None else list(names)
+    return EpisodeCounts(**await transaction.row("alerts.episodes", butlers=butlers))
 
 
 def _without(row: Row, *names: str) -> Row:

@@ -10,8 +10,7 @@ from memory_butler.store.lifecycle import job_runs
 
 async def overview(transaction: Transaction, reach: Reach, now: datetime, jobs: Sequence[str]) -> dict[str, list[Row]]:
     """All figures of a tenant's report, in one round trip."""
-    scopes = None if reach.scopes is None else list(reach.scopes)
-    butlers = None if reach.butlers is None else list(reach.butlers)
+    scopes, butlers = reach.scopes, reach.butlers
     sent = {
         "counts": await transaction.send("stats.counts", scopes=scopes, butlers=butlers),
         "confidence": await transaction.send("stats.confidence", scopes=scopes, now=now),

@@ -4,9 +4,7 @@ from memory_butler.store.gate.database import Row, Transaction
 
 
 async def versions(transaction: Transaction) -> Row:
-    row = await transaction.one("system_info.versions")
-    assert row
-    return row
+    return await transaction.row("system_info.versions")
 
 
 async def coverage(transaction: Transaction) -> list[Row]:

@@ -8,4 +8,4 @@ from memory_butler.store.gate.recordsets import recordset
 
 async def known(transaction: Transaction, items: Sequence[Row]) -> set[int]:
     """The numbers of those that are there in the same words."""
-    return {row["n"] for row in await transaction.all("known_contents.known", items=recordset(items))}
+    return set(await transaction.column("known_contents.known", items=recordset(items)))

@@ -12,35 +12,17 @@ from memory_butler.store.gate.driver_errors import translated
 from memory_butler.store.gate.recordsets import recordset
 
 PAGE = 500
+# Kinds of records that need a statement of their own; the others share one.
 _READ = {
     "butler": "tenant_rows.read_butler",
-    "episode": "tenant_rows.read_episode",
     "tombstone": "tenant_rows.read_tombstone",
-    "fact": "tenant_rows.read_fact",
-    "rule": "tenant_rows.read_rule",
-    "application": "tenant_rows.read_application",
     "link": "tenant_rows.read_link",
-    "alias": "tenant_rows.read_alias",
     "distilled": "tenant_rows.read_distilled",
     "text": "tenant_rows.read_text",
     "event": "tenant_rows.read_event",
     "reference": "tenant_rows.read_reference",
 }
-_WRITE = {
-    "butler": "tenant_rows.write_butler",
-    "episode": "tenant_rows.write_episode",
-    "tombstone": "tenant_rows.write_tombstone",
-    "fact": "tenant_rows.write_fact",
-    "rule": "tenant_rows.write_rule",
-    "application": "tenant_rows.write_application",
-    "link": "tenant_rows.write_link",
-    "alias": "tenant_rows.write_alias",
-    "distilled": "tenant_rows.write_distilled",
-    "text": "tenant_rows.write_text",
-    "event": "tenant_rows.write_event",
-    "reference": "tenant_rows.write_reference",
-}
-_PRESENT = {"fact": "tenant_rows.present_facts", "application": "tenant_rows.present_applications"}
+_WRITE = {"butler": "tenant_rows.write_butler", "episode": "tenant_rows.write_episode"}
 
 
 async def counts(transaction: Transaction) -> Row | None:
@@ -52,7 +34,7 @@ async def lines(transaction: Transaction, kind: str) -> AsyncIterator[list[str]]
     """All rows of a kind as JSON texts, page by page."""
     after: list[str] | None = None
     while True:
-        rows = await transaction.all(_READ[kind], after=after, limit=PAGE)
+        rows = await transaction.all(_READ.get(kind, f"tenant_rows.read:{kind}"), after=after, limit=PAGE)
         if rows:
             yield [row["line"] for row in rows]
         if len(rows) < PAGE:
@@ -61,27 +43,23 @@ async def lines(transaction: Transaction, kind: str) -> AsyncIterator[list[str]]
 
 
 async def import_status(transaction: Transaction, file: str, *, new_ids: bool) -> Row:
-    row = await transaction.one("tenant_rows.import_status", file=file, new_ids=new_ids)
-    assert row
-    return row
+    return await transaction.row("tenant_rows.import_status", file=file, new_ids=new_ids)
 
 
 async def make_room(transaction: Transaction, last_seq: int, last_ref: int) -> int:
     """Reserve sequence numbers and references for a file; returns the number before its first event."""
-    row = await transaction.one("tenant_rows.make_room", last_seq=last_seq, last_ref=last_ref)
-    assert row
-    return int(row["after_seq"])
+    return int((await transaction.row("tenant_rows.make_room", last_seq=last_seq, last_ref=last_ref))["after_seq"])
 
 
 async def present(transaction: Transaction, kind: str, ids: Sequence[str]) -> set[str]:
-    rows = await transaction.all(_PRESENT[kind], ids=[UUID(one) for one in ids])
+    rows = await transaction.all(f"tenant_rows.present:{kind}", ids=[UUID(one) for one in ids])
     return {str(row["id"]) for row in rows}
 
 
 async def write(transaction: Transaction, kind: str, rows: Sequence[dict[str, Any]]) -> None:
     """Write rows and wait for the result, so that an error is about these rows."""
     with translated():
-        await transaction.one(_WRITE[kind], rows=Json(list(rows)))
+        await transaction.one(_WRITE.get(kind, f"tenant_rows.write:{kind}"), rows=Json(list(rows)))
 
 
 async def record_tombstones(
@@ -89,7 +67,3 @@ async def record_tombstones(
 ) -> None:
     rows = [{"n": n, "event_id": event, "id": episode} for n, (event, episode) in enumerate(changes, start=1)]
     await transaction.send("tenant_rows.record_tombstones", changes=recordset(rows), actor=actor, now=now)
-
-
-async def record_import(transaction: Transaction, **given: Any) -> None:
-    await transaction.send("tenant_rows.record_import", **given)

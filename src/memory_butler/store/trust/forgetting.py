@@ -9,24 +9,16 @@ from memory_butler.store.gate.database import Database, Row, Transaction
 NAMES = 1_000
 PAGE = 10_000
 LAST = UUID(int=2**128 - 1)
-_RETRACT = {
-    MemoryType.FACT: "forgetting.retract_facts",
-    MemoryType.RULE: "forgetting.retract_rules",
-    MemoryType.EPISODE: "forgetting.retract_episodes",
-}
 _LITERAL = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
 
 
 async def names_of(transaction: Transaction, subject: str, reach: Reach) -> list[str]:
     """The subject and its aliases, all normalized."""
-    rows = await transaction.all("forgetting.names_of", subject=subject, scopes=_listed(reach.scopes), limit=NAMES)
-    return [row["name"] for row in rows]
+    return await transaction.column("forgetting.names_of", subject=subject, scopes=reach.scopes, limit=NAMES)
 
 
 async def about_subject(transaction: Transaction, names: Sequence[str], reach: Reach, limit: int) -> list[Row]:
-    return await transaction.all(
-        "forgetting.about_subject", names=list(names), scopes=_listed(reach.scopes), limit=limit
-    )
+    return await transaction.all("forgetting.about_subject", names=list(names), scopes=reach.scopes, limit=limit)
 
 
 async def that_may_name(
@@ -42,8 +34,8 @@ async def that_may_name(
                 "forgetting.that_may_name",
                 after=after,
                 until=end["id"] if end else LAST,
-                scopes=_listed(reach.scopes),
-                butlers=_listed(reach.butlers),
+                scopes=reach.scopes,
+                butlers=reach.butlers,
                 patterns=[f"%{piece.translate(_LITERAL)}%" for piece in pieces],
                 capitals=capitals,
                 smalls=smalls,
@@ -56,8 +48,4 @@ async def that_may_name(
 
 async def retract(transaction: Transaction, memory_type: MemoryType, ids: Sequence[UUID]) -> set[UUID]:
     """Retract memories of a type; returns those that were live."""
-    return {row["id"] for row in await transaction.all(_RETRACT[memory_type], ids=list(ids))}
-
-
-def _listed(values: tuple[str, ...] | None) -> list[str] | None:
-    return None if values is None else list(values)
+    return set(await transaction.column(f"forgetting.retract:{memory_type}", ids=list(ids)))

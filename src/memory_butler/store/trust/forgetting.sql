@@ -68,20 +68,9 @@ WHERE CASE WHEN octet_length(words) = length(words) THEN lower(words COLLATE "C"
         lower(CASE WHEN words IS NFKC NORMALIZED THEN words ELSE normalize(words, NFKC) END COLLATE "C"),
         %(capitals)s, %(smalls)s) LIKE ALL(%(patterns)s::text[]) END;
 
--- name: retract_facts
--- Retract facts that are in use.
-UPDATE {schema}.facts SET validity = 'retracted'
+-- name: retract
+-- each: fact=facts, rule=rules, episode=episodes
+-- Retract memories that are in use.
+UPDATE {schema}.{table} SET validity = 'retracted'
 WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading')
-RETURNING id;
-
--- name: retract_rules
--- Retract rules that are in use.
-UPDATE {schema}.rules SET validity = 'retracted'
-WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity IN ('active', 'fading')
-RETURNING id;
-
--- name: retract_episodes
--- Retract episodes that are in use.
-UPDATE {schema}.episodes SET validity = 'retracted'
-WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s) AND validity = 'active'
 RETURNING id;
