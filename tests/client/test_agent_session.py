@@ -173,6 +173,8 @@ async def test_whatever_is_wrong_with_memory_the_session_goes_on(
     """The work is done and its result kept, twice over; the session says why it is degraded; the log says it once."""
     caplog.set_level(logging.WARNING)
     monkeypatch.setattr("memory_butler.client.connection.FIRST_PAUSE_SECONDS", 0.001)
+    # Another test may have had the same port and the same trouble.
+    monkeypatch.setattr("memory_butler.client.agent_session._warned", set())
     deadline_seconds = 0.2 if reason == "timeout" else PATIENCE_SECONDS
     done = []
     async with trouble() as url, MemoryClient(url) as memory:

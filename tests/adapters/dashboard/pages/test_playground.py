@@ -148,7 +148,7 @@ async def test_a_reader_asks_as_its_own_butler_and_of_today(log_in: LogIn, servi
     assert await page.locator("select").first.locator("option").all_inner_texts() == ["chef"]
     await expect(page.locator(".mb-playground-date")).to_have_count(0)
     await page.goto(page.url + "&as_of=2026-03-01T08:00:00Z")
-    await expect(page.locator("[role=alert]")).to_contain_text("Only an admin may read as of a past moment")
+    await expect(page.locator("[role=alert]")).to_contain_text("Only an administrator may read as of a past moment")
     await page.goto(page.url.split("?")[0] + "?prompt=green+tea&butler=home")
     await expect(page.locator("[role=alert]")).to_contain_text("cannot act as 'home'")
 
