@@ -228,7 +228,7 @@ async def test_what_has_changed_since_stops_a_group_or_is_skipped(life: Life, ev
     with pytest.raises(Conflict) as refused:
         await undo(life.resources, str(done.group_id))
     said = refused.value.message
-    assert f"its place is taken by fact:{newer.ref}" in said
+    assert f"because fact:{newer.ref} is now the current value" in said
     assert f"on fact:{changed.ref}, because it was changed later by the restore of 2026-03-01 by main" in said
     assert "--skip-changed" in refused.value.recovery
     shown = await undo(life.resources, str(done.group_id), dry_run=True)

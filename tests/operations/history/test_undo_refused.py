@@ -67,7 +67,8 @@ async def test_a_place_that_is_taken_is_not_taken_twice(life: Life, everything: 
     new = await store()
     assert new.ref != old.ref
     before = everything()
-    with pytest.raises(Conflict, match=f"its place is taken by {new.type}:{new.ref}"):
+    why = "has the same content" if kind == "rule" else "is now the current value"
+    with pytest.raises(Conflict, match=f"because {new.type}:{new.ref} {why}"):
         await undo(life.resources, last(life, old)["id"])
     assert everything() == before
     await forget.forget(life.resources, new.type, new.ref)
@@ -80,10 +81,23 @@ async def test_half_of_a_supersession_offers_the_whole(life: Life, everything: E
     old = await remember.fact(life.resources, tea("black"))
     await remember.fact(life.resources, tea("green"))
     before = everything()
-    with pytest.raises(Conflict, match="its place is taken") as refused:
+    with pytest.raises(Conflict, match="is now the current value") as refused:
         await undo(life.resources, last(life, old)["id"])
     assert str(last(life, old)["group_id"]) in refused.value.recovery
     assert everything() == before
+
+
+async def test_a_group_is_not_offered_if_it_would_be_refused_too(life: Life) -> None:
+    """The new fact was confirmed since, so that neither the old one alone nor both can be undone."""
+    old = await remember.fact(life.resources, tea("black"))
+    new = await remember.fact(life.resources, tea("green"))
+    await feedback.confirm(life.resources, "fact", new.ref)
+    group = str(last(life, old)["group_id"])
+    with pytest.raises(Conflict, match="is now the current value") as refused:
+        await undo(life.resources, last(life, old)["id"])
+    assert group not in refused.value.recovery
+    with pytest.raises(Conflict, match="it was changed later"):
+        await undo(life.resources, group)
 
 
 async def test_what_cannot_be_named_or_undone_is_refused(

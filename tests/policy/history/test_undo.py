@@ -178,7 +178,7 @@ def judged(*pasts: UndoCandidate) -> tuple[list[int], dict[int, str]]:
 def test_a_place_is_free_if_its_holder_leaves_by_the_same_undo() -> None:
     """In whichever order the two were written down."""
     taken = past(1, 1, "superseded", "active", **holder(2))
-    assert judged(taken) == ([], {1: "its place is taken by fact:f2"})
+    assert judged(taken) == ([], {1: "fact:f2 is now the current value"})
     assert judged(past(2, 2, "active", None), taken) == ([2, 1], {})
     assert judged(replace(taken, seq=3, id=UUID(int=3)), past(2, 2, "active", None)) == ([3, 2], {})
 
@@ -187,11 +187,14 @@ def test_a_holder_that_stays_keeps_the_place() -> None:
     """One refusal leads to the next, however long the chain is."""
     first = past(1, 1, "superseded", "active", **holder(2))
     second = past(2, 2, "active", None)
-    assert judged(replace(second, is_unchanged=False), first) == ([], {2: CHANGED, 1: "its place is taken by fact:f2"})
+    assert judged(replace(second, is_unchanged=False), first) == (
+        [],
+        {2: CHANGED, 1: "fact:f2 is now the current value"},
+    )
     newer = past(3, 2, "superseded", "active", **holder(9))
     assert judged(newer, second, first) == (
         [],
-        {3: "its place is taken by fact:f9", 2: CHANGED, 1: "its place is taken by fact:f2"},
+        {3: "fact:f9 is now the current value", 2: CHANGED, 1: "fact:f2 is now the current value"},
     )
 
 

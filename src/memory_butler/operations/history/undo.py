@@ -117,7 +117,7 @@ async def undo(
     )
     plan = await _plan(task)
     if not dry_run or task.named.event_id:
-        _refuse(task, plan)
+        _refuse(task, plan, group_id=await _group_to_offer(task, plan))
     return _report(task, plan, None, dry_run=True) if dry_run else await _carry_out(task)
 
 
@@ -282,14 +282,20 @@ async def _describe(transaction: Transaction, candidate: UndoCandidate, cause: s
     return f"it was changed later by {', '.join(later)}" if later else "it was changed later"
 
 
-def _refuse(task: Task, tally: Tally) -> None:
-    """Raise an error if nothing can be undone, or not everything without `skip_changed`."""
+async def _group_to_offer(task: Task, plan: Tally) -> UUID | None:
+    """The group of an event that cannot be undone alone, if the whole group can."""
+    group_id = task.named.group_id if task.named.event_id and plan.skipped else None
+    return group_id if group_id and await would_undo(task.resources, group_id, task.caller, most=PAGE) else None
+
+
+def _refuse(task: Task, tally: Tally, *, group_id: UUID | None = None) -> None:
+    """Raise an error if nothing can be undone, or not everything without `skip_changed`. The error offers the group."""
     if tally.skipped and (not task.skip_changed or not tally.undone):
         reasons = "; ".join(f"{left.what} on {left.ref}, because {left.reason}" for left in tally.left_alone[:REASONS])
         more = f"; and {tally.skipped - REASONS} more" if tally.skipped > REASONS else ""
         recovery = "Undo the later changes first, from the newest to the oldest."
-        if task.named.event_id and task.named.group_id:
-            recovery += f" Or undo the whole group that it belongs to: {task.named.group_id}."
+        if group_id:
+            recovery += f" Or undo the whole group that it belongs to: {group_id}."
         elif tally.undone and not task.named.event_id:
             recovery += " Or pass skip_changed (--skip-changed) to skip these and undo the rest."
         raise Conflict(f"Not undone: {reasons}{more}.", recovery=recovery)

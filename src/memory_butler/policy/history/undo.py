@@ -155,7 +155,8 @@ class UndoWalk:
         if isinstance(resolution, Unreachable):
             return resolution.reason
         if candidate.holder_id and candidate.holder_id not in self.leaving:
-            return f"its place is taken by {candidate.holder_ref}"
+            same = candidate.entity_type == MemoryType.RULE
+            return f"{candidate.holder_ref} {'has the same content' if same else 'is now the current value'}"
         return None
 
 
