@@ -227,6 +227,7 @@ def test_a_dash_reads_stdin(process: Run, own: Run) -> None:
         (("get", "fact:zzzz"), "There is no fact:zzzz"),
         (("get", "fact:zzzz"), "Use `memory-butler search`"),
         (("get", "k3f7"), "does not name the type"),
+        (("get", "fact"), "The reference of the fact is missing. → Pass fact:<ref>"),
         (("search", "x", "--limit", "0"), "from 1 to 100"),
         (("remember", "fact", "a", "b", "c", "--valid-at", "soon"), "not a date and time"),
     ],

@@ -312,7 +312,9 @@ async def test_a_port_in_use_is_a_clear_error(home: Path) -> None:
         out, err = await asyncio.wait_for(process.communicate(), 60)
     said = " ".join((out + err).decode().split())
     assert process.returncode == 1
-    assert f"Port {port} on 127.0.0.1 is in use" in said and f"MEMORY_BUTLER_PORT={port + 1}" in said
+    assert (
+        f"Port {port} on 127.0.0.1 is in use" in said and f"--port {port + 1} or MEMORY_BUTLER_PORT={port + 1}" in said
+    )
     assert "Traceback" not in said
 
 

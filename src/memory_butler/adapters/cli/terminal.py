@@ -181,6 +181,13 @@ def parse_reference(first: str, second: str | None) -> tuple[str, str]:
         return first, second
     kind, colon, ref = first.strip("[]() ").partition(":")
     if not colon:
+        from memory_butler.models import MemoryType
+
+        if kind in set(MemoryType):
+            raise InvalidInput(
+                f"The reference of the {kind} is missing.",
+                recovery=f"Pass {kind}:<ref>, for example {kind}:k3f7, or the type and an id: {kind} 0198….",
+            )
         raise InvalidInput(
             f"{first!r} does not name the type of the memory.",
             recovery="Pass a reference such as fact:k3f7, or a type and an id: fact 0198….",

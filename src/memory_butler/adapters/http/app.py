@@ -256,14 +256,15 @@ def listening(settings: Settings) -> socket.socket:
         return listener
     except OSError as problem:
         if problem.errno == EADDRINUSE:
+            free = settings.port + 1 if settings.port < 65535 else 8151
             raise TargetUnavailable(
                 f"Port {settings.port} on {settings.host} is in use, perhaps by another Memory Butler.",
                 recovery=f"Use the running one ({address(settings)}{MCP_PATH}), stop it, or choose another port: "
-                f"MEMORY_BUTLER_PORT={settings.port + 1 if settings.port < 65535 else 8151}",
+                f"--port {free} or MEMORY_BUTLER_PORT={free}",
             ) from problem
         raise TargetUnavailable(
             f"Cannot listen on {settings.host}, port {settings.port}: {problem.strerror or problem}.",
-            recovery="Choose another address or port: MEMORY_BUTLER_HOST, MEMORY_BUTLER_PORT.",
+            recovery="Choose another address or port: --host, --port, or MEMORY_BUTLER_HOST, MEMORY_BUTLER_PORT.",
         ) from problem
 
 
