@@ -70,9 +70,9 @@ limit. A call that exceeds its deadline (`deadline_seconds`) gets 504."""
 PAGES: Final = f"""\
 Lists are paged. Pass the `cursor` of an answer, with the same filters and order, to get the next page; it is null on
 the last page. A cursor that was changed or belongs to another list is refused. Ties in the sort order are broken by id,
-so no entry is repeated or skipped. `total` is exact up to {MAX_COUNT:,}; beyond that the answer has `total_at_least`
-instead. Lists hold only what the caller may see: an agent lists the global scope and its own, an administrator all
-scopes with `scope=*`."""
+so no entry is repeated or skipped. Only the list of memories has a `total`. It is exact up to {MAX_COUNT:,}; beyond
+that the response has `total_at_least` instead. Lists contain only what the caller may see: an agent lists the global
+scope and its own, an administrator all scopes with `scope=*`."""
 TITLES: Final = {"memories": "Memories", "administration": "Administration", "activity": "Activity"}
 
 

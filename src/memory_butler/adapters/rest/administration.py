@@ -15,7 +15,7 @@ from memory_butler.adapters.mcp.arguments import Flag, Key, Moment
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.adapters.rest.listings import Paged, Text
 from memory_butler.adapters.rest.request_handler import RequestBody, RequestHandler, parse_body
-from memory_butler.adapters.rest.schemas import documented, request_body
+from memory_butler.adapters.rest.schemas import TOTALS, documented, request_body
 from memory_butler.adapters.wire import answers, consolidation
 from memory_butler.models import Episode, NewToken, Token
 from memory_butler.models.listings import Page
@@ -83,7 +83,7 @@ def administration_routes(handler: RequestHandler) -> APIRouter:
 
 
 def _jobs(router: APIRouter, handler: RequestHandler) -> None:
-    @router.get("/jobs", **documented(Page[JobAnswer]))
+    @router.get("/jobs", **documented(Page[JobAnswer], omits=TOTALS))
     async def jobs(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
         """List the upkeep jobs of each butler: last run, next run, status."""
         to_answer = partial(answers.page_of, to_entry=lambda job: JobAnswer(job=job, note=job.note))
@@ -93,7 +93,7 @@ def _jobs(router: APIRouter, handler: RequestHandler) -> None:
 
 
 def _runs(router: APIRouter, handler: RequestHandler) -> None:
-    @router.get("/runs", **documented(Page[consolidation.RunRecord]))
+    @router.get("/runs", **documented(Page[consolidation.RunRecord], omits=TOTALS))
     async def runs(request: Request, options: Annotated[RunFilter, Query()]) -> Response:
         """List consolidation runs, newest first."""
         filters = {"only_butler": options.butler, "state": options.state, **options.page()}
@@ -160,7 +160,7 @@ def _review(router: APIRouter, handler: RequestHandler) -> None:
 
 
 def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
-    @router.get("/dead_letters", **documented(Page[Episode]))
+    @router.get("/dead_letters", **documented(Page[Episode], omits=TOTALS))
     async def given_up(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
         """List episodes that consolidation gave up, oldest first, with the last error."""
         return await handler.run(
@@ -189,7 +189,7 @@ def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
 
 
 def _tokens(router: APIRouter, handler: RequestHandler) -> None:
-    @router.get("/tokens", **documented(Page[Token]))
+    @router.get("/tokens", **documented(Page[Token], omits=TOTALS))
     async def list_tokens(request: Request, page: Annotated[Paged, Query()]) -> Response:
         """List the API tokens of your tenant, newest first, without their secrets."""
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from memory_butler.adapters.mcp.arguments import Moment
 from memory_butler.adapters.mcp.tool_base import CallContext, provided
 from memory_butler.adapters.rest.request_handler import RequestHandler
-from memory_butler.adapters.rest.schemas import documented
+from memory_butler.adapters.rest.schemas import TOTALS, documented
 from memory_butler.adapters.wire import answers
 from memory_butler.models import Maturity, MemoryType, Permanence, Tier, Validity
 from memory_butler.models.listings import Listing, Page, Sort
@@ -82,7 +82,7 @@ def memory_routes(handler: RequestHandler) -> APIRouter:
         """List memories of one type, filtered, sorted and paged.
 
         Lists all states unless `validity` is given. `total` is exact up to 10,000; beyond that the answer has
-        `total_at_least`. Does not count as use.
+        `total_at_least`. Does not update usage counts.
         """
 
         async def work(call: CallContext) -> Page[MemoryListItem]:
@@ -98,7 +98,7 @@ def memory_routes(handler: RequestHandler) -> APIRouter:
         to_answer = answers.memory_detail
         return await handler.run(request, "memory_get", get.get, type, handle, bump=False, to_answer=to_answer)
 
-    @router.get("/memories/{type}/{handle}/history", **documented(Page[EventLine]))
+    @router.get("/memories/{type}/{handle}/history", **documented(Page[EventLine], omits=TOTALS))
     async def history(
         request: Request, type: TypeInPath, handle: HandleInPath, page: Annotated[Paged, Query()]
     ) -> Response:
@@ -106,7 +106,7 @@ def memory_routes(handler: RequestHandler) -> APIRouter:
         to_answer = partial(answers.page_of, to_entry=answers.event_line)
         return await handler.run(request, "history", listings.history, type, handle, to_answer=to_answer, **page.page())
 
-    @router.get("/memories/{type}/{handle}/links", **documented(LinksAnswer))
+    @router.get("/memories/{type}/{handle}/links", **documented(LinksAnswer, omits=TOTALS))
     async def links(
         request: Request, type: TypeInPath, handle: HandleInPath, page: Annotated[Paged, Query()]
     ) -> Response:

@@ -1,5 +1,6 @@
 """OpenAPI pieces that FastAPI does not generate: request bodies, responses and errors."""
 
+from collections.abc import Collection
 from typing import Any
 
 from starlette.responses import Response
@@ -22,6 +23,8 @@ PROBLEM: Schema = {
     },
     "required": ["detail", "error", "message", "recovery", "retryable", "status", "title", "type"],
 }
+# Fields of a page that lists without a count leave out.
+TOTALS = ("total", "total_at_least")
 COMPONENTS: dict[str, Schema] = {"Problem": PROBLEM}
 
 _DESCRIPTIONS: dict[int, str] = {
@@ -36,9 +39,14 @@ def request_body(schema: Schema, *, required: bool) -> Schema:
     return {"required": required, "content": {"application/json": {"schema": schema}}}
 
 
-def documented(answer: Any, status: int = 200) -> dict[str, Any]:
-    """Arguments for FastAPI that describe a route whose response the route encodes itself."""
-    ok = {"description": "Success.", "content": {"application/json": {"schema": answer_schema(answer)}}}
+def documented(answer: Any, status: int = 200, *, omits: Collection[str] = ()) -> dict[str, Any]:
+    """Arguments for FastAPI that describe a route whose response the route encodes itself.
+
+    `omits` names optional fields of the type that this route never returns.
+    """
+    schema = answer_schema(answer)
+    properties = {name: about for name, about in schema["properties"].items() if name not in omits}
+    ok = {"description": "Success.", "content": {"application/json": {"schema": {**schema, "properties": properties}}}}
     return {"response_class": Response, "status_code": status, "responses": {status: ok, **problems()}}
 
 
