@@ -32,7 +32,7 @@ class InvalidInput(MemoryButlerError):
     """The request is not valid; nothing was changed."""
 
     error_class = "validation_error"
-    default_recovery = "Correct the argument named in the message and call again."
+    default_recovery = "Fix the argument named in the message and retry."
 
 
 class NotFound(MemoryButlerError):
@@ -46,7 +46,7 @@ class PermissionDenied(MemoryButlerError):
     """The caller is not allowed to do this."""
 
     error_class = "permission_denied"
-    default_recovery = "Use your own butler name, and the scope 'global' or your own."
+    default_recovery = "Use your own butler name and either scope 'global' or your own scope."
 
 
 class Conflict(MemoryButlerError):
@@ -60,7 +60,7 @@ class IntegrityViolation(MemoryButlerError):
     """The change would break an invariant of the store; nothing was changed."""
 
     error_class = "integrity_error"
-    default_recovery = "Do not repeat the call. Read the memory with memory_get to see its state."
+    default_recovery = "Do not retry. Read the memory with memory_get to see its state."
 
 
 class TargetUnavailable(MemoryButlerError):

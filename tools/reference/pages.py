@@ -147,13 +147,13 @@ def errors_page() -> str:
     lines = [
         "# Errors",
         HOW,
-        "Find out what an error means and how to recover. Every deliberate error belongs to one of these classes, in "
-        "MCP, REST, Python and the command line. It has a message, `retryable`, and a recovery, which may be more "
+        "Find out what an error means and how to recover. Every error has one of these types, in MCP, REST, "
+        "Python and the command line. It has a message, `retryable`, and a recovery, which may be more "
         "specific than the one here.",
         ERROR_EXAMPLE,
     ]
     for name, kind in ERROR_CLASSES.items():
-        retry = "A retry can help." if kind.retryable else "A retry does not help."
+        retry = "Retryable." if kind.retryable else "Not retryable."
         lines += [f"## {name}", f"{inspect.getdoc(kind)} {retry}", f"*Recovery:* {kind.default_recovery}"]
     return page(lines)
 

@@ -242,7 +242,7 @@ def test_an_error_is_one_block_on_stderr(cli: Run, arguments: tuple[str, ...], w
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
-        (("search", "x", "--mode", "psychic"), "validation_error", "is one of: semantic, keyword, hybrid"),
+        (("search", "x", "--mode", "psychic"), "validation_error", "must be one of: semantic, keyword, hybrid"),
         (("remember", "fact", "a", "b", "c", "--valid-at", "2026-03-01"), "validation_error", "has no time zone"),
         (("get", "rule:zzzz"), "not_found", "There is no rule:zzzz"),
     ],

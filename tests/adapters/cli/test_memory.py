@@ -106,7 +106,7 @@ def test_a_long_list_is_cut(command: Command, ask: Callable[..., Any], monkeypat
         (("restore", "zzzz"), InvalidInput, "does not name the type"),
         (("correct", "rule:zzzz", "x"), InvalidInput, "is of type rule"),
         (("correct", "fact:zzzz", "x"), NotFound, "There is no fact:zzzz"),
-        (("pin", "thing:zzzz"), InvalidInput, "is not known"),
+        (("pin", "thing:zzzz"), InvalidInput, "Unknown type 'thing'"),
         (("unpin", "rule:zzzz"), NotFound, "There is no rule:zzzz"),
         (("reverse", "fact:zzzz"), InvalidInput, "is of type fact"),
         (("forget-about",), InvalidInput, "Neither subject nor text"),

@@ -147,7 +147,7 @@ async def test_a_faded_fact_is_hidden_with_the_confidence_it_has_left(resources:
         await feedback.mark(resources, warned.ref, Outcome.HARMFUL, reason=f"awake {n}")
     clock.move(days=20)
     told = await why(resources, faded)
-    assert told.verdict == "Not returned: its confidence is 0.135 by now, and at least 0.2 is asked for."
+    assert told.verdict == "Not returned: its current confidence is 0.135, and at least 0.2 is asked for."
     assert told.by_meaning.why == told.by_words.why == "a filter hides it"
     assert told.by_words.score and not told.by_words.rank
     assert (await why(resources, faded, min_confidence=0.1)).returned

@@ -136,7 +136,7 @@ async def test_a_taken_place_is_named_and_left_alone(resources: Resources, every
     old = await store(resources, "fact", "green tea")
     new = await store(resources, "fact", "black tea")
     before = everything()
-    with pytest.raises(Conflict, match=f"taken by fact:{new.ref}") as problem:
+    with pytest.raises(Conflict, match=f"fact:{new.ref} is now the current value") as problem:
         await restore(resources, "fact", old.ref)
     assert "supersede=true" in problem.value.recovery and "--supersede" in problem.value.recovery
     assert everything() == before
@@ -264,7 +264,7 @@ async def test_bad_requests_change_nothing(
         ("fact", "zzzz", None, NotFound, "There is no fact:zzzz"),
         ("rule", fact.ref, None, InvalidInput, "is a fact, not a rule"),
         ("episode", str(fact.id), None, InvalidInput, "is a fact, not an episode"),
-        ("thing", fact.ref, None, InvalidInput, "type 'thing' is not known"),
+        ("thing", fact.ref, None, InvalidInput, "Unknown type 'thing'"),
         ("fact", "no such thing", None, InvalidInput, "neither an id nor a short reference"),
         ("fact", fact.ref, agent("health"), NotFound, "There is no"),
         ("rule", fact.ref, agent("health"), NotFound, "There is no"),

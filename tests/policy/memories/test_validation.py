@@ -190,7 +190,7 @@ def test_shares_at_the_ends_are_fine() -> None:
 
 def test_a_time_without_a_zone_is_refused() -> None:
     """A naive time could mean any of forty hours, so it says how to write one."""
-    with pytest.raises(InvalidInput, match="valid_at has no time zone; write it like"):
+    with pytest.raises(InvalidInput, match="valid_at has no time zone; use ISO 8601"):
         validate_fact(fact(valid_at=datetime(2026, 3, 1)))  # noqa: DTZ001
     with pytest.raises(InvalidInput, match="observed_at has no time zone"):
         validate_episode(episode(observed_at=datetime(2026, 3, 1)))  # noqa: DTZ001
@@ -232,7 +232,7 @@ def test_an_unambiguous_spelling_is_understood(kind: type[StrEnum], given_value:
 @pytest.mark.parametrize("value", ["", "memory", "factss", None, 5, "fact rule", "\ud800"])
 def test_an_unknown_value_is_refused_with_the_known_ones(value: object) -> None:
     """The message lists what there is."""
-    with pytest.raises(InvalidInput, match="it is one of: episode, fact, rule"):
+    with pytest.raises(InvalidInput, match="must be one of: episode, fact, rule"):
         parse_choice(MemoryType, value, "type")
 
 

@@ -30,7 +30,7 @@ def test_an_id_is_understood(given_text: str) -> None:
     ("given_text", "message"),
     [
         ("rule:k3f7", "is of type rule, but the requested type is fact"),
-        ("memory:k3f7", "type 'memory' is not known"),
+        ("memory:k3f7", "Unknown type 'memory'"),
         ("k3f", "neither an id nor a short reference"),
         ("k3fo", "neither an id nor a short reference"),
         ("'; DROP TABLE facts; --", "neither an id nor a short reference"),

@@ -171,7 +171,7 @@ def parse_time(argument: str | None, option: str) -> datetime | None:
         return datetime.fromisoformat(argument.strip())
     except ValueError:
         raise InvalidInput(
-            f"{option} {argument!r} is not a date and time.", recovery="Write it like 2026-03-01T09:30:00+01:00."
+            f"{option} {argument!r} is not a date and time.", recovery="Use ISO 8601, e.g. 2026-03-01T09:30:00+01:00."
         ) from None
 
 

@@ -129,14 +129,14 @@ def parse_expiry(argument: str | None, now: datetime) -> datetime | None:
     except ValueError:
         raise InvalidInput(
             f"--expires {argument!r} is not a lifetime, date or time.",
-            recovery="Write it like 90d, 12h, 2027-03-31 or 2027-03-31T18:00:00+02:00.",
+            recovery="Use for example 90d, 12h, 2027-03-31 or 2027-03-31T18:00:00+02:00.",
         ) from None
     if re.fullmatch(r"[\d-]{8,10}", text):
         return moment.replace(tzinfo=UTC) + timedelta(days=1)
     if moment.tzinfo is None:
         raise InvalidInput(
             f"--expires {argument!r} has no time zone.",
-            recovery="Write it like 2027-03-31T18:00:00+02:00.",
+            recovery="Use ISO 8601, e.g. 2027-03-31T18:00:00+02:00.",
         )
     return moment
 

@@ -156,7 +156,7 @@ def explain(tool: str, known: list[str], problem: ValidationError) -> InvalidInp
     takes = f"{tool} takes: {', '.join(known)}."
     errors = problem.errors(include_url=False, include_input=False)
     lines = [_sentence(tool, error) for error in errors[:_MAX_PROBLEMS]]
-    return InvalidInput(" ".join(dict.fromkeys(lines)), recovery=f"Correct the arguments and call again. {takes}")
+    return InvalidInput(" ".join(dict.fromkeys(lines)), recovery=f"Fix the arguments and retry. {takes}")
 
 
 def _sentence(tool: str, error: Any) -> str:

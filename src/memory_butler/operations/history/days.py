@@ -99,7 +99,7 @@ def parse_day(given: str) -> date:
         if day == date.max:
             raise ValueError("no day comes after it")
     except ValueError as problem:
-        raise InvalidInput(f"{given[:40]!r} is not a day.", recovery="Write it like 2026-03-31.") from problem
+        raise InvalidInput(f"{given[:40]!r} is not a day.", recovery="Use ISO 8601, e.g. 2026-03-31.") from problem
     return day
 
 

@@ -182,7 +182,7 @@ def _refuse_warning(twin: Rule) -> None:
         raise Conflict(
             f"This rule caused harm before and is kept as a warning, rule:{twin.ref}."
             f" {warning(twin.content, twin.harmful_reasons)}",
-            recovery="Do not follow it. If it is right now, store it in words that say what has changed.",
+            recovery="Do not follow it. If it is valid now, reword it to say what has changed.",
         )
 
 

@@ -95,7 +95,7 @@ def _conflict(handle: Handle, occupant: Fact | Rule) -> MemoryButlerError:
             recovery=f"Use {other}, or forget it first.",
         )
     return Conflict(
-        f"{handle} cannot be restored: its place is taken by {other}, which is {occupant.validity}.",
+        f"{handle} cannot be restored: {other} is now the current value ({occupant.validity}).",
         recovery=f"Restore it with supersede=true (command line: --supersede) to supersede {other}.",
     )
 

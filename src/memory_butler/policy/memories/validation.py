@@ -124,7 +124,7 @@ def parse_choice(kind: type[Choice], value: object, name: str) -> Choice:
             return kind(candidate)
         except ValueError:
             continue
-    raise InvalidInput(f"{name} {value!r} is not known; it is one of: {', '.join(kind)}.")
+    raise InvalidInput(f"Unknown {name} {value!r}; must be one of: {', '.join(kind)}.")
 
 
 def utc_time(value: object, name: str) -> datetime | None:
@@ -133,7 +133,7 @@ def utc_time(value: object, name: str) -> datetime | None:
     if not isinstance(value, datetime):
         raise InvalidInput(f"{name} must be a date and time.")
     if value.tzinfo is None or value.utcoffset() is None:
-        raise InvalidInput(f"{name} has no time zone; write it like 2026-03-01T09:30:00+01:00 or with a Z for UTC.")
+        raise InvalidInput(f"{name} has no time zone; use ISO 8601, e.g. 2026-03-01T09:30:00+01:00, or a Z for UTC.")
     try:
         return value.astimezone(UTC)
     except OverflowError:
@@ -266,7 +266,7 @@ def validate_note(new: NewNote) -> NewNote:
 
 
 def validate_question(question: Question) -> Question:
-    types = tuple(dict.fromkeys(parse_choice(MemoryType, kind, "types") for kind in question.types))
+    types = tuple(dict.fromkeys(parse_choice(MemoryType, kind, "type") for kind in question.types))
     tier = None if question.tier is None else tier_named(question.tier)
     expand = whole_number(question.expand, "expand", 0, EXPAND_LIMIT)
     if expand and question.as_of is not None:

@@ -76,7 +76,7 @@ def _of_lesson(memory: Fact | Rule, bounds: Bounds) -> Iterator[Check]:
     anchored_at = anchor(memory.created_at, memory.last_confirmed_at)
     worth = effective_confidence(memory.confidence, decay_rate, anchored_at, bounds.asked_at)
     passed, least = worth >= bounds.min_confidence, bounds.min_confidence
-    state = f"its confidence is {apart(worth, least)} by now"
+    state = f"its current confidence is {apart(worth, least)}"
     yield _check("confidence", passed, state, f"and at least {least:g} is asked for")
 
 

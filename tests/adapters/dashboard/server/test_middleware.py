@@ -106,8 +106,8 @@ ID = "0198f3c2-7a10-7c3e-8f4b-2d9f5a6b7c8d"
         (NotFound(f"There is no fact {ID}."), f"There is no fact 0198f3c2…. {DEFAULT_ADVICE['not_found']}"),
         (InvalidInput("That is no day."), "That is no day."),
         (
-            InvalidInput("That is no day.", recovery="Write it like 2026-03-31."),
-            "That is no day. Write it like 2026-03-31.",
+            InvalidInput("That is no day.", recovery="Use ISO 8601, e.g. 2026-03-31."),
+            "That is no day. Use ISO 8601, e.g. 2026-03-31.",
         ),
         (InvalidInput("time_from is not before time_to."), "The first day is not before the last."),
         (InvalidInput("as_of is ahead.", recovery="Leave out as_of to read what holds now."), "The date is ahead."),

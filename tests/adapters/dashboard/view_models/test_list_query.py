@@ -56,7 +56,7 @@ def test_an_address_asks_for_a_list(address: dict[str, str], asked: Listing) -> 
         ({"from": "2026-03-02T00:00:00Z", "to": "2026-03-01T00:00:00Z"}, "“Until” is before “From”"),
         ({"validity": "active,bogus"}, "There is no state “bogus”."),
         ({"tier": "deep"}, "There is no tier “deep”."),
-        ({"sort": "colour"}, "sort 'colour' is not known"),
+        ({"sort": "colour"}, "Unknown sort 'colour'"),
     ],
 )
 def test_an_address_that_means_nothing_is_refused(address: dict[str, str], said: str) -> None:
