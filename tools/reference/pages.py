@@ -66,8 +66,9 @@ def tools_page() -> str:
     lines = [
         "# Tools",
         HOW,
-        "The MCP tools, over stdio and HTTP. Every answer is JSON. Every id parameter also accepts the short reference "
-        "of a memory (`fact:k3f7`). See also [errors](errors.md) and [roles](roles.md).",
+        "The MCP tools, over stdio and HTTP, for agents. A *butler* is a named agent; each has its own scope of "
+        "memories. Every response is JSON. Every id parameter also accepts the short reference of a memory "
+        "(`fact:k3f7`). See also [errors](errors.md) and [roles](roles.md).",
         table(
             ("tool", "summary"),
             ((f"[`{tool.name}`](#{tool.name})", marks[tool.name] + _first_line(tool.description)) for tool in tools),
@@ -241,7 +242,7 @@ def _example_as_code(description: str) -> str:
 
 
 def _hints(hints: Any) -> str:
-    words = ["read-only" if hints.read_only_hint else "destructive" if hints.destructive_hint else "adds or changes"]
+    words = ["read-only" if hints.read_only_hint else "destructive" if hints.destructive_hint else "writes"]
     if hints.idempotent_hint:
         words.append("idempotent")
     return f"*{', '.join(words).capitalize()}.*"
@@ -255,7 +256,7 @@ def _answer(schema: dict[str, Any]) -> str:
         for name in schema["properties"]
         if name in required or name not in ERROR_PROPERTIES
     ]
-    return f"Answer: {', '.join(fields)}."
+    return f"Response: {', '.join(fields)}."
 
 
 def _parameters(schema: dict[str, Any]) -> str:

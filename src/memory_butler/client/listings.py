@@ -20,7 +20,7 @@ class ListingMethods(ClientBase):
     """Methods of the client that list. Each list is an async iterator that fetches the next page when needed."""
 
     def memories(self, listing: Listing, **options: Unpack[Options]) -> AsyncIterator[MemoryListItem]:
-        """All memories of a type that match, in the order of the listing. Does not count as use."""
+        """All memories of a type that match, in the order of the listing. Does not update usage counts."""
         return self._walk(f"/memories/{part(listing.type)}", listing_params(listing), options, MemoryListItem)
 
     async def memories_page(
@@ -62,7 +62,7 @@ class ListingMethods(ClientBase):
         return self._walk("/tokens", {}, options, Token)
 
     async def look(self, type: str, id: str | UUID, **options: Unpack[Options]) -> MemoryDetail:
-        """The same as `get`, but it does not count as use."""
+        """The same as `get`, but it does not update usage counts."""
         return await self._get(f"/memories/{part(type)}/{part(id)}", options, MemoryDetail)
 
     async def _walk(self, path: str, params: Params, options: Options, kind: type[Entry]) -> AsyncIterator[Entry]:

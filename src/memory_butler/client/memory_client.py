@@ -152,7 +152,7 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
     # Distilling by agents.
 
     async def consolidation_claim(self, limit: int | None = None, **options: Unpack[Options]) -> dict[str, Any]:
-        """Claim a batch to distil; `run` is None if nothing waits.
+        """Claim a batch to distil; `run` is None if no episodes are pending.
 
         Not retried: a claim whose answer was lost ends with its lease."""
         return await self._post("consolidation_claim", {"limit": limit}, options, dict, repeatable=False)

@@ -179,14 +179,14 @@ Words = Annotated[list[str] | None, BeforeValidator(as_list)]
 Tags = Annotated[Words, Field(description='Up to 20 short labels, for example ["food", "health"].')]
 Whole = Annotated[int | None, BeforeValidator(as_whole_number)]
 Number = Annotated[float | None, BeforeValidator(as_number)]
-Importance = Annotated[Whole, Field(description="1 (trivial) to 10 (vital); default 5.")]
+Importance = Annotated[Whole, Field(description="1 (trivial) to 10 (critical); default 5.")]
 Limit = Annotated[Whole, Field(description="Maximum number of results, 1-100.")]
 Expand = Annotated[Whole, Field(description="Neighbours to return with each result, 1-5 of each kind; default none.")]
 MinConfidence = Annotated[Number, Field(description="Minimum effective confidence, 0-1.")]
 MinRelevance = Annotated[Number, Field(description="Minimum relevance, 0-1 (0 returns the best matches regardless).")]
 TokenBudget = Annotated[
     Whole,
-    Field(description="Maximum number of tokens of the text, headings included; default 3000 or as configured."),
+    Field(description="Maximum tokens in the text, including headings; default 3000 or as configured."),
 ]
 Moment = Annotated[datetime | None, BeforeValidator(as_moment)]
 TimeFrom = Annotated[
@@ -201,12 +201,12 @@ Metadata = Annotated[
 ]
 Key = Annotated[
     str | None,
-    Field(description="Idempotency key: a repeat with the same key changes nothing, so a retry is safe."),
+    Field(description="Idempotency key: retrying with the same key has no further effect."),
 ]
 Context = Annotated[
     RequestContext | None,
     BeforeValidator(as_object),
-    Field(description="Ids of your request, stored with the change; request_id is returned in the answer."),
+    Field(description="Ids of your request, stored with the change; request_id is returned in the response."),
 ]
 Scope = Annotated[str | None, Field(description="'global' (everyone may read) or a butler's name; default 'global'.")]
 ReadScope = Annotated[str | None, Field(description="Only this scope; default 'global' and the butler's own.")]
@@ -230,5 +230,8 @@ SessionId = Annotated[str | None, Field(description="Id of the agent session.")]
 TriggerPrompt = Annotated[str, Field(description="The task or message to work on.")]
 WithOwn = Annotated[
     Flag,
-    Field(description="Also include the butler's own scope regardless of the task; for a start without a task."),
+    Field(
+        description="Also include the butler's own scope regardless of the task; for sessions that start without a "
+        "task."
+    ),
 ]

@@ -85,7 +85,7 @@ def administration_routes(handler: RequestHandler) -> APIRouter:
 def _jobs(router: APIRouter, handler: RequestHandler) -> None:
     @router.get("/jobs", **documented(Page[JobAnswer], omits=TOTALS))
     async def jobs(request: Request, options: Annotated[ButlerFilter, Query()]) -> Response:
-        """List the upkeep jobs of each butler: last run, next run, status."""
+        """List the maintenance jobs of each butler: last run, next run, status."""
         to_answer = partial(answers.page_of, to_entry=lambda job: JobAnswer(job=job, note=job.note))
         return await handler.run(
             request, "jobs", job_status.listed, only_butler=options.butler, to_answer=to_answer, **options.page()
@@ -201,7 +201,7 @@ def _tokens(router: APIRouter, handler: RequestHandler) -> None:
 
     @router.post("/tokens", **documented(CreatedToken, 201), **_takes(TokenRequest, required=True))
     async def create_token(request: Request) -> Response:
-        """Create an API token for your tenant. `token` in the answer is the secret; it is shown only once."""
+        """Create an API token for your tenant. `token` in the response is the secret; it is shown only once."""
         body = await parse_body(request, TokenRequest)
 
         async def work(call: CallContext) -> CreatedToken:

@@ -94,7 +94,7 @@ def memory_routes(handler: RequestHandler) -> APIRouter:
 
     @router.get("/memories/{type}/{handle}", **documented(MemoryDetail))
     async def one_memory(request: Request, type: TypeInPath, handle: HandleInPath) -> Response:
-        """Get one memory with its provenance and history. Unlike the tool `get` it does not count as use."""
+        """Get one memory with its provenance and history. Unlike the tool `get` it does not update usage counts."""
         to_answer = answers.memory_detail
         return await handler.run(request, "memory_get", get.get, type, handle, bump=False, to_answer=to_answer)
 

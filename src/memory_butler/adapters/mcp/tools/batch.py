@@ -42,7 +42,7 @@ class ContextItem(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     trigger_prompt: arguments.TriggerPrompt
-    butler: Annotated[str | None, Field(description="Butler that works on it; default you.")] = None
+    butler: Annotated[str | None, Field(description="Butler that works on it. Defaults to the calling agent.")] = None
     token_budget: arguments.TokenBudget = None
     with_own: arguments.WithOwn = None
 

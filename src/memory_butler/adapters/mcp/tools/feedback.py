@@ -35,7 +35,7 @@ class FeedbackTools(ToolGroup):
     async def memory_mark_helpful(
         self, *, rule_id: RuleHandle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
-        """Report that following a rule helped. Rules mature only through these reports.
+        """Report that following a rule helped. Rules are promoted only by this feedback.
 
         Use it each time you followed a rule and it worked.
         Returns type, id, ref and outcome "marked_helpful".
@@ -105,9 +105,10 @@ class FeedbackTools(ToolGroup):
     ) -> ForgetAnswer:
         """Forget everything about a person or an identifier. Matches exact text, not meaning. Recoverable.
 
-        Use it when someone asks to be forgotten. Call it first as a dry run and show the list; after approval call it
-        again with dry_run=false. `subject` covers facts about them; `text` covers every memory that names them: pass
-        the name, each address and each number in turn. "anna@x.org" does not match joanna@x.org, "Anna" not Annabel.
+        Use it when someone asks to be forgotten. Run it with dry_run first and show the user the matches; after
+        approval call it again with dry_run=false. `subject` covers facts about them; `text` covers every memory that
+        names them: pass the name, each address and each number in turn. "anna@x.org" does not match joanna@x.org,
+        "Anna" not Annabel.
         Returns `count`, `touched` (ref, why, and in a dry run the line), `mentions` if more memories name the subject,
         and after forgetting `group_id`, with which an administrator can undo all of it.
 
@@ -129,7 +130,7 @@ class FeedbackTools(ToolGroup):
         idempotency_key: Key = None,
         request_context: Context = None,
     ) -> Stored:
-        """Restore a memory that was forgotten, expired or superseded. It counts as confirmed now.
+        """Restore a memory that was forgotten, expired or superseded. Restoring also confirms it.
 
         Use it when a memory was withdrawn by mistake or proved right after all. If another fact has taken its place,
         the error names that fact, and supersede=true replaces it. Deleted episodes cannot be restored.

@@ -31,9 +31,9 @@ class HistoryTools(ToolGroup):
 
         Use it when the user wants a previous state back. An event can be undone while its memory has not changed
         since; undo the later change first. Groups of many thousands exceed the deadline of a call: use `memory-butler
-        undo` on the command line. Deleted episodes cannot be restored; the answer names them.
-        Returns the number of undone changes, the state of each memory, skipped events with the reason, and `undo_id`,
-        which undoes the undo.
+        undo` on the command line. Deleted episodes cannot be restored; the response names them.
+        Returns the number of undone changes, the state of each memory, skipped events with the reason, and `undo_id`;
+        pass it to memory_undo to redo.
 
         Example: memory_undo(id="0198f3c2-7a10-7c3e-8f4b-2d9f5a6b7c8d")
         """

@@ -19,7 +19,7 @@ AsOf = Annotated[
     arguments.Moment,
     Field(
         description="Administrators only: answer with the state at this time, for example 2026-03-01T09:30:00Z; does "
-        "not count as use. Default: now."
+        "not update usage counts. Default: now."
     ),
 ]
 Types = Annotated[arguments.Words, Field(description="Any of fact, rule, episode; default all.")]
@@ -53,12 +53,13 @@ class RetrievalTools(ToolGroup):
 
         Use it when earlier sessions may answer a question, or to find the reference of a memory.
         Returns `results`, each with ref, content, state, `relevance` (probability that it answers the question), score
-        with its `parts`, and `also`, the refs of duplicates; and `count`. No results means that nothing matches in mode
-        hybrid; the other modes return the nearest memories unless min_relevance is given. `degraded` names parts of the
-        search that failed. Returned memories count as used.
+        with its `parts`, and `also`, the refs of duplicates; and `count`. In hybrid mode, an empty result means nothing
+        matched; the other modes return the nearest memories unless min_relevance is given. `degraded` names parts of
+        the search that failed. Returning a memory updates its usage count.
         A time in the query ("last week", "in May 2023") ranks matching memories first; time_from and time_to exclude
         the others. With expand, each result has `neighbours`: the turns of the session before and after an episode,
-        other facts about a fact's subject, source episodes. A neighbour without content is another result.
+        other facts about a fact's subject, source episodes. A neighbour that is already in the results is listed
+        without content.
 
         Example: memory_search(query="which color does Anna like?", types=["fact"], limit=5)
         """
@@ -114,11 +115,11 @@ class RetrievalTools(ToolGroup):
         """Explain why a search does or does not return a memory.
 
         Use it when memory_search or memory_context missed a memory or returned an unexpected one. Pass the arguments of
-        that search. Changes nothing and does not count as use.
+        that search. Read-only; does not update usage counts.
         Returns `verdict`, a sentence; `returned`, `fate`, `place`; the parsed query (`reading`); ranks and raw scores
         (`by_meaning`, `by_words`); `filters`; the reranker's signals with weights (`second_look`); relevance and its
-        threshold (`gate`); the terms of the score (`scoring`); duplicates (`variety`). Steps that the memory did not
-        reach are left out.
+        threshold (`gate`); the terms of the score (`scoring`); duplicates (`variety`). Stages the memory did not
+        reach are omitted.
 
         Example: memory_explain(query="which color does Anna like?", id="fact:k3f7")
         """
@@ -132,8 +133,8 @@ class RetrievalTools(ToolGroup):
         """Get one memory with its provenance and history.
 
         Use it to check where a memory comes from, what it replaced, or why it is in its current state.
-        Returns the memory, tier, effective_confidence, when it fades and expires (`outlook` in words), its links, its
-        supersession chain, and its events in words with the ids that memory_undo takes.
+        Returns the memory, tier, effective_confidence, when it fades and expires (`outlook`: a one-sentence
+        forecast), its links, its supersession chain, and its events in words with the ids that memory_undo takes.
 
         Example: memory_get(type="fact", id="fact:k3f7")
         """
@@ -146,13 +147,13 @@ class RetrievalTools(ToolGroup):
         scope: Annotated[str | None, Field(description="Only this scope; default all that you may read.")] = None,
         request_context: arguments.Context = None,
     ) -> Stats:
-        """Get statistics of the store: counts by type and state, tiers, upkeep.
+        """Get store statistics: counts by type and state, tiers, maintenance jobs.
 
         Use it when the user asks about the memory itself; it returns no memories.
         Returns counts; for each tier (eden, mid, long) its count, capacity, oldest memory and references; the
         distribution of confidence; the backlog of episodes; feedback on rules; consolidation in the last 30 days
         (distiller, success rate, items per episode, refusals by reason, items awaiting review, cost); and for each
-        upkeep job its last run, next run and status (ok, never, overdue or failing).
+        maintenance job its last run, next run and status (ok, never, overdue or failing).
 
         Example: memory_stats()
         """

@@ -62,8 +62,8 @@ class WritingTools(ToolGroup):
         aliases: Annotated[
             arguments.Words,
             Field(
-                description='Other names of the subject, up to 20, for example ["Annie", "Mum"]. Questions may use '
-                "names of up to three words."
+                description='Other names of the subject, up to 20, for example ["Annie", "Mum"]. Aliases longer than '
+                "three words are not recognised in queries."
             ),
         ] = None,
         metadata: arguments.Metadata = None,
@@ -114,12 +114,14 @@ class WritingTools(ToolGroup):
         tier: Annotated[
             arguments.TierName, Field(description="eden (days), mid (months) or long (years); default eden.")
         ] = None,
-        butler: Annotated[str | None, Field(description="Butler that the note belongs to; default you.")] = None,
+        butler: Annotated[
+            str | None, Field(description="Butler that the note belongs to. Defaults to the calling agent.")
+        ] = None,
         importance: arguments.Importance = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
-        """Store a note by how long it is likely to matter, without choosing a type.
+        """Store a note with an expected lifetime, without choosing a type.
 
         Use it only when memory_store_fact, memory_store_rule and memory_store_episode do not fit.
         In eden the note is an episode: private to its butler, deleted unless it is used. In mid or long it is a fact
