@@ -131,8 +131,8 @@ def cli_page() -> str:
         "# Command line",
         HOW,
         "Look up a command, its arguments and its options. Commands print tables; with `--json` they print one line of "
-        "JSON on stdout, in the format of the MCP tools. The text argument `-` reads stdin. A text that starts with a "
-        "dash comes after `--`.",
+        "JSON on stdout, in the format of the MCP tools. The text argument `-` reads stdin. Put `--` before text "
+        "that starts with a dash.",
         "Exit codes: 0 success; 1 error, on stderr with its recovery, or with `--json` as JSON on stdout (`error`, "
         "`message`, `retryable`, `recovery`); 2 usage error; 130 interrupted.",
     ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STATUS = "status"
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}; or `{STATUS}`.")]
-ScopeOption = Annotated[Scope, typer.Option(help="user: every project of yours; project: the project in this folder.")]
+ScopeOption = Annotated[Scope, typer.Option(help="user: all your projects; project: the project in this folder.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 StatusJson = Annotated[bool, typer.Option("--json", help=f"With `{STATUS}`: print one line of JSON.")]
 

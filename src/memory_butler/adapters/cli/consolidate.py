@@ -40,7 +40,7 @@ def consolidate(
 ) -> None:
     """Consolidate pending episodes into facts and rules, and show the diff of each run.
 
-    + new, ~ new value, ✓ confirmed, ✗ refused. `undo` takes a run back.
+    + new, ~ new value, ✓ confirmed, ✗ refused. Use `undo` to revert a run.
     """
     if ctx.invoked_subcommand is not None:
         if tenant or butler or dry_run or limit or as_json:

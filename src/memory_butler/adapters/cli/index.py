@@ -41,7 +41,9 @@ def migrate(
     ctx: typer.Context,
     *,
     dry_run: DryRun = False,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild all indexes, also up-to-date ones.")] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Rebuild all indexes, even those that are up to date.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Build, replace or drop indexes to match the settings, without blocking reads and writes. Idempotent."""

@@ -56,7 +56,8 @@ def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = No
 
 
 def harmful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: ToolJson = False) -> None:
-    """Report that a rule did harm. Harm counts four times; repeated harm turns the rule into a warning."""
+    """Report that a rule caused harm. Harmful feedback is weighted four times; repeated harm turns the rule into a
+    warning."""
     from memory_butler.models import Outcome
     from memory_butler.operations.writing import feedback
 
@@ -76,7 +77,7 @@ def restore(
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:
-    """Restore a forgotten, expired or superseded memory. With a file of `backup`: restore the store."""
+    """Restore a forgotten, expired or superseded memory. With a file written by `backup`: restore the store."""
     from memory_butler.operations.writing import restore as restore_operation
 
     if id is None and ":" not in ref and Path(ref).is_file():
@@ -141,7 +142,8 @@ def forget_about(
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:
-    """Forget everything about a subject or a text, as one group that can be undone. Only shows it without --really."""
+    """Forget everything about a subject or a text, as one group that can be undone. Dry run unless --really is
+    given."""
     from memory_butler.adapters.wire import answers
     from memory_butler.operations.trust import forget_about as forget_about_operation
 

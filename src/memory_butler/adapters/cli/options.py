@@ -8,7 +8,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 ToolJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON, in the format of the MCP tool.")]
 Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference such as fact:k3f7, or a type if ID follows.")]
 Id = Annotated[str | None, typer.Argument(metavar="ID", help="The id, if REF is only a type.")]
-Key = Annotated[str | None, typer.Option(help="Idempotency key: a retry with the same key changes nothing.")]
+Key = Annotated[str | None, typer.Option(help="Idempotency key: retrying with the same key has no further effect.")]
 Reason = Annotated[str | None, typer.Option(help="Reason for the change, stored in its event.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 Tenant = Annotated[

@@ -33,7 +33,10 @@ def remember_fact(
     scope: StoreScope = "global",
     tag: Tags = None,
     valid_at: Annotated[
-        str | None, typer.Option(help="Time of an event, which never supersedes: 2026-03-01T09:30:00+01:00.")
+        str | None,
+        typer.Option(
+            help="For events: when it happened, e.g. 2026-03-01T09:30:00+01:00. Events never supersede other facts."
+        ),
     ] = None,
     alias: Annotated[
         list[str] | None, typer.Option("--alias", help="Another name of the subject; can be repeated.")
@@ -73,7 +76,9 @@ def remember_episode(
     ctx: typer.Context,
     content: Annotated[str, typer.Argument(help='Observation; "-" reads it from stdin.')],
     *,
-    butler: Annotated[str | None, typer.Option(help="Butler that owns the episode (default: this one).")] = None,
+    butler: Annotated[
+        str | None, typer.Option(help="Butler that owns the episode (default: the configured butler).")
+    ] = None,
     session: Annotated[str | None, typer.Option(help="Id of the agent session.")] = None,
     importance: Importance = 5,
     observed_at: Annotated[str | None, typer.Option(help="Time of the observation: 2026-03-01T09:30:00+01:00.")] = None,
@@ -97,7 +102,9 @@ def store(
     *,
     tier: Annotated[str, typer.Option(help="Expected lifetime: eden (days), mid (months) or long (years).")] = "eden",
     tag: Tags = None,
-    butler: Annotated[str | None, typer.Option(help="Butler that owns the note (default: this one).")] = None,
+    butler: Annotated[
+        str | None, typer.Option(help="Butler that owns the note (default: the configured butler).")
+    ] = None,
     importance: Importance = 5,
     key: Key = None,
     as_json: ToolJson = False,

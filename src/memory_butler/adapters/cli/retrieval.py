@@ -138,7 +138,7 @@ def context(
     ctx: typer.Context,
     prompt: Annotated[str, typer.Argument(help='First prompt of the agent session; "-" reads it from stdin.')],
     *,
-    butler: Annotated[str | None, typer.Option(help="Butler to brief (default: this one).")] = None,
+    butler: Annotated[str | None, typer.Option(help="Butler to brief (default: the configured butler).")] = None,
     budget: Annotated[int | None, typer.Option(help="Token budget (default 3000).")] = None,
     as_of: options.AsOf = None,
     receipt: Annotated[

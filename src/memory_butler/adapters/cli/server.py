@@ -155,7 +155,7 @@ def demo(
     ),
     as_json: Json = False,
 ) -> None:
-    """Show a half-minute demo on a temporary store, or create a demo store."""
+    """Show a demo of a few seconds on a temporary store, or create a demo store."""
     if keep:
         _create_demo(folder.expanduser().absolute(), as_json=as_json)
     else:
@@ -183,7 +183,7 @@ def _create_demo(home: Path, *, as_json: bool) -> None:
 
 
 def reindex(ctx: typer.Context, as_json: Json = False) -> None:
-    """Rebuild the search index. Needed after a change of the text-search setting. After an upgrade that changes the
+    """Rebuild the search index. Required after changing the text-search setting. After an upgrade that changes the
     index, the daily jobs rebuild it within a day; this does it now."""
     from memory_butler.operations.retrieval import indexing
     from memory_butler.operations.system import stats

@@ -33,7 +33,9 @@ def create(
     ctx: typer.Context,
     *,
     tenant: TokenTenant = None,
-    butler: Annotated[str | None, typer.Option(help="Butler that the caller acts as (default: this one).")] = None,
+    butler: Annotated[
+        str | None, typer.Option(help="Butler that the caller acts as (default: the configured butler).")
+    ] = None,
     role: Annotated[str, typer.Option(help="reader, agent, admin or operator.")] = "agent",
     expires: Annotated[
         str | None, typer.Option(metavar="WHEN", help="Lifetime (90d, 12h), date or time (default: never).")

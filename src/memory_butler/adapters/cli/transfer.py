@@ -63,7 +63,7 @@ def import_(
     ctx: typer.Context,
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="A file of `export`, or with --from another system's data."),
+        typer.Argument(metavar="PATH", help="A file written by `export`, or with --from another system's data."),
     ],
     *,
     source: Annotated[
@@ -81,7 +81,7 @@ def import_(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Import a file of `export` into an empty tenant, or the data of another memory system."""
+    """Import a file written by `export` into an empty tenant, or the data of another memory system."""
     if source is not None:
         if new_ids:
             raise InvalidInput("--new-ids applies only to files of `export`; other data always gets new ids.")
@@ -132,7 +132,7 @@ def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json:
 
 def restore_backup(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `backup`.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `backup`.")],
     *,
     replace: Annotated[
         bool, typer.Option("--replace", help="Move the existing store aside and restore the backup in its place.")

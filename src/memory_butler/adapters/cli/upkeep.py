@@ -20,7 +20,7 @@ def sweep(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Run the daily sweep now: promote, fade, expire, delete, evict. Prints the changes of each duty."""
+    """Run the daily sweep now: promote, fade, expire, delete, evict. Prints the changes made by each step."""
     from memory_butler.operations.lifecycle import job_status
     from memory_butler.operations.lifecycle import sweep as sweep_operation
     from memory_butler.resources import Resources
@@ -70,8 +70,8 @@ def _table(report: "SweepReport") -> "RenderableType":
 
 
 def recount(ctx: typer.Context, as_json: Json = False) -> None:
-    """Rebuild the daily counts of the dashboard from the event log. They follow the log by themselves; this starts
-    over."""
+    """Rebuild the daily counts of the dashboard from the event log. They update automatically; this
+    rebuilds them from scratch."""
     from memory_butler.operations.history import days
     from memory_butler.resources import Resources
 
