@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_butler.ai.distillers import Distiller, open_distiller
+from memory_butler.ai.domains import DomainModel, load_domains
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.ai.reranking import Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
@@ -34,6 +35,7 @@ class Resources:
     settings: Settings
     database: Database
     embedder: Embedder
+    domains: DomainModel
     tokens: TokenCounter
     clock: Clock
     make_id: MakeId
@@ -98,6 +100,7 @@ async def open_resources(
     )
     reranker = _reranker(settings, models)
     distiller = open_distiller(settings)
+    domains = DomainModel(embedder, load_domains(settings.briefing.domains), models)
     database = Database.from_settings(settings)
     try:
         await database.open()
@@ -110,6 +113,7 @@ async def open_resources(
             settings=settings,
             database=database,
             embedder=embedder,
+            domains=domains,
             tokens=open_token_counter(settings.briefing.tokenizer, weights.folder),
             clock=clock,
             make_id=make_id or id_maker(),
@@ -119,6 +123,7 @@ async def open_resources(
             distiller=distiller,
         )
     finally:
+        await domains.close()
         if own_embedder:
             await embedder.close()
         if reranker:

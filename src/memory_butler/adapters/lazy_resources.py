@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Self
 
+from memory_butler.ai.domains import DomainModel
 from memory_butler.ai.embedding import Embedder
 from memory_butler.ai.reranking import Reranker
 from memory_butler.english.time.question_times import find_time_hint
@@ -151,7 +152,10 @@ class LazyResources:
         # The first time expression compiles a large pattern, which would block the event loop for 10 ms or more.
         parsing = asyncio.to_thread(find_time_hint, "yesterday", resources.clock())
         await asyncio.gather(
-            _start("embedding model", resources.embedder), _start("reranker", resources.reranker), parsing
+            _start("embedding model", resources.embedder),
+            _start("reranker", resources.reranker),
+            _start("kinds of work", resources.domains),
+            parsing,
         )
         if self._on_ready:
             self._on_ready()
@@ -201,7 +205,7 @@ async def _catch_up(resources: Resources) -> None:
             log.info("re-embedded for the search index: %d memories", count)
 
 
-async def _start(name: str, model: Embedder | Reranker | None) -> None:
+async def _start(name: str, model: Embedder | Reranker | DomainModel | None) -> None:
     try:
         if model is not None:
             await model.start()

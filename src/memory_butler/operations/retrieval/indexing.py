@@ -1,12 +1,17 @@
 """The search index: entries of new memories, and reindexing when the model or the passage policy changes."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import islice
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 from uuid import UUID
 
+import numpy as np
+
 from memory_butler.english.text.names import indexed_names, secondary_names
+from memory_butler.languages.detection import Language, language_of
+from memory_butler.languages.grams import indexed_grams
 from memory_butler.models import Caller, MemoryType
+from memory_butler.policy.briefing.domains import DomainPhrases, Vectors
 from memory_butler.policy.memories.text import indexed_text, indexed_words
 from memory_butler.policy.retrieval.passages import cut_passages, passage_head
 from memory_butler.resources import Resources
@@ -45,18 +50,28 @@ async def index_entries(resources: Resources, entries: Sequence[Entry]) -> list[
     """The same for many, whose passages are embedded together."""
     cut = [cut_passages(one.content, head=passage_head(one.subject, one.predicate, one.content)) for one in entries]
     texts = [passage for passages in cut for passage in passages]
-    vectors: Iterator[Any] = iter(await resources.embedder.embed(texts) if texts else ())
+    embedded = await resources.embedder.embed(texts) if texts else np.empty((0, 0), np.float32)
+    ends = list(accumulate(map(len, cut), initial=0))
+    domains = await resources.domains.phrases()
     return [
-        Indexed(
-            words=indexed_words(indexed_text(one.type, one.subject, one.predicate, one.content), one.tags),
-            names=indexed_names(one.type, one.subject, one.content),
-            secondary_names=secondary_names(one.type, one.subject, one.content),
-            vectors=list(islice(vectors, len(passages))),
-            embedding_version=resources.embedding_version,
-            text_search=resources.settings.retrieval.text_search,
-        )
-        for one, passages in zip(entries, cut, strict=True)
+        _indexed(resources, domains, one, embedded[start:end])
+        for one, (start, end) in zip(entries, pairwise(ends), strict=True)
     ]
+
+
+def _indexed(resources: Resources, domains: DomainPhrases, one: Entry, vectors: Vectors) -> Indexed:
+    text = indexed_text(one.type, one.subject, one.predicate, one.content)
+    return Indexed(
+        words=indexed_words(text, one.tags),
+        names=indexed_names(one.type, one.subject, one.content),
+        secondary_names=secondary_names(one.type, one.subject, one.content),
+        grams=() if language_of(one.content) is Language.ENGLISH else indexed_grams(text),
+        vectors=list(vectors),
+        profile=domains.memory_profile(vectors, text, one.tags).tolist(),
+        profile_version=resources.domains.version,
+        embedding_version=resources.embedding_version,
+        text_search=resources.settings.retrieval.text_search,
+    )
 
 
 async def reindex(
@@ -72,7 +87,8 @@ async def catch_up(resources: Resources, tenant: str, *, progress: Callable[[int
     them. An interrupted run continues where it stopped; returns the number of memories."""
 
     async def outdated(transaction: Transaction, last: UUID, limit: int) -> list[Row]:
-        return await embedding_versions.outdated(transaction, resources.embedding_version, last, limit)
+        versions = resources.embedding_version, resources.domains.version
+        return await embedding_versions.outdated(transaction, *versions, last, limit)
 
     return await _walk(resources, tenant, outdated, progress)
 

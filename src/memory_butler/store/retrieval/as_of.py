@@ -25,6 +25,7 @@ TABLES = (
     "as_of.make_wordless",
     "as_of.make_known",
     "as_of.make_passages",
+    "as_of.make_profiles",
     "as_of.make_postings",
 )
 

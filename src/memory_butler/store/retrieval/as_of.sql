@@ -44,6 +44,11 @@ CREATE TEMPORARY TABLE known (id uuid PRIMARY KEY);
 CREATE TEMPORARY VIEW passages AS
 SELECT p.* FROM {schema}.passages p WHERE EXISTS (SELECT FROM {tables}.known k WHERE k.id = p.memory_id);
 
+-- name: make_profiles
+-- View of the domain profiles of past memories.
+CREATE TEMPORARY VIEW profiles AS
+SELECT p.* FROM {schema}.profiles p WHERE EXISTS (SELECT FROM {tables}.known k WHERE k.id = p.memory_id);
+
 -- name: make_postings
 -- View of the postings of past memories.
 CREATE TEMPORARY VIEW postings AS

@@ -32,9 +32,11 @@ async def ensure(database: Database, tenant: str, version: Version, passage_poli
     return int(row["id"])
 
 
-async def outdated(transaction: Transaction, version: int, after: UUID, limit: int) -> list[Row]:
+async def outdated(transaction: Transaction, version: int, profile_version: int, after: UUID, limit: int) -> list[Row]:
     """The next memories by id that are indexed under another version, with their words."""
-    return await transaction.all("embedding_versions.outdated", version=version, after=after, limit=limit)
+    return await transaction.all(
+        "embedding_versions.outdated", version=version, profile_version=profile_version, after=after, limit=limit
+    )
 
 
 async def present(transaction: Transaction, ids: Sequence[UUID]) -> set[UUID]:

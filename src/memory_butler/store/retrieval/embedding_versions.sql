@@ -1,5 +1,6 @@
 -- name: outdated
--- The next memories by id without passages of the current embedding version, with their indexed text.
+-- The next memories by id without passages of the current embedding version or without a current domain profile, with
+-- their indexed text.
 SELECT type, id, subject_label, predicate_label, content, tags
 FROM (
     {search_index.words_after}
@@ -8,6 +9,10 @@ WHERE NOT EXISTS (
     SELECT FROM {schema}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.type AND p.memory_id = m.id
         AND p.embedding_version = %(version)s
+) OR NOT EXISTS (
+    SELECT FROM {schema}.profiles p
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.type AND p.memory_id = m.id
+        AND p.version = %(profile_version)s
 )
 ORDER BY id
 LIMIT %(limit)s;

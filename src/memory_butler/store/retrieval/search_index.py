@@ -15,12 +15,16 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """Index entries of a memory: its words, the names of its subject and their parts, the vectors of its passages."""
+    """Index entries of a memory: its words, the names of its subject and their parts, its n-grams if it may not be in
+    English, the vectors of its passages, and its domain profile."""
 
     words: str
     names: Sequence[str]
     secondary_names: Sequence[str]
+    grams: Sequence[str]
     vectors: Sequence[Vector]
+    profile: Vector
+    profile_version: int
     embedding_version: int
     text_search: str
 
@@ -49,17 +53,29 @@ async def add(transaction: Transaction, entries: Sequence[Named]) -> None:
             dimensions=len(own[0][-1]),
             vectors=as_numbers([vector for *_, vector in own]),
         )
+    for version in {indexed.profile_version for _, _, indexed in entries}:
+        profiled = [one for one in entries if one[2].profile_version == version]
+        await transaction.send(
+            "search_index.add_profiles",
+            types=[kind for kind, _, _ in profiled],
+            ids=[id for _, id, _ in profiled],
+            version=version,
+            dimensions=len(profiled[0][2].profile),
+            profiles=as_numbers([indexed.profile for _, _, indexed in profiled]),
+        )
 
 
 def _words(entry: Named) -> Row:
     kind, id, indexed = entry
     names = [f"@{name}" for name in indexed.names] + [f"#{name}" for name in indexed.secondary_names]
+    names += [f"~{gram}" for gram in indexed.grams]
     return {"memory_type": kind, "id": id, "words": indexed.words, "names": names}
 
 
 async def clear(transaction: Transaction, ids: Sequence[UUID]) -> None:
     await transaction.send("search_index.clear_postings", ids=list(ids))
     await transaction.send("search_index.clear_passages", ids=list(ids))
+    await transaction.send("search_index.clear_profiles", ids=list(ids))
 
 
 async def after(transaction: Transaction, memory_id: UUID, limit: int) -> list[Row]:

@@ -1,7 +1,7 @@
 -- name: add_postings
 -- Index the words of memories, and count the memories that have any. Also index the names of a memory's subject
--- (@anna_schmidt) and the parts of such names (#anna, #billing_service); text search never produces these lexemes, and
--- they are not counted.
+-- (@anna_schmidt), the parts of such names (#anna, #billing_service) and the n-grams of other languages (~müh); text
+-- search never produces these lexemes, and they are not counted.
 WITH given AS (
     SELECT g.memory_type, g.id, g.words, g.names
     FROM json_to_recordset(%(memories)s::json) AS g (memory_type text, id uuid, words text, names text[])
@@ -34,6 +34,15 @@ FROM given g
 CROSS JOIN unnest(%(types)s::text[], %(ids)s::uuid[], %(ordinals)s::smallint[])
     WITH ORDINALITY AS p (memory_type, memory_id, ordinal, place);
 
+-- name: add_profiles
+-- Store the domain profiles of memories. All profiles come as one array of numbers.
+WITH given AS (SELECT %(profiles)s::real[] AS numbers)
+INSERT INTO {schema}.profiles (tenant_id, memory_type, memory_id, version, profile)
+SELECT %(tenant)s, p.memory_type, p.memory_id, %(version)s,
+    g.numbers[(p.place - 1) * %(dimensions)s::int + 1 : p.place * %(dimensions)s::int]::{vector}.vector
+FROM given g
+CROSS JOIN unnest(%(types)s::text[], %(ids)s::uuid[]) WITH ORDINALITY AS p (memory_type, memory_id, place);
+
 -- name: clear_postings
 -- Delete memories from the keyword index.
 WITH gone AS (
@@ -50,6 +59,11 @@ WHERE tenant_id = %(tenant)s;
 -- name: clear_passages
 -- Delete memories from the vector index.
 DELETE FROM {schema}.passages
+WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND memory_id = ANY(%(ids)s);
+
+-- name: clear_profiles
+-- Delete the domain profiles of memories.
+DELETE FROM {schema}.profiles
 WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND memory_id = ANY(%(ids)s);
 
 -- name: find_text_search
