@@ -6,6 +6,7 @@
 from memory_butler.models.answers import (
     Answer as Answer,
     Briefing as Briefing,
+    BriefingLine as BriefingLine,
     Hit as Hit,
     MemoryDetails as MemoryDetails,
     Ranked as Ranked,
@@ -62,6 +63,8 @@ from memory_butler.models.requests import (
 from memory_butler.models.vocabulary import (
     EVERY_SCOPE as EVERY_SCOPE,
     GLOBAL_SCOPE as GLOBAL_SCOPE,
+    USER_KEYS as USER_KEYS,
+    USER_SUBJECTS as USER_SUBJECTS,
     LIVE as LIVE,
     ConsolidationStatus as ConsolidationStatus,
     Maturity as Maturity,

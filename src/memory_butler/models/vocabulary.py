@@ -87,4 +87,7 @@ class Role(StrEnum):
 
 
 GLOBAL_SCOPE = "global"
+# Subjects that stand for the user, as written and as keys.
+USER_SUBJECTS = frozenset({"user", "the user", "me", "i", "myself", "self", "owner"})
+USER_KEYS = tuple(sorted(subject.replace(" ", "_") for subject in USER_SUBJECTS))
 EVERY_SCOPE = "*"

@@ -118,6 +118,33 @@ GROUP BY m.asked, m.lexeme
 ORDER BY m.asked, m.lexeme
 LIMIT 500
 
+-- part: next_name
+-- The lexeme after another one, by one look into the index.
+SELECT p.lexeme FROM {tables}.postings p
+WHERE p.tenant_id = %(tenant)s AND p.lexeme > n.lexeme ORDER BY p.lexeme LIMIT 1
+
+-- part: similar_names
+-- Names of subjects and speakers, and aliases, that begin like one of the words that no memory has (`unheard`), which
+-- may be misspelt names. Looks at no more than 4 words, and 300 names for each first letter.
+WITH RECURSIVE beginnings AS MATERIALIZED (
+    SELECT DISTINCT s.sign || left(w.name, 1) AS beginning
+    FROM (SELECT u.name FROM unheard u WHERE u.name = ANY(%(spelled)s)
+        ORDER BY array_position(%(spelled)s::text[], u.name) LIMIT 4) w
+    CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
+), names AS (
+    SELECT b.beginning, b.beginning AS lexeme, 0 AS place FROM beginnings b
+    UNION ALL
+    SELECT n.beginning, next.lexeme, n.place + 1
+    FROM names n CROSS JOIN LATERAL ({next_name}) next
+    WHERE n.place < 300 AND starts_with(next.lexeme, n.beginning)
+)
+SELECT substr(n.lexeme, 2) AS name FROM names n WHERE n.place > 0
+UNION
+(SELECT a.alias FROM {tables}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.validity = 'active'
+    AND '@' || left(a.alias, 1) IN (SELECT beginning FROM beginnings)
+ORDER BY a.alias LIMIT 300)
+
 -- name: asked
 -- The names in a question that the tenant knows.
 {names_asked};

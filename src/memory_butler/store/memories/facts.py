@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from memory_butler.models import Fact, NewFact, Permanence, Validity
+from memory_butler.models import GLOBAL_SCOPE, USER_KEYS, Fact, NewFact, Permanence, Validity
 from memory_butler.store.gate.database import Row, Transaction
 
 CHAIN_EACH_WAY = 100
@@ -17,18 +17,14 @@ def as_fact(row: Row) -> Fact:
 async def find_known(
     transaction: Transaction, new: NewFact, *, subject: str, predicate: str, digest: bytes
 ) -> Fact | None:
-    """The live fact of the same property or, for an event, the live record of the same occurrence."""
+    """The live fact of the same property or, for an event, the live record of the same occurrence. The subject may have
+    been called by another of its names."""
+    property_of = {"scope": new.scope, "scopes": [new.scope, GLOBAL_SCOPE], "subject": subject, "predicate": predicate}
     if new.valid_at is None:
-        row = await transaction.one("facts.find_live_property", scope=new.scope, subject=subject, predicate=predicate)
+        row = await transaction.one("facts.find_live_property", user_keys=list(USER_KEYS), **property_of)
     else:
-        row = await transaction.one(
-            "facts.find_live_occurrence",
-            scope=new.scope,
-            subject=subject,
-            predicate=predicate,
-            valid_at=new.valid_at,
-            content_hash=digest,
-        )
+        when = {"valid_at": new.valid_at, "content_hash": digest}
+        row = await transaction.one("facts.find_live_occurrence", user_keys=list(USER_KEYS), **property_of, **when)
     return as_fact(row) if row else None
 
 

@@ -6,18 +6,49 @@ validity, confidence, decay_rate, permanence, importance, pinned, tags, metadata
 -- The columns that an event keeps apart, as text that can be removed.
 content, content_hash, subject, subject_label, predicate, predicate_label, tags, metadata
 
+-- part: names_of_subject
+-- All names of a subject: the one that is given, the only subject that it is an alias of, and their aliases. An alias
+-- of several subjects names none of them for sure. The user is one subject under all its names. Only aliases that
+-- readers of the fact's scope may know count.
+WITH meant AS (
+    SELECT %(subject)s::text AS name
+    UNION
+    SELECT min(a.subject) FROM {tables}.aliases a
+    WHERE a.tenant_id = %(tenant)s AND a.alias = %(subject)s AND a.validity = 'active' AND {aliases.is_known}
+    HAVING count(DISTINCT a.subject) = 1
+), subjects AS (
+    SELECT name FROM meant
+    UNION
+    SELECT u.name FROM unnest(%(user_keys)s::text[]) AS u (name)
+    WHERE EXISTS (SELECT FROM meant m WHERE m.name = ANY(%(user_keys)s))
+), named AS (
+    SELECT name FROM subjects
+    UNION
+    SELECT a.alias FROM subjects s JOIN {tables}.aliases a ON a.tenant_id = %(tenant)s AND a.subject = s.name
+    WHERE a.validity = 'active' AND {aliases.is_known} AND NOT EXISTS (
+        SELECT FROM {tables}.aliases b
+        WHERE b.tenant_id = %(tenant)s AND b.alias = a.alias AND b.validity = 'active'
+            AND b.subject NOT IN (SELECT name FROM subjects)
+    )
+)
+
 -- name: find_live_property
--- The live fact that holds a property, if there is one.
-SELECT * FROM {schema}.facts
-WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND subject = %(subject)s AND predicate = %(predicate)s
-    AND valid_at IS NULL AND validity IN ('active', 'fading');
+-- The live fact that holds a property, if there is one: under the given name of the subject, else under another.
+{names_of_subject}
+SELECT f.* FROM {schema}.facts f
+WHERE f.tenant_id = %(tenant)s AND f.scope = %(scope)s AND f.subject IN (SELECT name FROM named)
+    AND f.predicate = %(predicate)s AND f.valid_at IS NULL AND f.validity IN ('active', 'fading')
+ORDER BY f.subject = %(subject)s DESC, f.created_at DESC, f.id
+LIMIT 1;
 
 -- name: find_live_occurrence
 -- The live fact that records the same occurrence at the same time in the same words.
-SELECT * FROM {schema}.facts
-WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND subject = %(subject)s AND predicate = %(predicate)s
-    AND valid_at = %(valid_at)s AND content_hash = %(content_hash)s AND validity IN ('active', 'fading')
-ORDER BY created_at, id
+{names_of_subject}
+SELECT f.* FROM {schema}.facts f
+WHERE f.tenant_id = %(tenant)s AND f.scope = %(scope)s AND f.subject IN (SELECT name FROM named)
+    AND f.predicate = %(predicate)s AND f.valid_at = %(valid_at)s AND f.content_hash = %(content_hash)s
+    AND f.validity IN ('active', 'fading')
+ORDER BY f.created_at, f.id
 LIMIT 1;
 
 -- name: insert
