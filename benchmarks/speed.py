@@ -16,9 +16,8 @@ from benchmarks.support import machine, speed_report
 from benchmarks.support.latency import Latency, Rate, floor_read, rate, timed
 from benchmarks.support.load_store import BUTLER, Pool, Size, load_store
 from benchmarks.support.sentences import FEW, USUAL, Vocabulary, questions, sentences
-from memory_butler.models import BriefRequest, Caller, MemoryType, NewEpisode, NewFact, Principal, Question
+from memory_butler.models import BriefRequest, Caller, NewEpisode, NewFact, Principal, Question
 from memory_butler.operations.briefing import brief
-from memory_butler.operations.retrieval import ranked_candidates
 from memory_butler.operations.retrieval import search as search_operation
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources, open_resources
@@ -112,10 +111,8 @@ async def _calls(resources: Resources, tenants: Sequence[str]) -> dict[str, Call
 
 async def _rows_fetched(resources: Resources, tenant: str) -> int:
     """How many rows a context fetches for this tenant: the floor fetches as many."""
-    caller = caller_of(tenant)
-    question = Question(query=QUESTION, types=tuple(MemoryType), butler=BUTLER)
-    longest = brief.max_candidates(resources.settings.retrieval.candidates, resources.settings.briefing.token_budget)
-    found = await ranked_candidates.rank_candidates(resources, caller, question, longest_list=longest, with_hidden=True)
+    request = BriefRequest(trigger_prompt=QUESTION, butler=BUTLER)
+    found, _ = await brief.find_candidates(resources, request, caller_of(tenant))
     return len(found.candidates.hits) + sum(found.hidden.values())
 
 

@@ -18,8 +18,8 @@ from memory_butler.resources import Resources
 GROUPS = {
     "meaning": ("similarity",),
     "words": ("bm25", "term_coverage"),
-    "names": ("name_match",),
-    "context": ("reply_match", "group_match", "session_start", "source_match"),
+    "names": ("name_match", "exact_match"),
+    "context": ("reply_match", "turn_match", "group_match", "session_start", "source_match"),
     "time": ("time_match",),
     "intent": ("answer_type",),
 }

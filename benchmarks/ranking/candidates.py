@@ -37,7 +37,8 @@ class Collected:
     """How many memories carry evidence, found or not."""
     lists: np.ndarray
     """Place of each on the list by meaning and on the one by words; 0 where it is not on it."""
-    has_only_unknown_names: bool = False
+    penalty: float = 0.0
+    """Deducted from every vote for unknown names."""
     probe: SearchQuery | None = None
     relevance: np.ndarray = field(default_factory=lambda: np.zeros(0))
     ranked: tuple[int, ...] = ()
@@ -95,7 +96,7 @@ async def collect(
             lists=np.array(
                 [(parts[hit.id].semantic_rank or 0, parts[hit.id].keyword_rank or 0) for hit in hits]
             ).reshape(-1, 2),
-            has_only_unknown_names=findings.parsed.has_only_unknown_names,
+            penalty=relevance_model.penalty_of(findings.parsed),
             probe=findings.query,
             relevance=np.array([parts[hit.id].relevance for hit in hits]),
             ranked=tuple(at[entry.hit.id] for entry in findings.ranked),

@@ -30,6 +30,7 @@ class Stored:
 class Hit(NamedTuple):
     """A candidate of a search: a memory of any type with the scores that it is ranked by.
 
+    `word_score` counts the words of the question, `mention_score` those of the names in it.
     Its context is an episode that belongs to it: the source of a fact, or the one before an episode in its session.
     The word scores of the latter count if it asks a question.
     """
@@ -46,6 +47,7 @@ class Hit(NamedTuple):
     context_similarity: float | None
     context_word_score: float
     context_word_coverage: float
+    mention_score: float
     ref: str
     butler: str
     content: str
@@ -71,11 +73,19 @@ class Hit(NamedTuple):
     # Rules.
     maturity: str | None = None
     harmful_reasons: list[str] | None = None
+    pinned: bool = False
+    # Episodes: a fact that came from it has been replaced.
+    since_changed: bool = False
+    replaced_by: UUID | None = None
+    # How few memories have the rarest name of the question that it has: 1 if it is the only one.
+    name_rarity: float = 0.0
+    context_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemory:
-    """A memory in search results. `warning` is set for rules that became anti-patterns."""
+    """A memory in search results. `warning` is set for rules that became anti-patterns, `since_changed` for episodes
+    whose fact has been replaced."""
 
     ref: Reference
     type: MemoryType
@@ -97,6 +107,7 @@ class FoundMemory:
     last_confirmed_at: datetime | None = None
     last_referenced_at: datetime | None = None
     warning: str | None = None
+    since_changed: bool = False
 
 
 class ScoreParts(NamedTuple):
@@ -127,11 +138,13 @@ class Ranked(NamedTuple):
 class Answer:
     """Search results. `degraded` names the parts of the search that failed.
 
+    `overview`: a broad question was answered with the best of a class or a time.
     `neighbours` has an entry for each result id if the caller asked for neighbours.
     """
 
     results: tuple[Ranked, ...]
     degraded: tuple[str, ...] = ()
+    overview: bool = False
     neighbours: Mapping[UUID, tuple[Neighbour, ...]] = field(default_factory=dict)
 
 
@@ -166,11 +179,22 @@ class SectionReceipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BriefingLine:
+    """A line of a briefing: its claim (vital, relevant, standing, related or recent), and the probability that the task
+    needs it."""
+
+    ref: str
+    claim: str
+    usefulness: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     token_budget: int
     used_tokens: int
     tokenizer: str
     sections: tuple[SectionReceipt, ...]
+    lines: tuple[BriefingLine, ...] = ()
     left_out: tuple[dict[str, str], ...]
     hidden: dict[str, int]
     degraded: tuple[str, ...]

@@ -19,7 +19,6 @@ class Fate(StrEnum):
     REPEATED = "repeated"
     SHARE = "share"
     LIMIT = "limit"
-    QUOTA = "quota"
     BUDGET = "budget"
 
 
@@ -81,7 +80,8 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankStep:
-    """Reranking: `method` is judge, cross_encoder or off. The relevance model's `vote` counts in any case."""
+    """Reranking: `method` is judge, words, cross_encoder or off. The relevance model's `vote` counts unless the
+    method is words: for a question or a memory that is not in English."""
 
     method: str
     fused_place: int
@@ -121,11 +121,14 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefingPart:
-    """Result for a briefing with this budget: included, or the reason why not."""
+    """Result for a briefing with this budget: included with a claim (vital, relevant, standing, related or recent), or
+    the reason why not. `usefulness` is the probability that the task needs it."""
 
     included: bool
     fate: Fate
     verdict: str
+    claim: str | None
+    usefulness: float | None
     section: str
     token_budget: int
     used_tokens: int

@@ -15,6 +15,7 @@ from memory_butler.english.text.names import (
     possible_names,
     secondary_names,
     speakers,
+    unheard,
     without_names,
 )
 from memory_butler.english.text.normalize import normal_name
@@ -214,3 +215,14 @@ def test_a_name_is_found_in_a_question_about_it(name: str) -> None:
     [key] = indexed_names(MemoryType.FACT, name, "x")
     for question in (f"What does {name} eat?", f"what is {name.lower()}'s address", f"Ask {name}."):
         assert key in possible_names(question)
+
+
+@pytest.mark.parametrize("query", ["What is Anna doing?", "What does Anna use?", "What is Anna getting?"])
+def test_a_name_stays_if_only_light_words_are_left(query: str) -> None:
+    """Verbs that say nothing without an object are no topic."""
+    assert without_names(query, {"anna"}) == query
+
+
+def test_a_part_of_a_known_name_is_not_unheard() -> None:
+    """A name is unknown only if no known name contains it."""
+    assert unheard({"schmidt", "anna", "vladimir"}, {"anna_schmidt"}) == {"vladimir"}

@@ -235,7 +235,7 @@ async def test_it_leaves_nothing_behind(resources: Resources, everything: Everyt
 
 
 async def test_a_briefing_says_what_kept_it_out(resources: Resources) -> None:
-    """The share of its section, the budget, or what would keep it out of a search; else that it is in."""
+    """The budget, its usefulness, or what would keep it out of a search; else that it is in, and why."""
     rules = [await remember.rule(resources, NewRule(content=f"brew green tea the {n} way")) for n in range(6)]
     await know(resources, "green tea")
     boat = await know(resources, "a wooden boat", subject="harbour")
@@ -254,13 +254,16 @@ async def test_a_briefing_says_what_kept_it_out(resources: Resources) -> None:
             assert part.included or part.fate == left[f"rule:{rule.ref}"]
             assert part.verdict.startswith("In a briefing of " if part.included else "Not in a briefing of ")
             fates.add(part.fate)
-    assert fates == {Fate.RETURNED, Fate.QUOTA, Fate.BUDGET}
+    assert fates == {Fate.RETURNED, Fate.BUDGET}
     hidden = (await why(resources, theirs, token_budget=200)).briefing
     assert hidden and (hidden.fate, hidden.included) == (Fate.FILTERED, False)
     assert "and only 'global' and 'main' are read" in hidden.verdict
-    strict = configured(resources, min_relevance=1.0)
-    gone = (await why(strict, boat, token_budget=200)).briefing
+    gone = (await why(resources, boat, token_budget=200)).briefing
     assert gone and gone.fate is Fate.IRRELEVANT
+    assert gone.usefulness is not None and f"is {gone.usefulness:.2f}, which is too low" in gone.verdict
+    told_one = (await why(resources, rules[0], token_budget=1000)).briefing
+    assert told_one and told_one.claim == "relevant"
+    assert told_one.verdict == "In a briefing of 1000 tokens: it is relevant to the words or names in the task."
     assert (await why(resources, boat)).briefing is None
 
 

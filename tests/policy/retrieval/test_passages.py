@@ -209,4 +209,4 @@ def test_the_same_text_is_always_cut_the_same_way(text: str) -> None:
 
 
 def test_the_policy_has_a_version() -> None:
-    assert passages.PASSAGE_POLICY_VERSION == 3
+    assert passages.PASSAGE_POLICY_VERSION == 4

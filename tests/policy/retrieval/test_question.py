@@ -85,3 +85,18 @@ def test_any_text_can_be_asked(text: str) -> None:
     assert set(parsed.likely_names) <= set(parsed.possible_names)
     assert isinstance(parsed.text_without(parsed.possible_names), str)
     assert isinstance(without_stop_words(text), str)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Who closed INC-4711?", ("inc-4711",)),
+        ("call 0151 5550182", ("0151", "5550182")),
+        ("roll out v2.41, please.", ("v2.41",)),
+        ("What happened in May 2023?", ()),
+        ("What does Anna like?", ()),
+    ],
+)
+def test_numbers_and_identifiers_are_exact_terms(text: str, terms: tuple[str, ...]) -> None:
+    """The numbers of a time are none."""
+    assert parse_question(text, datetime(2026, 1, 1, tzinfo=UTC)).exact_terms == terms

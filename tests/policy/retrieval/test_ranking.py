@@ -362,3 +362,14 @@ def test_the_best_judged_fits_best_and_fit_follows_relevance(
     by_relevance = sorted(ranked, key=lambda entry: (-entry.parts.relevance, -entry.parts.fit))
     fits = [entry.parts.fit for entry in by_relevance]
     assert all(one >= next_one - 1e-6 for one, next_one in pairwise(fits))
+
+
+def test_evidence_of_a_replaced_fact_comes_behind_its_replacement(make_hit: MakeHit) -> None:
+    """However well the old text matches, the current fact comes first; what is not replaced keeps its place."""
+    fact = make_hit(1, semantic_score=0.3, similarity=0.3)
+    episode = {"type": MemoryType.EPISODE, "since_changed": True}
+    old = make_hit(2, semantic_score=0.9, similarity=0.9, replaced_by=fact.id, **episode)
+    gone = make_hit(3, semantic_score=0.8, similarity=0.8, replaced_by=make_hit(9).id, **episode)
+    ranked = rank([fact, old, gone], Mode.HYBRID, ONLY_FIT, NOW)
+    assert [entry.hit.id for entry in ranked] == [gone.id, fact.id, old.id]
+    assert ranking.most_relevant(ranked) == ranked[1].parts.relevance

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 
 from memory_butler.models import Hit, MemoryType
 from memory_butler.policy.retrieval.question import ParsedQuestion, parse_question
-from memory_butler.policy.retrieval.relevance import WEIGHTS, Signals, relevance, signals_of, vote
+from memory_butler.policy.retrieval.relevance import (
+    WEIGHTS,
+    Signals,
+    knows_rare_term,
+    level_of,
+    penalty_of,
+    rarity_of,
+    relevance,
+    signals_of,
+    vote,
+)
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MakeHit = Callable[..., Hit]
@@ -240,3 +250,64 @@ def test_an_opening_is_no_turn_of_a_dialogue(make_hit: MakeHit) -> None:
     first = partial(only, make_hit, type=MemoryType.EPISODE, session_id="s1")
     assert first(content="I need help with my garden.").session_start == 1
     assert first(content="Anna: Hi Ben!").session_start == 0
+
+
+@pytest.mark.parametrize(("having", "memories", "rarity"), [(1, 1, 1.0), (1, 1000, 1.0), (1000, 1000, 0.0)])
+def test_a_term_of_one_memory_is_rare_and_one_of_all_is_common(having: int, memories: int, rarity: float) -> None:
+    """The unit is a term that only one memory has."""
+    assert rarity_of(having, memories) == pytest.approx(rarity, abs=0.01)
+
+
+@given(memories=st.integers(2, 10**6), having=st.integers(1, 10**6))
+def test_rarity_falls_with_every_memory_that_has_the_term(memories: int, having: int) -> None:
+    """It is a share for any store."""
+    having = min(having, memories - 1)
+    assert 0 < rarity_of(having + 1, memories) < rarity_of(having, memories) <= 1
+
+
+def test_a_rare_name_or_number_is_evidence(make_hit: MakeHit) -> None:
+    """The only memory of a name, and the only one that says a number, stand out; a name of half the store does not."""
+    parsed = replace(PLAIN, exact_terms=("inc-4711",), memory_count=100)
+    hits = [
+        make_hit(1, name_rarity=1.0),
+        make_hit(2, content="Closed INC-4711 today."),
+        make_hit(3, content="Closed INC-47110 today."),
+        make_hit(4, name_rarity=0.2),
+    ]
+    exact = [signals.exact_match for signals in signals_of(hits, parsed)]
+    assert exact == [1.0, 1.0, 0.0, 0.0]
+
+
+def test_the_turn_before_says_what_a_turn_is_about(make_hit: MakeHit) -> None:
+    """A turn of a dialogue gains from better turns around it, from those before it most; a note does not."""
+
+    def turns(label: str) -> list[float]:
+        asked = make_hit(1, MemoryType.EPISODE, content=f"{label}Did you get the kiln?", similarity=0.8)
+        reply = make_hit(2, MemoryType.EPISODE, content=f"{label}Yes, on Friday.", similarity=0.1, context_id=asked.id)
+        later = make_hit(3, MemoryType.EPISODE, content=f"{label}Great.", similarity=0.1, context_id=reply.id)
+        return [signals.turn_match for signals in signals_of([asked, reply, later], PLAIN)]
+
+    assert turns("Anna: ") == pytest.approx([0.0, 0.7, 0.42])
+    assert turns("") == [0.0, 0.0, 0.0]
+
+
+def test_a_rare_term_halves_the_deduction_for_unknown_names(make_hit: MakeHit) -> None:
+    """One unknown name does not hide what else the question names exactly."""
+    unknown = replace(PLAIN, has_only_unknown_names=True)
+    assert penalty_of(PLAIN) == 0 < penalty_of(replace(unknown, has_rare_term=True)) < penalty_of(unknown)
+    asked = replace(PLAIN, exact_terms=("4711",), possible_new_names=("vladimir", "kestrel"), memory_count=100)
+    assert knows_rare_term([make_hit(1, content="Invoice 4711.")], asked, {"vladimir", "kestrel"})
+    assert knows_rare_term([make_hit(1, content="Kestrel is an API.")], asked, {"vladimir"})
+    assert not knows_rare_term([make_hit(1, content="Tea.")], asked, {"vladimir"})
+
+
+def test_relevance_in_words() -> None:
+    """Four levels, from weak to strong."""
+    assert [level_of(share) for share in (0.0, 0.029, 0.03, 0.1, 0.3, 1.0)] == [
+        "weak",
+        "weak",
+        "possible",
+        "likely",
+        "strong",
+        "strong",
+    ]

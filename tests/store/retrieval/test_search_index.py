@@ -101,7 +101,7 @@ async def test_names_are_indexed_beside_the_words(
     resources: Resources, owner: psycopg.Connection[Any], tenant: str
 ) -> None:
     """What a memory stands under and answers to is found; it does not make it longer, and reindexing keeps it."""
-    known = await remember.fact(resources, NewFact(subject="Anna Schmidt", predicate="pet", content="a dog"))
+    known = await remember.fact(resources, NewFact(subject="Anna Schmidt", predicate="pet", content="It is a dog"))
     said = await remember.episode(resources, NewEpisode(content="Bob: my dog is ill", butler="main"))
     rule = await remember.rule(resources, NewRule(content="Carl: feed the dog"))
     mute = await remember.episode(resources, NewEpisode(content="!!!", butler="main"))
@@ -115,6 +115,17 @@ async def test_names_are_indexed_beside_the_words(
         assert lexemes(owner, tenant, mute.id) == {}
         assert counted(owner, tenant) == before == (3, 10)
         await indexing.reindex(resources)
+
+
+async def test_a_text_in_another_language_is_indexed_by_its_grams(
+    resources: Resources, owner: psycopg.Connection[Any], tenant: str
+) -> None:
+    """They are beside its words and do not make it longer."""
+    rule = await remember.rule(resources, NewRule(content="Die Tür ist zu"))
+    assert lexemes(owner, tenant, rule.id) == dict.fromkeys(
+        ["die", "tür", "ist", "zu", "~_die", "~_tur", "~_ist", "~_zu"], (1, 4)
+    )
+    assert counted(owner, tenant) == (1, 4)
 
 
 @pytest.mark.parametrize("values", [[0.0] * 384, [0.25, -1.5] * 192, [1e-7] * 384])

@@ -15,7 +15,16 @@ from typing import NamedTuple
 
 from memory_butler.english.text.normalize import UNSPACED, as_words, normal_name
 from memory_butler.english.text.speaker_labels import Label, labels
-from memory_butler.english.text.stop_words import DETERMINERS, FEASTS, GENERAL, HEADINGS, NO_NAMES, ROLES, STOP_WORDS
+from memory_butler.english.text.stop_words import (
+    DETERMINERS,
+    FEASTS,
+    GENERAL,
+    HEADINGS,
+    LIGHT_WORDS,
+    NO_NAMES,
+    ROLES,
+    STOP_WORDS,
+)
 from memory_butler.english.text.word_sets import caseless
 from memory_butler.errors import InvalidInput
 from memory_butler.models import MemoryType
@@ -200,7 +209,7 @@ def guess_names_inside_sentences(query: str) -> list[str]:
 
 
 def without_names(query: str, known_keys: Collection[str]) -> str:
-    """The question without the known names; unchanged if only stop words would be left.
+    """The question without the known names; unchanged if only light words would be left ("What is Anna doing?").
 
     "garden" stays although the store knows a Garden, if the question capitalizes other names or says "the garden".
     """
@@ -215,7 +224,7 @@ def without_names(query: str, known_keys: Collection[str]) -> str:
     if position == 0:
         return query
     rest = _SPACE_BEFORE_MARK.sub(r"\1", " ".join(f"{rest}{query[position:]}".split())).lstrip(",;:.!?- ")
-    return rest if any(not word.is_common for word in _words_of(rest)) else query
+    return rest if any(word.key not in LIGHT_WORDS for word in _words_of(rest)) else query
 
 
 def removed_words(query: str, rest: str) -> list[str]:
@@ -224,17 +233,42 @@ def removed_words(query: str, rest: str) -> list[str]:
     return sorted((Counter(word.key for word in _words_of(query)) - left).elements())
 
 
-def mentions_name(text: str, keys: Collection[str]) -> bool:
-    """True if a text contains all words of one of these names."""
-    if not keys:
-        return False
-    plain = text.casefold()
-    words = _spaced(plain)
-    return any(key in plain if UNSPACED.search(key) else _spaced(key) in words for key in keys)
+def unheard(unknown_keys: Collection[str], known_keys: Collection[str]) -> frozenset[str]:
+    """The unknown names that are not part of a known one: "Schmidt" is part of "Anna Schmidt"."""
+    known = [set(_PLAIN.findall(key)) for key in known_keys]
+    return frozenset(key for key in unknown_keys if not any(set(_PLAIN.findall(key)) <= words for words in known))
 
 
-def _spaced(text: str) -> str:
-    return f" {' '.join(_PLAIN.findall(text))} "
+class NameFinder:
+    """Finds which of some names a text contains, each with all its words."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._unspaced: list[str] = []
+        self._by_first_word: dict[str, list[tuple[str, str]]] = {}
+        for key in keys:
+            if UNSPACED.search(key):
+                self._unspaced.append(key)
+            elif words := _PLAIN.findall(key):
+                self._by_first_word.setdefault(words[0], []).append((key, f" {' '.join(words)} "))
+
+    def names_in(self, text: str) -> frozenset[str]:
+        spaced, words = _spaced_words(text)
+        found = [
+            key
+            for word in words.intersection(self._by_first_word)
+            for key, spelled in self._by_first_word[word]
+            if spelled in spaced
+        ]
+        if self._unspaced:
+            plain = text.casefold()
+            found += [key for key in self._unspaced if key in plain]
+        return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _spaced_words(text: str) -> tuple[str, frozenset[str]]:
+    words = _PLAIN.findall(text.casefold())
+    return f" {' '.join(words)} ", frozenset(words)
 
 
 def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:

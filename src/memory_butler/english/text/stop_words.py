@@ -21,6 +21,12 @@ however i'd i'll i'm i've instead isn't know knows let maybe often once others p
 shouldn't show somebody sometimes soon tell thank thanks thing things till together toward towards upon use used uses
 wasn't weren't whatever whenever wherever whoever within won't wouldn't yet yourself yourselves
 """)
+# Verbs that say nothing without an object. Alone they are no topic: "What is Anna using?" is a question about Anna.
+LIGHT_WORDS = STOP_WORDS | word_set("""
+bring brings brought came come comes coming doing find found getting goes gone happen happened happening happens keep
+keeps kept looking made make makes making need needs put puts taken taking takes think thinks thought took tried try
+trying using want wanted wants went working
+""")
 # Words that need no evidence: also the pieces into which grounding splits "it's", "3rd" and "5 o'clock".
 UNGROUNDED_WORDS = FUNCTION_WORDS | word_set("""
 across actually against along although another currently d etc even least less ll lot lots m nd near o'clock oh ones

@@ -34,10 +34,12 @@ class NeighbourMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """One result with its score. `also` are the references of duplicates that were left out."""
+    """One result with its score. `relevance_level` is its relevance in words: strong, likely, possible or weak. `also`
+    are the references of duplicates that were left out."""
 
     hit: Annotated[FoundMemory, INLINE]
     relevance: float
+    relevance_level: str = ""
     score: float
     also: tuple[str, ...] = ()
     parts: ScoreParts
@@ -46,11 +48,13 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults:
-    """Answer of a search. `degraded` names the parts of the search that failed."""
+    """Answer of a search. `degraded` names the parts of the search that failed. `overview`: the question was broad, and
+    the results are the best of a class or a time."""
 
     results: tuple[SearchResult, ...]
     count: int
     degraded: tuple[str, ...] = ()
+    overview: bool = False
 
     @property
     def neighbours(self) -> Mapping[UUID, tuple[NeighbourMemory, ...]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import BriefRequest, Caller, Memory, MemoryType, Mode, Question, Tier
 from memory_butler.models.explanation import BriefingPart, Explanation
-from memory_butler.operations.briefing.brief import compose_briefing, find_candidates
+from memory_butler.operations.briefing.brief import compose_briefing, find_candidates, usefulness_of
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates, ranking_rules
 from memory_butler.operations.retrieval.search import select_results
@@ -49,10 +49,10 @@ async def _briefing(
 ) -> BriefingPart:
     whose = question.butler or caller.principal.butler
     request = validate_brief(BriefRequest(trigger_prompt=question.query, butler=whose, token_budget=token_budget))
-    found, frame = await find_candidates(resources, request, caller, with_irrelevant=True)
+    found, frame = await find_candidates(resources, request, caller)
     asked = Question(query=request.trigger_prompt, butler=request.butler)
     case = await _case(resources, caller, memory, asked, found, types=tuple(MemoryType))
-    return briefed(case, compose_briefing(found, frame))
+    return briefed(case, compose_briefing(resources, found, frame), usefulness_of(resources, found, memory.id))
 
 
 async def _case(

@@ -5,23 +5,31 @@ from dataclasses import dataclass, replace
 
 from memory_butler.ai.reranking import rerank_if_possible
 from memory_butler.english.text.names import removed_words
-from memory_butler.english.text.normalize import normal_name
 from memory_butler.errors import TargetUnavailable
-from memory_butler.models import Caller, Hit, MemoryType, Mode, Question, Ranked, Tier
+from memory_butler.languages.detection import Language
+from memory_butler.languages.grams import asked_grams
+from memory_butler.models import USER_KEYS, Caller, Hit, MemoryType, Mode, Question, Ranked, Tier
 from memory_butler.operations.retrieval.candidate_source import check_as_of, fetch_candidates
 from memory_butler.policy.access import visibility
-from memory_butler.policy.briefing.composition import MAX_EXTRAS, ExtraMemories
+from memory_butler.policy.briefing.domains import Profile, strongest
+from memory_butler.policy.briefing.selection import TASK_SHARE
 from memory_butler.policy.lifecycle.tiers import MEMBERS
 from memory_butler.policy.memories.text import indexed_text, searched_words
-from memory_butler.policy.retrieval.question import ParsedQuestion, parse_question, without_stop_words
-from memory_butler.policy.retrieval.ranking import Limit, RankingRules, fuse, rank
-from memory_butler.policy.retrieval.relevance import ASKERS
+from memory_butler.policy.retrieval.overview import HINTS, Overview, best_of
+from memory_butler.policy.retrieval.question import (
+    ParsedQuestion,
+    parse_question,
+    without_function_words,
+    without_stop_words,
+)
+from memory_butler.policy.retrieval.ranking import RankingRules, fuse, most_relevant, rank
+from memory_butler.policy.retrieval.relevance import knows_rare_term
+from memory_butler.policy.retrieval.spelling import corrected, corrections, words_to_check
 from memory_butler.resources import Resources
 from memory_butler.settings import Retrieval
 from memory_butler.store.retrieval.search import Candidates, SearchQuery
 
 ENGLISH = "english"
-ASKER_KEYS = tuple(sorted(map(normal_name, ASKERS)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +37,6 @@ class RankedCandidates:
     """The candidates, best first, with the parsed question and what the search had to do without (`degraded`)."""
 
     ranked: list[Ranked]
-    # Candidates below the minimum relevance that a briefing includes anyway.
-    anyway: list[Ranked]
     parsed: ParsedQuestion
     query: SearchQuery
     min_relevance: float
@@ -38,6 +44,9 @@ class RankedCandidates:
     second_look: list[float | None] | None
     hidden: dict[str, int]
     degraded: tuple[str, ...]
+    kind_of_work: Profile | None = None
+    # The results are the best of a class or a time that a broad question asks for.
+    is_overview: bool = False
 
     @property
     def relevant(self) -> list[Ranked]:
@@ -50,25 +59,71 @@ async def rank_candidates(
     question: Question,
     *,
     longest_list: int | None = None,
-    with_hidden: bool = False,
     with_irrelevant: bool = False,
-    important_from: int | None = None,
+    kind_of_work: Profile | None = None,
+    for_briefing: bool = False,
 ) -> RankedCandidates:
-    """The ranked candidates; with `with_irrelevant` also those below the minimum relevance. With `important_from` also
-    important facts about the subjects that the question names, for a briefing.
+    """The ranked candidates; with `with_irrelevant` also those below the minimum relevance. `for_briefing` adds those
+    that a briefing needs, among them the memories for this `kind_of_work`.
+
+    A misspelt name costs a second query.
+    """
+    check_as_of(resources, caller, question.as_of)
+    mode = Mode(question.mode)
+    now = question.as_of or resources.clock()
+    parsed = parse_question(question.query, now)
+    if for_briefing or mode is not Mode.HYBRID or question.min_relevance is not None:
+        parsed = replace(parsed, overview=None)
+    query = _within(_query(resources, caller, question, longest_list), parsed)
+    if for_briefing:
+        profile = None if kind_of_work is None else strongest(kind_of_work, TASK_SHARE).tolist()
+        version = resources.domains.version
+        query = replace(query, for_briefing=True, with_hidden=True, kind_of_work=profile, profile_version=version)
+    found = await _fetch(resources, caller, question, query, parsed)
+    found = await _fetch_corrected(resources, caller, question, found) or found
+    query, candidates = found.query, await _with_upcoming(resources, caller, question, found)
+    rules = ranking_rules(resources.settings.retrieval)
+    parsed = _with_knowledge(found.parsed, candidates)
+    looked, missed = await _second_look(resources, parsed, candidates, mode, rules)
+    min_relevance = _least(resources.settings.retrieval, question, query, parsed)
+    least = 0.0 if with_irrelevant or parsed.overview else min_relevance
+    ranked = rank(candidates.hits, parsed, mode, rules, now, second_look=looked, min_relevance=least)
+    overview = best_of(parsed.overview, ranked, now, candidates.user_names) if parsed.overview else []
+    if overview:
+        ranked, min_relevance = overview, 0.0
+    elif question.min_relevance is None and min_relevance and not for_briefing:
+        min_relevance = max(min_relevance, resources.settings.retrieval.min_share * most_relevant(ranked))
+    return RankedCandidates(
+        ranked=ranked,
+        parsed=parsed,
+        query=query,
+        min_relevance=min_relevance,
+        candidates=candidates,
+        second_look=looked,
+        is_overview=bool(overview) or _is_for_everything(parsed, query),
+        hidden=candidates.hidden,
+        degraded=(*found.degraded, *missed),
+        kind_of_work=kind_of_work,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fetched:
+    parsed: ParsedQuestion
+    query: SearchQuery
+    candidates: Candidates
+    degraded: tuple[str, ...]
+
+
+async def _fetch(
+    resources: Resources, caller: Caller, question: Question, query: SearchQuery, parsed: ParsedQuestion
+) -> _Fetched:
+    """The candidates for a question.
 
     Names are removed from the text that is compared, and only the store knows which words are names. They are
     predicted, the store returns the actual names with its answer, and a wrong prediction costs a second query.
     """
-    check_as_of(resources, caller, question.as_of)
-    tenant, mode = caller.principal.tenant, Mode(question.mode)
-    now = question.as_of or resources.clock()
-    parsed = parse_question(question.query, now)
-    query = _within(_query(resources, caller, question, longest_list), parsed)
-    askers = ASKER_KEYS if parsed.is_first_person else ()
-    query = replace(query, most_important=MAX_EXTRAS, important_from=important_from, askers=askers)
-    query = replace(query, with_hidden=with_hidden)
-    reader = tenant, query.reach
+    reader, mode = (caller.principal.tenant, query.reach), Mode(question.mode)
     guess = resources.name_predictor.predict(reader, parsed)
     query, degraded = await _with_text(resources, query, parsed, mode, guess)
     candidates, notes = await fetch_candidates(resources, caller, query, question.as_of)
@@ -77,28 +132,42 @@ async def rank_candidates(
     if parsed.text_without(names) != parsed.text_without(guess):
         query, degraded = await _with_text(resources, query, parsed, mode, names)
         candidates, notes = await fetch_candidates(resources, caller, query, question.as_of)
-    rules = ranking_rules(resources.settings.retrieval)
-    has_only_unknown_names = bool(candidates.unknown_names) and not candidates.known_names
-    parsed = replace(parsed, has_only_unknown_names=has_only_unknown_names, memory_count=candidates.memories)
-    looked, missed = await _second_look(resources, parsed, candidates, mode, rules)
-    min_relevance = _least(resources.settings.retrieval, question, query, parsed)
-    extras = None
-    if important_from is not None:
-        names = candidates.names | candidates.known_names
-        extras = ExtraMemories(names=names, is_first_person=parsed.is_first_person, important_from=important_from)
-    limit = Limit(0.0 if with_irrelevant else min_relevance, extras.includes if extras else None)
-    ranked = rank(candidates.hits, parsed, mode, rules, now, second_look=looked, limit=limit)
-    return RankedCandidates(
-        ranked=ranked,
-        anyway=extras.select(ranked, min_relevance) if extras else [],
-        parsed=parsed,
-        query=query,
-        min_relevance=min_relevance,
-        candidates=candidates,
-        second_look=looked,
-        hidden=candidates.hidden,
-        degraded=(*degraded, *notes, *missed),
-    )
+    return _Fetched(parsed=parsed, query=query, candidates=candidates, degraded=(*degraded, *notes))
+
+
+async def _fetch_corrected(
+    resources: Resources, caller: Caller, question: Question, found: _Fetched
+) -> _Fetched | None:
+    """The candidates for the question with its misspelt names corrected; None if it has none. A correction counts only
+    if it leads to a memory that the caller may see."""
+    spelling = corrections(sorted(found.candidates.unknown_words), found.candidates.similar_names)
+    if not spelling:
+        return None
+    parsed = parse_question(corrected(question.query, spelling), found.query.now)
+    parsed = replace(parsed, overview=found.parsed.overview)
+    again = await _fetch(resources, caller, question, found.query, parsed)
+    right = {part for name in again.candidates.known_names for part in name.split("_")}
+    return again if right.intersection(spelling.values()) else None
+
+
+async def _with_upcoming(resources: Resources, caller: Caller, question: Question, found: _Fetched) -> Candidates:
+    """The candidates; for a question about plans also those with a time in the future, whatever they say."""
+    if found.parsed.overview is not Overview.PLANS or found.query.time_from:
+        return found.candidates
+    query = replace(found.query, time_from=found.query.now)
+    upcoming, _ = await fetch_candidates(resources, caller, query, question.as_of)
+    present = {hit.id for hit in found.candidates.hits}
+    more = [hit for hit in upcoming.hits if hit.id not in present]
+    return replace(found.candidates, hits=[*found.candidates.hits, *more])
+
+
+def _with_knowledge(parsed: ParsedQuestion, candidates: Candidates) -> ParsedQuestion:
+    """The question with what the store knows: the number of memories, and whether all its names are unknown."""
+    parsed = replace(parsed, memory_count=candidates.memories)
+    if not candidates.unknown_names or candidates.known_names:
+        return parsed
+    has_rare_term = knows_rare_term(candidates.hits, parsed, candidates.unknown_names)
+    return replace(parsed, has_only_unknown_names=True, has_rare_term=has_rare_term)
 
 
 def _within(query: SearchQuery, parsed: ParsedQuestion) -> SearchQuery:
@@ -121,8 +190,11 @@ def _least(retrieval: Retrieval, question: Question, query: SearchQuery, parsed:
     if question.min_relevance is not None:
         return question.min_relevance
     is_measured = query.embedding is not None and Mode(question.mode) is Mode.HYBRID
-    is_for_everything = parsed.is_open_ended and bool(query.time_from or query.time_to)
-    return retrieval.min_relevance if is_measured and not is_for_everything else 0.0
+    return retrieval.min_relevance if is_measured and not _is_for_everything(parsed, query) else 0.0
+
+
+def _is_for_everything(parsed: ParsedQuestion, query: SearchQuery) -> bool:
+    return parsed.is_open_ended and bool(query.time_from or query.time_to)
 
 
 def ranking_rules(retrieval: Retrieval) -> RankingRules:
@@ -167,16 +239,21 @@ async def _with_text(
 ) -> tuple[SearchQuery, tuple[str, ...]]:
     """The query with what the question says, and what it has to do without."""
     text = parsed.text_without(names)
+    is_other = parsed.language is Language.OTHER
     words = without_stop_words(text) if query.text_search == ENGLISH else text
-    vector, degraded = await _vector(resources, text, mode)
+    words = without_function_words(text) if is_other else words
+    hint = HINTS[parsed.overview] if parsed.overview else ""
+    vector, degraded = await _vector(resources, f"{text} {hint}".strip(), mode)
     by_words = mode is not Mode.SEMANTIC
     return (
         replace(
             query,
             words=searched_words(words) if by_words else "",
             mentions=searched_words(" ".join(removed_words(parsed.text, text))) if by_words else "",
-            names=parsed.possible_names,
+            grams=asked_grams(parsed.text) if by_words and is_other else (),
+            names=(*parsed.possible_names, *(USER_KEYS if parsed.overview is Overview.USER else ())),
             guessed=parsed.possible_new_names,
+            spelled=words_to_check(parsed.text),
             embedding=vector,
         ),
         degraded,

@@ -27,7 +27,8 @@ async def search(
     caller = caller or resources.local_caller()
     question = validate_question(question)
     found = await rank_candidates(resources, caller, question)
-    answer = Answer(results=tuple(select_results(resources, question, found)), degraded=found.degraded)
+    results = tuple(select_results(resources, question, found))
+    answer = Answer(results=results, degraded=found.degraded, overview=found.is_overview and bool(results))
     counts = bump and question.as_of is None and bool(answer.results)
     answer = await _count_references(resources, caller, answer, found.query) if counts else answer
     return await expanded(resources, caller, question, answer) if question.expand else answer

@@ -29,7 +29,7 @@ def _collapsed(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
     kept: dict[tuple[object, ...], Ranked] = {}
     also: dict[tuple[object, ...], list[str]] = {}
     for entry in ranked:
-        identity = _identity(entry)
+        identity = identity_of(entry)
         if identity in kept:
             also.setdefault(identity, []).append(f"{entry.hit.type}:{entry.hit.ref}")
         elif len(kept) < 2 * limit:
@@ -39,7 +39,7 @@ def _collapsed(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
     ]
 
 
-def _identity(entry: Ranked) -> tuple[object, ...]:
+def identity_of(entry: Ranked) -> tuple[object, ...]:
     """Equal for two memories that say the same: type, scope, day and significant words in order."""
     hit = entry.hit
     is_fact = hit.type is MemoryType.FACT

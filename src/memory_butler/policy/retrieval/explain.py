@@ -26,12 +26,14 @@ from memory_butler.models.explanation import (
     Scoring,
     Term,
 )
+from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
 from memory_butler.policy.memories.text import ordinal, subject_and_predicate
 from memory_butler.policy.retrieval import relevance as relevance_model
 from memory_butler.policy.retrieval.diversity import diversified
 from memory_butler.policy.retrieval.filters import Bounds, apart, checks_of
 from memory_butler.policy.retrieval.question import ParsedQuestion
 from memory_butler.policy.retrieval.ranking import RankingRules, fuse
+from memory_butler.policy.retrieval.word_match import word_relevances
 
 DIGITS = 6
 _WORD = re.compile(r"[\w'’-]*\w")
@@ -122,28 +124,30 @@ def explained(case: Case) -> Explanation:
     )
 
 
-def briefed(case: Case, briefing: Briefing) -> BriefingPart:
+def briefed(case: Case, briefing: Briefing, usefulness: float | None) -> BriefingPart:
     """The fate of the memory in a briefing; the case is the briefing's search."""
     memory, receipt = case.memory, briefing.receipt
     name = f"{memory.type}:{memory.ref}"
-    left_out = {line["ref"]: line["reason"] for line in receipt.left_out}
-    section = next(part for part in receipt.sections if part.section == f"{memory.type}s")
+    reason = next((line["reason"] for line in receipt.left_out if line["ref"] == name), None)
+    line = next((line for line in receipt.lines if line.ref == name), None)
     size = f"a briefing of {receipt.token_budget} tokens"
-    end = _End(Fate.RETURNED, "")
-    if left_out.get(name) == "quota":
-        end = _End(Fate.QUOTA, f"the section of {section.section} had used its share of the budget")
-    elif name in left_out:
+    end = _End(Fate.RETURNED, CLAIM_WORDS[Claim[line.claim.upper()]] if line else "")
+    if reason == "budget":
         end = _End(Fate.BUDGET, "there was no room left in the budget")
-    elif f"[{name}]" not in briefing.text:
-        entry = next((one for one in case.ranked if one.hit.id == memory.id), None)
+    elif reason:
+        end = _End(Fate.REPEATED, f"it {reason}")
+    elif line is None and usefulness is not None:
+        end = _End(Fate.IRRELEVANT, f"the probability that the task needs it is {usefulness:.2f}, which is too low")
+    elif line is None:
         checks = tuple(checks_of(memory, case.bounds))
-        end = _end_of(case, entry, checks, _lists(case, checks))
-    included = end.fate is Fate.RETURNED
+        end = _end_of(case, None, checks, _lists(case, checks))
     return BriefingPart(
-        included=included,
+        included=line is not None,
         fate=end.fate,
-        verdict=f"In {size}." if included else f"Not in {size}: {end.why}.",
-        section=section.section,
+        verdict=f"In {size}: it is {end.why}." if line else f"Not in {size}: {end.why}.",
+        claim=line.claim if line else None,
+        usefulness=usefulness,
+        section=f"{memory.type}s",
         token_budget=receipt.token_budget,
         used_tokens=receipt.used_tokens,
     )
@@ -256,7 +260,8 @@ def _second_look(case: Case, entry: Ranked) -> RerankStep:
     fused = fuse(case.hits, case.mode, case.rules).fused[at]
     assert fused
     looked = case.second_look[at] if case.second_look is not None else None
-    method, why = _method(case, looked)
+    is_by_words = word_relevances(case.hits, case.parsed)[at] is not None
+    method, why = _method(case, looked, is_by_words=is_by_words)
     return RerankStep(
         method=method,
         fused_place=fused,
@@ -273,7 +278,7 @@ def _second_look(case: Case, entry: Ranked) -> RerankStep:
     )
 
 
-def _method(case: Case, looked: float | None) -> tuple[str, str]:
+def _method(case: Case, looked: float | None, *, is_by_words: bool) -> tuple[str, str]:
     """The reranking method and the reason for it."""
     if case.second_look is not None:
         count = sum(score is not None for score in case.second_look)
@@ -281,6 +286,8 @@ def _method(case: Case, looked: float | None) -> tuple[str, str]:
         return "cross_encoder", f"a cross-encoder looked at the best {count}" if looked is not None else behind
     if case.mode is not Mode.HYBRID:
         return "off", f"the mode {case.mode} keeps the order of its list"
+    if case.rules.with_judge and is_by_words:
+        return "words", "the question or the memory is not in English, so the words they share decide"
     if case.rules.with_judge:
         return "judge", "the judge's vote orders the candidates"
     failure = next((reason for reason in case.degraded if reason.startswith("not reranked")), None)

@@ -13,7 +13,7 @@ from memory_butler.english.text.names import is_speaker, looks_like_name
 from memory_butler.english.text.normalize import as_words
 from memory_butler.english.text.speaker_labels import FENCE, Label, labels
 
-PASSAGE_POLICY_VERSION = 3
+PASSAGE_POLICY_VERSION = 4
 # In UTF-8 bytes, because a character of Chinese says more than one of English.
 SHORT_TEXT_BYTES = 120
 MIN_PASSAGE_BYTES = 20

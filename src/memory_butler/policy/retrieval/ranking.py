@@ -13,17 +13,18 @@
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
+from memory_butler.languages.detection import Language
 from memory_butler.models import Hit, Maturity, MemoryType, Mode, Ranked, ScoreParts
 from memory_butler.policy.lifecycle.confidence import anchor, effective_confidence
 from memory_butler.policy.lifecycle.maturity import IMPORTANCE_OF_MATURITY
 from memory_butler.policy.retrieval import relevance as relevance_model
 from memory_butler.policy.retrieval.question import ParsedQuestion
+from memory_butler.policy.retrieval.word_match import word_relevances
 
 RRF_K = 60
 # How steeply fit falls with the place: the fifth of a hundred has 0.77, the tenth 0.58, the fiftieth 0.12.
@@ -46,16 +47,6 @@ class RankingRules:
     keyword_weight: float
     recency_half_life_days: float
     with_judge: bool = True
-
-
-class Limit(NamedTuple):
-    """Candidates to keep: those of at least this relevance, and those for which `anyway` returns True."""
-
-    least: float = 0.0
-    anyway: Callable[[Hit], bool] | None = None
-
-
-NO_LIMIT = Limit()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +79,7 @@ def rank(
     now: datetime,
     *,
     second_look: Sequence[float | None] | None = None,
-    limit: Limit = NO_LIMIT,
+    min_relevance: float = 0.0,
 ) -> list[Ranked]:
     """Every candidate within the limit with its score and the parts of it, best first. `second_look` has a
     cross-encoder's scores."""
@@ -97,20 +88,52 @@ def rank(
     best = max((vote for vote, place in zip(votes, lists.fused, strict=True) if place), default=0.0)
     by_votes = second_look is None and rules.with_judge and mode is Mode.HYBRID
     places = lists.fused if second_look is None else _looked_again(lists.fused, second_look)
-    most = relevance_model.relevance(best, best, parsed)
     likelihoods = relevance_model.relevances(votes, best, parsed)
-    ranked, (least, anyway) = [], limit
+    most = relevance_model.relevance(best, best, parsed)
+    by_words = word_relevances(hits, parsed) if mode is not Mode.SEMANTIC else []
+    if any(likely is not None for likely in by_words):
+        likelihoods = _with_words(likelihoods, by_words, parsed)
+        most = max(likelihoods) or 1.0
+    ranked = []
     for at, (hit, place, likely) in enumerate(zip(hits, places, likelihoods, strict=True)):
         # Rounding takes longer than comparing: what is clearly below the limit is not rounded to find it so.
-        is_unlikely = likely < least - TOLERANCE or round(likely, DIGITS) < least
-        if place is None or (is_unlikely and not (anyway and anyway(hit))):
+        is_unlikely = likely < min_relevance - TOLERANCE or round(likely, DIGITS) < min_relevance
+        if place is None or is_unlikely:
             continue
         fit = likely / most if by_votes else _fit_of_place(place, len(hits))
         ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
-    return sorted(ranked, key=_order)
+    return _behind_replacements(sorted(ranked, key=ranking_order))
 
 
-def _order(entry: Ranked) -> tuple[float, float, UUID]:
+def most_relevant(ranked: Sequence[Ranked]) -> float:
+    """The best relevance, apart from evidence of what has changed since."""
+    return max((one.parts.relevance for one in ranked if not one.hit.since_changed), default=0.0)
+
+
+def _behind_replacements(ranked: list[Ranked]) -> list[Ranked]:
+    """The same order, but an episode whose fact was replaced comes directly behind the fact that replaced it."""
+    if not any(one.hit.since_changed for one in ranked):
+        return ranked
+    places = {one.hit.id: at for at, one in enumerate(ranked)}
+
+    def place(at: int, one: Ranked) -> tuple[int, bool, int]:
+        replacement = places.get(one.hit.replaced_by, -1) if one.hit.replaced_by else -1
+        return (replacement, True, at) if replacement > at else (at, False, at)
+
+    return [one for _, one in sorted(enumerate(ranked), key=lambda entry: place(*entry))]
+
+
+def _with_words(by_vote: Sequence[float], by_words: Sequence[float | None], parsed: ParsedQuestion) -> list[float]:
+    """The relevance of each candidate: by the judge, or by words if the judge does not know the language. Where the
+    language of the question is uncertain, the higher of the two."""
+    is_uncertain = parsed.language is Language.UNCERTAIN
+    return [
+        vote if words is None else max(vote, words) if is_uncertain else words
+        for vote, words in zip(by_vote, by_words, strict=True)
+    ]
+
+
+def ranking_order(entry: Ranked) -> tuple[float, float, UUID]:
     return -entry.parts.score, -entry.hit.created_at.timestamp(), entry.hit.id
 
 

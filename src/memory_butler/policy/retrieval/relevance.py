@@ -7,22 +7,21 @@ question. The contribution of each signal is measured in docs/concepts/retrieval
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from operator import mul
 from typing import NamedTuple
 
 from memory_butler.english.text.names import speakers
+from memory_butler.english.text.normalize import as_words
 from memory_butler.english.time.question_times import TimeHint, closeness, with_anchor
-from memory_butler.models import Hit, MemoryType
+from memory_butler.models import USER_SUBJECTS, Hit, MemoryType
 from memory_butler.policy.retrieval.intent import Intent
 from memory_butler.policy.retrieval.question import ParsedQuestion
 
 MOST_ODDS = 50.0
 # "Last week" and "before the move" are vaguer than "in May 2023", and people repeat them from memory.
 VAGUE = 0.3
-# Subjects that stand for the user.
-ASKERS = frozenset({"user", "the user", "me", "i", "myself", "self", "owner"})
 _WORD = re.compile(r"\w+")
 # Without a vector to compare with, every candidate is taken to be as near in meaning as candidates usually are.
 USUAL_SIMILARITY = 0.28
@@ -39,8 +38,12 @@ class Signals(NamedTuple):
     """Share of the question's words that it contains, weighted by rarity."""
     name_match: float
     """1 if it is indexed under a name in the question, or is the user's own and the question says "I" or "my"."""
+    exact_match: float
+    """How few memories have a name, a number or an identifier of the question that it has: 1 if it is the only one."""
     reply_match: float
     """BM25 of the question's words in the episode just before it in its session, if that one asks a question."""
+    turn_match: float
+    """How much better than itself the turns around it in a dialogue match, by words and meaning."""
     group_match: float
     """Best match, by words and meaning, in its group: an episode's session, or, at half weight, a fact's subject."""
     source_match: float
@@ -56,26 +59,40 @@ class Signals(NamedTuple):
 
 
 WEIGHTS = Signals(
-    similarity=4.81,
-    bm25=1.55,
-    term_coverage=1.34,
-    name_match=1.87,
-    reply_match=1.01,
-    group_match=1.91,
+    similarity=5.55,
+    bm25=1.5,
+    term_coverage=2.12,
+    name_match=1.59,
+    # By hand: a rare name weighs like a rare word. The names of the labelled questions are common.
+    exact_match=3.0,
+    reply_match=0.57,
+    turn_match=3.55,
+    group_match=1.42,
     # By hand, from the table of weights in docs/concepts/retrieval.md.
     source_match=4.0,
-    answer_type=0.96,
-    session_start=1.32,
-    time_match=4.95,
+    answer_type=0.85,
+    session_start=1.19,
+    time_match=4.37,
     # By hand: the labelled questions have no rules.
     preferred_type=1.0,
 )
 # Relevance is a logistic function of a candidate's vote and, a little, of the best: where that is poor, nothing fits.
 SLOPE = 0.6
-OFFSET = -9.27
+OFFSET = -8.95
 OF_THE_BEST = 0.25
 # Deducted from every candidate's vote if the store knows none of the names in the question.
 UNKNOWN_NAMES_PENALTY = 4.0
+# Share of it that is deducted if the question also has a term that few memories say.
+PENALTY_WITH_RARE_TERM = 0.5
+# Weights of the turns before and after a turn, the nearest first.
+BEFORE = (1.0, 0.6)
+AFTER = (0.3, 0.3)
+# Rarity up to which a name is common: a third of 12 memories has it, or a tenth of 1000.
+COMMON = 0.35
+# Rarity from which a term says what a question is about: of 500 memories 6 have it.
+RARE = 0.75
+# Relevance in words, from the least probability on.
+LEVELS = ((0.3, "strong"), (0.1, "likely"), (0.03, "possible"), (0.0, "weak"))
 # In a small store each memory is the likelier to be the one that is meant.
 SMALL_STORE = 500
 PER_MEMORY = 0.45
@@ -95,7 +112,9 @@ def signals_of(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[Signals]:
             hit.word_score,
             hit.word_coverage,
             1.0 if is_about(hit, is_first_person=is_first_person) else 0.0,
+            exact,
             hit.context_word_score if hit.type is MemoryType.EPISODE else 0.0,
+            turns,
             group_match,
             0.0 if hit.context_similarity is None else _source_match(hit, hit.context_similarity),
             1.0 if matches_answer and matches_answer(hit.content) else 0.0,
@@ -103,7 +122,14 @@ def signals_of(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[Signals]:
             time,
             1.0 if hit.type is preferred_type else 0.0,
         )
-        for hit, group_match, time in zip(hits, _group_matches(hits, match), _times(hits, parsed), strict=True)
+        for hit, exact, turns, group_match, time in zip(
+            hits,
+            _exact_matches(hits, parsed),
+            _turn_matches(hits),
+            _group_matches(hits, match),
+            _times(hits, parsed),
+            strict=True,
+        )
     ]
 
 
@@ -121,9 +147,78 @@ def relevance(own: float, best: float, parsed: ParsedQuestion) -> float:
 def relevances(votes: Sequence[float], best: float, parsed: ParsedQuestion) -> list[float]:
     """The relevance of each candidate; what is the same for all of them is worked out once."""
     smallness = PER_MEMORY * math.log(SMALL_STORE / min(max(parsed.memory_count, 1), SMALL_STORE))
-    from_best, penalty, exp = OF_THE_BEST * best, UNKNOWN_NAMES_PENALTY * parsed.has_only_unknown_names, math.exp
+    from_best, penalty, exp = OF_THE_BEST * best, penalty_of(parsed), math.exp
     odds = [SLOPE * (own + from_best - penalty) + OFFSET + smallness for own in votes]
     return [1 / (1 + exp(-(MOST_ODDS if x > MOST_ODDS else -MOST_ODDS if x < -MOST_ODDS else x))) for x in odds]
+
+
+def level_of(probability: float) -> str:
+    """A relevance in words."""
+    return next(level for least, level in LEVELS if probability >= least)
+
+
+def penalty_of(parsed: ParsedQuestion) -> float:
+    """Deduction from every vote for names that the store does not know."""
+    share = PENALTY_WITH_RARE_TERM if parsed.has_rare_term else 1.0
+    return UNKNOWN_NAMES_PENALTY * share * parsed.has_only_unknown_names
+
+
+def _exact_matches(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float]:
+    """Rarity of the rarest name, number or identifier that each has in common with the question."""
+    rarities = [hit.name_rarity for hit in hits]
+    for term in parsed.exact_terms:
+        having = says(hits, term)
+        rarity = rarity_of(len(having), parsed.memory_count)
+        for at in having:
+            rarities[at] = max(rarities[at], rarity)
+    return [max(0.0, (rarity - COMMON) / (1 - COMMON)) for rarity in rarities]
+
+
+def knows_rare_term(hits: Sequence[Hit], parsed: ParsedQuestion, unknown_names: Collection[str]) -> bool:
+    """True if a few candidates say a number, an identifier or a name of the question: it is about something known."""
+    names = [name for name in parsed.possible_new_names if name not in unknown_names]
+    counts = [len(says(hits, as_words(term))) for term in (*parsed.exact_terms, *names)]
+    return any(count and rarity_of(count, parsed.memory_count) >= RARE for count in counts)
+
+
+def says(hits: Sequence[Hit], term: str) -> list[int]:
+    """Positions of the candidates whose text contains a term, given in lower case, as a whole word."""
+    whole = re.compile(rf"(?<!\w){re.escape(term)}(?!\w)")
+    return [
+        at
+        for at, content in enumerate(hit.content.casefold() for hit in hits)
+        if term in content and whole.search(content)
+    ]
+
+
+def rarity_of(having: int, memories: int) -> float:
+    """BM25's weight of a term that so many memories have, in units of a term that only one has."""
+    memories = max(memories, having, 1)
+    return math.log1p((memories - having + 0.5) / (having + 0.5)) / math.log1p((memories - 0.5) / 1.5)
+
+
+def _turn_matches(hits: Sequence[Hit]) -> list[float]:
+    """How much better the turns around each turn of a dialogue match. People answer and ask back without repeating the
+    words: the turns before and after, if they are candidates too, say what a turn is about."""
+    at = {hit.id: place for place, hit in enumerate(hits)}
+    before = {
+        place: at[hit.context_id]
+        for place, hit in enumerate(hits)
+        if hit.type is MemoryType.EPISODE and hit.context_id in at and speakers(hit.content)
+    }
+    if not before:
+        return [0.0] * len(hits)
+    after = {earlier: place for place, earlier in before.items()}
+    own = [_text_match(hit.similarity or 0.0, hit.word_score, hit.word_coverage) for hit in hits]
+    found = [0.0] * len(hits)
+    for steps, weights in ((before, BEFORE), (after, AFTER)):
+        for place in steps:
+            turn: int | None = place
+            for weight in weights:
+                turn = None if turn is None else steps.get(turn)
+                if turn is not None:
+                    found[place] += weight * max(0.0, own[turn] - own[place])
+    return found
 
 
 def _group_matches(hits: Sequence[Hit], match: Sequence[float]) -> list[float]:
@@ -165,7 +260,7 @@ def is_about(hit: Hit, *, is_first_person: bool) -> bool:
     """True for a memory indexed under a name in the question, and for the user's own facts if it says "I" or "my"."""
     if hit.is_named or not is_first_person:
         return hit.is_named
-    return hit.type is MemoryType.FACT and (hit.subject_label or "").casefold() in ASKERS
+    return hit.type is MemoryType.FACT and (hit.subject_label or "").casefold() in USER_SUBJECTS
 
 
 def _times(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float]:

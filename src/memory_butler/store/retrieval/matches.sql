@@ -19,7 +19,7 @@ FROM (
 ) m
 CROSS JOIN (
     SELECT round(1e6 * sum(w.gain * {search.saturation})) / 1e6 AS keyword_score,
-        coalesce(array_agg(w.lexeme ORDER BY w.lexeme) FILTER (WHERE w.kind <> 'name'), '{}') AS words,
+        coalesce(array_agg(w.lexeme ORDER BY w.lexeme) FILTER (WHERE w.kind IN ('word', 'mention')), '{}') AS words,
         coalesce(array_agg(DISTINCT substr(w.lexeme, 2)) FILTER (WHERE w.kind = 'name'), '{}') AS names
     FROM bm25_terms w
     JOIN {tables}.postings p ON p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme AND p.memory_id = %(memory_id)s

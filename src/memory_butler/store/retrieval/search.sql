@@ -2,25 +2,34 @@
 -- the next one in a setting of the transaction, because a temporary table cannot be made on a read replica:
 --   names       the names in the question            → memory_butler.names
 --   by_meaning  the nearest memories of each type    → memory_butler.near
---   candidates  the best by words, and all scores    → memory_butler.candidate_facts, _rules, _episodes
+--   candidates  the best by words, and all scores    → memory_butler.candidate_facts, _rules, _episodes, .best
+--   more        for a briefing: further candidates   → the same, extended
 --   facts, rules, episodes                             the columns of the candidates
+--   profiles    for a briefing: their domain profiles
 
 -- name: names
--- Find the names in the question. Returns the known ones, those that the tenant has never heard of, and the number of
--- its memories.
+-- Find the names in the question. Returns the known ones, those names and words that no memory has, names that begin
+-- like them, the names of the user, and the number of the tenant's memories.
 WITH known AS MATERIALIZED (
     {aliases.names_asked}
+), unheard AS MATERIALIZED (
+    SELECT g.name FROM unnest(%(guessed)s::text[] || %(spelled)s::text[]) AS g (name)
+    WHERE NOT EXISTS (SELECT FROM known k WHERE k.asked = g.name)
+        AND NOT EXISTS (
+            SELECT FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, g.name))) AS l (lexeme)
+            CROSS JOIN LATERAL (SELECT FROM {tables}.postings p
+                WHERE p.tenant_id = %(tenant)s AND p.lexeme = l.lexeme AND {aliases.leads_somewhere} LIMIT 1) said
+        )
 )
 SELECT set_config('memory_butler.names', (SELECT coalesce(json_agg(k), '[]')::text FROM known k), true) AS known,
+    ARRAY(SELECT u.name FROM unheard u) AS unknown,
+    ARRAY({aliases.similar_names}) AS similar_names,
     ARRAY(
-        SELECT g.name FROM unnest(%(guessed)s::text[]) AS g (name)
-        WHERE NOT EXISTS (SELECT FROM known k WHERE k.asked = g.name)
-            AND NOT EXISTS (
-                SELECT FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, g.name))) AS l (lexeme)
-                CROSS JOIN LATERAL (SELECT FROM {tables}.postings p
-                    WHERE p.tenant_id = %(tenant)s AND p.lexeme = l.lexeme AND {aliases.leads_somewhere} LIMIT 1) said
-            )
-    ) AS unknown,
+        SELECT a.alias FROM {tables}.aliases a
+        WHERE a.tenant_id = %(tenant)s AND a.subject = ANY(%(user_keys)s::text[]) AND a.validity = 'active'
+            AND {aliases.was_known}
+        ORDER BY a.alias LIMIT 50
+    ) AS user_names,
     (SELECT documents FROM {tables}.tenants WHERE tenant_id = %(tenant)s) AS memories;
 
 -- part: query
@@ -130,11 +139,14 @@ SELECT (SELECT count(*) FROM hidden WHERE hidden_by = 'scope') AS by_scope,
 WHERE set_config('memory_butler.near', (SELECT coalesce(json_agg(n), '[]')::text FROM near n), true) IS NOT NULL;
 
 -- part: query_lexemes
--- The lexemes to look up: the words of the question, the names in it (`named`), and the words of those names.
+-- The lexemes to look up: the words of the question, the names in it (`named`), the words of those names, and the
+-- n-grams of a question that is not in English.
 SELECT lexeme, 'word' AS kind
 FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS w (lexeme)
 UNION ALL
 SELECT DISTINCT lexeme, 'name' FROM named
+UNION ALL
+SELECT '~' || gram, 'gram' FROM unnest(%(grams)s::text[]) AS g (gram)
 UNION ALL
 (SELECT lexeme, 'mention'
 FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(mentions)s))) AS m (lexeme)
@@ -164,13 +176,16 @@ p.frequency::float8 / (p.frequency + w.base + w.slope * p.words)
 
 -- part: word_scores
 -- The score of every memory that has one of the lexemes: BM25; the same of the question's words alone, in units of a
--- word that only one memory has; and the share of the question's words that it has, by weight.
+-- word that only one memory has; the share of the question's words that it has, by weight; the score of the words of
+-- names in the question, in the same units; and the rarity of its rarest name, 1 if no other memory has it.
 SELECT max(m.initial) AS initial, m.memory_id AS id, round(1e6 * sum(w.gain * m.saturation)) / 1e6 AS score,
-    sum(w.unit_gain * m.saturation) AS word_score, sum(w.share) AS word_coverage, max(w.is_name) AS is_named
+    sum(w.unit_gain * m.saturation) AS word_score, sum(w.share) AS word_coverage,
+    max(w.name_rarity) AS name_rarity, sum(w.mention_gain * m.saturation) AS mention_score
 FROM (
     SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS unit_gain,
+        CASE kind WHEN 'mention' THEN gain / unit ELSE 0 END AS mention_gain,
         CASE kind WHEN 'word' THEN gain / sum(gain) FILTER (WHERE kind = 'word') OVER () ELSE 0 END AS share,
-        (kind = 'name')::int AS is_name
+        CASE kind WHEN 'name' THEN gain / unit ELSE 0 END AS name_rarity
     FROM bm25_terms OFFSET 0
 ) w
 -- Word by word: a plan made for a small tenant would merge them with all postings of a large one. The type by its first
@@ -182,28 +197,21 @@ CROSS JOIN LATERAL (
 GROUP BY m.memory_id
 
 -- part: important_facts
--- For a briefing: the most important facts about the subjects that the question names and about the user, wherever they
--- are on the lists. Looks at no more than 1000 facts of each.
+-- For a briefing: the most important facts about the subjects that the question names, wherever they are on the lists.
+-- Looks at no more than 1000 of them.
 SELECT 'fact' AS memory_type, n.id
 FROM (
     SELECT i.id, i.importance FROM (
-        SELECT id FROM by_words WHERE is_named = 1 AND initial = ascii('fact') AND %(important_from)s::int IS NOT NULL
+        SELECT id FROM by_words WHERE name_rarity > 0 AND initial = ascii('fact') AND %(for_briefing)s
         ORDER BY score DESC, id LIMIT 1000
     ) w CROSS JOIN LATERAL (
-        SELECT f.id, f.importance FROM {tables}.facts f
-        WHERE f.tenant_id = %(tenant)s AND f.id = w.id AND f.importance >= %(important_from)s::int OFFSET 0
+        SELECT f.id, f.importance FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = w.id OFFSET 0
     ) i
-    UNION
-    SELECT o.id, o.importance FROM (
-        SELECT f.id, f.importance FROM {tables}.facts f
-        WHERE f.tenant_id = %(tenant)s AND f.subject = ANY(%(askers)s::text[]) AND %(important_from)s::int IS NOT NULL
-        ORDER BY f.subject, f.predicate, f.id LIMIT 1000
-    ) o WHERE o.importance >= %(important_from)s::int
     ORDER BY importance DESC, id
 ) n
 {visible.fact}
 WHERE n.id NOT IN (SELECT id FROM near) AND n.id NOT IN (SELECT id FROM worded)
-ORDER BY n.importance DESC, n.id LIMIT %(most_important)s
+ORDER BY n.importance DESC, n.id LIMIT %(important_facts)s
 
 -- part: asks
 -- Does a text end with a question? A note in brackets may follow it.
@@ -284,29 +292,143 @@ WITH query AS MATERIALIZED (
     {contexts}
 ), words AS MATERIALIZED (
     -- One pass over the many: a join would build a table of all of them for the few.
-    SELECT id, round(1e6 * word_score) / 1e6 AS word_score, round(1e6 * word_coverage) / 1e6 AS word_coverage, is_named
+    SELECT id, round(1e6 * word_score) / 1e6 AS word_score, round(1e6 * word_coverage) / 1e6 AS word_coverage,
+        round(1e6 * name_rarity) / 1e6 AS name_rarity, round(1e6 * mention_score) / 1e6 AS mention_score
     FROM by_words
     WHERE (id IN (SELECT id FROM listed UNION ALL SELECT context_id FROM contexts WHERE matters)) IS TRUE
+), best AS MATERIALIZED (
+    -- The best of all, from which a briefing looks one step further.
+    SELECT l.id FROM listed l LEFT JOIN words w ON w.id = l.id WHERE %(for_briefing)s
+    ORDER BY coalesce(l.similarity, 0) + coalesce(w.word_score, 0) / 2 DESC, l.id LIMIT %(sources)s
 ), left_for_details AS MATERIALIZED (
     SELECT set_config('memory_butler.candidate_' || t.name,
         (SELECT coalesce(array_agg(l.id), '{}')::text FROM listed l WHERE l.memory_type = t.type), true)
     FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
+    UNION ALL
+    SELECT set_config('memory_butler.best', (SELECT coalesce(array_agg(b.id), '{}')::text FROM best b), true)
 )
 SELECT m.id, m.semantic_score, m.keyword_score, m.similarity, coalesce(w.word_score, 0) AS word_score,
-    coalesce(w.word_coverage, 0) AS word_coverage, coalesce(w.is_named, 0) = 1 AS is_named,
+    coalesce(w.word_coverage, 0) AS word_coverage, coalesce(w.name_rarity, 0) > 0 AS is_named,
     c.id IS NOT NULL AS has_context, c.similarity AS context_similarity,
-    coalesce(o.word_score, 0) AS context_word_score, coalesce(o.word_coverage, 0) AS context_word_coverage
+    coalesce(o.word_score, 0) AS context_word_score, coalesce(o.word_coverage, 0) AS context_word_coverage,
+    coalesce(w.mention_score, 0) AS mention_score, coalesce(w.name_rarity, 0) AS name_rarity, c.context_id
 FROM listed m
 LEFT JOIN words w ON w.id = m.id
 LEFT JOIN contexts c ON c.id = m.id
 LEFT JOIN words o ON o.id = c.context_id AND c.matters
 WHERE (SELECT count(*) FROM left_for_details) > 0;
 
+-- part: named_subjects
+-- The subjects of the best candidates, and those that their texts name; not the user, whom everything is about.
+SELECT DISTINCT f.subject, f.subject_label
+FROM (
+    SELECT f.id FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = ANY(ARRAY(SELECT id FROM best))
+    UNION ALL
+    SELECT n.memory_id
+    FROM (
+        SELECT e.content FROM {tables}.episodes e
+        WHERE e.tenant_id = %(tenant)s AND e.id = ANY(ARRAY(SELECT id FROM best))
+        UNION ALL
+        SELECT r.content FROM {tables}.rules r
+        WHERE r.tenant_id = %(tenant)s AND r.id = ANY(ARRAY(SELECT id FROM best))
+    ) t
+    CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector('simple', left(t.content, 2000)))) AS w (lexeme)
+    CROSS JOIN LATERAL (
+        SELECT p.memory_id FROM {tables}.postings p
+        WHERE p.tenant_id = %(tenant)s AND p.lexeme IN ('@' || w.lexeme, '#' || w.lexeme) AND p.memory_type = 'fact'
+        ORDER BY p.memory_id LIMIT 1
+    ) n
+) m
+-- One by one: a plan made for a small tenant would read all facts of a large one.
+CROSS JOIN LATERAL (
+    SELECT f.subject, f.subject_label FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = m.id OFFSET 0
+) f
+WHERE f.subject <> ALL(%(user_keys)s::text[]) AND NOT EXISTS (
+    SELECT FROM {tables}.aliases a
+    WHERE a.tenant_id = %(tenant)s AND a.alias = f.subject AND a.subject = ANY(%(user_keys)s::text[])
+        AND a.validity = 'active'
+)
+
+-- part: one_step_away
+-- Facts about the named subjects, most important first, and rules and episodes that mention one of them.
+SELECT 'fact' AS memory_type, f.id
+FROM named_subjects s
+CROSS JOIN LATERAL (
+    SELECT f.id FROM {tables}.facts f
+    WHERE f.tenant_id = %(tenant)s AND f.subject = s.subject AND f.validity IN ('active', 'fading')
+    ORDER BY f.importance DESC, f.id LIMIT %(important_facts)s
+) f
+UNION ALL
+SELECT p.memory_type, p.memory_id
+FROM named_subjects s
+CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, s.subject_label))) AS w (lexeme)
+CROSS JOIN LATERAL (
+    SELECT p.memory_type, p.memory_id FROM {tables}.postings p
+    WHERE p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme AND p.memory_type IN ('rule', 'episode')
+    ORDER BY p.memory_id DESC LIMIT %(important_facts)s
+) p
+
+-- part: by_kind
+-- Memories for the task's kind of work: the product of the two domain profiles.
+SELECT p.memory_id AS id, round(1e4 * -(p.profile OPERATOR({vector}.<#>) k.profile)) AS score
+FROM {tables}.profiles p CROSS JOIN kind_of_work k
+WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND k.profile IS NOT NULL
+
+-- name: more
+-- For a briefing: candidates that the two lists need not hold. Memories for the same kind of work, one step away from
+-- the best candidates, pinned ones, and the most recent episodes.
+WITH query AS MATERIALIZED (
+    {query}
+), kind_of_work AS MATERIALIZED (
+    SELECT %(kind_of_work)s::{vector}.vector AS profile
+), best AS MATERIALIZED (
+    SELECT unnest(nullif(current_setting('memory_butler.best', true), '')::uuid[]) AS id
+), named_subjects AS MATERIALIZED (
+    {named_subjects}
+), listed AS MATERIALIZED (
+    SELECT t.name, t.type, nullif(current_setting('memory_butler.candidate_' || t.name, true), '')::uuid[] AS ids
+    FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
+), wanted AS MATERIALIZED (
+    (SELECT 'fact' AS memory_type, n.id FROM (
+        {by_kind} AND p.memory_type = 'fact' ORDER BY score DESC, id
+    ) n {visible.fact} WHERE n.score > 0 ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    UNION
+    (SELECT 'rule', n.id FROM (
+        {by_kind} AND p.memory_type = 'rule' ORDER BY score DESC, id
+    ) n {visible.rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    UNION
+    SELECT memory_type, id FROM ({one_step_away}) AS s (memory_type, id)
+    UNION
+    (SELECT 'fact', id FROM {tables}.facts WHERE tenant_id = %(tenant)s AND pinned ORDER BY id LIMIT %(candidates)s)
+    UNION
+    (SELECT 'rule', id FROM {tables}.rules WHERE tenant_id = %(tenant)s AND pinned ORDER BY id LIMIT %(candidates)s)
+    UNION
+    (SELECT 'episode', n.id FROM {tables}.episodes n {visible.episode} WHERE n.tenant_id = %(tenant)s
+    ORDER BY n.observed_at DESC, n.id DESC LIMIT %(recent_episodes)s)
+), added AS MATERIALIZED (
+    SELECT 'fact' AS memory_type, n.id FROM wanted n {visible.fact} WHERE n.memory_type = 'fact'
+    UNION ALL
+    SELECT 'rule', n.id FROM wanted n {visible.rule} WHERE n.memory_type = 'rule'
+    UNION ALL
+    SELECT 'episode', n.id FROM wanted n {visible.episode} WHERE n.memory_type = 'episode'
+), unlisted AS MATERIALIZED (
+    SELECT m.memory_type, m.id FROM added m JOIN listed l ON l.type = m.memory_type WHERE m.id <> ALL(l.ids)
+), extended AS MATERIALIZED (
+    SELECT set_config('memory_butler.candidate_' || l.name,
+        (l.ids || ARRAY(SELECT u.id FROM unlisted u WHERE u.memory_type = l.type))::text, true) FROM listed l
+)
+SELECT m.id, m.similarity AS semantic_score, NULL::float8 AS keyword_score, m.similarity, 0::float8 AS word_score,
+    0::float8 AS word_coverage, false AS is_named, false AS has_context, NULL::float8 AS context_similarity,
+    0::float8 AS context_word_score, 0::float8 AS context_word_coverage, 0::float8 AS mention_score,
+    0::float8 AS name_rarity, NULL::uuid AS context_id
+FROM (SELECT m.id, {best_similarity} AS similarity FROM unlisted m OFFSET 0) m
+WHERE (SELECT count(*) FROM extended) > 0;
+
 -- name: facts
 -- The candidates that are facts, unless one was withdrawn since the statement before. A pinned fact does not decay.
 SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at, f.last_referenced_at, f.scope,
     f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
-    f.subject_label, f.predicate_label, f.permanence, f.valid_at
+    f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned
 FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL (SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) f
 WHERE f.validity IN ('active', 'fading');
@@ -315,15 +437,30 @@ WHERE f.validity IN ('active', 'fading');
 -- The candidates that are rules. Neither a pinned rule nor a warning decays.
 SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at, r.last_referenced_at, r.scope,
     r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
-    r.last_confirmed_at, r.maturity, r.harmful_reasons
+    r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned
 FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL (SELECT * FROM {tables}.rules WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) r
 WHERE r.validity IN ('active', 'fading');
 
 -- name: episodes
--- The candidates that are episodes.
+-- The candidates that are episodes. `since_changed`: a fact that came from it has been replaced, by `replaced_by`.
 SELECT e.id, e.ref, e.butler, e.content, e.tags, e.validity, e.created_at, e.last_referenced_at, e.butler AS scope,
-    e.importance, e.observed_at, e.session_id
+    e.importance, e.observed_at, e.session_id, e.pinned, old.id IS NOT NULL AS since_changed, old.replaced_by
 FROM unnest(nullif(current_setting('memory_butler.candidate_episodes', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL (SELECT * FROM {tables}.episodes WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) e
+LEFT JOIN LATERAL (
+    SELECT f.id, n.id AS replaced_by FROM {tables}.facts f
+    LEFT JOIN {tables}.facts n ON n.tenant_id = %(tenant)s AND n.subject = f.subject AND n.predicate = f.predicate
+        AND n.scope = f.scope AND n.validity IN ('active', 'fading')
+    WHERE f.tenant_id = %(tenant)s AND f.source_episode_id = e.id AND f.validity = 'superseded'
+    ORDER BY n.id LIMIT 1
+) old ON true
 WHERE e.validity = 'active';
+
+-- name: profiles
+-- For a briefing: the domain profiles of the candidates.
+SELECT p.memory_id AS id, p.profile::real[] AS profile
+FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
+CROSS JOIN LATERAL unnest(nullif(current_setting('memory_butler.candidate_' || t.name, true), '')::uuid[]) AS c (id)
+JOIN {tables}.profiles p ON p.tenant_id = %(tenant)s AND p.memory_type = t.type AND p.memory_id = c.id
+WHERE p.version = %(profile_version)s;
