@@ -51,6 +51,7 @@ def _hit(number: int = 1, type: MemoryType = MemoryType.FACT, **given: Any) -> H
         "context_similarity": None,
         "context_word_score": 0.0,
         "context_word_coverage": 0.0,
+        "mention_score": 0.0,
     }
     return Hit(type=type, **{**values, **by_type[type], **given})
 

@@ -14,7 +14,9 @@ from tests.support.growth import assert_quick
 from memory_butler.adapters.wire.answers import search_results
 from memory_butler.models import Answer, Hit, Maturity, MemoryType, Ranked
 from memory_butler.models.wire.codec import encode
+from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.composition import BriefingFrame, compose
+from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.consolidation.recall_loop_guard import line_hashes, strip_recalled
 from memory_butler.policy.memories.references import short_reference
 from memory_butler.policy.memories.text import briefing_line
@@ -86,7 +88,8 @@ def test_a_briefing_leaves_nothing_behind(
     parts = make_ranked().parts
     ranked = [Ranked(hit=hit_of(make_hit, memory), parts=parts) for memory in kept]
     quotas = {MemoryType.FACT: 0.4, MemoryType.RULE: 0.3, MemoryType.EPISODE: 0.3}
-    text = compose(ranked, BriefingFrame(token_budget=10_000, quotas=quotas, count=len, tokenizer="letters")).text
+    chosen = [Chosen(entry, Claim.RELEVANT, 0.5) for entry in ranked]
+    text = compose(chosen, BriefingFrame(token_budget=10_000, quotas=quotas, count=len, tokenizer="letters")).text
     assert text
     assert strip_recalled(text, ()) == ""
     assert strip_recalled(f"{chat}\n{text}{chat}", ()) == f"{chat}\n{chat}"

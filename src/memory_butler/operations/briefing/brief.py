@@ -1,21 +1,26 @@
 """Build the briefing: the context block that an agent session starts with. A pure read."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
+from memory_butler.errors import TargetUnavailable
 from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Question, Ranked
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates
-from memory_butler.policy.briefing.composition import MAX_EXTRAS, BriefingFrame, compose
+from memory_butler.policy.briefing.claims import Claim
+from memory_butler.policy.briefing.composition import BriefingFrame, compose
+from memory_butler.policy.briefing.domains import Profile
+from memory_butler.policy.briefing.repetitions import without_repetitions
+from memory_butler.policy.briefing.selection import Chosen, Rules, Task, choose, evidence_of, usefulness
 from memory_butler.policy.memories.validation import validate_brief, validate_lineage
-from memory_butler.policy.retrieval.diversity import diversified
 from memory_butler.resources import Resources
 
-TOKENS_PER_LINE = 75
-MIN_CANDIDATES = 20
+# The same for every budget: a larger briefing holds everything that a smaller one holds.
+CANDIDATES = 40
 
 
 async def brief(resources: Resources, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """Returns the briefing within the token budget. The same state, clock and request give the same bytes."""
-    return compose_briefing(*await _find(resources, request, caller))
+    return compose_briefing(resources, *await _find(resources, request, caller))
 
 
 async def brief_with_omitted(
@@ -23,7 +28,7 @@ async def brief_with_omitted(
 ) -> tuple[Briefing, dict[str, str]]:
     """Returns the briefing and the content of each memory that was left out, by reference."""
     found, frame, own = await _find(resources, request, caller)
-    briefing = compose_briefing(found, frame, own)
+    briefing = compose_briefing(resources, found, frame, own)
     contents = {f"{one.hit.type}:{one.hit.ref}": one.hit.content for one in (*found.ranked, *own)}
     omitted = (line["ref"] for line in briefing.receipt.left_out)
     return briefing, {ref: contents[ref] for ref in omitted}
@@ -34,35 +39,33 @@ async def _find(
 ) -> tuple[RankedCandidates, BriefingFrame, list[Ranked]]:
     request, caller = validate_brief(request), caller or resources.local_caller()
     found, frame = await find_candidates(resources, request, caller)
-    own = await _own(resources, request, caller, frame) if request.with_own else []
+    own = await _own(resources, request, caller) if request.with_own else []
     return found, frame, own
 
 
 async def find_candidates(
-    resources: Resources, request: BriefRequest, caller: Caller, *, with_irrelevant: bool = False
+    resources: Resources, request: BriefRequest, caller: Caller
 ) -> tuple[RankedCandidates, BriefingFrame]:
     """Returns the candidates of a briefing, and the limits that it must fit into."""
-    settings = resources.settings.briefing
+    quotas, budget = resources.settings.briefing.quotas, request.token_budget
     question = Question(
         query=request.trigger_prompt, butler=request.butler, types=tuple(MemoryType), as_of=request.as_of
     )
-    budget = settings.token_budget if request.token_budget is None else request.token_budget
-    longest = max_candidates(resources.settings.retrieval.candidates, budget)
     found = await rank_candidates(
         resources,
         caller,
         question,
-        longest_list=longest,
-        with_hidden=True,
-        with_irrelevant=with_irrelevant,
-        important_from=settings.important_from,
+        longest_list=CANDIDATES,
+        with_irrelevant=True,
+        kind_of_work=await _kind_of_work(resources, request.trigger_prompt),
+        for_briefing=True,
     )
     frame = BriefingFrame(
-        token_budget=budget,
+        token_budget=resources.settings.token_budget_of(request.butler) if budget is None else budget,
         quotas={
-            MemoryType.FACT: settings.quotas.facts,
-            MemoryType.RULE: settings.quotas.rules,
-            MemoryType.EPISODE: settings.quotas.episodes,
+            MemoryType.FACT: quotas.facts,
+            MemoryType.RULE: quotas.rules,
+            MemoryType.EPISODE: quotas.episodes,
         },
         count=resources.tokens.count,
         tokenizer=resources.tokens.name,
@@ -73,7 +76,15 @@ async def find_candidates(
     return found, frame
 
 
-async def _own(resources: Resources, request: BriefRequest, caller: Caller, frame: BriefingFrame) -> list[Ranked]:
+async def _kind_of_work(resources: Resources, prompt: str) -> Profile | None:
+    """The domain profile of the task. Without the model a briefing goes by words alone; the search says so."""
+    try:
+        return await resources.domains.task_profile(prompt)
+    except TargetUnavailable:
+        return None
+
+
+async def _own(resources: Resources, request: BriefRequest, caller: Caller) -> list[Ranked]:
     """Returns the butler's private memories, best first, relevant or not."""
     question = Question(
         query=request.trigger_prompt,
@@ -83,22 +94,54 @@ async def _own(resources: Resources, request: BriefRequest, caller: Caller, fram
         min_relevance=0,
         as_of=request.as_of,
     )
-    longest = max_candidates(resources.settings.retrieval.candidates, frame.token_budget)
-    return (await rank_candidates(resources, caller, question, longest_list=longest)).relevant
+    return (await rank_candidates(resources, caller, question, longest_list=CANDIDATES)).relevant
 
 
-def compose_briefing(found: RankedCandidates, frame: BriefingFrame, own: Sequence[Ranked] = ()) -> Briefing:
-    """Compose relevant memories, then the butler's own, then extras; each memory once."""
-    known = {entry.hit.id for entry in found.relevant}
-    chosen = [*found.relevant, *(entry for entry in own if entry.hit.id not in known)]
-    known.update(entry.hit.id for entry in own)
-    extra = [entry for entry in found.anyway if entry.hit.id not in known]
-    entries = diversified([*chosen, *extra], len(chosen) + len(extra))
-    extra_ids = {entry.hit.id for entry in extra}
-    extras = [entry for entry in entries if entry.hit.id in extra_ids]
-    return compose([entry for entry in entries if entry.hit.id not in extra_ids], frame, extras[:MAX_EXTRAS])
+def task_of(resources: Resources, found: RankedCandidates) -> Task:
+    candidates = found.candidates
+    return Task(
+        profile=resources.domains.unknown_task if found.kind_of_work is None else found.kind_of_work,
+        domains=resources.domains.names,
+        names=candidates.names | candidates.subject_names,
+        user_names=candidates.user_names,
+        is_first_person=found.parsed.is_first_person,
+    )
 
 
-def max_candidates(longest: int, token_budget: int) -> int:
-    """Candidates per type and list: as many lines as fit the budget, at TOKENS_PER_LINE each."""
-    return min(longest, max(MIN_CANDIDATES, token_budget // TOKENS_PER_LINE))
+def usefulness_of(resources: Resources, found: RankedCandidates, memory_id: UUID) -> float | None:
+    """Probability that the task needs a memory; None if it is no candidate."""
+    hits = [entry.hit for entry in found.ranked]
+    evidence = evidence_of(hits, found.candidates.profiles, task_of(resources, found))
+    return next((usefulness(one) for hit, one in zip(hits, evidence, strict=True) if hit.id == memory_id), None)
+
+
+def choose_lines(resources: Resources, found: RankedCandidates) -> list[Chosen]:
+    """The candidates with a claim on the budget."""
+    settings = resources.settings.briefing
+    rules = Rules(
+        min_usefulness=settings.min_usefulness,
+        min_relevance=settings.min_relevance,
+        vital_from=settings.vital_from,
+        with_standing=settings.standing,
+        with_related=settings.related,
+        with_episodes=settings.episodes,
+    )
+    return choose(found.ranked, found.candidates.profiles, task_of(resources, found), rules)
+
+
+def compose_briefing(
+    resources: Resources, found: RankedCandidates, frame: BriefingFrame, own: list[Ranked] | None = None
+) -> Briefing:
+    """Compose the chosen memories and the butler's own; each memory and each statement once."""
+    chosen = _with_own(choose_lines(resources, found), own or ())
+    lines, repeated = without_repetitions(chosen, found.candidates.profiles, found.candidates.user_names)
+    return compose(lines, frame, repeated)
+
+
+def _with_own(chosen: Sequence[Chosen], own: Sequence[Ranked]) -> list[Chosen]:
+    """Add the butler's own memories. Each has a standing claim at least, so usefulness decides among them."""
+    known = {one.entry.hit.id: one for one in chosen}
+    for entry in own:
+        one = known.get(entry.hit.id, Chosen(entry, Claim.STANDING, 0.0))
+        known[entry.hit.id] = one._replace(claim=min(one.claim, Claim.STANDING))
+    return list(known.values())

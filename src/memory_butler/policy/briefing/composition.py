@@ -1,17 +1,18 @@
 """Composition of a briefing: exact to the token, and deterministic.
 
-Sections come in a fixed order, each with a quota of the token budget. Tokens that a section does not use go to the next
-one, and from the last section to the first again. A section takes its lines in ranking order up to the first line that
-does not fit; that line and all below it are left out.
+The budget is given out by claim. Among lines of one claim the sections take turns in proportion to their quotas, each
+with its most useful line first. The first line that does not fit ends the briefing, so a larger budget never loses a
+line. In the text, facts come first, then warnings and rules by maturity, then episodes, each by score.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from memory_butler.english.text.names import mentions_name
-from memory_butler.models import Briefing, Hit, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
+from memory_butler.models import Briefing, BriefingLine, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
+from memory_butler.policy.briefing.claims import Claim
+from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.memories.text import briefing_line
-from memory_butler.policy.retrieval.relevance import is_about
+from memory_butler.policy.retrieval.ranking import ranking_order
 
 TITLE = "# What I remember"
 NOTHING = "Nothing I remember bears on this."
@@ -23,8 +24,8 @@ HEADINGS: dict[MemoryType, str] = {
 ORDER = tuple(HEADINGS)
 # Warnings come before all other rules.
 RULE_ORDER = (Maturity.ANTI_PATTERN, Maturity.PROVEN, Maturity.ESTABLISHED, Maturity.CANDIDATE)
-TRUSTED = frozenset(RULE_ORDER) - {Maturity.CANDIDATE}
-MAX_EXTRAS = 10
+# A section without a quota comes last in its claim.
+MIN_QUOTA = 1e-6
 
 Count = Callable[[str], int]
 
@@ -42,141 +43,115 @@ class BriefingFrame:
     request_id: str | None = None
 
 
-@dataclass(slots=True)
-class _Section:
-    """A section under construction. Lines are formatted and counted only when they are added."""
-
-    type: MemoryType
-    quota: int
-    candidates: list[Ranked]
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def line_count(self) -> int:
-        return len(self.lines)
-
-    def next_line(self) -> str:
-        entry = self.candidates[self.line_count]
-        return briefing_line(entry.hit, entry.parts.effective_confidence)
-
-    def text(self) -> str:
-        return "\n".join([HEADINGS[self.type], *self.lines]) + "\n" if self.lines else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtraMemories:
-    """Selects memories below the relevance threshold that a briefing includes nevertheless. A task names people and
-    things, but rarely what to watch out for: "cook for Ana" must bring up her allergy, "deploy" the deploy warning.
-
-    `names` are the keys of the known names in the prompt. `is_first_person`: the prompt says "I" or "my".
-    """
-
-    names: frozenset[str]
-    is_first_person: bool
-    important_from: int
-
-    def includes(self, hit: Hit) -> bool:
-        if hit.type is MemoryType.RULE:
-            return (hit.maturity in TRUSTED and hit.word_coverage > 0) or mentions_name(hit.content, self.names)
-        if hit.type is MemoryType.FACT:
-            important = (hit.importance or 0) >= self.important_from
-            return hit.is_named or (important and is_about(hit, is_first_person=self.is_first_person))
-        return False
-
-    def select(self, ranked: Sequence[Ranked], min_relevance: float) -> list[Ranked]:
-        """Returns the included memories below `min_relevance`, most important first."""
-        below = (entry for entry in ranked if entry.parts.relevance < min_relevance and self.includes(entry.hit))
-        return sorted(below, key=lambda entry: -entry.parts.importance)
-
-
-def in_order(memory_type: MemoryType, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Returns the entries of a section in order: by score, rules by maturity first."""
-    entries = [entry for entry in ranked if entry.hit.type is memory_type]
-    if memory_type is MemoryType.RULE:
-        entries.sort(key=lambda entry: RULE_ORDER.index(Maturity(entry.hit.maturity or Maturity.CANDIDATE)))
-    return entries
-
-
-def compose(ranked: Sequence[Ranked], frame: BriefingFrame, extras: Sequence[Ranked] = ()) -> Briefing:
-    """Returns the text and its receipt. Extras get the tokens that all other lines leave unused."""
-    count = frame.count
-    body = max(0, frame.token_budget - count(TITLE + "\n"))
-    sections = [
-        _Section(type=kind, quota=int(body * frame.quotas[kind]), candidates=in_order(kind, ranked)) for kind in ORDER
-    ]
-    spare = 0
-    for section in sections:
-        spare = _fill(section, section.quota + spare, count)
-    for section in sections:
-        spare = _fill(section, spare, count)
-    for section in sections:
-        section.candidates += in_order(section.type, extras)
-        spare = _fill(section, spare, count)
-    text = _text(sections)
-    used = count(text)
-    while used > frame.token_budget and any(section.lines for section in sections):
-        # Only for tokenizers that count a text higher than the sum of its lines: drop the last line.
-        next(section for section in reversed(sections) if section.lines).lines.pop()
-        text = _text(sections)
-        used = count(text)
-    if not any(section.candidates for section in sections):
+def compose(chosen: Sequence[Chosen], frame: BriefingFrame, repeated: Sequence[tuple[Ranked, str]] = ()) -> Briefing:
+    """Returns the text and its receipt. `repeated`: memories that say the same as a chosen one, and its reference."""
+    queue = _queue(chosen, frame)
+    kept, used = queue[: _fitting(queue, frame)], 0
+    text = _text(kept)
+    while kept and (used := frame.count(text)) > frame.token_budget:
+        # Only for tokenizers that count a text higher than the sum of its lines.
+        kept = kept[:-1]
+        text = _text(kept)
+    if not queue:
         text = f"{TITLE}\n{NOTHING}\n"
-        used = count(text)
+        used = frame.count(text)
     if used > frame.token_budget:
         text, used = "", 0
-    return Briefing(text=text, receipt=_receipt(sections, used, frame))
+    return Briefing(text=text, receipt=_receipt(kept, queue[len(kept) :], repeated, used, frame))
 
 
-def _fill(section: _Section, room: int, count: Count) -> int:
-    """Add lines while they fit; returns the unused tokens for the next section."""
-    heading = 0 if section.lines else count(HEADINGS[section.type] + "\n")
-    while section.line_count < len(section.candidates):
-        line = section.next_line()
-        tokens = count(line + "\n") + heading
-        if tokens > room:
-            break
-        section.lines.append(line)
-        room -= tokens
-        heading = 0
-    return room
-
-
-def _text(sections: Sequence[_Section]) -> str:
-    filled = "".join(section.text() for section in sections)
-    return f"{TITLE}\n{filled}" if filled else ""
-
-
-def _reason(section: _Section, frame: BriefingFrame, used: int) -> str:
-    """Returns the reason why lines were left out, which the first of them decides."""
-    if not used:
-        return "budget"
-    heading = "" if section.lines else HEADINGS[section.type] + "\n"
-    needed = frame.count(f"{heading}{section.next_line()}\n")
-    return "quota" if needed <= frame.token_budget - used else "budget"
-
-
-def _receipt(sections: Sequence[_Section], used: int, frame: BriefingFrame) -> Receipt:
-    left_out: list[dict[str, str]] = []
-    receipts = []
-    for section in sections:
-        omitted = section.candidates[section.line_count :]
-        reason = _reason(section, frame, used) if omitted else ""
-        left_out += [{"ref": f"{entry.hit.type}:{entry.hit.ref}", "reason": reason} for entry in omitted]
-        receipts.append(
-            SectionReceipt(
-                section=f"{section.type}s",
-                quota_tokens=section.quota,
-                used_tokens=frame.count(section.text()),
-                lines=section.line_count,
-                left_out={reason: len(omitted)} if omitted else {},
+def _queue(chosen: Sequence[Chosen], frame: BriefingFrame) -> list[Chosen]:
+    """All lines in the order in which they get a place."""
+    spent = dict.fromkeys(ORDER, 0)
+    queue: list[Chosen] = []
+    for claim in Claim:
+        mine = sorted((one for one in chosen if one.claim is claim), key=_place)
+        waiting = {kind: [one for one in mine if one.entry.hit.type is kind] for kind in ORDER}
+        costs = {kind: [frame.count(f"{_line(one)}\n") for one in lines] for kind, lines in waiting.items()}
+        while any(waiting.values()):
+            kind = min(
+                (kind for kind in ORDER if waiting[kind]),
+                key=lambda kind: (spent[kind] + costs[kind][0]) / max(frame.quotas[kind], MIN_QUOTA),
             )
-        )
+            queue.append(waiting[kind].pop(0))
+            spent[kind] += costs[kind].pop(0)
+    return queue
+
+
+def _place(one: Chosen) -> tuple[object, ...]:
+    """Most useful first, then in ranking order."""
+    return -one.usefulness, *ranking_order(one.entry)
+
+
+def _fitting(queue: Sequence[Chosen], frame: BriefingFrame) -> int:
+    """The number of lines that fit, counted one by one."""
+    room = frame.token_budget - frame.count(f"{TITLE}\n")
+    begun: set[MemoryType] = set()
+    for place, one in enumerate(queue):
+        kind = one.entry.hit.type
+        room -= frame.count(f"{_line(one)}\n") + (0 if kind in begun else frame.count(f"{HEADINGS[kind]}\n"))
+        if room < 0:
+            return place
+        begun.add(kind)
+    return len(queue)
+
+
+def _line(one: Chosen) -> str:
+    return briefing_line(one.entry.hit, one.entry.parts.effective_confidence)
+
+
+def _section(kind: MemoryType, kept: Sequence[Chosen]) -> str:
+    lines = in_order(kind, [one for one in kept if one.entry.hit.type is kind])
+    return "\n".join([HEADINGS[kind], *map(_line, lines)]) + "\n" if lines else ""
+
+
+def in_order(kind: MemoryType, lines: Sequence[Chosen]) -> list[Chosen]:
+    """The lines of a section in text order: by score, rules by maturity first."""
+    ordered = sorted(lines, key=lambda one: ranking_order(one.entry))
+    if kind is MemoryType.RULE:
+        ordered.sort(key=lambda one: RULE_ORDER.index(Maturity(one.entry.hit.maturity or Maturity.CANDIDATE)))
+    return ordered
+
+
+def _text(kept: Sequence[Chosen]) -> str:
+    return TITLE + "\n" + "".join(_section(kind, kept) for kind in ORDER) if kept else ""
+
+
+def _reference(entry: Ranked) -> str:
+    return f"{entry.hit.type}:{entry.hit.ref}"
+
+
+def _receipt(
+    kept: Sequence[Chosen],
+    left: Sequence[Chosen],
+    repeated: Sequence[tuple[Ranked, str]],
+    used: int,
+    frame: BriefingFrame,
+) -> Receipt:
+    body = max(0, frame.token_budget - frame.count(TITLE + "\n"))
+    lines = [one for kind in ORDER for one in in_order(kind, [each for each in kept if each.entry.hit.type is kind])]
     return Receipt(
         token_budget=frame.token_budget,
         used_tokens=used,
         tokenizer=frame.tokenizer,
-        sections=tuple(receipts),
-        left_out=tuple(left_out),
+        sections=tuple(
+            SectionReceipt(
+                section=f"{kind}s",
+                quota_tokens=int(body * frame.quotas[kind]),
+                used_tokens=frame.count(_section(kind, kept)),
+                lines=sum(one.entry.hit.type is kind for one in kept),
+                left_out={"budget": omitted} if (omitted := sum(one.entry.hit.type is kind for one in left)) else {},
+            )
+            for kind in ORDER
+        ),
+        lines=tuple(
+            BriefingLine(ref=_reference(one.entry), claim=one.claim.name.lower(), usefulness=one.usefulness)
+            for one in lines
+        ),
+        left_out=(
+            *({"ref": _reference(one.entry), "reason": "budget"} for one in left),
+            *({"ref": _reference(entry), "reason": f"says the same as {other}"} for entry, other in repeated),
+        ),
         hidden=dict(frame.hidden),
         degraded=frame.degraded,
         request_id=frame.request_id,

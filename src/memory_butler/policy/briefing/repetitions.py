@@ -1,0 +1,140 @@
+"""Facts and rules that say the same in other words, told by structure: the same subject, words, numbers and polarity.
+
+Similar vectors alone do not tell: "runs on Mondays" and "swims on Mondays" are as close as two wordings of one fact.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from uuid import UUID
+
+import numpy as np
+
+from memory_butler.english.text.names import looks_like_name, name_key
+from memory_butler.english.text.stems import NEGATIONS, OPTIONAL_WORDS, stem
+from memory_butler.english.text.stop_words import STOP_WORDS
+from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Ranked
+from memory_butler.policy.briefing.selection import Chosen
+from memory_butler.policy.retrieval.diversity import identity_of
+
+# Share of the shorter text's words that the longer one must have. Rules differ in few words: "in mails", "in commits".
+MIN_OVERLAP = {MemoryType.FACT: 0.4, MemoryType.RULE: 0.6}
+# Cosine of the two domain profiles.
+MIN_KIND_CORRELATION = 0.65
+FEWEST_WORDS = 2
+# "The little one" is a particular person, "Python code" is nobody.
+PARTICULAR = ("the ", "my ", "our ")
+CACHED_TEXTS = 4096
+_WORD = re.compile(r"[^\W\d_]{2,}|\d+(?:[.,:]\d+)*")
+_LIGHT = frozenset(map(stem, OPTIONAL_WORDS | STOP_WORDS))
+
+
+class _Statement(NamedTuple):
+    words: frozenset[str]
+    numbers: frozenset[str]
+    negations: int
+
+
+class _Line(NamedTuple):
+    """A line with what is compared of it."""
+
+    chosen: Chosen
+    identity: tuple[object, ...]
+    subject: str | None
+    statement: _Statement
+    profile: Sequence[float] | None
+
+
+def without_repetitions(
+    chosen: Sequence[Chosen], profiles: Mapping[UUID, Sequence[float]], user_names: frozenset[str]
+) -> tuple[list[Chosen], list[tuple[Ranked, str]]]:
+    """The lines without those that repeat a better one; the repetitions with the reference of what they repeat."""
+    kept: list[_Line] = []
+    repeated: list[tuple[Ranked, str]] = []
+    for one in sorted(chosen, key=lambda one: (one.claim, -one.usefulness)):
+        hit = one.entry.hit
+        subject = _subject(hit, user_names)
+        statement = _statement(hit.content, _name_words(subject, user_names))
+        line = _Line(one, identity_of(one.entry), subject, statement, profiles.get(hit.id))
+        twin = next((other for other in kept if _repeats(line, other)), None)
+        if twin is None:
+            kept.append(line)
+        else:
+            repeated.append((one.entry, f"{twin.chosen.entry.hit.type}:{twin.chosen.entry.hit.ref}"))
+    ids = {line.chosen.entry.hit.id for line in kept}
+    return [one for one in chosen if one.entry.hit.id in ids], repeated
+
+
+def _repeats(one: _Line, other: _Line) -> bool:
+    if one.identity == other.identity:
+        return True
+    return (
+        _have_equal_terms(one.chosen.entry.hit, other.chosen.entry.hit)
+        and one.subject == other.subject
+        and _say_the_same(one.statement, other.statement, MIN_OVERLAP[one.chosen.entry.hit.type])
+        and _are_of_one_kind(one.profile, other.profile)
+    )
+
+
+def says_the_same(one: Hit, other: Hit, user_names: frozenset[str]) -> bool:
+    """True if the shorter adds nothing to the longer: no other subject or number, no denial, and few new words."""
+    subjects = [_subject(hit, user_names) for hit in (one, other)]
+    if not _have_equal_terms(one, other) or subjects[0] != subjects[1]:
+        return False
+    mine, theirs = (
+        _statement(hit.content, _name_words(subject, user_names))
+        for hit, subject in zip((one, other), subjects, strict=True)
+    )
+    return _say_the_same(mine, theirs, MIN_OVERLAP[one.type])
+
+
+def _have_equal_terms(one: Hit, other: Hit) -> bool:
+    if one.type is not other.type or one.type is MemoryType.EPISODE or one.valid_at != other.valid_at:
+        return False
+    return (one.maturity == Maturity.ANTI_PATTERN) == (other.maturity == Maturity.ANTI_PATTERN)
+
+
+def _name_words(subject: str | None, user_names: frozenset[str]) -> frozenset[str]:
+    return user_names.union(subject.split("_")) if subject else user_names
+
+
+def _say_the_same(one: _Statement, other: _Statement, min_overlap: float) -> bool:
+    short, long = (one, other) if len(one.words) <= len(other.words) else (other, one)
+    if len(short.words) < FEWEST_WORDS or len(short.words & long.words) < min_overlap * len(short.words):
+        return False
+    return short.numbers <= long.numbers and not _denies(short, long)
+
+
+def _denies(short: _Statement, long: _Statement) -> bool:
+    """A negation in one of them denies the other, unless the longer text says much more that it can belong to."""
+    if bool(short.negations) == bool(long.negations):
+        return False
+    return bool(short.negations) or len(long.words) < 2 * len(short.words)
+
+
+def _are_of_one_kind(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
+    if one is None or other is None:
+        return False
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return lengths > 0 and float(np.dot(one, other)) / lengths >= MIN_KIND_CORRELATION
+
+
+def _subject(hit: Hit, user_names: frozenset[str]) -> str | None:
+    """The person or thing by name; None for the user and for general things, such as "Python code"."""
+    label = hit.subject_label or ""
+    key = name_key(label) if label else ""
+    if not label or label.casefold() in USER_SUBJECTS or key in user_names:
+        return None
+    return key if looks_like_name(label) or label.casefold().startswith(PARTICULAR) else None
+
+
+@lru_cache(CACHED_TEXTS)
+def _statement(content: str, names: frozenset[str]) -> _Statement:
+    tokens = [token.casefold() for token in _WORD.findall(content)]
+    words = {stem(token) for token in tokens if not token[0].isdigit() and token not in names}
+    return _Statement(
+        words=frozenset(words - _LIGHT),
+        numbers=frozenset(token for token in tokens if token[0].isdigit()),
+        negations=sum(token in NEGATIONS for token in tokens),
+    )

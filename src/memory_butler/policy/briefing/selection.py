@@ -1,0 +1,312 @@
+"""What a briefing tells: each candidate has at most one claim on the token budget.
+
+In this order: warnings and vital facts that the task could run into; what is relevant to its words, names and things;
+standing rules and preferences for this kind of work; what is one step away from the relevant; recent episodes. What has
+none of these claims stays out.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_butler.english.text.names import NameFinder, name_key
+from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Ranked
+from memory_butler.policy.briefing.claims import Claim
+from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, strongest
+
+# Subjects that stand for the user's own home and family.
+HOUSEHOLD = frozenset({"household", "family", "house", "home", "flat", "apartment"})
+TRIFLE_UP_TO = 3
+GRAVE_FROM = 8
+# From here on a domain is what a memory is about.
+DOMINANT = 0.5
+# A relevant memory from which it is one step to others, and how many of these there are.
+SOURCE_FROM = 0.55
+MAX_SOURCES = 4
+MAX_KIND_MATCH = 2.0
+MAX_WORDS = 2.0
+# Activations below this share of the strongest one say nothing.
+TASK_SHARE = 0.3
+MEMORY_SHARE = 0.2
+# Activation of a task that says clearly what kind of work it is.
+CLEAR_TASK = 0.6
+# A warning or grave fact that the task could run into, and not only one of its kind of work.
+VITAL_USEFULNESS = 0.35
+# A fact that the task needs more likely than not is relevant to it.
+CLEAR_USEFULNESS = 0.5
+NEARLY_ALL_WORDS = 0.8
+# A warning that is missing costs more than one too many: it needs this share of the usefulness of other lines.
+WARNING_SHARE = 0.75
+# A rule is about how to answer if every other domain has less than this share of its activation: "answer customers in
+# Portuguese" is about customers.
+STYLE_LEAD = 0.6
+STYLE_FROM = 0.4
+
+
+class Evidence(NamedTuple):
+    """What speaks for and against telling a memory, each about 0 to 1."""
+
+    similarity: float
+    """Cosine of its best passage and the task."""
+    words: float
+    """BM25 of the task's words and names, in units of a word that only one memory has."""
+    is_named: float
+    """1 if the task names its subject."""
+    mentions_named: float
+    """1 if its text mentions a name in the task."""
+    kind_match: float
+    """Product of the domain profiles of the task and the memory."""
+    kind_correlation: float
+    """Cosine of the two domain profiles."""
+    rule_for_kind: float
+    """For a rule: `kind_correlation`."""
+    one_step: float
+    """How well the best memory matches that is about the same person or thing."""
+    care: float
+    """For a grave fact about health or diet: how much the task is travel or sport, where nobody mentions it."""
+    is_trifle: float
+    """1 for low importance."""
+    of_another: float
+    """1 for a health fact about a person whom the task does not concern."""
+    elsewhere: float
+    """1 if it is about a person or thing that has nothing to do with those in the task."""
+
+
+# Fitted to labelled tasks of several people: `python -m benchmarks.briefing --fit`.
+WEIGHTS = Evidence(
+    similarity=2.7,
+    words=2.2,
+    is_named=3.1,
+    mentions_named=1.1,
+    kind_match=1.1,
+    kind_correlation=2.05,
+    rule_for_kind=3.0,
+    one_step=1.45,
+    care=1.3,
+    is_trifle=-1.3,
+    of_another=-1.7,
+    elsewhere=-1.3,
+)
+OFFSET = -3.35
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is known of the task. Profiles follow `domains`; names are keys."""
+
+    profile: Profile
+    domains: Sequence[str]
+    names: frozenset[str]
+    user_names: frozenset[str]
+    is_first_person: bool
+
+    def activation(self, domain: str) -> float:
+        return float(self.profile[self.domains.index(domain)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The settings of the selection."""
+
+    min_usefulness: float
+    min_relevance: float
+    vital_from: int
+    with_standing: bool = True
+    with_related: bool = True
+    with_episodes: bool = True
+
+
+class Chosen(NamedTuple):
+    """A line of a briefing, with its claim and the probability that the task needs it."""
+
+    entry: Ranked
+    claim: Claim
+    usefulness: float
+
+
+def choose(
+    ranked: Sequence[Ranked], profiles: Mapping[UUID, Sequence[float]], task: Task, rules: Rules
+) -> list[Chosen]:
+    """The memories with a claim, in ranking order."""
+    evidence = evidence_of([entry.hit for entry in ranked], profiles, task)
+    chosen = []
+    for entry, found in zip(ranked, evidence, strict=True):
+        hit, probability = entry.hit, usefulness(found)
+        needed = rules.min_usefulness * (WARNING_SHARE if hit.maturity == Maturity.ANTI_PATTERN else 1)
+        is_useful = probability >= needed or _answers_words(entry, rules)
+        if hit.since_changed or (hit.type is MemoryType.EPISODE and not rules.with_episodes):
+            continue
+        if is_useful:
+            claim = _claim(entry, found, rules)
+        elif hit.pinned or is_unconditional(hit, profiles.get(hit.id), task):
+            claim = Claim.STANDING
+        else:
+            continue
+        if (claim is Claim.STANDING and not rules.with_standing and not hit.pinned) or (
+            claim is Claim.RELATED and not rules.with_related
+        ):
+            continue
+        chosen.append(Chosen(entry, claim, round(probability, 6)))
+    return chosen
+
+
+def _answers_words(entry: Ranked, rules: Rules) -> bool:
+    """True for what a search for the task's words would return near the top, and for what has nearly all of them."""
+    return entry.parts.relevance >= rules.min_relevance or entry.hit.word_coverage >= NEARLY_ALL_WORDS
+
+
+def usefulness(evidence: Evidence) -> float:
+    """Probability that the task needs a memory."""
+    logit = OFFSET + sum(weight * value for weight, value in zip(WEIGHTS, evidence, strict=True))
+    return 1 / (1 + math.exp(-logit))
+
+
+def is_unconditional(hit: Hit, profile: Sequence[float] | None, task: Task) -> bool:
+    """True for a rule about how to answer: it applies to all work."""
+    if hit.type is not MemoryType.RULE or hit.maturity == Maturity.ANTI_PATTERN or profile is None:
+        return False
+    place = task.domains.index(ANSWER_STYLE)
+    others = (*profile[:place], *profile[place + 1 :])
+    return profile[place] > STYLE_FROM and max(others, default=0.0) < STYLE_LEAD * profile[place]
+
+
+def _claim(entry: Ranked, found: Evidence, rules: Rules) -> Claim:
+    hit, probability = entry.hit, usefulness(found)
+    is_grave = hit.maturity == Maturity.ANTI_PATTERN or (hit.importance or 0) >= rules.vital_from
+    if is_grave and probability >= VITAL_USEFULNESS:
+        return Claim.VITAL
+    is_direct = found.is_named or found.mentions_named or _answers_words(entry, rules)
+    if is_direct or (hit.type is not MemoryType.RULE and probability >= CLEAR_USEFULNESS):
+        return Claim.RELEVANT
+    if found.one_step and usefulness(found._replace(one_step=0)) < rules.min_usefulness:
+        return Claim.RELATED
+    return Claim.RECENT if hit.type is MemoryType.EPISODE else Claim.STANDING
+
+
+def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, Sequence[float]], task: Task) -> list[Evidence]:
+    """The evidence for each candidate, seen beside the others."""
+    if not hits:
+        return []
+    unknown = (0.0,) * len(task.domains)
+    kinds = _kinds(np.array([profiles.get(hit.id, unknown) for hit in hits], np.float32), task)
+    named, subjects = NameFinder(task.names), NameFinder(_subjects(hits, task))
+    found = [_evidence(hit, kind, named, task) for hit, kind in zip(hits, kinds, strict=True)]
+    about = [_about(hit, subjects) for hit in hits]
+    steps = _steps(found, about)
+    return [
+        one._replace(one_step=step, elsewhere=float(_is_elsewhere(hit, one, step, names, task)))
+        for hit, one, step, names in zip(hits, found, steps, about, strict=True)
+    ]
+
+
+class _Kind(NamedTuple):
+    """How a memory's kind of work matches that of the task."""
+
+    match: float
+    correlation: float
+    is_about_health: bool
+    is_about_care: bool
+
+
+def _kinds(profiles: npt.NDArray[np.float32], task: Task) -> list[_Kind]:
+    """All at once: one by one would take longer than the search."""
+    kind = strongest(task.profile, TASK_SHARE)
+    own = profiles.copy()
+    own[:, task.domains.index(ANSWER_STYLE)] = 0
+    own[own < MEMORY_SHARE * own.max(axis=1, keepdims=True)] = 0
+    products = own @ kind
+    lengths = np.linalg.norm(own, axis=1) * np.linalg.norm(kind)
+    clear = min(1.0, float(kind.max(initial=0)) / CLEAR_TASK)
+    correlations = clear * np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+    health, food = (profiles[:, task.domains.index(name)] > DOMINANT for name in ("health", "food"))
+    matches = np.minimum(products, MAX_KIND_MATCH)
+    return list(
+        map(_Kind._make, zip(*(x.tolist() for x in (matches, correlations, health, health | food)), strict=True))
+    )
+
+
+def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task) -> Evidence:
+    is_rule = hit.type is MemoryType.RULE and hit.maturity != Maturity.ANTI_PATTERN
+    mentions = not hit.is_named and bool(named.names_in(hit.content))
+    concerns_task = hit.is_named or mentions
+    return Evidence(
+        similarity=max(hit.similarity or 0.0, 0.0),
+        words=min(hit.word_score + hit.mention_score, MAX_WORDS),
+        is_named=float(hit.is_named),
+        mentions_named=float(mentions),
+        kind_match=kind.match,
+        kind_correlation=kind.correlation,
+        rule_for_kind=kind.correlation if is_rule else 0.0,
+        one_step=0.0,
+        care=_care(hit, kind, task),
+        is_trifle=float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
+        of_another=float(not concerns_task and _is_health_of_another(hit, kind, task)),
+        elsewhere=0.0,
+    )
+
+
+def _care(hit: Hit, kind: _Kind, task: Task) -> float:
+    is_grave = hit.type is MemoryType.FACT and (hit.importance or 0) >= GRAVE_FROM
+    if not is_grave or not kind.is_about_care:
+        return 0.0
+    return min(1.0, max(task.activation("travel"), task.activation("sport")))
+
+
+def _is_health_of_another(hit: Hit, kind: _Kind, task: Task) -> bool:
+    """The health of others does not matter for that of a named person or of the user; at table it does."""
+    if hit.type is not MemoryType.FACT or not kind.is_about_health:
+        return False
+    health, food, most = task.activation("health"), task.activation("food"), float(task.profile.max(initial=0))
+    is_health_task = health >= DOMINANT * most > 0 and food < DOMINANT
+    return is_health_task and (bool(task.names) or (task.is_first_person and not _is_users(hit, task)))
+
+
+def _is_elsewhere(hit: Hit, found: Evidence, step: float, about: frozenset[str], task: Task) -> bool:
+    """True for what is about another person or thing: a fact if the task names its own, a rule in any case."""
+    if not about or step or found.is_named or found.mentions_named:
+        return False
+    return bool(task.names) or (hit.type is MemoryType.RULE and hit.maturity != Maturity.ANTI_PATTERN)
+
+
+def _is_users(hit: Hit, task: Task) -> bool:
+    label = hit.subject_label or ""
+    return label.casefold() in USER_SUBJECTS | HOUSEHOLD or name_key(label) in task.user_names
+
+
+def _subjects(hits: Sequence[Hit], task: Task) -> frozenset[str]:
+    """The people and things that the candidates are about, without the user."""
+    facts = (hit for hit in hits if hit.type is MemoryType.FACT and hit.subject_label and not _is_users(hit, task))
+    return frozenset(name_key(hit.subject_label or "") for hit in facts)
+
+
+def _about(hit: Hit, subjects: NameFinder) -> frozenset[str]:
+    """The people and things that a memory is about or mentions."""
+    return subjects.names_in(f"{hit.subject_label} {hit.content}" if hit.subject_label else hit.content)
+
+
+def _steps(found: Sequence[Evidence], about: Sequence[frozenset[str]]) -> list[float]:
+    """How well the best matching memory about the same person or thing matches; less for a common one."""
+    frequency: dict[str, int] = {}
+    for names in about:
+        for name in names:
+            frequency[name] = frequency.get(name, 0) + 1
+    direct = [1.3 * one.similarity + 0.6 * one.words + 0.5 * one.is_named + 0.3 * one.mentions_named for one in found]
+    best = sorted(range(len(found)), key=lambda at: -direct[at])[:MAX_SOURCES]
+    sources = [at for at in best if direct[at] > SOURCE_FROM]
+    return [
+        max(
+            (
+                min(direct[source], 1.2) / math.sqrt(min(frequency[name] for name in about[source] & about[at]))
+                for source in sources
+                if source != at and about[source] & about[at]
+            ),
+            default=0.0,
+        )
+        * (not found[at].is_named)
+        for at in range(len(found))
+    ]

@@ -1,0 +1,79 @@
+"""Statements that say the same come once, told by structure."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_butler.models import Hit, MemoryType, Ranked
+from memory_butler.policy.briefing.claims import Claim
+from memory_butler.policy.briefing.repetitions import says_the_same, without_repetitions
+from memory_butler.policy.briefing.selection import Chosen
+
+F, R, E = MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE
+USER = frozenset({"mia", "mia_berg"})
+
+SAME = [
+    (
+        "user",
+        "Mia wants metric measures and Celsius, inches are useless.",
+        "Mia",
+        "Mia prefers metric measures.",
+    ),
+    ("user", "Code is formatted with black, 88 columns.", "Python code", "black with 88 columns formats all code."),
+    ("Anna", "Anna is allergic to walnuts and pecans.", "Anna", "allergic to walnuts and pecans"),
+]
+DIFFERENT = [
+    ("user", "Mia runs on Mondays at 7.", "user", "Mia swims on Mondays at 8."),
+    ("Anna", "allergic to walnuts and pecans", "Ben", "allergic to walnuts and pecans"),
+    ("user", "Mia eats fish and eggs.", "user", "Mia does not eat fish and eggs."),
+    ("user", "The rent is 900 a month.", "user", "The rent is 950 a month."),
+    ("user", "Tea.", "user", "Tea."),
+]
+
+
+@pytest.mark.parametrize("pair", SAME)
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_wordings_of_one_fact(make_hit: Callable[..., Hit], pair: tuple[str, str, str, str], turned: bool) -> None:
+    one = make_hit(1, F, subject_label=pair[0], content=pair[1])
+    other = make_hit(2, F, subject_label=pair[2], content=pair[3])
+    assert says_the_same(*((other, one) if turned else (one, other)), USER)
+
+
+@pytest.mark.parametrize("pair", DIFFERENT)
+def test_what_differs_in_what_matters(make_hit: Callable[..., Hit], pair: tuple[str, str, str, str]) -> None:
+    """Another person, number, activity or a denial: two facts."""
+    one = make_hit(1, F, subject_label=pair[0], content=pair[1])
+    other = make_hit(2, F, subject_label=pair[2], content=pair[3])
+    assert not says_the_same(one, other, USER)
+    assert not says_the_same(other, one, USER)
+
+
+def test_a_rule_and_a_warning_never_say_the_same(make_hit: Callable[..., Hit]) -> None:
+    words = "Deploy on Friday evening from a laptop."
+    rule, warning = (make_hit(n, R, content=words, maturity=m) for n, m in ((1, "proven"), (2, "anti_pattern")))
+    assert not says_the_same(rule, warning, USER)
+
+
+def test_the_better_claim_is_kept_and_names_what_it_stands_for(make_ranked: Callable[..., Ranked]) -> None:
+    given: dict[str, Any] = {"subject_label": "user"}
+    weak = make_ranked(1, F, content="black with 88 columns formats all code.", **given)
+    strong = make_ranked(2, F, content="Code is formatted with black, 88 columns.", **given)
+    apart = make_ranked(3, F, content="Mia lives in Oslo near the harbour.", **given)
+    chosen = [
+        Chosen(weak, Claim.STANDING, 0.3),
+        Chosen(strong, Claim.RELEVANT, 0.6),
+        Chosen(apart, Claim.STANDING, 0.3),
+    ]
+    profiles = {weak.hit.id: (1.0, 0.1), strong.hit.id: (0.9, 0.2), apart.hit.id: (0.0, 1.0)}
+    kept, repeated = without_repetitions(chosen, profiles, USER)
+    assert [one.entry for one in kept] == [strong, apart]
+    assert repeated == [(weak, f"fact:{strong.hit.ref}")]
+    kept, repeated = without_repetitions(chosen, {**profiles, weak.hit.id: (0.0, 1.0)}, USER)
+    assert len(kept) == 3 and not repeated, "another kind of work: not the same statement"
+
+
+def test_equal_episodes_come_once(make_ranked: Callable[..., Ranked]) -> None:
+    twins = [make_ranked(n, E, content="Tea was served.") for n in (1, 2)]
+    kept, repeated = without_repetitions([Chosen(one, Claim.RECENT, 0.3) for one in twins], {}, USER)
+    assert len(kept) == len(repeated) == 1

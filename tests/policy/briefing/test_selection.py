@@ -1,0 +1,210 @@
+"""What a briefing tells: claims in the order of the budget, and nothing without one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_butler.models import Maturity, MemoryType, Ranked
+from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
+from memory_butler.policy.briefing.selection import (
+    WEIGHTS,
+    Chosen,
+    Evidence,
+    Rules,
+    Task,
+    choose,
+    evidence_of,
+    is_unconditional,
+    usefulness,
+)
+
+F, R, E = MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE
+DOMAINS = ["code", "food", "health", "answer_style", "travel", "sport"]
+RULES = Rules(min_usefulness=0.24, min_relevance=0.05, vital_from=8)
+MakeRanked = Callable[..., Ranked]
+STRANGER: dict[str, Any] = {"similarity": 0.05, "content": "something else entirely"}
+
+
+def task(*profile: float, names: Sequence[str] = (), is_first_person: bool = False) -> Task:
+    values = np.array([*profile, *[0.0] * (len(DOMAINS) - len(profile))], np.float32)
+    return Task(
+        profile=values,
+        domains=DOMAINS,
+        names=frozenset(names),
+        user_names=frozenset({"lena"}),
+        is_first_person=is_first_person,
+    )
+
+
+COOK, CODE, ILL, CHAT = task(0, 1.2, 0, 0), task(1.2, 0, 0, 0), task(0, 0, 1.2, 0, is_first_person=True), task()
+FOOD, CODING, HEALTH, STYLE = (0, 1.4, 0, 0, 0, 0), (1.4, 0, 0, 0, 0, 0), (0, 0.1, 1.4, 0, 0, 0), (0, 0, 0, 1.4, 0, 0)
+NO_KIND = (0.0,) * len(DOMAINS)
+
+
+@pytest.fixture(scope="session")
+def entry(make_ranked: MakeRanked) -> Callable[..., Ranked]:
+    """A candidate that a search would not return."""
+
+    def make(number: int = 1, kind: MemoryType = F, *, relevance: float = 0.001, **given: Any) -> Ranked:
+        made = make_ranked(number, kind, **{**STRANGER, **given})
+        return made._replace(parts=made.parts._replace(relevance=relevance))
+
+    return make
+
+
+def told(one: Ranked, given_task: Task, profile: Sequence[float] = NO_KIND, rules: Rules = RULES) -> Claim | None:
+    """The claim of a single candidate."""
+    chosen = choose([one], {one.hit.id: profile}, given_task, rules)
+    return chosen[0].claim if chosen else None
+
+
+@pytest.mark.parametrize(
+    ("given", "profile", "on", "claim"),
+    [
+        # Rules for the kind of work are told though the task does not mention them; others are not.
+        ({"kind": R, "maturity": "established"}, CODING, CODE, Claim.STANDING),
+        ({"kind": R, "maturity": "candidate"}, CODING, CODE, Claim.STANDING),
+        ({"kind": R, "maturity": "established"}, FOOD, CODE, None),
+        # A rule about answers applies to all work, also to a chat.
+        ({"kind": R, "maturity": "established"}, STYLE, CODE, Claim.STANDING),
+        ({"kind": R, "maturity": "established"}, STYLE, CHAT, Claim.STANDING),
+        ({"kind": R, "maturity": "established"}, (0, 1.2, 0, 1.3, 0, 0), CODE, None),
+        # Warnings and grave facts of the kind of work come first.
+        ({"kind": R, "maturity": "anti_pattern", "similarity": 0.4}, CODING, CODE, Claim.VITAL),
+        ({"importance": 10, "subject_label": "Ida", "similarity": 0.3}, FOOD, COOK, Claim.VITAL),
+        ({"importance": 10, "subject_label": "Ida"}, FOOD, CODE, None),
+        ({"importance": 10, "subject_label": "user"}, HEALTH, CHAT, None),
+        # Names, mentions and words of the task.
+        ({"is_named": True, "importance": 5}, FOOD, CHAT, Claim.RELEVANT),
+        ({"kind": E, "word_score": 1.2, "similarity": 0.4, "importance": 5}, NO_KIND, CHAT, Claim.RELEVANT),
+        ({"relevance": 0.3}, NO_KIND, CHAT, Claim.RELEVANT),
+        ({"word_coverage": 1.0}, NO_KIND, CHAT, Claim.RELEVANT),
+        # A pinned memory is in every briefing; a trifle and a stranger in none.
+        ({"pinned": True}, NO_KIND, CHAT, Claim.STANDING),
+        ({"importance": 2, "is_named": True}, NO_KIND, CHAT, None),
+        ({}, NO_KIND, CODE, None),
+        # An episode of the kind of work is recent; one whose fact was replaced is never told.
+        ({"kind": E, "similarity": 0.3, "importance": 6}, CODING, CODE, Claim.RELEVANT),
+        ({"kind": E, "since_changed": True, "word_coverage": 1.0}, CODING, CODE, None),
+    ],
+)
+def test_claims(
+    entry: Callable[..., Ranked], given: dict[str, Any], profile: Sequence[float], on: Task, claim: Claim | None
+) -> None:
+    assert told(entry(**given), on, profile) is claim
+
+
+def test_a_mention_of_a_name_in_the_task_is_evidence(entry: Callable[..., Ranked]) -> None:
+    named = task(1.2, 0, 0, 0, names=["kestrel"])
+    signs_off = entry(content="Georg signs off every Kestrel release.", importance=6, subject_label="Georg")
+    assert told(signs_off, named, CODING) is Claim.RELEVANT
+    assert evidence_of([signs_off.hit], {}, named)[0].mentions_named == 1
+
+
+def test_what_is_one_step_away_comes_with_what_is_relevant(entry: Callable[..., Ranked]) -> None:
+    """An episode with a rare word of the task names a client; the client's confidentiality comes with it."""
+    found = entry(1, E, content="Brandt: the query on SHIPMENT_LEG is slow.", word_score=1.5, similarity=0.5)
+    secret = entry(2, F, content="No code may leave their network.", subject_label="Brandt", importance=7)
+    other = entry(3, F, content="Invoices go out monthly.", subject_label="Acme", importance=7)
+    profiles = {one.hit.id: (0.5, 0, 0, 0, 0, 0) for one in (found, secret, other)}
+    chosen = {
+        one.entry.hit.id: one.claim for one in choose([found, secret, other], profiles, task(0.4, 0, 0, 0), RULES)
+    }
+    assert chosen[secret.hit.id] is Claim.RELATED
+    assert other.hit.id not in chosen
+    without = choose([found, secret], profiles, task(0.4, 0, 0, 0), replace(RULES, with_related=False))
+    assert secret.hit.id not in {one.entry.hit.id for one in without}
+
+
+def test_the_health_of_others_does_not_matter_for_ones_own(entry: Callable[..., Ranked]) -> None:
+    hits = [entry(n, F, subject_label=who).hit for n, who in ((1, "user"), (2, "Renate"), (3, "Lena"))]
+    profiles = {hit.id: HEALTH for hit in hits}
+    assert [one.of_another for one in evidence_of(hits, profiles, ILL)] == [0, 1, 0], "Lena is the user"
+    at_table = replace(ILL, profile=np.array([0, 1.0, 1.2, 0, 0, 0], np.float32))
+    assert [one.of_another for one in evidence_of(hits, profiles, at_table)] == [0, 0, 0]
+    for_renate = replace(ILL, names=frozenset({"renate"}))
+    named = [hits[0], hits[1]._replace(is_named=True)]
+    assert [one.of_another for one in evidence_of(named, profiles, for_renate)] == [1, 0]
+
+
+def test_grave_facts_about_health_come_along_on_a_trip(entry: Callable[..., Ranked]) -> None:
+    """A trip with the family does not ask for the asthma; importance decides, and code does not travel."""
+    trip = task(0, 0, 0, 0, 1.0, 0)
+    grave, light, code = (entry(n, F, importance=i) for n, i in ((1, 9), (2, 5), (3, 9)))
+    profiles = {grave.hit.id: HEALTH, light.hit.id: HEALTH, code.hit.id: CODING}
+    hits = [grave.hit, light.hit, code.hit]
+    assert [one.care for one in evidence_of(hits, profiles, trip)] == [1, 0, 0]
+    assert [one.care for one in evidence_of(hits, profiles, CODE)] == [0, 0, 0]
+
+
+def test_what_is_about_other_things_stays_out_of_a_task_that_names_its_own(entry: Callable[..., Ranked]) -> None:
+    """A rule for one project is no rule for another; without a name in the task a fact of the kind of work may be."""
+    pantry = entry(1, F, subject_label="Pantry", importance=5)
+    other = entry(2, F, subject_label="Kestrel", is_named=True)
+    rule = entry(3, R, content="In Pantry use pnpm.", maturity="established")
+    named = task(1.2, 0, 0, 0, names=["kestrel"])
+    evidence = evidence_of([pantry.hit, other.hit, rule.hit], {}, named)
+    assert [one.elsewhere for one in evidence] == [1, 0, 1]
+    evidence = evidence_of([pantry.hit, other.hit, rule.hit], {}, CODE)
+    assert [one.elsewhere for one in evidence] == [0, 0, 1]
+
+
+def test_parts_of_a_briefing_are_settings(entry: Callable[..., Ranked]) -> None:
+    rule, seen = entry(1, R, maturity="established"), entry(2, E, word_coverage=1.0)
+    assert told(rule, CODE, CODING, replace(RULES, with_standing=False)) is None
+    assert told(entry(3, R, pinned=True), CODE, CODING, replace(RULES, with_standing=False)) is Claim.STANDING
+    assert told(seen, CODE, CODING, replace(RULES, with_episodes=False)) is None
+    assert told(entry(4, importance=7, is_named=True), CODE, CODING, replace(RULES, vital_from=7)) is Claim.VITAL
+
+
+def test_without_profiles_names_and_words_decide(entry: Callable[..., Ranked]) -> None:
+    """Right after an upgrade no profiles exist."""
+    assert choose([entry(is_named=True)], {}, CODE, RULES)
+    assert not choose([entry(kind=R, maturity="proven")], {}, CODE, RULES)
+    assert not is_unconditional(entry(kind=R).hit, None, CODE)
+
+
+@settings(max_examples=100)
+@given(values=st.lists(st.floats(0, 1), min_size=12, max_size=12), place=st.integers(0, 11))
+def test_more_evidence_never_speaks_against_a_memory(values: list[float], place: int) -> None:
+    """Each signal moves usefulness in the direction of its weight."""
+    before, more = Evidence(*values), list(values)
+    more[place] += 1
+    change = usefulness(Evidence(*more)) - usefulness(before)
+    assert change == 0 or (change > 0) == (WEIGHTS[place] > 0)
+
+
+def test_every_claim_has_words() -> None:
+    assert set(CLAIM_WORDS) == set(Claim)
+    assert [claim.name for claim in Claim] == ["VITAL", "RELEVANT", "STANDING", "RELATED", "RECENT"]
+
+
+@settings(max_examples=50)
+@given(order=st.permutations(range(6)))
+def test_the_order_of_the_candidates_does_not_matter(entry: Callable[..., Ranked], order: list[int]) -> None:
+    made = [
+        entry(n + 1, F, subject_label="Ada", similarity=n / 10, word_score=n / 5, importance=n + 3) for n in range(6)
+    ]
+    profiles: dict[UUID, Sequence[float]] = {one.hit.id: CODING for one in made}
+
+    def claims(lines: Sequence[Ranked]) -> set[tuple[UUID, Claim, float]]:
+        found: list[Chosen] = choose(lines, profiles, CODE, RULES)
+        return {(one.entry.hit.id, one.claim, one.usefulness) for one in found}
+
+    assert claims([made[n] for n in order]) == claims(made)
+
+
+def test_maturity_of_warnings(entry: Callable[..., Ranked]) -> None:
+    """A warning needs less evidence than a rule to be told."""
+    weak: dict[str, Any] = {"similarity": 0.42, "word_score": 0.35, "importance": 5}
+    warning, rule = (
+        entry(1, kind, maturity=maturity, **weak) for kind, maturity in ((R, Maturity.ANTI_PATTERN), (E, None))
+    )
+    assert told(warning, CHAT) is not None
+    assert told(rule, CHAT) is None
