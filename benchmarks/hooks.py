@@ -16,7 +16,12 @@ from pathlib import Path
 from statistics import quantiles
 
 COMMAND = [sys.executable, "-m", "memory_butler.adapters.entry", "hook"]
-EVENTS = {"session-start": "SessionStart", "pre-compact": "PreCompact", "session-end": "SessionEnd"}
+EVENTS = {
+    "session-start": "SessionStart",
+    "user-prompt": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "session-end": "SessionEnd",
+}
 
 
 def main() -> None:
@@ -27,14 +32,16 @@ def main() -> None:
         transcript = Path(folder) / "session.jsonl"
         turn = {"type": "user", "message": {"role": "user", "content": "We decided to keep the old invoices for now."}}
         transcript.write_text((json.dumps(turn) + "\n") * 4000)
-        told = {"session_id": "bench", "transcript_path": str(transcript), "cwd": folder, "source": "startup"}
+        told = {
+            "session_id": "bench",
+            "transcript_path": str(transcript),
+            "cwd": folder,
+            "source": "startup",
+            "prompt": "Hi",
+        }
         nothing = _milliseconds([sys.executable, "-c", "pass"], {}, calls)
         print(_line("python -c pass", nothing, nothing))
-        for event, name in (
-            ("session-start", "SessionStart"),
-            ("pre-compact", "PreCompact"),
-            ("session-end", "SessionEnd"),
-        ):
+        for event, name in EVENTS.items():
             taken = _milliseconds([*COMMAND, event], {**told, "hook_event_name": name}, calls)
             print(_line(event, taken, nothing))
         os.environ["MEMORY_BUTLER_PORT"] = "1"

@@ -67,6 +67,13 @@ def test_the_old_name_of_the_weight_of_fit_is_read_with_a_warning(
     assert load_settings(home=tmp_path).retrieval.weights.fit == 0.4
 
 
+def test_the_old_name_of_vital_importance_is_read(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("[briefing]\nimportant_from = 9\n")
+    found = load_settings(home=tmp_path)
+    assert found.briefing.vital_from == 9
+    assert found.warnings == ("briefing.important_from is deprecated; rename it to briefing.vital_from.",)
+
+
 def test_a_setting_that_is_gone_is_ignored_with_a_warning(tmp_path: Path) -> None:
     """Rates of single callers are the job of a proxy; a config file that sets one still works."""
     (tmp_path / "config.toml").write_text("[service.limits]\ncalls_a_second = 5\nwaiting = 7\n")
@@ -177,4 +184,4 @@ def test_every_setting_says_what_it_is() -> None:
                 groups.append(field.annotation)
             else:
                 assert field.description, f"{group.__name__}.{name}"
-    assert len(groups) == 26
+    assert len(groups) == 27

@@ -1,5 +1,6 @@
 """Settings that hardly anybody turns: each changes what it is there for."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from tests.support.service import serving
 from memory_butler.adapters.http.activity_stream import direct_url
 from memory_butler.errors import InvalidInput
 from memory_butler.jobs.schedule import SCHEDULE, intervals
-from memory_butler.models import NewEpisode
+from memory_butler.models import BriefRequest, NewEpisode, NewFact
+from memory_butler.operations.briefing.brief import brief
 from memory_butler.operations.consolidation.shard_job import urgent_butlers
+from memory_butler.operations.writing import remember
 from memory_butler.operations.writing.ingest import IncomingEpisode, ingest
 from memory_butler.resources import Resources
-from memory_butler.settings import Service, load_settings
+from memory_butler.settings import ButlerSettings, Service, load_settings
 from memory_butler.store.gate.database import Database
 from memory_butler.store.retrieval.vector_index import overseen
 
@@ -72,3 +75,21 @@ async def test_indexes_are_built_with_the_memory_that_is_set(resources: Resource
         shown = await (await overseer._owner.execute("SHOW maintenance_work_mem")).fetchone()
         await overseer.end_turn()
     assert shown == {"maintenance_work_mem": "33MB"}
+
+
+async def test_a_butler_has_a_token_budget_of_its_own(resources: Resources) -> None:
+    """It is used for requests that name none, of this butler only."""
+    chosen = {"coder": ButlerSettings(token_budget=40)}
+    ours = replace(resources, settings=resources.settings.model_copy(update={"butlers": chosen}))
+    for number in range(5):
+        new = NewFact(subject="green tea", predicate=f"tin:{number}", content=f"green tea tin number {number}")
+        await remember.fact(ours, new)
+
+    async def budget_and_lines(butler: str, tokens: int | None = None) -> tuple[int, int]:
+        request = BriefRequest(trigger_prompt="green tea", butler=butler, token_budget=tokens)
+        receipt = (await brief(ours, request)).receipt
+        return receipt.token_budget, len(receipt.lines)
+
+    assert await budget_and_lines("coder") == (40, 1)
+    assert await budget_and_lines("coder", 2000) == (2000, 5)
+    assert await budget_and_lines("main") == (3000, 5)

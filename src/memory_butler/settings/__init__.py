@@ -1,6 +1,7 @@
 """Settings, read once: defaults, overridden by `config.toml` in the home folder, overridden by the environment."""
 
 from memory_butler.settings.dashboard import DashboardSettings, LoginSettings, Source
+from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import (
     PRESETS,
     EdenTier,
@@ -69,6 +70,7 @@ __all__ = [
     "Embedding",
     "Group",
     "HnswSettings",
+    "HookSettings",
     "IvfflatSettings",
     "JwtSettings",
     "Lifecycle",

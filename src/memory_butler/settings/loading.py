@@ -17,6 +17,7 @@ from pydantic_settings import (
 
 from memory_butler.errors import InvalidInput
 from memory_butler.settings.dashboard import DashboardSettings
+from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import Lifecycle
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
@@ -36,6 +37,12 @@ class ButlerSettings(Group):
 
     review: bool | None = Field(
         None, description="Proposals for this butler wait for an admin's decision. Unset: as in `consolidation.review`."
+    )
+    token_budget: int | None = Field(
+        None,
+        ge=0,
+        le=200_000,
+        description="Default token budget of this butler's briefings. Unset: as in `briefing.token_budget`.",
     )
     lifecycle: dict[str, Any] = Field(
         default_factory=dict, description="Any of the settings under `lifecycle`, for the memories of this butler."
@@ -74,6 +81,7 @@ class Settings(BaseSettings):
     )
     retrieval: Retrieval = Retrieval()
     briefing: BriefingSettings = BriefingSettings()
+    hooks: HookSettings = HookSettings()
     embedding: Embedding = Embedding()
     lifecycle: Lifecycle = Lifecycle()
     upkeep: Upkeep = Upkeep()
@@ -88,7 +96,7 @@ class Settings(BaseSettings):
     @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each deprecated name that was read."""
-        return self.retrieval.weights.warnings + self.service.limits.warnings
+        return self.retrieval.weights.warnings + self.briefing.warnings + self.service.limits.warnings
 
     def reached_at(self, port: int | None = None) -> str:
         """Address of the server for programs on this machine."""
@@ -114,6 +122,11 @@ class Settings(BaseSettings):
         """Whether proposals for a butler wait for an admin's decision."""
         own = self.butlers.get(butler)
         return self.consolidation.review if own is None or own.review is None else own.review
+
+    def token_budget_of(self, butler: str) -> int:
+        """Token budget of a briefing for a butler whose request names none."""
+        own = self.butlers.get(butler)
+        return self.briefing.token_budget if own is None or own.token_budget is None else own.token_budget
 
     @classmethod
     def settings_customise_sources(

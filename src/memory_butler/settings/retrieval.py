@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from memory_butler.settings.values import DeprecatedGroup, Group, Share, SqlName
+from memory_butler.settings.values import DeprecatedGroup, Group, Name, Share, SqlName
 
 
 class ScoreWeights(DeprecatedGroup):
@@ -85,15 +85,19 @@ class Retrieval(Group):
     min_relevance: Share = Field(
         0.01, description="Minimum relevance of a result: the probability that it answers the question."
     )
+    min_share: Share = Field(
+        0.1,
+        description="Minimum relevance of a result as a share of the best one's. Applies if a request sets no minimum.",
+    )
     rerank: Rerank = Rerank()
 
 
 class Quotas(Group):
-    """Shares of the token budget for the sections of a briefing. Their sum is at most 1."""
+    """Shares of the sections of a briefing while lines of equal claim compete for the budget; at most 1 together."""
 
-    facts: Share = Field(0.5, description="Share of the budget for facts.")
-    rules: Share = Field(0.3, description="Share of the budget for rules and warnings.")
-    episodes: Share = Field(0.2, description="Share of the budget for recent episodes.")
+    facts: Share = Field(0.5, description="Share of facts.")
+    rules: Share = Field(0.3, description="Share of rules and warnings.")
+    episodes: Share = Field(0.2, description="Share of episodes.")
 
     @model_validator(mode="after")
     def _check_sum(self) -> Self:
@@ -103,16 +107,38 @@ class Quotas(Group):
         return self
 
 
-class BriefingSettings(Group):
+class DomainSettings(Group):
+    """A kind of work, added or extended."""
+
+    tasks: tuple[str, ...] = Field((), description="Typical requests.")
+    memories: tuple[str, ...] = Field((), description="Typical rules and facts that matter for it.")
+    words: tuple[str, ...] = Field((), description="Words that speak for it.")
+    verbs: tuple[str, ...] = Field((), description="Verbs that speak for it at the beginning of a request.")
+    tags: tuple[str, ...] = Field((), description="Tags of memories that speak for it.")
+
+
+class BriefingSettings(DeprecatedGroup):
     """Briefing."""
+
+    path: ClassVar = "briefing"
+    deprecated: ClassVar = {"important_from": "vital_from"}
 
     token_budget: int = Field(3000, ge=0, le=200_000, description="Default token budget of a briefing.")
     quotas: Quotas = Quotas()
-    important_from: int = Field(
-        8,
-        ge=1,
-        le=11,
-        description="Minimum importance of the user's facts in every briefing whose prompt says I or my. 11: none.",
+    vital_from: int = Field(
+        8, ge=1, le=11, description="Importance from which a fact that the task touches is vital. 11: none."
+    )
+    min_usefulness: Share = Field(
+        0.26, description="Minimum usefulness of a line: the probability that the task needs it."
+    )
+    min_relevance: Share = Field(
+        0.05, description="A memory of at least this relevance to the words of the task is included in any case."
+    )
+    standing: bool = Field(True, description="Include rules and preferences for the kind of work of the task.")
+    related: bool = Field(True, description="Include facts that share a project, person or thing with relevant ones.")
+    episodes: bool = Field(True, description="Include episodes.")
+    domains: dict[Name, DomainSettings] = Field(
+        default_factory=dict, description="[Kinds of work](#kinds-of-work) to add or extend, by name."
     )
     tokenizer: str = Field(
         "wordpiece",

@@ -24,6 +24,7 @@ PLUGIN = ROOT / "plugins" / "claude-code"
 PACKAGES = ["@anthropic-ai/claude-code", "@openai/codex", "@google/gemini-cli", "@modelcontextprotocol/inspector"]
 PORT, ANSWER = 8159, "Done. The invoice test is fixed; it now uses a fixed clock."
 KNOWN = "Tests run with make check."
+RELEVANT = "Invoices go to Ana in Lisbon."
 PROMPT = "Please fix the invoice test. We always use a fixed clock in tests."
 INSTALL_SECONDS, STEP_SECONDS, READY_SECONDS = 900, 180, 60
 
@@ -121,7 +122,16 @@ def plugin(stage: Stage) -> None:
     stage.run("claude", "plugin", "marketplace", "add", str(PLUGIN))
     stage.run("claude", "plugin", "install", "memory-butler@memory-butler")
     details = stage.run("claude", "plugin", "details", "memory-butler")
-    wanted = ("forget", "recall", "remember", "SessionStart", "PreCompact", "SessionEnd", "MCP servers (1)")
+    wanted = (
+        "forget",
+        "recall",
+        "remember",
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreCompact",
+        "SessionEnd",
+        "MCP servers (1)",
+    )
     expect(all(word in details for word in wanted), "the plugin has its commands, hooks and server", details)
     listed = stage.run("claude", "mcp", "list")
     expect("plugin:memory-butler" in listed and "Connected" in listed, "the plugin's server is healthy", listed)
@@ -136,14 +146,16 @@ def session(stage: Stage) -> None:
     fact = {
         "subject": "shop",
         "predicate": "test_command",
-        "content": "Tests run with make check.",
+        "content": KNOWN,
         "scope": "acme.shop",
     }
     with serving(stage), standing_in() as (address, requests):
         ask("store_fact", fact)
+        ask("store_fact", {"subject": "invoices", "predicate": "recipient", "content": RELEVANT})
         said = stage.run("claude", "-p", PROMPT, ANTHROPIC_API_KEY="none", ANTHROPIC_BASE_URL=address)
         expect(ANSWER in said, "a session goes through", said)
-        expect(any(KNOWN in request for request in requests), "its hook gave it the memory")
+        expect(any(KNOWN in request for request in requests), "its hook gave it the memory of the project")
+        expect(any(RELEVANT in request for request in requests), "its hook gave it the memory for the first prompt")
         found = ask("search", {"query": "invoice test fixed clock", "types": ["episode"], "butler": "acme.shop"})
         expect("fixed clock" in json.dumps(found["results"]), "its hook kept what was done", json.dumps(found))
 

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,10 @@ def test_what_a_client_reads_afterwards(project: Path) -> None:
     assert entry["env"] == {"MEMORY_BUTLER_HOME": os.environ["MEMORY_BUTLER_HOME"]}
     hooks = {event: groups[-1]["hooks"][0]["command"] for event, groups in settings["hooks"].items()}
     assert hooks["SessionStart"].endswith(f"--home '{os.environ['MEMORY_BUTLER_HOME']}' hook session-start")
+    assert hooks["UserPromptSubmit"].endswith("hook user-prompt")
     assert hooks["PreCompact"].endswith("hook pre-compact")
     assert hooks["SessionEnd"].endswith("hook session-end")
-    assert set(settings["hooks"]) == {"SessionStart", "PreCompact", "SessionEnd", "Stop"}
+    assert set(settings["hooks"]) == {"SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd", "Stop"}
     codex = value_in(paths("codex", Scope.USER)[0])
     assert codex["mcp_servers"]["memory-butler"].pop("startup_timeout_sec") > 10
     assert {**codex["mcp_servers"]["memory-butler"], "type": "stdio"} == entry
@@ -230,6 +232,22 @@ def test_only_our_entries_go_when_the_file_was_edited_meanwhile(project: Path) -
     assert set(left["hooks"]) == {"SessionStart", "Stop"}
     commands = [handler["command"] for group in left["hooks"]["SessionStart"] for handler in group["hooks"]]
     assert commands == ["echo hello", "echo mine"]
+
+
+def test_connecting_again_adds_the_hook_that_an_older_version_did_not_have(project: Path) -> None:
+    """The others stay where they are, and disconnecting still restores every byte."""
+    before = lay_out("claude-code", Scope.USER, TEXTS["claude-code"])
+    client, place = CLIENTS["claude-code"], CLIENTS["claude-code"].places(Scope.USER, project)[1]
+    assert type_in("connect", "claude-code", "--yes").exit_code == 0
+    settings = paths("claude-code", Scope.USER)[1]
+    entries = place.format.found(settings.read_text(), None)
+    older = replace(entries, hooks={name: hook for name, hook in entries.hooks.items() if name != "UserPromptSubmit"})
+    settings.write_text(place.format.with_entries(before[settings].decode(), older))
+    assert "UserPromptSubmit" not in value_in(settings)["hooks"]
+    assert "hook user-prompt" in type_in("connect", client.name, "--yes").output
+    assert "hook user-prompt" in settings.read_text()
+    assert type_in("disconnect", "claude-code", "--yes").exit_code == 0
+    assert every_file() == before
 
 
 def test_codex_tables_added_meanwhile_stay(project: Path) -> None:

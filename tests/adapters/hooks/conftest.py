@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from subprocess import CompletedProcess, run
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.support.service import Switch, on_loopback
@@ -92,6 +93,20 @@ def started(project: Path, source: str = "startup", transcript: Path | None = No
     }
 
 
+def prompted(project: Path, prompt: str, transcript: Path | None = None, session: str = "") -> dict[str, Any]:
+    """Claude Code creates the transcript after the first prompt."""
+    path = transcript or project / "not-there.jsonl"
+    return {
+        "session_id": session or str(uuid4()),
+        "transcript_path": str(path),
+        "cwd": str(project / "src"),
+        "prompt_id": "cd329b1d-bdaf-4fe3-97a0-fbe2489e4c2c",
+        "permission_mode": "default",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": prompt,
+    }
+
+
 def compacting(project: Path, transcript: Path) -> dict[str, Any]:
     return {
         "session_id": SESSION,
@@ -164,7 +179,7 @@ async def episodes(resources: Resources) -> list[Any]:
     return [found.hit for found in (await search.search(resources, question, bump=False)).results]
 
 
-def context_in(answer: str) -> str:
+def context_in(answer: str, event: str = "SessionStart") -> str:
     output = json.loads(answer)["hookSpecificOutput"]
-    assert output["hookEventName"] == "SessionStart"
+    assert output["hookEventName"] == event
     return str(output["additionalContext"])

@@ -19,7 +19,7 @@ from tests.adapters.hooks.conftest import (
     started,
 )
 
-from memory_butler.adapters.hooks.handlers import LONGEST_BLOCK
+from memory_butler.adapters.hooks.briefings import LONGEST_BLOCK
 from memory_butler.models import NewFact
 from memory_butler.operations.writing import remember
 from memory_butler.policy.consolidation.recall_loop_guard import REFERENCE

@@ -25,7 +25,12 @@ TOKEN = "MEMORY_BUTLER_TOKEN"
 # Codex and Gemini CLI time out after 10 and 5 seconds by default; a first start on a busy machine may take longer.
 PATIENCE_SECONDS = 60
 # Event name in Claude Code, our hook, and its timeout in seconds.
-HOOKS = {"SessionStart": ("session-start", 5), "PreCompact": ("pre-compact", 5), "SessionEnd": ("session-end", 3)}
+HOOKS = {
+    "SessionStart": ("session-start", 5),
+    "UserPromptSubmit": ("user-prompt", 5),
+    "PreCompact": ("pre-compact", 5),
+    "SessionEnd": ("session-end", 3),
+}
 
 
 class Scope(StrEnum):

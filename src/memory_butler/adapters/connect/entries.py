@@ -9,7 +9,9 @@ from memory_butler.adapters.connect import json_text, toml_text
 from memory_butler.errors import Conflict, InvalidInput
 
 NAME = "memory-butler"
-HOOK_COMMAND = re.compile(r"memory[-_]butler\S*['\"]?\s(?:.*\s)?hook\s+(?:session-start|pre-compact|session-end)\s*$")
+HOOK_COMMAND = re.compile(
+    r"memory[-_]butler\S*['\"]?\s(?:.*\s)?hook\s+(?:session-start|user-prompt|pre-compact|session-end)\s*$"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Server side of the session-end hook: extracts one episode from the last exchanges and stores it.
+"""Server side of the hooks: briefings, and one episode extracted from the last exchanges of a session.
 
 The extraction runs here because importing its rules takes longer than a hook may take. The exchanges never leave the
 machine: hooks connect to the local server only. They are neither stored nor logged.
@@ -17,22 +17,32 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from memory_butler.adapters.hooks.briefings import (
+    EVENTS,
+    SESSION_START,
+    USER_PROMPT,
+    ToldSessions,
+    budget_of,
+    trimmed,
+)
 from memory_butler.adapters.http.problems import problem_from, problem_response
+from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.tool_base import MemoryTool
 from memory_butler.adapters.rest.app import no_route
 from memory_butler.adapters.rest.middleware import RequestIds, body_of
-from memory_butler.adapters.rest.tools import run_tool
+from memory_butler.adapters.rest.tools import principal_of, run_tool
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.policy.agent_sessions.observations import Exchange, SessionEpisode, episode_of_exchanges
 
 BASE = "/hooks"
 MOST_EXCHANGES = 200
-STORE = "memory_store_episode"
+STORE, CONTEXT = "memory_store_episode", "memory_context"
 
 
-def build_door(tools: Sequence[MemoryTool]) -> ASGIApp:
-    """Build the application for /hooks. It stores through the tool, which checks role and input."""
-    store = next(tool for tool in tools if tool.name == STORE)
+def build_door(lazy: LazyResources, tools: Sequence[MemoryTool]) -> ASGIApp:
+    """Build the application for /hooks. It works through the tools, which check role and input."""
+    by_name = {tool.name: tool for tool in tools}
+    sessions = ToldSessions()
 
     async def session_end(request: Request) -> Response:
         request_id = request.state.request_id
@@ -43,15 +53,52 @@ def build_door(tools: Sequence[MemoryTool]) -> ASGIApp:
             return problem_response(problem, request_id)
         if episode is None:
             return JSONResponse({"outcome": "nothing", "request_id": request_id})
-        result = await run_tool(store, request, _arguments(told, episode, request_id))
+        result = await run_tool(by_name[STORE], request, _arguments(told, episode, request_id))
         content: dict[str, Any] = result.structured_content or {}
         return problem_from(content, request_id) if result.is_error else JSONResponse(content)
 
+    async def briefing(request: Request) -> Response:
+        request_id = request.state.request_id
+        try:
+            told = await body_of(request)
+            event, session = _event(told), (principal_of(request), str(told.get("session_id") or ""))
+        except MemoryButlerError as problem:
+            return problem_response(problem, request_id)
+        is_known = bool(session[1])
+        if event == USER_PROMPT and is_known and not sessions.is_first_prompt(session):
+            return JSONResponse({"context": "", "request_id": request_id})
+        asked = {
+            "trigger_prompt": told.get("prompt"),
+            "butler": told.get("butler"),
+            "token_budget": budget_of(event, lazy.settings.hooks),
+            "with_own": event != USER_PROMPT,
+            "request_context": {"request_id": request_id},
+        }
+        result = await run_tool(by_name[CONTEXT], request, asked)
+        content: dict[str, Any] = result.structured_content or {}
+        if result.is_error:
+            return problem_from(content, request_id)
+        known = sessions.references(session) if event == USER_PROMPT and is_known else frozenset()
+        block = trimmed(content["context"], known)
+        if event == SESSION_START and is_known:
+            sessions.at_start(session, block)
+        return JSONResponse({"context": block, "request_id": request_id})
+
     return Starlette(
-        routes=[Route("/session-end", session_end, methods=["POST"])],
+        routes=[
+            Route("/session-end", session_end, methods=["POST"]),
+            Route("/briefing", briefing, methods=["POST"]),
+        ],
         middleware=[Middleware(RequestIds)],
         exception_handlers={HTTPException: no_route},
     )
+
+
+def _event(told: dict[str, Any]) -> str:
+    event = told.get("event")
+    if event not in EVENTS:
+        raise InvalidInput(f"event is {event!r}; it must be one of {', '.join(EVENTS)}.")
+    return str(event)
 
 
 def _episode(told: dict[str, Any]) -> SessionEpisode | None:

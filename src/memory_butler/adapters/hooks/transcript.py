@@ -1,7 +1,7 @@
-"""The end of a Claude Code transcript: one JSON object per line.
+"""A Claude Code transcript: one JSON object per line.
 
-Only the last part of the file is read. Text that neither the user nor the agent wrote is left out: text of the client,
-subagents, tool results, thinking.
+Only the first or the last part of the file is read. Text that neither the user nor the agent wrote is left out: text of
+the client, subagents, tool results, thinking.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 from typing import Any, NamedTuple
 
 TAIL_BYTES = 512 * 1024
+HEAD_BYTES = 256 * 1024
 LONG_CHARACTERS = 20_000
 _NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
@@ -33,6 +34,24 @@ def turns_at_end(path: str, limit_bytes: int = TAIL_BYTES) -> list[Turn]:
     return [turn for line in lines if (turn := _turn_in(line)) is not None]
 
 
+def has_earlier_turns(path: str, prompt: str) -> bool:
+    """Return True if a transcript has turns before this prompt, also ones that were compacted.
+
+    Claude Code creates the file after the first prompt. A file that is long, or that cannot be read, counts as begun.
+    """
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            read = file.read(HEAD_BYTES)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    if len(read) == HEAD_BYTES or b'"isCompactSummary":' in read:
+        return True
+    turns = filter(None, map(_turn_in, read.split(b"\n")))
+    return any(turn.role == "assistant" or (_is_said(turn) and turn.text.strip() != prompt) for turn in turns)
+
+
 def last_of(turns: list[Turn], most: int, characters: int) -> list[Turn]:
     """Return the last turns within both limits; a long turn is cut to its beginning and end."""
     kept: list[Turn] = []
@@ -50,10 +69,14 @@ def last_of(turns: list[Turn], most: int, characters: int) -> list[Turn]:
 def last_words_of_person(turns: list[Turn], longest: int) -> str:
     """Return the user's last message."""
     for turn in reversed(turns):
-        # Text that begins with a tag is a command and its output, written by the client.
-        if turn.role == "user" and turn.text.strip() and not turn.text.lstrip().startswith("<"):
+        if _is_said(turn):
             return " ".join(turn.text.split())[:longest]
     return ""
+
+
+def _is_said(turn: Turn) -> bool:
+    """Return True for a message of the user; one that begins with a tag is a command and its output."""
+    return turn.role == "user" and bool(turn.text.strip()) and not turn.text.lstrip().startswith("<")
 
 
 def _turn_in(line: bytes) -> Turn | None:

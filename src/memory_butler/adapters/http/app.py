@@ -110,7 +110,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
         ],
     )
     mount_rest(app, lazy, tools)
-    app.mount(HOOKS, build_door(tools))
+    app.mount(HOOKS, build_door(lazy, tools))
     return DashboardMiddleware(app, DashboardContext(lazy)) if lazy.settings.dashboard.enabled else app
 
 
