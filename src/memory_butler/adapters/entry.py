@@ -22,7 +22,7 @@ def _hook(arguments: list[str]) -> tuple[str, str | None] | None:
         home, arguments = arguments[1], arguments[2:]
     if len(arguments) != 2 or arguments[0] != "hook" or arguments[1].startswith("-"):
         return None
-    known = arguments[1] in ("session-start", "pre-compact", "session-end")
+    known = arguments[1] in ("session-start", "user-prompt", "pre-compact", "session-end")
     return (arguments[1], home) if known else None
 
 

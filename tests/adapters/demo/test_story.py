@@ -55,7 +55,9 @@ def test_the_story_is_told_and_nothing_is_left(scratch: Path) -> None:
     assert "→ anti-pattern" in said and "WARNING ANTI-PATTERN" in said
     used = re.search(r"(\d+) of (\d+) tokens used", said)
     assert used and int(used[1]) <= int(used[2])
-    assert re.search(r"Left out: [\w:,\s]+, because\s+the token\s+budget is used up", said) and "the same bytes" in said
+    assert re.search(r"Left out: [\w:,\s]+,\s+because\s+the\s+token\s+budget\s+is\s+used up", said)
+    assert "the same bytes" in said
+    assert "adrenaline pen" in said[said.index("# What I remember") :], "a dinner is briefed with the allergy"
     assert list(scratch.iterdir()) == [] and servers_under(scratch) == []
 
 

@@ -17,6 +17,7 @@ from memory_butler.operations.trust.forget_about import ForgetReport
 from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
+from memory_butler.policy.retrieval.relevance import level_of
 
 Entry = TypeVar("Entry", IngestResult, BriefResult)
 Done = TypeVar("Done")
@@ -26,7 +27,9 @@ NAMED = 200
 
 def search_results(answer: models.Answer) -> wire.SearchResults:
     results = tuple(_result(entry, answer) for entry in answer.results)
-    return wire.SearchResults(results=results, count=len(results), degraded=tuple(answer.degraded))
+    return wire.SearchResults(
+        results=results, count=len(results), degraded=tuple(answer.degraded), overview=answer.overview
+    )
 
 
 def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
@@ -44,6 +47,7 @@ def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
     return wire.SearchResult(
         hit=found,
         relevance=entry.parts.relevance,
+        relevance_level=level_of(entry.parts.relevance),
         score=entry.parts.score,
         also=tuple(entry.also),
         parts=entry.parts,

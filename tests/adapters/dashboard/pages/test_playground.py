@@ -21,7 +21,16 @@ from memory_butler.adapters.dashboard.view_models.playground_results import (
     url_params,
 )
 from memory_butler.errors import InvalidInput
-from memory_butler.models import BriefRequest, NewEpisode, NewFact, NewRule, Question, Receipt, SectionReceipt
+from memory_butler.models import (
+    BriefingLine,
+    BriefRequest,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    Question,
+    Receipt,
+    SectionReceipt,
+)
 from memory_butler.models.explanation import Term
 from memory_butler.operations.briefing import brief
 from memory_butler.operations.retrieval import explain, search
@@ -206,14 +215,15 @@ def test_a_bar_is_as_long_as_the_score() -> None:
 
 def test_a_receipt_is_told_in_words() -> None:
     """Shares of the budget, why things were cut, what was hidden and what the search had to do without."""
-    section = SectionReceipt(section="facts", quota_tokens=50, used_tokens=25, lines=1, left_out={"quota": 1})
+    section = SectionReceipt(section="facts", quota_tokens=50, used_tokens=25, lines=1, left_out={"budget": 1})
     receipt = Receipt(
         token_budget=100,
         used_tokens=30,
         tokenizer="wordpiece",
-        sections=(section, replace(section, section="rules", quota_tokens=20)),
+        sections=(section, replace(section, section="rules", lines=2)),
+        lines=(BriefingLine(ref="fact:dddd", claim="vital", usefulness=0.9),),
         left_out=(
-            {"ref": "fact:aaaa", "reason": "quota"},
+            {"ref": "fact:aaaa", "reason": "says the same as fact:dddd"},
             {"ref": "rule:bbbb", "reason": "budget"},
             {"ref": "rule:cccc", "reason": "budget"},
         ),
@@ -224,11 +234,14 @@ def test_a_receipt_is_told_in_words() -> None:
     shape = receipt_props(receipt, {"fact:aaaa": "tea"})
     assert (shape["share"], shape["sections"][0]["share"]) == (30.0, 25.0)
     assert [part["text"] for part in shape["sections"]] == [
-        "25 tokens in 1 line; budget 50",
-        "25 tokens in 1 line; budget 20, plus what other sections left over",
+        "25 tokens in 1 line",
+        "25 tokens in 2 lines",
+    ]
+    assert [(one["ref"], one["claim"], one["reason"]) for one in shape["told"]] == [
+        ("fact:dddd", "vital", "a warning or vital fact that the task could run into")
     ]
     assert [(one["ref"], one["text"], one["reason"]) for one in shape["left_out"]] == [
-        ("fact:aaaa", "tea", "its section's share of the budget is used up"),
+        ("fact:aaaa", "tea", "says the same as fact:dddd"),
         ("rule:bbbb", "", "the budget is used up"),
         ("rule:cccc", "", "it ranks below rule:bbbb, which did not fit"),
     ]

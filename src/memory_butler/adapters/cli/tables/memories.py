@@ -12,9 +12,11 @@ from rich.text import Text
 
 from memory_butler import models
 from memory_butler.english.text.normalize import as_words
+from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
 from memory_butler.policy.memories.text import ordinal, subject_and_predicate
+from memory_butler.policy.retrieval.relevance import level_of
 
 BAR_CELLS = 5
 NEIGHBOUR_CHARACTERS = 160
@@ -46,7 +48,6 @@ _KINSHIPS = {
 }
 REASONS = {
     "budget": "the token budget is used up",
-    "quota": "the section's share of the token budget is used up",
     "confidence": "their confidence is too low",
     "scope": "they belong to another butler's scope",
 }
@@ -103,6 +104,7 @@ def describe_state(hit: models.Hit) -> str:
     parts.append(TIERS[tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity)])
     if hit.subject_label is None and hit.maturity is None:
         parts.append(f"seen {(hit.observed_at or hit.created_at).date()} by {hit.butler}")
+        parts.append("since changed" if hit.since_changed else "")
     else:
         parts.append(f"from {hit.created_at.date()}")
         parts.append(f"happened {hit.valid_at.date()}" if hit.valid_at else "")
@@ -121,13 +123,16 @@ def describe_ranks(parts: models.ScoreParts) -> str:
 
 def describe_relevance(parts: models.ScoreParts) -> str:
     percent = 100 * parts.relevance
-    return f"{percent:.0f} % relevant" if percent >= 1 else "< 1 % relevant"
+    number = f"{percent:.0f} % relevant" if percent >= 1 else "< 1 % relevant"
+    return f"{level_of(parts.relevance)}, {number}"
 
 
 def answer(result: models.Answer) -> RenderableType:
     lines: list[RenderableType] = [Text(f"! {safe(note)}", style="yellow") for note in result.degraded]
     if not result.results:
         return Group(*lines, Text("No results."))
+    if result.overview:
+        lines.append(Text("Overview: the question is broad; these are the best of its kind.", style="dim"))
     table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("reference", no_wrap=True)
@@ -232,7 +237,17 @@ def receipt(report: models.Receipt) -> RenderableType:
         table.add_row(section.section, str(section.lines), str(section.used_tokens), str(section.quota_tokens))
     head = Text(f"{report.used_tokens} of {report.token_budget} tokens used, counted by {report.tokenizer}")
     lines = [Text(f"! {safe(note)}", style="yellow") for note in report.degraded]
-    return Group(head, table, *lines, *(Text(line) for line in omissions(report)))
+    return Group(head, table, *lines, *(Text(line) for line in (*_reasons(report), *omissions(report))))
+
+
+def _reasons(report: models.Receipt) -> list[str]:
+    """The lines by claim, each claim in words."""
+    by_claim: dict[Claim, list[str]] = {}
+    for line in report.lines:
+        by_claim.setdefault(Claim[line.claim.upper()], []).append(line.ref)
+    return [
+        f"{claim.name.capitalize()} ({CLAIM_WORDS[claim]}): {', '.join(by_claim[claim])}." for claim in sorted(by_claim)
+    ]
 
 
 def omissions(report: models.Receipt) -> list[str]:

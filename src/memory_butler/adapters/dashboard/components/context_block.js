@@ -27,6 +27,13 @@ export default {
     <pre v-if="text" class="mb-code mb-context" tabindex="0" aria-label="Context block">{{ text }}</pre>
     <p v-else class="mb-muted mb-empty-text">Nothing fits into a budget of {{ receipt.budget }} tokens.</p>
     <p v-for="note in receipt.notes" :key="note" class="mb-note mb-small" dir="auto">{{ note }}</p>
+    <details v-if="receipt.told.length" class="mb-told"><summary>Why these lines</summary>
+      <ul><li v-for="memory in receipt.told" :key="memory.ref">
+        <a :href="memory.href" class="mb-chip">{{ memory.ref }}</a>
+        <span class="mb-grow"><b>{{ memory.claim }}</b>{{ ": " }}<span
+          class="mb-muted mb-small">{{ memory.reason }}</span></span>
+        <button type="button" class="mb-button-small" :aria-label="'Why is ' + memory.ref + ' told?'"
+          @click="$emit('explain', memory.ref)">Why?</button></li></ul></details>
     <section v-if="receipt.left_out.length" class="mb-left-out" aria-label="Left out">
       <h3>Left out: {{ receipt.left_out.length.toLocaleString() }}</h3>
       <ul><li v-for="memory in shown" :key="memory.ref">

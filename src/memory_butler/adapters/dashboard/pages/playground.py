@@ -72,7 +72,7 @@ class Playground:
                 butlers=list(butlers),
                 modes=[{"name": str(mode), "label": label} for mode, label in playground_results.MODES.items()],
                 kinds=_KINDS,
-                default_budget=context.dashboard.settings.briefing.token_budget,
+                default_budget=context.dashboard.settings.token_budget_of(self._query.butler),
                 max_budget=BUDGET_TOKENS,
                 has_as_of=context.principal.role.governs,
                 busy=False,
@@ -111,7 +111,8 @@ class Playground:
         assert self._form
         self._request_number += 1
         request_number = self._request_number
-        self._form.set_props(query=self._form_values(), busy=bool(self._query.prompt))
+        budget = self._context.dashboard.settings.token_budget_of(self._query.butler)
+        self._form.set_props(query=self._form_values(), default_budget=budget, busy=bool(self._query.prompt))
         try:
             results = await self._search() if self._query.prompt else None
         except MemoryButlerError as problem:
@@ -157,7 +158,7 @@ class Playground:
                 SearchResults(
                     rows=playground_results.result_rows(answer, terms),
                     labels=[{"name": name, "label": label} for name, label in playground_results.LABELS.items()],
-                    notes=[sentence(note) for note in answer.degraded],
+                    notes=[sentence(note) for note in (*answer.degraded, *playground_results.overview_note(answer))],
                     empty="No memory is relevant to this. Try other words, or all types.",
                 )
             with tag("div", "mb-stack mb-playground-side"):
@@ -178,7 +179,8 @@ class Playground:
         query, panel = self._query, self._explain_panel
         if panel is None or not query.explain or query.as_of:
             return
-        budget = query.tokens if query.tokens is not None else self._context.dashboard.settings.briefing.token_budget
+        settings = self._context.dashboard.settings
+        budget = query.tokens if query.tokens is not None else settings.token_budget_of(query.butler)
         try:
             explanation = await self._context.run(
                 "memory_explain", explain.explain, query.question(), query.explain, token_budget=budget

@@ -11,7 +11,9 @@ from memory_butler.adapters.dashboard.view_models.phrases import count_text, sen
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Answer, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt, SectionReceipt
 from memory_butler.models.explanation import Explanation, Listing, Term
+from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
 from memory_butler.policy.memories.text import ordinal, subject_and_predicate
+from memory_butler.policy.retrieval.relevance import level_of
 
 Row = dict[str, Any]
 PATH = "/playground"
@@ -30,7 +32,6 @@ LABELS = {"fit": "Fit", "importance": "Importance", "recency": "Recency", "confi
 # Length of the text of a memory that was left out: one line.
 LEFT_OUT_CHARACTERS = 200
 _LEFT_OUT = {
-    "quota": "its section's share of the budget is used up",
     "budget": "the budget is used up",
 }
 _HIDDEN = {
@@ -146,9 +147,15 @@ def score_bar(terms: Sequence[Term]) -> list[Row]:
     ]
 
 
+def overview_note(answer: Answer) -> tuple[str, ...]:
+    return ("overview: the question is broad, and these are the best of its kind",) if answer.overview else ()
+
+
 def _details(ranked: Ranked) -> Iterator[tuple[str, str]]:
     parts = ranked.parts
-    yield "Relevance", f"{parts.relevance:.3f}"
+    yield "Relevance", f"{parts.relevance:.3f} ({level_of(parts.relevance)})"
+    if ranked.hit.since_changed:
+        yield "State", "since changed: a fact from this episode has been replaced"
     yield "Semantic rank", _rank_text(parts.semantic_rank, parts.semantic_score)
     yield "Keyword rank", _rank_text(parts.keyword_rank, parts.keyword_score)
 
@@ -182,6 +189,10 @@ def receipt_props(receipt: Receipt, contents: Mapping[str, str]) -> Row:
             }
             for part in receipt.sections
         ],
+        "told": [
+            {**memory_link(line.ref), "claim": line.claim, "reason": CLAIM_WORDS[Claim[line.claim.upper()]]}
+            for line in receipt.lines
+        ],
         "left_out": [
             {
                 **memory_link(line["ref"]),
@@ -195,18 +206,16 @@ def receipt_props(receipt: Receipt, contents: Mapping[str, str]) -> Row:
 
 
 def _section_text(part: SectionReceipt) -> str:
-    text = f"{part.used_tokens:,} tokens in {count_text(part.lines, 'line')}; budget {part.quota_tokens:,}"
-    return f"{text}, plus what other sections left over" if part.used_tokens > part.quota_tokens else text
+    return f"{part.used_tokens:,} tokens in {count_text(part.lines, 'line')}"
 
 
 def _left_out(receipt: Receipt) -> Iterator[tuple[dict[str, str], str]]:
-    """The reason for each omission. In a section, the first memory that does not fit excludes all after it."""
-    first: dict[str, str] = {}
+    """The reason for each omission. The first line that does not fit excludes all after it."""
+    first = next((line["ref"] for line in receipt.left_out if line["reason"] == "budget"), None)
     for line in receipt.left_out:
-        kind = line["ref"].partition(":")[0]
-        before = first.setdefault(kind, line["ref"])
-        reason = _LEFT_OUT.get(line["reason"], line["reason"])
-        yield line, reason if before == line["ref"] else f"it ranks below {before}, which did not fit"
+        waits = line["reason"] == "budget" and line["ref"] != first
+        reason = f"it ranks below {first}, which did not fit" if waits else line["reason"]
+        yield line, _LEFT_OUT.get(reason, reason)
 
 
 def _notes(receipt: Receipt) -> Iterator[str]:

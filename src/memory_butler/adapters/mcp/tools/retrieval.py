@@ -52,10 +52,12 @@ class RetrievalTools(ToolGroup):
         """Search memories by meaning and keywords, best match first.
 
         Use it when earlier sessions may answer a question, or to find the reference of a memory.
-        Returns `results`, each with ref, content, state, `relevance` (probability that it answers the question), score
-        with its `parts`, and `also`, the refs of duplicates; and `count`. In hybrid mode, an empty result means nothing
-        matched; the other modes return the nearest memories unless min_relevance is given. `degraded` names parts of
-        the search that failed. Returning a memory updates its usage count.
+        Returns `results`, each with ref, content, state, `relevance` (probability that it answers the question) and
+        `relevance_level` (the same in words), score with its `parts`, and `also`, the refs of duplicates; and `count`.
+        `since_changed` marks an episode whose fact has been replaced. `overview`: the question was broad ("what's
+        coming up?"), and the results are the best of that kind. In hybrid mode, an empty result means nothing matched;
+        the other modes return the nearest memories unless min_relevance is given. `degraded` names parts of the search
+        that failed. Returning a memory updates its usage count.
         A time in the query ("last week", "in May 2023") ranks matching memories first; time_from and time_to exclude
         the others. With expand, each result has `neighbours`: the turns of the session before and after an episode,
         other facts about a fact's subject, source episodes. A neighbour that is already in the results is listed
@@ -172,11 +174,12 @@ class RetrievalTools(ToolGroup):
         with_own: arguments.WithOwn = None,
         request_context: arguments.Context = None,
     ) -> Briefing:
-        """Get a briefing for a task: the relevant facts, rules, warnings and recent episodes.
+        """Get a briefing for a task: vital facts, what is relevant, and standing rules for this kind of work.
 
-        Call it once at the start of a session or task. Name the people and things involved; the most important facts
-        about them are included. Each line has a short reference that all tools accept.
-        Returns `context`, text within the token budget, and `receipt`, which lists what was left out and why.
+        Call it once at the start of a session or task. Pass the task as the user wrote it, and name the people and
+        things involved. Each line has a short reference that all tools accept.
+        Returns `context`, text within the token budget, and `receipt`: the claim of each line (vital, relevant,
+        standing, related or recent), and what was left out and why.
         Changes nothing; the same state gives the same text.
 
         Example: memory_context(trigger_prompt="Fix the failing invoice test", butler="coder", token_budget=1500)
