@@ -100,9 +100,10 @@ bench-dashboard: setup-dev browser ## Load time of each page with 100,000 facts 
 bench-replay: setup-dev ## Rebuild a store from a log of a million events (minutes)
 	$(BIN)/python -m benchmarks.replay
 
-eval: setup-dev ## Quality of extraction and retrieval: make eval DATA=<folder>
+eval: setup-dev ## Quality of extraction, retrieval and briefings: make eval DATA=<folder>
 	$(BIN)/python -m benchmarks.consolidation.measure --half development
 	$(BIN)/python -m benchmarks.consolidation.measure --half held_out
+	$(BIN)/python -m benchmarks.briefing $(if $(DATA),--data "$(DATA)")
 	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
 
 ##@ Housekeeping

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "memory_butler"
-LAYERS = "adapters|ai|client|english|jobs|models|operations|policy|settings|store"
+LAYERS = "adapters|ai|client|english|jobs|languages|models|operations|policy|settings|store"
 
 
 def named_modules() -> Iterator[tuple[str, str]]:
