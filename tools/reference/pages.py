@@ -44,6 +44,9 @@ preset = "generational"
 [lifecycle.mid]
 capacity = 2000
 
+[butlers.coder]
+token_budget = 2000
+
 [butlers.coder.lifecycle.eden]
 ttl_days = 3
 ```"""
@@ -111,16 +114,20 @@ def settings_page() -> str:
         lines.append(table(("name", "environment variable", "type", "default", "meaning"), rows))
     lines += [
         "## Single butlers",
-        "All settings of `lifecycle`, and `review` (proposals for this butler wait for review), can be set for one "
-        "butler, under `butlers` and its name. The butler inherits the rest: first from `lifecycle`, then from the "
-        "preset, which it may choose for itself, then the defaults.",
+        "All settings of `lifecycle`, `review` (proposals for this butler wait for review) and `token_budget` (default "
+        "token budget of its briefings) can be set for one butler, under `butlers` and its name. The butler inherits "
+        "the rest: first from `lifecycle`, then from the preset, which it may choose for itself, then the defaults.",
         BUTLERS_EXAMPLE,
         "Here the butler `coder` keeps its episodes for three days, all others for one, and every butler has a "
-        "capacity of 2000 mid-term memories. In the environment the name is between double underscores: "
+        "capacity of 2000 mid-term memories. Briefings of `coder` have 2000 tokens, unless a request names another "
+        "budget. In the environment the name is between double underscores: "
         "`MEMORY_BUTLER_BUTLERS__CODER__LIFECYCLE__EDEN__TTL_DAYS=3`. Any other name is written as "
         """JSON: `MEMORY_BUTLER_BUTLERS='{"home-office": {"lifecycle": {"eden": {"ttl_days": 3}}}}'`.""",
         "Values of the presets:",
         table(("preset", "section", "numbers"), _preset_rows()),
+        "## Kinds of work",
+        "`briefing.domains` extends the kinds of work that a [briefing](../concepts/briefing.md#kinds-of-work) knows, "
+        "or adds some. Each entry has the lists `tasks`, `memories`, `words`, `verbs` and `tags`.",
     ]
     return page(lines)
 
