@@ -8,7 +8,7 @@ from memory_butler.languages.folding import fold
 
 
 class Kind(StrEnum):
-    """What a piece of text is. Each kind is compared in its own way."""
+    """Kind of a piece of text. Each kind is compared in its own way."""
 
     WORD = "word"
     NUMBER = "number"

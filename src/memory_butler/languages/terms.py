@@ -1,4 +1,4 @@
-"""What a question in any language asks for, and how far a text has it.
+"""The terms of a question in any language, and how far a text has them.
 
 A term is a word, a number, or a piece of a script without spaces. Short function words are left out. A text is compared
 with each term: by equal spelling, as a form of the same word, or as part of a compound.
@@ -37,11 +37,11 @@ HIRAGANA_RUN = 0.5
 UNSPACED_PART = 0.3
 MIN_NUMBER_PART = 4
 PART_OF_NUMBER = 0.9
-# What a text has of a word of two characters if it has one of them.
+# Share of a word of two characters that a text with one of them has.
 LONE_CHARACTER = 0.25
 # In a text of more words, forms of other words look alike by chance.
 LONG_TEXT_WORDS = 60
-# Who and what, in characters that are not function words in all uses.
+# "Who" and "what" in characters that are not function words in all uses.
 _ASKING = frozenset("何誰私僕俺")
 _KANA = re.compile(r"[\u3041-\u30ff]")
 

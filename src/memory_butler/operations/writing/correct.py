@@ -17,7 +17,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.memories import facts
 
-# What a correction takes over: all that a request can set, except its source and aliases.
+# Fields that a correction takes over: all that a request can set, except its source and aliases.
 _KEPT = {field.name for field in fields(NewFact)} & {field.name for field in fields(Fact)}
 
 

@@ -1,4 +1,4 @@
-"""What a briefing tells: each candidate has at most one claim on the token budget.
+"""Selection of a briefing's lines: each candidate has at most one claim on the token budget.
 
 In this order: warnings and vital facts that the task could run into; what is relevant to its words, names and things;
 standing rules and preferences for this kind of work; what is one step away from the relevant; recent episodes. What has
@@ -49,7 +49,7 @@ STYLE_FROM = 0.4
 
 
 class Evidence(NamedTuple):
-    """What speaks for and against telling a memory, each about 0 to 1."""
+    """Signals for and against telling a memory, each about 0 to 1."""
 
     similarity: float
     """Cosine of its best passage and the task."""
@@ -97,7 +97,7 @@ OFFSET = -3.35
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is known of the task. Profiles follow `domains`; names are keys."""
+    """The task as it was parsed. Profiles follow `domains`; names are keys."""
 
     profile: Profile
     domains: Sequence[str]

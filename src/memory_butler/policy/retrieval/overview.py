@@ -76,7 +76,7 @@ _PATTERNS = (
 _KINDS = [(kind, re.compile(rf"(?:{pattern}){_END}", re.IGNORECASE)) for kind, pattern in _PATTERNS]
 _MARKS = re.compile(r"[^\w'\s-]+")
 LONGEST = 120
-# What texts say of a person.
+# Words that describe a person.
 _PERSON = re.compile(
     r"\b(?:he|she|his|her|hers|him|works?|working|role|job|title|team|colleague|coworker|manager|manages|boss|lead|leads"
     r"|engineer|developer|designer|doctor|nurse|teacher|director|assistant|analyst|consultant|founder|partner|wife"
