@@ -7,6 +7,7 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -51,13 +52,15 @@ def load_domains(added: Mapping[str, DomainText]) -> tuple[Domain, ...]:
             words=frozenset(data["words"].split()),
             verbs=frozenset(data["verbs"].split()),
             tags=frozenset(data["tags"].split()),
+            is_software=data.get("is_software", False),
+            implies=data.get("implies", {}),
         )
         for name, data in shipped.items()
     }
     for name, own in added.items():
         known = domains.get(name, Domain(name=name))
-        domains[name] = Domain(
-            name=name,
+        domains[name] = replace(
+            known,
             tasks=(*known.tasks, *own.tasks),
             memories=(*known.memories, *own.memories),
             words=known.words.union(word.casefold() for word in own.words),

@@ -202,7 +202,7 @@ def test_the_order_of_the_candidates_does_not_matter(entry: Callable[..., Ranked
 
 def test_maturity_of_warnings(entry: Callable[..., Ranked]) -> None:
     """A warning needs less evidence than a rule to be told."""
-    weak: dict[str, Any] = {"similarity": 0.42, "word_score": 0.35, "importance": 5}
+    weak: dict[str, Any] = {"similarity": 0.45, "word_score": 0.45, "importance": 5}
     warning, rule = (
         entry(1, kind, maturity=maturity, **weak) for kind, maturity in ((R, Maturity.ANTI_PATTERN), (E, None))
     )

@@ -6,6 +6,7 @@ from uuid import UUID
 from memory_butler.errors import TargetUnavailable
 from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Question, Ranked
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates
+from memory_butler.policy.briefing import task_cues
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.composition import BriefingFrame, compose
 from memory_butler.policy.briefing.domains import Profile
@@ -105,6 +106,8 @@ def task_of(resources: Resources, found: RankedCandidates) -> Task:
         names=candidates.names | candidates.subject_names,
         user_names=candidates.user_names,
         is_first_person=found.parsed.is_first_person,
+        is_for_household=task_cues.is_for_household(found.parsed.text),
+        needs_no_memory=task_cues.needs_no_memory(found.parsed.text),
     )
 
 

@@ -5,14 +5,15 @@ domain. It comes from the similarity to the domain's typical phrases, from telli
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from memory_butler.english.text.stems import stem
+from memory_butler.policy.briefing.task_cues import looks_like_code
 
 Vectors = npt.NDArray[np.float32]
 Profile = npt.NDArray[np.float32]
@@ -29,12 +30,18 @@ FOR_VERB = 0.3
 FOR_TAG = 0.45
 MAX_ACTIVATION = 1.5
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-# The first word of a sentence, of a step in a list, or after "please" and "can you". "Tell me" is no message.
+# The first word of a sentence or step, also after words such as "please", "can you" and "let's". "Tell me" is
+# no message.
 _FIRST = re.compile(
-    r"(?:^|[.!?;:\n]\s+|\d[.)]\s+|\b(?:and|then)\s+)(?:(?:please|pls|(?:can|could|would|will) you)\s+)*"
+    r"(?:^|[.!?;:,\n]\s+|\d[.)]\s+|\b(?:and|then)\s+)"
+    r"(?:(?:please|pls|ok|okay|now|just|also|let'?s|(?:can|could|would|will) you|help me|time to|i'd like to"
+    r"|(?:i|we) (?:need|want|have|should) to)\s+)*"
     r"([^\W\d_]+)(?!\w|\s+(?:me|us)\b)",
     re.IGNORECASE,
 )
+# A prompt that names files or functions is work on software, whatever the names mean.
+FOR_CODE = 0.5
+OTHERS_BESIDE_CODE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +54,10 @@ class Domain:
     words: frozenset[str] = frozenset()
     verbs: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
+    is_software: bool = False
+    """Work on programs and what they run on."""
+    implies: Mapping[str, float] = field(default_factory=dict)
+    """Domains whose rules such a task needs too, with the share of the activation that they get."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,23 @@ class DomainPhrases:
         """The activations of a task; `vectors` are those of the whole text and of its sentences."""
         first = {verb.casefold() for verb in _FIRST.findall(text)}
         verbs = [FOR_VERB * (not first.isdisjoint(domain.verbs)) for domain in self.domains]
-        return self._activations(vectors, self.tasks, text, verbs)
+        if looks_like_code(text):
+            verbs[self._place("code")] += FOR_CODE
+        profile = self._activations(vectors, self.tasks, text, verbs)
+        if looks_like_code(text):
+            profile *= np.array([1.0 if one.is_software else OTHERS_BESIDE_CODE for one in self.domains], np.float32)
+        return self._with_implied(profile)
+
+    def _with_implied(self, profile: Profile) -> Profile:
+        wider = profile.copy()
+        for domain, activation in zip(self.domains, profile, strict=True):
+            for name, share in domain.implies.items():
+                place = self._place(name)
+                wider[place] = max(wider[place], share * activation)
+        return wider
+
+    def _place(self, name: str) -> int:
+        return next(place for place, domain in enumerate(self.domains) if domain.name == name)
 
     def memory_profile(self, vectors: Vectors, text: str, tags: Sequence[str]) -> Profile:
         """The activations of a memory; `vectors` are those of its passages."""

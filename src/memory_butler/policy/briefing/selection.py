@@ -22,7 +22,7 @@ from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, stronge
 # Subjects that stand for the user's own home and family.
 HOUSEHOLD = frozenset({"household", "family", "house", "home", "flat", "apartment"})
 TRIFLE_UP_TO = 3
-GRAVE_FROM = 8
+CARE_FROM = 7
 # From here on a domain is what a memory is about.
 DOMINANT = 0.5
 # A relevant memory from which it is one step to others, and how many of these there are.
@@ -36,9 +36,11 @@ MEMORY_SHARE = 0.2
 # Activation of a task that says clearly what kind of work it is.
 CLEAR_TASK = 0.6
 # A warning or grave fact that the task could run into, and not only one of its kind of work.
-VITAL_USEFULNESS = 0.35
+VITAL_USEFULNESS = 0.45
 # A fact that the task needs more likely than not is relevant to it.
 CLEAR_USEFULNESS = 0.5
+# For a greeting or a question about general knowledge.
+MIN_WITHOUT_NEED = 0.8
 NEARLY_ALL_WORDS = 0.8
 # A warning that is missing costs more than one too many: it needs this share of the usefulness of other lines.
 WARNING_SHARE = 0.75
@@ -68,7 +70,7 @@ class Evidence(NamedTuple):
     one_step: float
     """How well the best memory matches that is about the same person or thing."""
     care: float
-    """For a grave fact about health or diet: how much the task is travel or sport, where nobody mentions it."""
+    """For an important fact about health or diet: how much the task is of a kind where nobody mentions it."""
     is_trifle: float
     """1 for low importance."""
     of_another: float
@@ -79,20 +81,20 @@ class Evidence(NamedTuple):
 
 # Fitted to labelled tasks of several people: `python -m benchmarks.briefing --fit`.
 WEIGHTS = Evidence(
-    similarity=2.7,
+    similarity=2.6,
     words=2.2,
-    is_named=3.1,
-    mentions_named=1.1,
-    kind_match=1.1,
-    kind_correlation=2.05,
-    rule_for_kind=3.0,
-    one_step=1.45,
-    care=1.3,
+    is_named=3.05,
+    mentions_named=1.15,
+    kind_match=0.9,
+    kind_correlation=2.7,
+    rule_for_kind=3.05,
+    one_step=1.5,
+    care=1.2,
     is_trifle=-1.3,
-    of_another=-1.7,
+    of_another=-1.95,
     elsewhere=-1.3,
 )
-OFFSET = -3.35
+OFFSET = -3.55
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,8 @@ class Task:
     names: frozenset[str]
     user_names: frozenset[str]
     is_first_person: bool
+    is_for_household: bool = False
+    needs_no_memory: bool = False
 
     def activation(self, domain: str) -> float:
         return float(self.profile[self.domains.index(domain)])
@@ -138,6 +142,8 @@ def choose(
     for entry, found in zip(ranked, evidence, strict=True):
         hit, probability = entry.hit, usefulness(found)
         needed = rules.min_usefulness * (WARNING_SHARE if hit.maturity == Maturity.ANTI_PATTERN else 1)
+        if task.needs_no_memory:
+            needed = max(needed, MIN_WITHOUT_NEED)
         is_useful = probability >= needed or _answers_words(entry, rules)
         if hit.since_changed or (hit.type is MemoryType.EPISODE and not rules.with_episodes):
             continue
@@ -245,16 +251,21 @@ def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task) -> Evidence:
         one_step=0.0,
         care=_care(hit, kind, task),
         is_trifle=float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
-        of_another=float(not concerns_task and _is_health_of_another(hit, kind, task)),
+        of_another=float(not concerns_task and not task.is_for_household and _is_health_of_another(hit, kind, task)),
         elsewhere=0.0,
     )
 
 
 def _care(hit: Hit, kind: _Kind, task: Task) -> float:
-    is_grave = hit.type is MemoryType.FACT and (hit.importance or 0) >= GRAVE_FROM
-    if not is_grave or not kind.is_about_care:
+    """How much the task is of a kind in which health and diet matter, though nobody mentions them."""
+    if hit.type is not MemoryType.FACT or (hit.importance or 0) < CARE_FROM or not kind.is_about_care:
         return 0.0
-    return min(1.0, max(task.activation("travel"), task.activation("sport")))
+    kinds = ["travel", "sport"]
+    if task.is_for_household:
+        kinds += ["food", "family", "health"]
+    elif _is_users(hit, task):
+        kinds += ["food"]
+    return min(1.0, max(map(task.activation, kinds)))
 
 
 def _is_health_of_another(hit: Hit, kind: _Kind, task: Task) -> bool:
@@ -268,7 +279,7 @@ def _is_health_of_another(hit: Hit, kind: _Kind, task: Task) -> bool:
 
 def _is_elsewhere(hit: Hit, found: Evidence, step: float, about: frozenset[str], task: Task) -> bool:
     """True for what is about another person or thing: a fact if the task names its own, a rule in any case."""
-    if not about or step or found.is_named or found.mentions_named:
+    if not about or step or found.is_named or found.mentions_named or (task.is_for_household and found.care):
         return False
     return bool(task.names) or (hit.type is MemoryType.RULE and hit.maturity != Maturity.ANTI_PATTERN)
 

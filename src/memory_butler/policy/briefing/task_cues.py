@@ -1,0 +1,57 @@
+"""Cues in the words of a task: who it is for, whether it is about software, whether it needs any memory at all."""
+
+import re
+
+MAX_LOOK_UP_WORDS = 16
+
+_HOUSEHOLD = re.compile(
+    r"\b(?:kids|children|family|everyone'?s?|everybody'?s?|all of us|all (?:two|three|four|five|six)|us all|we all"
+    r"|(?:the|both) (?:boys|girls|twins|parents|grandparents|little ones)|both of (?:them|us)|guests|visitors|in-laws"
+    r"|(?:is|are|they're) coming|coming (?:over|round|too|along)|comes? (?:over|round))\b",
+    re.IGNORECASE,
+)
+# Names of files, functions, columns, options and errors.
+_CODE = re.compile(
+    r"\b[\w-]+\.(?:py|ipynb|jsx?|tsx?|vue|go|rs|java|kt|rb|php|sh|sql|toml|ya?ml|s?css|html|c|cc|cpp|cs|tf|swift)\b"
+    r"|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b\w+\(\)|\s--[a-z][a-z-]+|\b[A-Z][A-Za-z]*(?:Error|Exception)\b"
+)
+_GREETING = re.compile(
+    r"(?:hi|hello|hey|yo|lol|haha|thanks|thank you|cheers|good (?:morning|evening|afternoon|night)|(?:good )?morning"
+    r"|are you there)\b(?!\s+(?:routine|run|briefing|job|report|meeting))",
+    re.IGNORECASE,
+)
+_LOOK_UP = re.compile(
+    r"(?:in (?:one|a|two) sentences?:?\s*)?(?:so |ok |hey )?"
+    r"(?:what(?:'?s| is| are| was| does| do| did)|who(?:'?s| is| was| were| wrote| won| invented| painted)"
+    r"|how (?:many|much|far|old|tall|long|does|do)"
+    r"|when (?:was|did)|where is|why (?:is|are|do|does)|explain|define|convert|tell me a (?:joke|story)"
+    r"|give me (?:a|an|one|two|three|four|five|\d+) (?:synonym|example|joke|fact)\w*)\b",
+    re.IGNORECASE,
+)
+# The person's own affairs.
+_OWN = re.compile(
+    r"\b(?:i|i'm|i'll|i've|my|mine|we|we're|our|ours|us|today|tonight|tomorrow|yesterday|still|left"
+    r"|(?:this|next|last) (?:week|month|year|quarter|weekend|\w+day))\b",
+    re.IGNORECASE,
+)
+_TO_ME = re.compile(r"\b(?:to|as if) (?:me|i(?: were| was)?)\b", re.IGNORECASE)
+
+
+def is_for_household(prompt: str) -> bool:
+    """True if the task is for the whole family or for guests."""
+    return bool(_HOUSEHOLD.search(prompt))
+
+
+def looks_like_code(prompt: str) -> bool:
+    """True if the prompt names files, functions, columns, options or errors of a program."""
+    return bool(_CODE.search(prompt))
+
+
+def needs_no_memory(prompt: str) -> bool:
+    """True for a greeting and for a short question about general knowledge."""
+    text = prompt.strip()
+    if len(text.split()) > MAX_LOOK_UP_WORDS:
+        return False
+    if _GREETING.match(text):
+        return True
+    return bool(_LOOK_UP.match(text)) and not _OWN.search(_TO_ME.sub(" ", text))
