@@ -135,6 +135,13 @@ _PREFACE = re.compile(
 )
 
 
+# "Patient Maria Lopez, 64, takes warfarin": the name stands alone, and its verb follows.
+_ALONE = re.compile(
+    rf"(?:^|: )(?:[Tt]he )?(?:[Cc]lient|[Cc]ustomer|[Cc]aller|[Pp]atient|[Ss]tudent|[Gg]uest) (?P<name>{NAME})"
+    r"(?:,? \d{1,3})?$"
+)
+
+
 def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draft]:
     """The facts of one clause."""
     text, reporter = _unreported(_ADVICE.sub("", clause.text), discourse)
@@ -152,6 +159,9 @@ def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draf
     if clause.relative:
         aside = re.split(r",\s+(?:and|or)\s", text, maxsplit=1)[0]
         return _about(Person((discourse.person,), 3), aside, front, discourse, now) if discourse.person else []
+    if (alone := _ALONE.search(text)) and is_name(alone["name"]):
+        discourse.set_subject(alone["name"])
+        return []
     person = person_at(text, discourse)
     found = _about(person, text, front, discourse, now) if person else _subjectless(clause, text, front, discourse, now)
     return found or _of_things(f"{text} {front}".strip(), discourse, now)

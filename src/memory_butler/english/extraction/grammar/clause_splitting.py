@@ -51,7 +51,7 @@ _NAMED = re.compile(rf"{NAME}(?P<sep>\s+|(?='s\s))(?P<verb>'s|[\w']+)(?=\s|$)")
 _IF = caseless(r"(?:if|unless|assuming|provided|in case|were i|had i|whether)\b")
 _BACK = caseless(r"(?:but|;|however|anyway)")
 # Words that are nouns as often as verbs open a phrase only with what a verb has after it.
-_NOUNLIKE = word_set("""
+NOUNLIKE = word_set("""
 train work walk travel cook run swim drive date plan hope love play practice garden journal surf ski hike jog cycle
 climb smoke fast head lead coach code design program paint book host watch drink use need report focus value trust
 fear support visit start change share order call name tear cut set light text email phone message test check help
@@ -187,5 +187,5 @@ def _opens_phrase(text: str, third: bool, sign: str) -> bool:
         return agrees and not following and base in _ALONE
     if form == "past":
         return sign != "," or following in ("to", "at", "in", "a", "an", "the", "my", "their", "from")
-    is_noun = base in _NOUNLIKE and form == "base" and not _DETERMINER.match(following)
+    is_noun = base in NOUNLIKE and form == "base" and not _DETERMINER.match(following)
     return agrees and not (is_noun and not text[end:].lstrip()[:1].isupper())

@@ -29,6 +29,11 @@ _PAIRS = caseless(
     r"dungeons and dragons|food and wine|r and b|rhythm and blues|before and after|up and down|health and safety|"
     r"sales and marketing|design and technology)\b"
 )
+# What goes on after a comma with a statement of its own: ", dogs are fine", ", never npm", ", text me".
+_CONTRAST = caseless(
+    r"^(?:never|not|no|none|only|just|except|unless|if)\b|^[\w'-]+ (?:me|us|him|them)$|"
+    r"\b(?:is|are|was|were|isn't|aren't|don't|doesn't|never|fine|ok|okay|only|not)\b"
+)
 _HELD = re.compile("\x00\\d+\x00")
 MOST_ITEMS = 12
 ITEM_WORDS = 9
@@ -79,8 +84,10 @@ def items(text: str) -> list[str]:
         return f"\x00{len(kept) - 1}\x00"
 
     masked = _PAIRS.sub(hold, whole)
-    found = []
+    found: list[str] = []
     for masked_piece in _SERIES.split(masked)[:MOST_ITEMS]:
+        if found and _CONTRAST.search(masked_piece):
+            break
         piece = _HELD.sub(lambda match: kept.get(match[0], match[0]), masked_piece)
         one = cleaned(_LEADING.sub("", piece))
         if one and any(letter.isalnum() for letter in one):
