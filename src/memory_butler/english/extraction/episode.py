@@ -37,6 +37,8 @@ from memory_butler.english.text.word_sets import words_in
 from memory_butler.english.time.event_dates import find_event_date
 
 MERELY_NAMED = 4
+# Pasted data: a word of this length, or a run of marks. Patterns would take long and find nothing.
+_UNREADABLE = re.compile(r"\S{81}|[^\w\s]{12}")
 
 # The text after such a request is material to work on, not a statement.
 _HANDED_OVER = re.compile(r":|\b(?:this|following|below)\b")
@@ -74,7 +76,7 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
 
 def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:
     """The findings of one sentence that do not contradict it. Only the user gives rules."""
-    if sentence.speaker == SOMEBODY:
+    if sentence.speaker == SOMEBODY or _UNREADABLE.search(sentence.text):
         return []
     found = _found_in(sentence, discourse, now)
     if sentence.speaker != USER:

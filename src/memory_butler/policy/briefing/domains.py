@@ -31,8 +31,8 @@ MAX_ACTIVATION = 1.5
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # The first word of a sentence, of a step in a list, or after "please" and "can you". "Tell me" is no message.
 _FIRST = re.compile(
-    r"(?:^|[.!?;:\n]\s+|\d[.)]\s+|\b(?:and|then)\s+)(?:(?:please|pls|(?:can|could|would|will) you)\s+)*"
-    r"([^\W\d_]+)(?!\w|\s+(?:me|us)\b)",
+    r"(?:^|[.!?;:\n]\s{1,8}|\d[.)]\s{1,8}|\b(?:and|then)\s{1,8})"
+    r"(?:(?:please|pls|(?:can|could|would|will) you)\s{1,8}){0,4}([^\W\d_]{1,60})(?!\w|\s{1,8}(?:me|us)\b)",
     re.IGNORECASE,
 )
 

@@ -5,7 +5,15 @@ from typing import NamedTuple
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
-from memory_butler.english.extraction.grammar.person_names import NAME, OWNERS, PET, PIECE, RELATION, is_name
+from memory_butler.english.extraction.grammar.person_names import (
+    NAME,
+    OWNERS,
+    PET,
+    PIECE,
+    RELATION,
+    is_name,
+    shown_by_verb,
+)
 from memory_butler.english.extraction.grammar.turns import USER
 from memory_butler.english.extraction.grammar.word_lists import CALLED_SO, FAMILY, PLURAL, ROLE_WORDS
 from memory_butler.english.text.irregular_forms import singular
@@ -194,7 +202,7 @@ def _with_role(match: re.Match[str], discourse: Discourse) -> Person | None:
 
 def _named(match: re.Match[str], discourse: Discourse) -> Person | None:
     one, two = match["one"], match["two"]
-    if not is_name(one):
+    if not is_name(one) and not (two is None and shown_by_verb(match.string[match.start() :])):
         return None
     if two is None:
         return Person((discourse.aliases.get(one, one),), match.end(), named=True)

@@ -49,7 +49,7 @@ medication meds stack editor employment education relationship relationships pro
 )
 _LABEL = re.compile(
     r"(?:[\[(][^\])\n]{1,24}[\])][ ]?|\d{1,2}[:.]\d\d(?:[:.]\d\d)?[ ])?\*{0,2}<?"
-    r"(?P<name>[^\W\d_][\w.'-]*(?:[ ][^\W\d_][\w.'-]*){0,2})"
+    r"(?P<name>[^\W\d_][\w.'-]{0,30}(?:[ ][^\W\d_][\w.'-]{0,30}){0,2})"
     r"(?:[ ][\[(][^\])\n]{1,24}[\])])?\*{0,2}(?:[ ]?:\*{0,2}(?:[ ]+|$)|：[ ]?|>[ ]+)(?=\S|$)"
 )
 _FIRST_PERSON = caseless(
@@ -71,8 +71,8 @@ _MEDIUM = (
 _REPORTED = re.compile(
     rf"(?:(?P<who>(?:[Mm]y |[Oo]ur |[Tt]he |[Mm]eine? |[Mm]i |[Mm]on |[Mm]a )?(?:(?i:{alternatives(RELATIONS)})[ ])?"
     rf"(?:{NAME}|(?i:{alternatives(RELATIONS)})))(?:[ ](?:just|then|also|later))?[ ](?i:{_SAID})"
-    rf"|(?:[\w']+[ ]){{0,4}}?(?i:{_MEDIUM})\b[^.:!?\n]{{0,40}}?[ ](?i:says|said|reads|states|goes|tells|shows|sagt|"
-    r"dice|dit)"
+    rf"|(?:[\w']{{1,30}}[ ]){{0,4}}?(?i:{_MEDIUM})\b[^.:!?\n]{{0,40}}?[ ](?i:says|said|reads|states|goes|tells|shows|"
+    r"sagt|dice|dit)"
     rf"|(?i:(?:(?:fwd|fw|forwarded|message|e-?mail|mail|text|note|voicemail|letter|quote|comment|nachricht|mensaje|"
     r"messaggio)[ ])?(?:from|by|von|de|da|от)[ ])(?P<by>(?:[Mm]y )?"
     rf"{NAME}|(?:[Mm]y )?(?i:{alternatives(FAMILY)})))"
@@ -84,7 +84,7 @@ _QUOTE_LEAD = re.compile(
 )
 _LEAD_NAME = re.compile(rf"(?P<name>{NAME})(?:[ ]<[^>\n]{{1,80}}>)?[ ](?:wrote|a écrit|escribió|ha scritto|escreveu)\b")
 _FORWARDED = caseless(
-    r"[ ]*[-_=]{0,40}[ ]?(?:original message|forwarded message|begin forwarded message|ursprüngliche nachricht|"
+    r"[ ]{0,8}[-_=]{0,40}[ ]?(?:original message|forwarded message|begin forwarded message|ursprüngliche nachricht|"
     r"weitergeleitete nachricht|message d'origine|message transféré|message original|mensaje original|"
     r"mensaje reenviado|messaggio originale|messaggio inoltrato|mensagem original|mensagem encaminhada|"
     r"исходное сообщение|пересылаемое сообщение|元のメッセージ|転送メッセージ|原始邮件|转发的邮件|转发邮件)\b"

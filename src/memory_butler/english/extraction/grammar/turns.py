@@ -15,14 +15,16 @@ __all__ = ["ASSISTANT", "SOMEBODY", "USER", "Sentence", "Turn", "turns"]
 SENTENCE_CHARACTERS = 600
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " "})
 _FENCE = re.compile(r"^[ ]*(?:```|~~~)")
-_BULLET = re.compile(r"[ ]*(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ xX]\][ ]+)?")
+_BULLET = re.compile(r"[ ]{0,80}(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ xX]\][ ]+)?")
 _ASKS = re.compile(r"\?[.!?…]*[)\"'\]]*(?=\s|$)")
 _LOG = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[: ]|"
     r"(?:error|fatal|stderr|stdout): |Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
     r"diff --git|[+-]{3} |@@ |import \w+$|def \w+\(|[{}<\[(]|\|)"
 )
-_TIMED = re.compile(r"\s*(?:\[[^\]\n]{1,24}\][ ]?|\d\d:\d\d(?::\d\d)?[ ])[^\W\d_][\w.'-]*(?: [^\W\d_][\w.'-]*)?: ")
+_TIMED = re.compile(
+    r"[ ]{0,8}(?:\[[^\]\n]{1,24}\][ ]?|\d\d:\d\d(?::\d\d)?[ ])[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30})?: "
+)
 # Code with a comment after it, and lines that are a comment.
 _COMMENTED = re.compile(r"^[ ]*(?://|/\*|\*/|<!--|--[ ])|[;{}()\]]\s{0,4}(?://|#)[ ]|^[ ]{2,8}\w+[ ]{2,4}#[ ]")
 # Lines served by the memory itself carry a reference in square brackets.
@@ -182,6 +184,8 @@ def _sentences(line: str, at: int, speaker: str) -> list[Sentence]:
         asks = _ASKS.search(text[-6:]) is not None
         end = start + len(text)
         hasty = not _TYPED_WORDS.isdisjoint(words_in(text))
+        # The patterns of the grammar know single spaces only: runs of white space make them slow.
+        text = " ".join(text.split())
         typed = _HASTE.sub(lambda match: _TYPED[match[0].lower()], text) if hasty else text
         kept.append(Sentence(typed.rstrip(".!?… "), start, end, speaker, asks))
     return kept
