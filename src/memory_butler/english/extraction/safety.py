@@ -50,7 +50,7 @@ _IDLE_CONDITIONS = caseless(
 )
 _CEASED = caseless(r"\b(?:used to|no longer|any ?more|any longer)\b")
 _SAYS_CEASED = caseless(
-    r"\b(?:no longer|not|never|former(?:ly)?|used to|stopped|quit|gave up|ex|anymore|any more|previous(?:ly)?|left|"
+    r"\b(?:no longer|no|not|never|former(?:ly)?|used to|stopped|quit|gave up|ex|anymore|any more|previous(?:ly)?|left|"
     r"ended|does not|doesn't|don't|without|off|free|until|cancelled)\b"
 )
 _FINITE = word_set("""
@@ -122,7 +122,7 @@ def _read(sentence: str) -> _Sentence:
         elif token.low in _JOINING or token.low == ",":
             segment += 1
             after = next((one.low for one in tokens[at + 1 : at + 4] if one.low not in _LEADING), "")
-            clause += after in _SUBJECTS or after in _ORDERS
+            clause += after in _SUBJECTS or after in _ORDERS or _is_verb(after)
         clauses.append(clause)
         segments.append(segment)
     return _Sentence(text, tuple(tokens), tuple(clauses), tuple(segments))
