@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from memory_butler.english.extraction.conventions import is_convention, wanted
 from memory_butler.english.extraction.grammar.person import rule_text
 from memory_butler.english.extraction.grammar.verbs import FORMS
 from memory_butler.english.text.word_sets import caseless, word_set
@@ -151,6 +152,8 @@ class Rules(NamedTuple):
 def rules_in(sentence: str, speaker: str) -> Rules:
     """The rules that a sentence gives."""
     text = _LEADING.sub("", sentence, count=1)
+    if is_convention(text, _ACTIONS) and not _BREAK.search(text):
+        return Rules([rule_text(text, speaker)], [])
     if (whole := _conditional(text, speaker)) or _WE_ALSO.match(text):
         return Rules([whole or rule_text(text, speaker)], [])
     if (declared := _DECLARED.match(sentence)) and (declared["kind"].lower() != "lesson" or _acts(declared["rest"])):
@@ -206,9 +209,9 @@ def _rule(piece: str, speaker: str) -> str:
         return ""
     if (condition := _conditional(text, speaker)) and not condition.startswith(("For", "In", "On")):
         return condition
-    if standing and (_acts(text) or _DONT.match(text)):
-        return rule_text(text, speaker)
-    return rule_text(text, speaker) if _is_rule(text) else ""
+    is_order = bool(standing and (_acts(text) or _DONT.match(text))) or _is_rule(text)
+    asked = text if is_order or is_convention(text, _ACTIONS) else wanted(text)
+    return rule_text(asked, speaker) if asked else ""
 
 
 def _acts(text: str) -> bool:

@@ -68,7 +68,7 @@ _AVERSE = re.compile(
 )
 # "I can't eat nuts" is how people say that they must not have them.
 _BODILY = word_set("health diet allergic_to habit")
-_BODILY_VERBS = word_set("eat drink have tolerate stomach digest touch handle stand take do cope")
+_BODILY_VERBS = word_set("eat drink have tolerate stomach digest touch handle stand take do cope agree sit")
 _CONTENT_FREE = FUNCTION_WORDS | word_set("longer does user uses used takes has")
 _CUES = _DENIALS | _HEDGES | _CONDITIONS | _LIMITS | word_set("used longer anymore more")
 _SHORT_NOT = re.compile(r"n['’]t\b")
@@ -122,7 +122,7 @@ def _read(sentence: str) -> _Sentence:
         elif token.low in _JOINING or token.low == ",":
             segment += 1
             after = next((one.low for one in tokens[at + 1 : at + 4] if one.low not in _LEADING), "")
-            clause += after in _SUBJECTS or after in _ORDERS or _is_verb(after)
+            clause += after in _SUBJECTS or after in _ORDERS or _is_verb(after) or after in ("works", "lives")
         clauses.append(clause)
         segments.append(segment)
     return _Sentence(text, tuple(tokens), tuple(clauses), tuple(segments))
@@ -164,7 +164,12 @@ def _at(read: _Sentence, first: int, last: int, kind: str, content: str) -> str 
     )
     if cue:
         return f'It drops "{cue}".'
-    if kind and _CEASED.search(" ".join(read.tokens[at].low for at in clause)) and not _SAYS_CEASED.search(content):
+    if (
+        kind
+        and kind not in _BODILY
+        and _CEASED.search(" ".join(read.tokens[at].low for at in clause))
+        and not _SAYS_CEASED.search(content)
+    ):
         return "It states what has ended."
     return None
 

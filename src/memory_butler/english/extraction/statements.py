@@ -9,6 +9,7 @@ from memory_butler.english.extraction.fixed_phrases import fixed_phrase_facts
 from memory_butler.english.extraction.grammar.clause_splitting import Clause
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.forms import Reader
+from memory_butler.english.extraction.grammar.known_names import PLACES
 from memory_butler.english.extraction.grammar.people import Person, person_at
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
 from memory_butler.english.extraction.grammar.turns import USER
@@ -101,7 +102,7 @@ _BEING: tuple[Reader, ...] = (
 )  # fmt: skip
 _LAST: tuple[Reader, ...] = (health.cannot, possessions.can, events.plans, events.happened, habits.habits)
 _SETTLING: dict[str, tuple[Reader, ...]] = {
-    "turn": (identity.turns,), "pass": (study.GRADUATES,),
+    "turn": (identity.turns, health.goes_on_diet), "go": (health.goes_on_diet,), "pass": (study.GRADUATES,),
     **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
 }  # fmt: skip
 # These verbs state a result ("joined Acme"), whatever the date.
@@ -142,11 +143,16 @@ _ALONE = re.compile(
 )
 
 
+_AS_OF = re.compile(r"[Aa]s of (?:[A-Z][a-z]+ )?\d{4},? (?=(?:I|i|I'm|i'm|we|he|she|they|[A-Z])\b)")
+
+
 def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draft]:
     """The facts of one clause."""
     text, reporter = _unreported(_ADVICE.sub("", clause.text), discourse)
     if reporter and (match := re.match(r"(?:he|she|they)\b", text, re.I)):
         return _about(Person((reporter,), match.end()), text, "", discourse, now)
+    if as_of := _AS_OF.match(text):
+        text, discourse.about_work = text[as_of.end() :], True
     text = _PREFACE.sub("", text) if text[:1] in "ASWFUB" else text
     discourse.about_work = discourse.about_work or _JOBS.search(text) is not None
     front = ""
@@ -225,10 +231,20 @@ _AT = re.compile(
 )
 
 
+_AT_SINCE = re.compile(
+    r"(?:now )?(?:at|with) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*){0,2})(?: \w+)? (?:since|as of) (?:[A-Z]\w+ )?\d{4}\b"
+)
+
+
 def _new_job(vp: VerbPhrase, discourse: Discourse) -> list[Draft]:
     """ "I'm at Siemens now": an employer if the conversation is about jobs, else just a location."""
-    match = _AT.match(vp.rest) if vp.verb == "be" and discourse.about_work else None
-    if match is None or vp.tense != "present" or vp.negated:
+    if vp.verb != "be" or vp.tense not in ("present", "perfect") or vp.negated or vp.ended or vp.modal:
+        return []
+    since = _AT_SINCE.match(vp.rest)
+    match = (since if since and since["v"] not in PLACES else None) or (
+        _AT.match(vp.rest) if discourse.about_work and vp.tense == "present" else None
+    )
+    if match is None:
         return []
     return [Draft(vp.subject, "works_at", match["v"])]
 

@@ -106,6 +106,12 @@ def _state(vp: VerbPhrase, word: str) -> list[Draft]:
     return [Draft(vp.subject, "health", first_piece(match["v"]))] if match else []
 
 
+def goes_on_diet(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Went vegan in January", "turned vegetarian"."""
+    match = _DIET.match(vp.rest) if vp.states("past", "perfect") and not vp.ended else None
+    return [Draft(vp.subject, "diet", match["v"], key=match["v"])] if match else []
+
+
 def has_condition(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Have asthma", "have a nut allergy", "have a bad knee"."""
     if vp.tense not in ("present", "perfect"):
