@@ -75,7 +75,8 @@ _PASSING = caseless(
     r"\b(?:yesterday|today|tonight|tomorrow|this (?:week|time|one|morning|month|sprint)|last|right now|for now|yet|"
     r"already|currently|now|next (?:week|month|sprint)|was|were|went|did|had|failed|broke|passed|\w+ing (?:again|now)|"
     r"(?:two|three|four|five|ten|\d+|a few|some) (?:more )?(?:minutes?|seconds?|hours?|days?|weeks?|months?)(?! "
-    r"(?:before|after|notice|old))|more time|some (?:love|work)|longer|stuck|worse|better|lost|slow|long|done|merged soon)\b"
+    r"(?:before|after|notice|old))|more time|some (?:love|work)|longer|stuck|worse|better|lost|slow|long|done|"
+    r"merged soon)\b"
 )
 
 

@@ -144,10 +144,11 @@ def speaker_of(label: Label, words: str, conversation: bool, assisted: bool) -> 
         served = word in _SERVED and not assisted
         return SOMEBODY if served else ASSISTANT if word in _ASSISTANTS else USER
     named = looks_named(label.name)
-    speaks = _FIRST_PERSON.match(words) or (named and _OF_SELF.search(words))
+    role = _ROLE.match(label.name)
+    speaks = _FIRST_PERSON.match(words) or ((named or role) and _OF_SELF.search(words))
     if is_commission(label.name):
         return None
-    if speaks and (role := _ROLE.match(label.name)):
+    if speaks and role:
         return f"{USER}'s {role['role'].lower()}"
     if is_heading(label) or not (speaks or (conversation and label.name[0].isupper())):
         return None
