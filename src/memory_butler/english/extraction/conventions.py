@@ -6,7 +6,7 @@ Only general statements about what is made at work count. A statement about one 
 import re
 
 from memory_butler.english.extraction.grammar.word_lists import LANGUAGES
-from memory_butler.english.text.word_sets import alternatives, caseless, word_set
+from memory_butler.english.text.word_sets import alternatives, caseless, word_set, words_in
 
 _THINGS = (
     r"(?:PRs?|MRs?|pull requests?|merge requests?|endpoints?|bug ?fix(?:es)?|fix(?:es)?|changes|commits?|features?|"
@@ -78,11 +78,27 @@ _PASSING = caseless(
     r"(?:before|after|notice|old))|more time|some (?:love|work)|longer|stuck|worse|better|lost|slow|long|done|"
     r"merged soon)\b"
 )
+# A cheap test before the patterns: one of these words is in every convention that does not open with a condition.
+_OPENING = ("after ", "before ", "when", "every ", "each ", "if ", "nothing", "nobody", "no one")
+_THING_WORDS = word_set("""
+pr prs mr mrs requests request endpoint endpoints bugfix bugfixes fix fixes changes commit commits feature features
+migration migrations ticket tickets release releases test tests branch branches invoice invoices report reports
+function functions class classes dependency dependencies module modules service services api apis docs mail mails
+email emails e-mail e-mails answer answers reply replies summary summaries meeting meetings table tables column
+columns query queries name names timestamp timestamps date dates times amount amounts price prices password passwords
+secret secrets keys token tokens comment comments message messages file files image images log logs error errors
+review reviews hotfix hotfixes contract contracts order orders offer offers quote quotes slide slides chart charts
+letters draft drafts flag flags config configs credentials backup backups reminder reminders numbers title titles
+heading headings variable variables package packages libraries demo demos calls recipe recipes translation
+translations photos receipt receipts explanations sentences everything anything squash rebase
+""")
 
 
 def is_convention(text: str, actions: frozenset[str]) -> bool:
     """True for a general statement of how things are done; `actions` are the verbs of orders."""
-    if _PASSING.search(text) or len(text.split()) < 3:
+    words = words_in(text)
+    opens = text[:7].lower().startswith(_OPENING)
+    if (not opens and _THING_WORDS.isdisjoint(words)) or _PASSING.search(text):
         return False
     if any(form.match(text) for form in (_NEEDS, _ARE, _STYLED, _VERBLESS, _SHORT, _NOTHING, _WE_DO)):
         return True
@@ -94,7 +110,7 @@ def is_convention(text: str, actions: frozenset[str]) -> bool:
 
 def wanted(text: str) -> str:
     """What "I want commit messages in the imperative" asks for; empty for any other text."""
-    match = _WANTED.match(text)
+    match = _WANTED.match(text) if not _THING_WORDS.isdisjoint(words_in(text)) else None
     return match["what"] if match and not _PASSING.search(text) else ""
 
 
