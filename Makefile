@@ -103,6 +103,8 @@ bench-replay: setup-dev ## Rebuild a store from a log of a million events (minut
 eval: setup-dev ## Quality of extraction, retrieval and briefings: make eval DATA=<folder>
 	$(BIN)/python -m benchmarks.consolidation.measure --half development
 	$(BIN)/python -m benchmarks.consolidation.measure --half held_out
+	$(BIN)/python -m benchmarks.consolidation.measure --half messy_development
+	$(BIN)/python -m benchmarks.consolidation.measure --half messy_held_out
 	$(BIN)/python -m benchmarks.briefing $(if $(DATA),--data "$(DATA)")
 	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
 

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 FOLDER = Path(__file__).parent
 HALVES = ("development", "held_out")
+# Messy notes are labelled for what is kept in any form (merged.py).
+MESSY_HALVES = ("messy_development", "messy_held_out")
 
 
 class Distilled(Protocol):
@@ -39,6 +41,10 @@ class Labelled:
     content: str
     facts: list[dict[str, Any]]
     rules: list[dict[str, Any]]
+    source: str = ""
+    language: str = "en"
+    inversions: list[dict[str, Any]] = field(default_factory=list)
+    misattributions: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def is_silent(self) -> bool:
@@ -94,6 +100,10 @@ def labelled(half: str) -> list[Labelled]:
             row["content"],
             row["facts"],
             row["rules"],
+            row.get("source", ""),
+            row.get("language", "en"),
+            row.get("inversions", []),
+            row.get("misattributions", []),
         )
         for row in rows
     ]

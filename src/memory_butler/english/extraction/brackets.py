@@ -16,11 +16,11 @@ _ASIDE = re.compile(
     rf"?\((?P<inner>[^()]{{1,120}})\)"
 )
 _BESIDE = re.compile(
-    rf"(?P<name>{NAME})(?: (?:from|at|of) [A-Z][\w&.-]*)?(?:,|:| -| –| on| at)\s*(?:(?i:phone|tel|mobile|cell|email|"
+    rf"(?P<name>{NAME})(?: (?:from|at|of) [A-Z][\w&.-]*)?(?:,|:| -| –| on| at)[ ]?(?:(?i:phone|tel|mobile|cell|email|"
     rf"number)[ .:]+)?(?P<v>{EMAIL}|{PHONE})"
 )
 _REACHABLE = re.compile(r"@|\d\d")
-_PIECES = re.compile(r"\s*[,;]\s*|\s+and\s+(?=[a-z]+s\b)")
+_PIECES = re.compile(r"[ ]?[,;][ ]?| and (?=[a-z]+s\b)")
 _TELLING = word_set("""
 works_as works_at lives_in from speaks studies diet allergic_to health age nationality likes dislikes pronouns
 """)

@@ -25,9 +25,10 @@ from memory_butler.english.extraction.grammar.noise import (
 )
 from memory_butler.english.extraction.grammar.people import people_mentioned
 from memory_butler.english.extraction.grammar.person import in_third_person, rule_text
-from memory_butler.english.extraction.grammar.turns import ASSISTANT, USER, Sentence, turns
+from memory_butler.english.extraction.grammar.turns import ASSISTANT, SOMEBODY, USER, Sentence, turns
 from memory_butler.english.extraction.instructions import recurs, rules_in
 from memory_butler.english.extraction.remember_requests import remember_request
+from memory_butler.english.extraction.safety import is_safe
 from memory_butler.english.extraction.statements import read, statements
 from memory_butler.english.extraction.topics.contacts import find_replacement, replacement_facts
 from memory_butler.english.extraction.topics.events import undated
@@ -36,6 +37,8 @@ from memory_butler.english.text.word_sets import words_in
 from memory_butler.english.time.event_dates import find_event_date
 
 MERELY_NAMED = 4
+# Pasted data: a word of this length, or a run of marks. Patterns would take long and find nothing.
+_UNREADABLE = re.compile(r"\S{81}|[^\w\s]{12}")
 
 # The text after such a request is material to work on, not a statement.
 _HANDED_OVER = re.compile(r":|\b(?:this|following|below)\b")
@@ -72,6 +75,16 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
 
 
 def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:
+    """The findings of one sentence that do not contradict it. Only the user gives rules."""
+    if sentence.speaker == SOMEBODY or _UNREADABLE.search(sentence.text):
+        return []
+    found = _found_in(sentence, discourse, now)
+    if sentence.speaker != USER:
+        found = [one for one in found if one.kind == "fact"]
+    return [one for one in found if is_safe(sentence.text, one.predicate, one.content)]
+
+
+def _found_in(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:
     """The findings of one sentence: requests to remember, rules and facts."""
     span = (sentence.start, sentence.end)
     text = without_quotes(sentence.text)

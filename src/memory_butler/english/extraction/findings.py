@@ -100,7 +100,7 @@ a an the my our his her their your some any to of in on at for with and or is ar
 """)
 _OWN = caseless(r"\b(?:my|our)\b")
 _OWNED = caseless(r"\b(?:mine|ours)\b")
-_SPACES = re.compile(r"\s+")
+_SPACES = re.compile(r" ")
 
 
 def slug(value: str) -> str:

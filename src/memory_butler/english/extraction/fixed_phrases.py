@@ -17,17 +17,17 @@ from memory_butler.english.text.word_sets import alternatives, caseless
 
 _CALL_ME = caseless(
     r"(?:(?:please|just|you can|everyone|everybody|people|ppl|folks|friends|my friends|most people|they|my \w+|but|"
-    rf"feel free to)\s+){{0,2}}(?:just\s+)?(?:also\s+)?calls?\s+me\s+(?P<v>{NAME})(?=$|[,;.!]|\s+(?:and|but|instead|"
+    rf"feel free to) ){{0,2}}(?:just )?(?:also )?calls? me (?P<v>{NAME})(?=$|[,;.!]| (?:and|but|instead|"
     r"for|please|at|because)\b)"
 )
 _MYSELF = re.compile(rf"[Mm]yself (?P<v>{NAME})$")
 _REACH = re.compile(
-    rf"(?:.{{0,40}}\b)?(?i:reach|contact|email|e-mail|call|text|phone|ring|message|find)\s+(?P<who>me|him|her|"
-    rf"them|us|(?:my\s+)?(?:{RELATION}\s+)?{NAME}|my\s+{RELATION})\s+(?:\w+\s+){{0,3}}?(?:at|on|via|by|under|"
-    rf"using)\s+(?:(?:my|his|her|their)\s+\w+\s+)?(?P<v>{EMAIL}|{PHONE})"
+    rf"(?:.{{0,40}}\b)?(?i:reach|contact|email|e-mail|call|text|phone|ring|message|find) (?P<who>me|him|her|"
+    rf"them|us|(?:my )?(?:{RELATION} )?{NAME}|my {RELATION}) (?:\w+ ){{0,3}}?(?:at|on|via|by|under|"
+    rf"using) (?:(?:my|his|her|their) \w+ )?(?P<v>{EMAIL}|{PHONE})"
 )
 _SHORT_LIKE = caseless(
-    r"(?:(?:really|also|definitely|big|huge)\s+)*(?:not (?:really )?|never been )?(?:(?:a |the )?(?:really |"
+    r"(?:(?:really|also|definitely|big|huge) )*(?:not (?:really )?|never been )?(?:(?:a |the )?(?:really |"
     r"very |more |big |huge |massive )*(?:fan of|into|fond of|keen on|big on|allergic to))\b"
 )
 _LANGUAGE = re.compile(
@@ -44,31 +44,31 @@ _REACHED = re.compile(
     rf"contacted|reachable) (?:at|on|via|by|through) )(?:\w+ )?(?P<v>{EMAIL}|{PHONE})"
 )
 _CARD = re.compile(
-    rf"(?:[\w' ]{{3,40}}:\s*)?(?P<who>{NAME})(?:,|:|\s-|\s\()?\s*(?:(?:phone|tel|mobile|email|number|cell)[ "
+    rf"(?:[\w' ]{{3,40}}:[ ]?)?(?P<who>{NAME})(?:,|:| -| \()?[ ]?(?:(?:phone|tel|mobile|email|number|cell)[ "
     rf":]+)?(?P<v>{EMAIL}|{PHONE})"
 )
 _ALLERGIC = caseless(r"(?:\w+ )?allergic to ")
 _REACH_BY = re.compile(
     rf"(?:.{{0,30}}\b)?(?i:(?:best|easiest|simplest|prefer(?:s|red)?|please|only)\b.{{0,25}}\b)(?:reach|contact|"
-    rf"message|get hold of|ping|call|text)\s+"
-    rf"(?P<who>me|him|her|them|us|{NAME})\s+(?:is\s+)?(?:on|via|by|through|over)\s+"
+    rf"message|get hold of|ping|call|text) "
+    rf"(?P<who>me|him|her|them|us|{NAME}) (?:is )?(?:on|via|by|through|over) "
     r"(?P<v>Signal|WhatsApp|Slack|Telegram|Teams|Discord|SMS|e-?mail|phone|text(?: message)?|Threema|iMessage|Matrix)\b"
 )
 _CARE = re.compile(
-    r"(?:(?:[Mm]y|[Tt]he|[Oo]ur)\s+)?(?:[Dd]octors?|GP|[Cc]ardiologist|[Pp]sychiatrist|[Dd]r\.? [A-Z]\w+)(?:'s| has|"
-    r" have)?\s+(?:(?:put|started)\s+me\s+on|prescribed(?: me)?)\s+(?P<v>.+)"
+    r"(?:(?:[Mm]y|[Tt]he|[Oo]ur) )?(?:[Dd]octors?|GP|[Cc]ardiologist|[Pp]sychiatrist|[Dd]r\.? [A-Z]\w+)(?:'s| has|"
+    r" have)? (?:(?:put|started) me on|prescribed(?: me)?) (?P<v>.+)"
 )
 # A note that is nothing but such a word.
 _ALONE = re.compile(
     rf"(?:strict |mostly |also )?(?P<v>(?i:{alternatives(DIETS - {'sober', 'halal', 'kosher'})}|coeliac|celiac|"
     r"diabetic|lactose intolerant|left-handed|colou?r[- ]blind|dyslexic|pregnant))(?=$|,|;| and )"
 )
-_PRONOUNS = caseless(r"(?:pronouns:?\s+)?(?P<v>(?:she|he|they)/(?:her|him|them)(?:/\w+)?)(?: pronouns)?(?=$|[,;.])")
+_PRONOUNS = caseless(r"(?:pronouns:? )?(?P<v>(?:she|he|they)/(?:her|him|them)(?:/\w+)?)(?: pronouns)?(?=$|[,;.])")
 _REACHABLE = re.compile(r"@|\d\d")
 _ORIGIN = re.compile(r"(?:[Oo]riginally|[Ii]'m originally|[Bb]orn and raised) (?:from|in) (?P<v>[A-Z].*)")
 _CHANGED = caseless(
     r"I(?:'ve| have)? (?:just |recently )?(?:changed|updated|switched) my (?:e-?mail|number|phone|phone "
-    rf"number|email address|mobile)(?: address)? (?:to|:)\s+(?P<v>{EMAIL}|{PHONE})"
+    rf"number|email address|mobile)(?: address)? (?:to|:) (?P<v>{EMAIL}|{PHONE})"
 )
 
 
@@ -112,7 +112,7 @@ def _contacts(clause: str, discourse: Discourse) -> list[Draft]:
 def _care(clause: str, discourse: Discourse) -> list[Draft]:
     """Prescriptions, and the preferred means of contact."""
     if match := _CARE.match(clause):
-        what = re.split(r"\s+(?:and|but|because|for)\b", first_piece(match["v"]))[0]
+        what = re.split(r" (?:and|but|because|for)\b", first_piece(match["v"]))[0]
         return [
             Draft(discourse.author, "health", f"on {what}", key=re.sub(r"^[\d.]+ ?(?:mg|mcg|ml)?(?: of)? ", "", what))
         ]

@@ -33,7 +33,7 @@ _TASTE = caseless(
     r"(?P<what>thing|cup of tea|jam|style|passion|idea of fun|weakness|comfort food|guilty pleasure|happy place|worst "
     r"nightmare|pet hate)$"
 )
-_STILL = caseless(r"\s+(?:any ?more|at all|either|though|these days|now|lately)$")
+_STILL = caseless(r" (?:any ?more|at all|either|though|these days|now|lately)$")
 _AGAINST = word_set("nightmare hate")
 _PASSING = word_set("""
 meeting error bug code test work build file answer question idea news message noise boss thought sound way rest exercise
@@ -59,7 +59,7 @@ def indirect_statements(clause: str, discourse: Discourse, now: datetime) -> lis
 
 def _draft(kind: str, thing: str, content: str, word: str, discourse: Discourse) -> list[Draft]:
     thing = re.sub(
-        r"^(?:(?:the (?:taste|smell|sound|sight|texture) of|too much|eating|drinking)\s+)", "", thing, flags=re.I
+        r"^(?:(?:the (?:taste|smell|sound|sight|texture) of|too much|eating|drinking) )", "", thing, flags=re.I
     )
     head = thing.lower().split()
     if not head or head[-1] in _PASSING or head[0] in ("the", "this", "these", "those", "your"):

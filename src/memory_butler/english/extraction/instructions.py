@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from memory_butler.english.extraction.conventions import is_convention, wanted
 from memory_butler.english.extraction.grammar.person import rule_text
 from memory_butler.english.extraction.grammar.verbs import FORMS
 from memory_butler.english.text.word_sets import caseless, word_set
@@ -31,39 +32,37 @@ _LEADING = caseless(
     r"(?:(?:and|but|so|also|ok|okay|hey|hi|btw|oh|well|right|yes|sure|thanks|one more thing|another thing|important|"
     r"reminder|note|rule|new rule|house rule|lesson(?: learned| learnt)?|convention|policy|team rule|general rule|tip|"
     r"instruction|instructions|feedback|correction|please note|note to self|takeaway|guideline|"
-    r"process)\b\s*[,:!–—-]*\s+(?=\S))*"
+    r"process)\b[ ]?[,:!–—-]* (?=\S))*"
 )
 _DECLARED = caseless(
     r"(?:(?:new|house|team|hard|general|golden) )?(?P<kind>rule|lesson|policy|convention|guideline)(?: learned|"
-    r" learnt)?(?: (?:for|from|of) [^:]{1,30})?\s*:\s*(?P<rest>\S+\s+\S+\s+.+)"
+    r" learnt)?(?: (?:for|from|of) [^:]{1,30})?[ ]?:[ ]?(?P<rest>\S+ \S+ .+)"
 )
 _ASK_FIRST = re.compile(
-    r"(?:please\s+)?(?:(?:ask|check with|consult|tell|warn|notify|confirm with|run it by|get approval "
-    r"from|ping|message|cc|copy)\s+(?:me|us|the user|him|her|them|[A-Z]\w+)\s+"
-    r"(?:first\s+)?(?:before|whenever|when|every time|each time|if|prior to)\s+.+|only\s+(?P<verb>\w+)\s+.+)"
+    r"(?:please )?(?:(?:ask|check with|consult|tell|warn|notify|confirm with|run it by|get approval "
+    r"from|ping|message|cc|copy) (?:me|us|the user|him|her|them|[A-Z]\w+) "
+    r"(?:first )?(?:before|whenever|when|every time|each time|if|prior to) .+|only (?P<verb>\w+) .+)"
 )
 _TITLED = caseless(
-    r"[^:.]{0,60}:\s*(?=(?:please\s+)?(?:always|never|don't|do not|when|whenever|make sure|from now on|if|"
+    r"[^:.]{0,60}:[ ]?(?=(?:please )?(?:always|never|don't|do not|when|whenever|make sure|from now on|if|"
     r"before|after)\b)"
 )
 _STANDING = caseless(
     r"(?P<lead>from now on|going forward|moving forward|in (?:the )?future|as a (?:general )?rule|from here on(?: out|"
     r" in)?|henceforth|at all times|by default|for (?:all )?future \w+|in all (?:replies|emails|messages|code)|"
-    r"next time|from today(?: on)?|as of now|in general)\s*,?\s+(?P<rest>.+)"
+    r"next time|from today(?: on)?|as of now|in general)[ ]?,? (?P<rest>.+)"
 )
 _WISH = caseless(
     r"(?:(?:i|we)(?:'d| would)?(?: really)? (?:like|want|need|expect|prefer|ask|love)(?: it if)? (?:for )?you(?: to)?|"
     r"you(?: really)? (?:should|must|need to|have to|ought to|are to|can)|(?:the )?(?:user|client|customer|he|she|"
     r"they|team)(?: has| have)? (?:wants?|wanted|asked|asks|expects?|told|tells|requested|requests|prefers?|insists?|"
     r"insisted|demands?|demanded|instructed|would like|reminded|said)(?: that)? (?:me|us|you|we|the assistant|"
-    r"the agent|i|claude)(?: (?:to|should|must))?|i (?:should|must))\s+(?P<rest>.+)"
+    r"the agent|i|claude)(?: (?:to|should|must))?|i (?:should|must)) (?P<rest>.+)"
 )
-_ALWAYS = caseless(
-    r"(?:please\s+)?(?:to\s+)?(?P<word>always|never)\s+(?:ever\s+|again\s+|please\s+)?(?P<verb>[\w'-]+)\b"
-)
+_ALWAYS = caseless(r"(?:please )?(?:to )?(?P<word>always|never) (?:ever |again |please )?(?P<verb>[\w'-]+)\b")
 _DONT = caseless(
-    r"(?:please\s+|pls\s+|just\s+)?(?:don't|do not|dont|not to|stop|avoid|refrain from|no more|"
-    r"never)\s+(?:ever\s+|you\s+ever\s+)?(?P<verb>[\w'-]+)\b(?P<rest>.*)"
+    r"(?:please |pls |just )?(?:don't|do not|dont|not to|stop|avoid|refrain from|no more|"
+    r"never) (?:ever |you ever )?(?P<verb>[\w'-]+)\b(?P<rest>.*)"
 )
 # No orders: comfort ("don't worry"), or a note without its subject ("don't have a car").
 _IDLE = word_set("""
@@ -74,9 +73,9 @@ live work smoke own see sweat fret matter get
 _PERHAPS = word_set("eat drink")
 _CONDITION = caseless(
     r"(?P<when>(?:when(?:ever)?|if|before|after|once|every time|each time|any ?time|as soon as|unless|in case|for|on|"
-    r"in|during|until|while)\b[^,]{2,140}?)\s*,\s*(?:then\s+|please\s+|you should\s+|i want you to\s+|"
-    r"you must\s+)*(?P<neg>always\s+|never\s+|don't\s+|do not\s+|only\s+|first\s+|just\s+|"
-    r"also\s+)*(?P<verb>[a-z][\w'-]*)\b(?P<rest>.*)$"
+    r"in|during|until|while)\b[^,]{2,140}?)[ ]?,[ ]?(?:then |please |you should |i want you to |"
+    r"you must )*(?P<neg>always |never |don't |do not |only |first |just |"
+    r"also )*(?P<verb>[a-z][\w'-]*)\b(?P<rest>.*)$"
 )
 _ONE_OFF = caseless(
     r"(?:if|when|once|after) (?:you(?:'re| are| have|'ve)?|that|this|it|so|not|needed|possible|necessary)(?: (?:done|"
@@ -85,55 +84,51 @@ _ONE_OFF = caseless(
     r"an|one|\d|some|fact|short|case|summary|example)\b|(?:in|on|for) (?:[A-Z]|\w+day|january|june|july|me)"
 )
 _KEPT = caseless(
-    r"(?:please\s+)?(?:always\s+)?(?:(?:keep|make) (?:your |all |the )?(?:answers?|replies|responses?|messages?|"
-    r"explanations?|emails?|summar(?:y|ies)|commit messages|code|functions|comments|prs?|pull requests)\s+.+|"
+    r"(?:please )?(?:always )?(?:(?:keep|make) (?:your |all |the )?(?:answers?|replies|responses?|messages?|"
+    r"explanations?|emails?|summar(?:y|ies)|commit messages|code|functions|comments|prs?|pull requests) .+|"
     r"keep (?:the |your |all |any )?(?:[\w-]+ ){0,2}[\w-]+s (?:small|short|simple|brief|minimal|concise|"
     r"under \d+\b.*)|be (?:concise|brief|direct|polite|formal|informal|honest|blunt)\b.*|(?:answer|reply|respond|"
-    r"write|speak|talk|address me|communicate)\s+(?:to me\s+|me\s+)?(?:only\s+|always\s+|back\s+)?in\s+.+|(?:use|give|"
-    r"stick to|prefer|include|format|show|quote|spell)\s+(?:me\s+|all\s+|only\s+|prices\s+|dates\s+|times\s+|"
-    r"everything\s+)?(?:[\w'-]+\s+){0,3}?(?:units|spelling|english|celsius|fahrenheit|metric|snake_case|camelcase|"
+    r"write|speak|talk|address me|communicate) (?:to me |me )?(?:only |always |back )?in .+|(?:use|give|"
+    r"stick to|prefer|include|format|show|quote|spell) (?:me |all |only |prices |dates |times |"
+    r"everything )?(?:[\w'-]+ ){0,3}?(?:units|spelling|english|celsius|fahrenheit|metric|snake_case|camelcase|"
     r"tabs|spaces|type hints|docstrings|bullet points|markdown|emojis?|24-hour|iso dates|kilomet(?:re|er)s|euros|"
     r"dollars|pronouns|conventional commits|dark mode|sources|plain text|plain language)\b.*)$"
 )
 _CHOSEN = caseless(
-    r"(?:please\s+)?(?:only use|use only|only ever use)\s+.+|prefer\s+.+\s(?:over|to|rather than|instead of)\s.+|"
-    r"(?:use|write|say|choose|pick)\s+[^,]{2,50}?(?:,?\s+(?:not|instead of|rather than|over|and not|never))\s+.+"
+    r"(?:please )?(?:only use|use only|only ever use) .+|prefer .+ (?:over|to|rather than|instead of) .+|"
+    r"(?:use|write|say|choose|pick) [^,]{2,50}?(?:,? (?:not|instead of|rather than|over|and not|never)) .+"
 )
 # "Commit messages should be in German": what is made is to be made so.
 _SHOULD_BE = caseless(
-    r"(?:(?:my|our|all|the|your|any|every)\s+)?(?:[\w-]+\s+){0,2}?(?:messages?|comments?|answers?|replies|reply|"
+    r"(?:(?:my|our|all|the|your|any|every) )?(?:[\w-]+ ){0,2}?(?:messages?|comments?|answers?|replies|reply|"
     r"responses?|docs|docstrings|reports?|emails?|charts?|plots?|graphs?|summar(?:y|ies)|prs?|pull requests|tests|"
     r"functions|names|dates|prices|times|units|recipes|invoices|tickets|branches|migrations|titles|slides|"
-    r"translations|letters|lists)\s+(?:should|must|shouldn't|mustn't|need to|have to|may|can)(?:\s+(?:not|never|"
-    r"always|only|all))*\s+(?:be|use|have|start|end|contain|include|follow|rely|go|come|fit|mention|say)\b.+"
+    r"translations|letters|lists) (?:should|must|shouldn't|mustn't|need to|have to|may|can)(?: (?:not|never|"
+    r"always|only|all))* (?:be|use|have|start|end|contain|include|follow|rely|go|come|fit|mention|say)\b.+"
 )
 _MUST = caseless(r"\b(?:should|must|shouldn't|mustn't|need to|have to|may not|may only|can only|can't|cannot)\b")
 _FOR_ALL = caseless(
     r"for (?!me\b|now\b|this\b|that\b|example\b|instance\b|the\b|my\b|your\b|an?\b)(?P<what>(?:[\w-]+ "
-    r"){0,2}[\w-]+s),? (?P<verb>[a-z]+)\s+\S+ .*"
+    r"){0,2}[\w-]+s),? (?P<verb>[a-z]+) \S+ .*"
 )
 _PLEASE_NO = caseless(
-    r"(?:please,? no|no)\s+(?P<what>(?:[\w-]+\s+){0,3}?[a-z-]+(?:s|jargon|slang|small talk))\b(?P<rest>\s+(?:with|in|"
-    r"at|before|after|without|unless|during|containing|on)\s.+)?(?P<please>,?\s+please)?$"
+    r"(?:please,? no|no) (?P<what>(?:[\w-]+ ){0,3}?[a-z-]+(?:s|jargon|slang|small talk))\b(?P<rest> (?:with|in|"
+    r"at|before|after|without|unless|during|containing|on) .+)?(?P<please>,? please)?$"
 )
-_WE_ALSO = caseless(r"whenever (?:we|i) .{3,80}, (?:we|i) (?:also|always|never|then)\s+.+")
-_SURE = caseless(
-    r"(?:please\s+)?(?:make sure|be sure|ensure|see to it|take care)\s+(?:that\s+|to\s+|you\s+)*(?P<rest>.+)"
-)
+_WE_ALSO = caseless(r"whenever (?:we|i) .{3,80}, (?:we|i) (?:also|always|never|then) .+")
+_SURE = caseless(r"(?:please )?(?:make sure|be sure|ensure|see to it|take care) (?:that |to |you )*(?P<rest>.+)")
 _RECURRING = caseless(
     r"\b(?:always|never|whenever|when|before|after|every|each|any|all|unless|without|first|only|from now on)\b"
 )
-_FIRST_WORD = caseless(
-    r"(?:please\s+)?(?:always\s+|never\s+|don't\s+|only\s+|just\s+|to\s+|stop\s+|avoid\s+)*(?P<v>[\w'-]+)"
-)
+_FIRST_WORD = caseless(r"(?:please )?(?:always |never |don't |only |just |to |stop |avoid )*(?P<v>[\w'-]+)")
 _THIS_ONE = re.compile(r"\bit (?:short|brief)\b|\bthis\b")
-_STOPPING = caseless(r"(?:please\s+)?(?:stop|avoid|refrain)\b")
+_STOPPING = caseless(r"(?:please )?(?:stop|avoid|refrain)\b")
 _NO_ORDER = caseless(r"no more|not to")
-_CIRCUMSTANCE = re.compile(r"\s+[\w' ]{3,60}\b(?:in|before|after|when|without|because|unless|on|for|with)\b")
-_MERE_PRONOUN = re.compile(r"\s+(?:it|that|this|them|so|any|one|some|any of (?:it|that|them))\s*$")
+_CIRCUMSTANCE = re.compile(r" [\w' ]{3,60}\b(?:in|before|after|when|without|because|unless|on|for|with)\b")
+_MERE_PRONOUN = re.compile(r" (?:it|that|this|them|so|any|one|some|any of (?:it|that|them))[ ]?$")
 _PASSING = caseless(r"\b(?:yet|for now|today|this time|right now|tonight|tomorrow|this week|just now|this one)\b")
 _NONE_OF = caseless(
-    r"no (?P<what>(?:\w+ )?[a-z-]+s)\s+(?:on (?:fridays|weekends|mondays|sundays|saturdays)|in (?!this|the "
+    r"no (?P<what>(?:\w+ )?[a-z-]+s) (?:on (?:fridays|weekends|mondays|sundays|saturdays)|in (?!this|the "
     r"(?:meantime|morning))\w+|before|after|without|unless|during)\b"
 )
 _NO_RULE = word_set("""
@@ -141,9 +136,9 @@ problems issues changes errors results replies thanks worries plans news questio
 ideas complaints tests
 """)
 _BREAK = re.compile(
-    r"\s*;\s*|\s+[–—-]\s+|—|,\s+(?=(?:I|i|my|we|we're|i'm|I'm|it's|he|she|they)\b)|,?\s+(?:and|so|"
-    r"but)\s+(?=(?:please\s+)?(?:always|never|don't|do not|from now on)\b)|,\s+(?=(?:please|so please)\b)|"
-    r",?\s+(?:so|but)\s+(?=please\b|no\b|keep\b|(?:\w+\s){1,3}(?:should|must)\b)"
+    r"[ ]?;[ ]?| [–—-] |—|, (?=(?:I|i|my|we|we're|i'm|I'm|it's|he|she|they)\b)|,? (?:and|so|"
+    r"but) (?=(?:please )?(?:always|never|don't|do not|from now on)\b)|, (?=(?:please|so please)\b)|"
+    r",? (?:so|but) (?=please\b|no\b|keep\b|(?:\w+ ){1,3}(?:should|must)\b)"
 )
 
 
@@ -157,6 +152,8 @@ class Rules(NamedTuple):
 def rules_in(sentence: str, speaker: str) -> Rules:
     """The rules that a sentence gives."""
     text = _LEADING.sub("", sentence, count=1)
+    if is_convention(text, _ACTIONS) and not _BREAK.search(text):
+        return Rules([rule_text(text, speaker)], [])
     if (whole := _conditional(text, speaker)) or _WE_ALSO.match(text):
         return Rules([whole or rule_text(text, speaker)], [])
     if (declared := _DECLARED.match(sentence)) and (declared["kind"].lower() != "lesson" or _acts(declared["rest"])):
@@ -191,7 +188,7 @@ def _conditional(text: str, speaker: str) -> str:
 
 def _is_action(verb: str, rest: str) -> bool:
     word = verb.lower()
-    return word in _ACTIONS and not re.match(r"\s+(?:is|are|was|were|has|will|it's)\b", rest)
+    return word in _ACTIONS and not re.match(r" (?:is|are|was|were|has|will|it's)\b", rest)
 
 
 def _rule(piece: str, speaker: str) -> str:
@@ -212,9 +209,9 @@ def _rule(piece: str, speaker: str) -> str:
         return ""
     if (condition := _conditional(text, speaker)) and not condition.startswith(("For", "In", "On")):
         return condition
-    if standing and (_acts(text) or _DONT.match(text)):
-        return rule_text(text, speaker)
-    return rule_text(text, speaker) if _is_rule(text) else ""
+    is_order = bool(standing and (_acts(text) or _DONT.match(text))) or _is_rule(text)
+    asked = text if is_order or is_convention(text, _ACTIONS) else wanted(text)
+    return rule_text(asked, speaker) if asked else ""
 
 
 def _acts(text: str) -> bool:
@@ -259,7 +256,7 @@ def _is_always(verb: str, text: str) -> bool:
 
 
 def _is_forbidden(verb: str, rest: str, text: str) -> bool:
-    if verb in ("just", "ever", "simply") and (inner := re.match(r"\s+(?P<verb>[\w'-]+)(?P<rest>.*)", rest)):
+    if verb in ("just", "ever", "simply") and (inner := re.match(r" (?P<verb>[\w'-]+)(?P<rest>.*)", rest)):
         verb, rest = inner["verb"].lower(), inner["rest"]
     doing = verb.endswith("ing")
     if _STOPPING.match(text) and not doing:

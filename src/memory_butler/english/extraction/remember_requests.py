@@ -8,11 +8,11 @@ from memory_butler.english.text.word_sets import caseless
 _REMEMBER = caseless(
     r"(?:(?:please|also|and|oh|can you|could you|would you|will you|just|you should|i want you to|i'd like you to|"
     r"i need you to|important|hey|ok|btw|kindly)[,: ]+)*(?:(?:the )?user (?:has )?(?:asked|told|wants|wanted|reminded|"
-    r"requested)(?: that)? (?:me|us|the assistant|you|we|i)(?: to)?\s+)?(?:to\s+)?(?:remember|don't forget|"
+    r"requested)(?: that)? (?:me|us|the assistant|you|we|i)(?: to)? )?(?:to )?(?:remember|don't forget|"
     r"do not forget|never forget|keep in mind|bear in mind|make a note|take note|make note|please note|jot down|"
     r"save this|memorise|memorize|store|note down|write down|remind me|add to (?:your )?memory|"
-    r"for (?:your )?memory)(?:\s*[:,–—-]\s*|\s+)(?:this\s*[:,–—-]\s*|(?:for (?:later|next time|the future|"
-    r"me))\s*[:,]?\s*)?(?P<that>that\s+|of the fact that\s+)?(?P<what>.+)"
+    r"for (?:your )?memory)(?:[ ]?[:,–—-][ ]?| )(?:this[ ]?[:,–—-][ ]?|(?:for (?:later|next time|the future|"
+    r"me))[ ]?[:,]?[ ]?)?(?P<that>that |of the fact that )?(?P<what>.+)"
 )
 # "Can you remember my birthday?" is a question; "can you remember that my birthday is in May?" states it.
 _TELLS = caseless(r"\b(?:is|are|was|has|have|can't|can|don't|doesn't|will|won't|needs?|likes?|hates?|=)\b|'s |: ")
@@ -20,7 +20,7 @@ _NOT_REMEMBERED = caseless(
     r"(?:when|how|me|him|her|what|why|where|if|whether|the (?:time|day|good old|name|title|word|movie|first)|"
     r"it|this|those|about|seeing|being|having|\?)\b"
 )
-_UNTOLD = caseless(r"(?:.{0,30}\b)?remind me(?!\s+(?:to|that)\b)")
+_UNTOLD = caseless(r"(?:.{0,30}\b)?remind me(?! (?:to|that)\b)")
 
 
 class RememberRequest(NamedTuple):
@@ -36,7 +36,7 @@ def remember_request(sentence: str, *, asked: bool) -> RememberRequest | None:
     what = match["what"].strip()
     if not match["that"] and _NOT_REMEMBERED.match(what):
         return None
-    task = re.match(r"to\s+(?P<v>.+)", what) if not match["that"] else None
+    task = re.match(r"to (?P<v>.+)", what) if not match["that"] else None
     if task is None and (
         (asked and not (match["that"] or _TELLS.search(what))) or _UNTOLD.match(match[0], match.start())
     ):

@@ -9,6 +9,7 @@ from memory_butler.english.extraction.fixed_phrases import fixed_phrase_facts
 from memory_butler.english.extraction.grammar.clause_splitting import Clause
 from memory_butler.english.extraction.grammar.coreference import Discourse
 from memory_butler.english.extraction.grammar.forms import Reader
+from memory_butler.english.extraction.grammar.known_names import PLACES
 from memory_butler.english.extraction.grammar.people import Person, person_at
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
 from memory_butler.english.extraction.grammar.turns import USER
@@ -101,38 +102,48 @@ _BEING: tuple[Reader, ...] = (
 )  # fmt: skip
 _LAST: tuple[Reader, ...] = (health.cannot, possessions.can, events.plans, events.happened, habits.habits)
 _SETTLING: dict[str, tuple[Reader, ...]] = {
-    "turn": (identity.turns,), "pass": (study.GRADUATES,),
+    "turn": (identity.turns, health.goes_on_diet), "go": (health.goes_on_diet,), "pass": (study.GRADUATES,),
     **{verb: (reader,) for verb, reader in health.ENDINGS.items()},
 }  # fmt: skip
 # These verbs state a result ("joined Acme"), whatever the date.
 _MOVING_ON = frozenset({"move", "relocate", "join", "start", "leave", "quit"})
 _HISTORY = 1990
-_MORE = re.compile(r"\s*,\s+(?:and\s+|but\s+)?|\s+(?:and|but)\s+")
+_MORE = re.compile(r"[ ]?, (?:and |but )?| (?:and|but) ")
 _REPORT = re.compile(
     rf"(?P<who>(?:[Tt]he )?[Uu]ser|[Ss]he|[Hh]e|[Tt]hey|I|{NAME})(?:'ve| has| have| also| just| then|"
-    r" later)*\s+(?:said|says|mentioned|mentions|noted|notes|confirmed|confirms|explained|shared|stated|states|added|"
+    r" later)* (?:said|says|mentioned|mentions|noted|notes|confirmed|confirms|explained|shared|stated|states|added|"
     r"revealed|reported|clarified|told (?:me|us|you|the assistant)|let me know|disclosed|corrected (?:me|himself|"
-    r"herself|themselves)|pointed out|indicated)(?: to me| again| in passing)?(?:\s+that|\s*[:,])?\s+(?P<rest>.+)"
+    r"herself|themselves)|pointed out|indicated)(?: to me| again| in passing)?(?: that|[ ]?[:,])? (?P<rest>.+)"
 )
 _FRONT = re.compile(
     r"(?P<t>(?i:on|in|at|since|this|last|next|every|each|most|tomorrow|yesterday|today|tonight|the day|three|"
-    r"two|four|five|a|an|\d+|once|twice|mon|tues|wednes|thurs|fri|satur|sun)(?i:\w*\b[^,]{0,32}?)),?\s+"
+    r"two|four|five|a|an|\d+|once|twice|mon|tues|wednes|thurs|fri|satur|sun)(?i:\w*\b[^,]{0,32}?)),? "
     r"(?P<rest>(?:I|i|[Ww]e|[Mm]y|[Oo]ur|(?:[Tt]he )?[Uu]ser|[Hh]e|[Ss]he|[Tt]hey|[Hh]is|[Hh]er|[Tt]heir|"
-    rf"(?!{any_of(name.capitalize() for name in (*WEEKDAYS, *MONTHS))}|Sept|Christmas|Easter){NAME})(?:\s|').+)"
+    rf"(?!{any_of(name.capitalize() for name in (*WEEKDAYS, *MONTHS))}|Sept|Christmas|Easter){NAME})(?: |').+)"
 )
 
 
 # "The dentist said I grind my teeth": a professional's finding counts as the patient's own statement.
 _ADVICE = re.compile(
-    r"(?:(?:[Mm]y|[Tt]he|[Oo]ur|[Hh]is|[Hh]er)\s+)?(?:[Dd]octors?|GP|[Dd]r\.? [A-Z]\w+|[Dd]entist|[Vv]et|[Pp]hysio|"
+    r"(?:(?:[Mm]y|[Tt]he|[Oo]ur|[Hh]is|[Hh]er) )?(?:[Dd]octors?|GP|[Dd]r\.? [A-Z]\w+|[Dd]entist|[Vv]et|[Pp]hysio|"
     r"[Tt]herapist|[Cc]ardiologist|[Oo]ptician|[Dd]ermatologist|[Nn]urse|[Mm]idwife|[Tt]ests?(?: results?)?|"
-    r"[Bb]lood tests?|[Ll]ab results?)\s+(?:says?|said|told (?:me|us|him|her|them)|confirmed|found|showed?|diagnosed|"
-    r"discovered)(?: that| out that)?\s+(?=(?:I|i|my|we|our|[Ss]he|[Hh]e|they|his|her|their)\b)"
+    r"[Bb]lood tests?|[Ll]ab results?) (?:says?|said|told (?:me|us|him|her|them)|confirmed|found|showed?|diagnosed|"
+    r"discovered)(?: that| out that)? (?=(?:I|i|my|we|our|[Ss]he|[Hh]e|they|his|her|their)\b)"
 )
 _PREFACE = re.compile(
-    r"(?:After|Since|With|As of|Following|Until recently|Besides) (?!work\b)[^,]{3,60}?,?\s+(?=I\s+(?:now|am|"
+    r"(?:After|Since|With|As of|Following|Until recently|Besides) (?!work\b)[^,]{3,60}?,? (?=I (?:now|am|"
     r"work|run|live)\b|I'm\b)"
 )
+
+
+# "Patient Maria Lopez, 64, takes warfarin": the name stands alone, and its verb follows.
+_ALONE = re.compile(
+    rf"(?:^|: )(?:[Tt]he )?(?:[Cc]lient|[Cc]ustomer|[Cc]aller|[Pp]atient|[Ss]tudent|[Gg]uest) (?P<name>{NAME})"
+    r"(?:,? \d{1,3})?$"
+)
+
+
+_AS_OF = re.compile(r"[Aa]s of (?:[A-Z][a-z]+ )?\d{4},? (?=(?:I|i|I'm|i'm|we|he|she|they|[A-Z])\b)")
 
 
 def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draft]:
@@ -140,6 +151,8 @@ def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draf
     text, reporter = _unreported(_ADVICE.sub("", clause.text), discourse)
     if reporter and (match := re.match(r"(?:he|she|they)\b", text, re.I)):
         return _about(Person((reporter,), match.end()), text, "", discourse, now)
+    if as_of := _AS_OF.match(text):
+        text, discourse.about_work = text[as_of.end() :], True
     text = _PREFACE.sub("", text) if text[:1] in "ASWFUB" else text
     discourse.about_work = discourse.about_work or _JOBS.search(text) is not None
     front = ""
@@ -150,8 +163,11 @@ def statements(clause: Clause, discourse: Discourse, now: datetime) -> list[Draf
         if found := fixed(text, discourse, now):
             return found
     if clause.relative:
-        aside = re.split(r",\s+(?:and|or)\s", text, maxsplit=1)[0]
+        aside = re.split(r", (?:and|or) ", text, maxsplit=1)[0]
         return _about(Person((discourse.person,), 3), aside, front, discourse, now) if discourse.person else []
+    if (alone := _ALONE.search(text)) and is_name(alone["name"]):
+        discourse.set_subject(alone["name"])
+        return []
     person = person_at(text, discourse)
     found = _about(person, text, front, discourse, now) if person else _subjectless(clause, text, front, discourse, now)
     return found or _of_things(f"{text} {front}".strip(), discourse, now)
@@ -215,10 +231,20 @@ _AT = re.compile(
 )
 
 
+_AT_SINCE = re.compile(
+    r"(?:now )?(?:at|with) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*){0,2})(?: \w+)? (?:since|as of) (?:[A-Z]\w+ )?\d{4}\b"
+)
+
+
 def _new_job(vp: VerbPhrase, discourse: Discourse) -> list[Draft]:
     """ "I'm at Siemens now": an employer if the conversation is about jobs, else just a location."""
-    match = _AT.match(vp.rest) if vp.verb == "be" and discourse.about_work else None
-    if match is None or vp.tense != "present" or vp.negated:
+    if vp.verb != "be" or vp.tense not in ("present", "perfect") or vp.negated or vp.ended or vp.modal:
+        return []
+    since = _AT_SINCE.match(vp.rest)
+    match = (since if since and since["v"] not in PLACES else None) or (
+        _AT.match(vp.rest) if discourse.about_work and vp.tense == "present" else None
+    )
+    if match is None:
         return []
     return [Draft(vp.subject, "works_at", match["v"])]
 
@@ -278,7 +304,7 @@ def _is_note(vp: VerbPhrase, text: str) -> bool:
 
 
 def _of_things(text: str, discourse: Discourse, now: datetime) -> list[Draft]:
-    match = re.match(r"(?P<o>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s", text)
+    match = re.match(r"(?P<o>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's) ", text)
     owner = (discourse.owner(match["o"]) if match else "") or discourse.speaker
     return (
         events.called_off(text, owner)
@@ -321,7 +347,7 @@ def _in_order(vp: VerbPhrase) -> Iterator[Reader]:
 def _being(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Everything in a row after "is": "I'm Dele, 27, nigerian"."""
     if vp.tense == "future":
-        return events.plans(vp, now) if not re.match(r"(?:a|an|the)\s", vp.rest) else []
+        return events.plans(vp, now) if not re.match(r"(?:a|an|the) ", vp.rest) else []
     found: list[Draft] = []
     for reader in _BEING:
         found += reader(vp, now)

@@ -44,7 +44,7 @@ _PLAIN = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"\.?[^\S\n]+")
 _POSSESSIVE = caseless(r"['’]s$")
 _DANGLING = re.compile(r"['’](?!\w)")
-_SPACE_BEFORE_MARK = re.compile(r"\s+([,.;:!?])")
+_SPACE_BEFORE_MARK = re.compile(r"\s{1,8}([,.;:!?])")
 _OPENING = " \t\"'“‘(«"
 _ENDINGS = frozenset(".!?…:\n。！？")
 

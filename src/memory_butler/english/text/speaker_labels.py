@@ -8,8 +8,8 @@ MAX_LABEL_CHARACTERS = 40
 
 LINE = re.compile(r"\n\s*")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-LABEL = re.compile(r"([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2})(?::\s|：)")
-_SAID = re.compile(r"[^\S\n]*[^\s]")
+LABEL = re.compile(r"([^\W\d_][\w.'’-]{0,39}(?: [\w.'’-]{1,39}){0,2})(?::\s|：)")
+_SAID = re.compile(r"[^\S\n]{0,200}[^\s]")
 
 
 @dataclass(frozen=True, slots=True)

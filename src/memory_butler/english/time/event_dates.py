@@ -27,7 +27,7 @@ _GAP = caseless(r",?\s+(?:the\s+)?")
 # Before a bare month or year: "may" is a verb and June a friend, 2000 a price.
 _BEFORE_MONTH = frozenset(["in", "by", "since", "until", "till", "from", "before", "around", "starting", "for", "of"])
 _BEFORE_YEAR = frozenset(["in", "since", "until", "till", "from", "before", "around", "by"])
-_OF_MONTH = caseless(r"\s+of\s+(the|this|next)\s+month")
+_OF_MONTH = caseless(r"\s{1,8}of\s{1,8}(the|this|next)\s{1,8}month")
 _A_WEEK = caseless(r"\ba\s+week\s+$")
 _WITH_WHICH = frozenset((Kind.WEEKDAY, Kind.WEEKEND, Kind.CALENDAR, Kind.MONTH, Kind.SEASON, Kind.DAY_WORD))
 _INEXACT = frozenset((Kind.CALENDAR, Kind.SEASON, Kind.MONTH, Kind.YEAR, Kind.DECADE))

@@ -31,20 +31,20 @@ _VERBS = frozenset(("may", "march"))
 _PEOPLE = frozenset(("april", "may", "june", "august"))
 _CLAUSE_ENDS = re.compile(r"\s*(?:[?.,;:!)]|$|\s(?:and|or|of)\b)")
 _VERB_FOLLOWS = caseless(
-    r"\s+(?:i|we|you|he|she|it|they|be|have|not|also|well|even|need|want|come|become|help|cause|take|get)\b"
+    r"\s{1,8}(?:i|we|you|he|she|it|they|be|have|not|also|well|even|need|want|come|become|help|cause|take|get)\b"
 )
 _QUANTITY_FOLLOWS = caseless(
-    r"\s*(?:%|[$€£]|(?:us\s+)?dollars?|euros?|pounds?|bucks|usd|eur|gbp|people|steps|calories|kcal|words|miles|km|"
+    r"\s{0,8}(?:%|[$€£]|(?:us\s{1,8})?dollars?|euros?|pounds?|bucks|usd|eur|gbp|people|steps|calories|kcal|words|miles|km|"
     r"kilomet\w+|met(?:er|re)s|feet|ft|users|rows|items|times|pages|lines|points|pieces|copies|hours|minutes|"
     r"seconds|ms|mb|gb|kg|grams?|square|sq|watts?|units|tokens|characters|requests|records|entries|percent)\b"
 )
 # "in Spring Boot", "at the Summer Olympics", "the March 15th issue": a name, not a time.
 _NAME_FOLLOWS = re.compile(
-    r"\s+(?:(?!I\b|I['’])[A-Z]|(?i:boot|framework|camps?|olympics|games|school|job|house|roll|rolls|cleaning|solstice"
+    r"\s{1,8}(?:(?!I\b|I['’])[A-Z]|(?i:boot|framework|camps?|olympics|games|school|job|house|roll|rolls|cleaning|solstice"
     r"|issue|edition|release|version|collection|party|dinner|break|coat|jacket|dress|festival|fair|sale|market"
     r"|trees?|cards?|gifts?|presents?|carols?|cookies|decorations|movies?|songs?)\b)"
 )
-_HABIT_FOLLOWS = caseless(r"\s+(?:mornings|afternoons|evenings|nights)\b")
+_HABIT_FOLLOWS = caseless(r"\s{1,8}(?:mornings|afternoons|evenings|nights)\b")
 _HABIT_BEFORE = caseless(r"\b(?:every|each|usually|always|typical)\s+$")
 # Without a year, a season or a weekday counts only in a question about the past.
 _PAST = caseless(r"\b(?:did|was|were|had|been|have|has|went|got|took|made|saw|said|\w{2,}ed)\b|['’]ve\b")

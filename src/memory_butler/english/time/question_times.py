@@ -21,7 +21,7 @@ _COUNTED = frozenset((Kind.DAY_WORD, Kind.AGO, Kind.ROLLING, Kind.WEEKDAY, Kind.
 _YEARLY = frozenset((Kind.DATE, Kind.MONTH, Kind.SEASON, Kind.HOLIDAY, Kind.QUARTER))
 _YEARS = {"last": -1, "previous": -1, "this": 0, "next": 1}
 _RANGES = {"between": ("and",), "from": ("to", "until", "till", "til", "through")}
-_GAP = re.compile(r"\s+(?=[?.,;:!])")
+_GAP = re.compile(r"\s{1,8}(?=[?.,;:!])")
 
 # One expression, or the two ends of a range.
 Span = tuple[Expression, ...]

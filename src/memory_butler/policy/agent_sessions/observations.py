@@ -60,11 +60,12 @@ _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | 
 # Tags that clients put around reminders, command output and pasted files.
 _OPENED = re.compile(r"<([a-z][\w-]{2,40})(?:\s[^<>]{0,200})?>")
 _NOISE = caseless(
-    r"\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|"
-    r"Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |[>|{}<#]|\w+(?:Error|Exception): |diff --git|[+-]{3} |@@ |"
-    r"\[(?:tool|function|result|system)\b|(?:tool|function)(?: call| result| use| output)?: |\W*$|caveat: |"
+    r"\s{0,20}(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL|TRACE)\b|"
+    r"Traceback |File \"|at [\w.$<>]{1,200} ?\(|\$ |>>> |[>|{}<#]|\w{1,80}(?:Error|Exception): |diff --git|[+-]{3} |"
+    r"@@ |\[(?:tool|function|result|system)\b|(?:tool|function)(?: call| result| use| output)?: |caveat: |"
     r"command (?:output|failed))"
 )
+_HAS_WORD = re.compile(r"\w")
 _BULLET = re.compile(r"^\s*(?:[-*•+–]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _LABEL = caseless(r"^(?:user|human|assistant|ai|agent|claude|system)\s*:\s+")
 _MARKUP = re.compile(r"\*\*|__|`")
@@ -196,7 +197,7 @@ def _sentences(text: str, stored: Collection[bytes]) -> Iterator[str]:
     plain = strip_recalled(_without_tagged(_FENCED.sub("\n", without_key_blocks(text))), stored)
     for whole in plain.splitlines():
         line = _BULLET.sub("", whole, count=1)
-        if _NOISE.match(line):
+        if _NOISE.match(line) or not _HAS_WORD.search(line):
             continue
         line = " ".join(_LABEL.sub("", _MARKUP.sub("", line), count=1).split())
         begin = 0

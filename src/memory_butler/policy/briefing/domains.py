@@ -33,10 +33,10 @@ _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # The first word of a sentence or step, also after words such as "please", "can you" and "let's". "Tell me" is
 # no message.
 _FIRST = re.compile(
-    r"(?:^|[.!?;:,\n]\s+|\d[.)]\s+|\b(?:and|then)\s+)"
+    r"(?:^|[.!?;:,\n]\s{1,8}|\d[.)]\s{1,8}|\b(?:and|then)\s{1,8})"
     r"(?:(?:please|pls|ok|okay|now|just|also|let'?s|(?:can|could|would|will) you|help me|time to|i'd like to"
-    r"|(?:i|we) (?:need|want|have|should) to)\s+)*"
-    r"([^\W\d_]+)(?!\w|\s+(?:me|us)\b)",
+    r"|(?:i|we) (?:need|want|have|should) to)\s{1,8}){0,4}"
+    r"([^\W\d_]{1,60})(?!\w|\s{1,8}(?:me|us)\b)",
     re.IGNORECASE,
 )
 # A prompt that names files or functions is work on software, whatever the names mean.

@@ -31,7 +31,7 @@ sour, war and peace, pride and prejudice, rum and coke, strawberries and cream, 
 science and technology
 """
 PAIRS = caseless(rf"\b(?:{'|'.join(' '.join(_PAIRS.split()).split(', '))})\b")
-_PARTS = re.compile(r"\s*(?:;|；|\n|\r|\u2028)\s*")
+_PARTS = re.compile(r"[ \t]{0,8}(?:;|；|\n|\r|\u2028)\s{0,8}")
 _STATEMENT = caseless(
     r"[\w)\"'],?\s+(?:and|but)\s+(?:also\s+)?(?:(?:he|she|they|i|it|we|user|the user)\s+\w|"
     r"(?:is|was|has|lives|works|likes|loves|hates|dislikes|speaks|owns|uses|prefers|plays|drinks|eats|drives|wants|plans"
@@ -41,10 +41,10 @@ _ANOTHER_RULE = caseless(
     r"(?:always|never|do(?:n't| not)\s|whenever\s|when\s|if\s|avoid\s|make sure|ensure\s|use\s|ask\s|only\s|before\s"
     r"|after\s|please\s)"
 )
-_SERIES = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+")
+_SERIES = re.compile(r"\s{0,8},\s{0,8}(?:and\s{1,8}|or\s{1,8})?|\s{1,8}(?:and|or)\s{1,8}")
 _FINITE = caseless(r"\b(?:is|are|was|were|has|have|had|lives?|works?|can|will|who|that|which)\b")
 _PREPOSITION = caseless(r"\b(with|of|in|for|between|from|about|on|at|by|to|over|than|without|like)\b")
-_DETERMINER = caseless(r"(?:an?|the|two|three|four|five|some|his|her|their|\d+)\s")
+_DETERMINER = caseless(r"(?:an?|the|two|three|four|five|some|his|her|their|\d{1,12})\s")
 
 
 def is_compound(kind: ItemKind, predicate: str, content: str) -> bool:

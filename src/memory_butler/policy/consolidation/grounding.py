@@ -7,6 +7,7 @@
 | its subject is not named there | "Tom" from "my brother lives in Rome" |
 | its words are about another person | Acme is allergic, from "I work at Acme. I'm allergic to peanuts." |
 | it says the opposite | "allergic to nuts" from "not allergic to nuts" |
+| somebody else said it, or it was said with a condition (see attribution) | Rome from "I might move to Rome" |
 | the words do not support its day (see mentioned_days) | next year from "tomorrow" |
 
 A proposal that passes need not be true: it only uses the episodes' words about the same person. Words are compared
@@ -14,6 +15,7 @@ by their stems, numbers in words and figures alike. The user and the butler need
 named up to three sentences before, and a name in front of a line is that of the speaker.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -34,6 +36,7 @@ from memory_butler.english.text.stems import (
 from memory_butler.english.text.word_sets import word_set
 from memory_butler.english.time.calendar import MONTHS, WEEKDAYS
 from memory_butler.english.time.mentioned_days import supports_day
+from memory_butler.policy.consolidation.attribution import said_otherwise
 from memory_butler.policy.memories.text import one_line
 
 # Of this many required words one may be missing.
@@ -59,10 +62,14 @@ _TITLES = frozenset(map(stem, word_set("dr mr mrs ms prof sir")))
 _DENYING = word_set("not no never no longer stopped quit former without")
 
 
+_CAPITALISED = re.compile(r"\b[A-Z][a-z]{1,30}\b")
+
+
 class EpisodeText:
     """The text of one episode, parsed once for every proposal that cites it."""
 
     def __init__(self, text: str, observed_at: datetime) -> None:
+        self.text = text
         self.sentences: list[Sentence] = sentences(text)
         self.low = " ".join(text.casefold().split())
         self.observed = observed_at.astimezone(UTC).date()
@@ -116,6 +123,15 @@ class _Place(NamedTuple):
 
 def objection(claim: Claim, episodes: Sequence[EpisodeText]) -> str | None:
     """The reason why these episodes do not support the claim; None if they may."""
+    found = _objection(claim, episodes)
+    if found is not None or claim.given:
+        return found
+    required = [word.stem for word in _required_words(words(claim.content), claim)]
+    texts = [one.text for one in episodes]
+    return said_otherwise(claim.predicate, claim.content, required, texts, of_user=claim.is_of_ourselves)
+
+
+def _objection(claim: Claim, episodes: Sequence[EpisodeText]) -> str | None:
     if claim.valid_at is not None and not _day_is_supported(claim.valid_at, episodes):
         return "The episodes do not say that day."
     case = _Case(claim, episodes)
@@ -151,7 +167,12 @@ def confirmation_objection(claim: Claim, episodes: Sequence[EpisodeText]) -> str
 
 def _subject(case: _Case) -> tuple[set[str], set[str]]:
     """The words of the subject, and those that the episodes do not have."""
-    found = {word for word in words(case.claim.subject) if word.stem not in UNGROUNDED_STEMS}
+    own = words(case.claim.subject)
+    found = {word for word in own if word.stem not in UNGROUNDED_STEMS}
+    if not found:
+        # Will, May and Don are names where they are written as such.
+        said = {name for one in case.episodes for name in _CAPITALISED.findall(one.text)}
+        found = {word for word in own if word.text in said}
     unknown = {word for word in found if not occurs(word.stem, case.stems, exactly=word.text[0].isupper())}
     return {word.stem for word in found}, {word.stem for word in unknown}
 

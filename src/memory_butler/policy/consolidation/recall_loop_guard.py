@@ -39,10 +39,10 @@ REFERENCE = caseless(
 )
 _CONFIDENT = re.compile(r"\bconfidence [01]\.\d\d\W*$")
 _WARNING = re.compile(r"\bANTI-PATTERN: Do NOT ")
-_ROW = re.compile(rf"\s*\d\.\d{{3}}\s+{_TYPE}:[{ALPHABET}]{{{SHORTEST},13}}\s")
-_UNDER_ROW = re.compile(r"\s{12,}\S")
-_BULLET = re.compile(r"\s*[-*•+]\s")
-_INDENTED = re.compile(r"[ \t]+\S")
+_ROW = re.compile(rf"\s{{0,40}}\d\.\d{{3}}\s{{1,40}}{_TYPE}:[{ALPHABET}]{{{SHORTEST},13}}\s")
+_UNDER_ROW = re.compile(r"\s{12}\s{0,100}\S")
+_BULLET = re.compile(r"\s{0,80}[-*•+]\s")
+_INDENTED = re.compile(r"[ \t]{1,100}\S")
 _QUOTE = r"(?:\\?[\"'])"
 _FIELD = re.compile(rf"{_QUOTE}ref{_QUOTE}\s*:\s*{_QUOTE}{_TYPE}:[{ALPHABET}]{{{SHORTEST},13}}{_QUOTE}")
 # Objects around results, and the lines of a memory's history.

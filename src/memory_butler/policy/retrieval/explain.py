@@ -36,7 +36,7 @@ from memory_butler.policy.retrieval.ranking import RankingRules, fuse
 from memory_butler.policy.retrieval.word_match import word_relevances
 
 DIGITS = 6
-_WORD = re.compile(r"[\w'’-]*\w")
+_WORD = re.compile(r"[\w'’-]{0,80}\w")
 CLOSE = 1e-6
 # Explanations have always reported these signals under shorter names; clients may read them.
 REPORTED_NAMES = {

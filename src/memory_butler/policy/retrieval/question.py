@@ -22,7 +22,7 @@ TAIL_CHARACTERS = 2_000
 _FIRST_PERSON = re.compile(r"\b(?:I(?![/.]\w)|me|my|mine|myself)\b", re.IGNORECASE)
 _WORD = re.compile(r"[\w'’]+")
 # A number or an identifier: "4711", "INC-4711", "v2.41".
-_WITH_DIGIT = re.compile(r"(?<!\w)(?=[\w./-]*\d)[^\W_]\w*(?:[./-]\w+)*")
+_WITH_DIGIT = re.compile(r"(?<!\w)(?=[\w./-]{0,80}\d)[^\W_]\w*(?:[./-]\w+)*")
 MIN_EXACT_CHARACTERS = 2
 MAX_EXACT_TERMS = 8
 # Words of an open-ended question, besides stop words.

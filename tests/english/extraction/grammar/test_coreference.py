@@ -22,9 +22,14 @@ def test_a_labelled_speaker_is_i() -> None:
     }
 
 
-@pytest.mark.parametrize("label", ["User", "Human", "Me", "Customer"])
+@pytest.mark.parametrize("label", ["User", "Human", "Me", "I", "You", "Ich", "Yo", "Moi", "Eu", "Io", "Я", "私", "我"])
 def test_the_user_has_many_labels(label: str) -> None:
     assert told(f"{label}: I live in Rome") == {"user · lives_in: Rome"}
+
+
+def test_a_customer_is_the_user_where_an_assistant_answers() -> None:
+    assert told("Customer: I live in Rome\nAgent: Thank you.") == {"user · lives_in: Rome"}
+    assert told("Customer: I live in Rome") == set()
 
 
 @pytest.mark.parametrize("label", ["Assistant", "AI", "Bot", "Agent", "System"])

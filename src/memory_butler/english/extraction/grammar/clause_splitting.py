@@ -24,15 +24,15 @@ _OPENERS = caseless(
     r"yay|ugh|hooray|finally|for your (?:records|information|notes)|user (?:has )?changed (?:his|her|their) mind|"
     r"i(?:'ve| have)? changed my mind|user corrected me(?: again)?|user clarified|user update|new info|intake form|"
     r"these days|nowadays|at the moment|right now|for now|at present|currently|as of (?:today|now|this week)|(?:both|"
-    r"all) of us know)(?:\s*[,:!.–—-]+\s*|\s+(?=\w)))"
+    r"all) of us know)(?:[ ]?[,:!.–—-]+[ ]?| (?=\w)))"
 )
 # "Well known people say" begins with none of the words above: these want a mark after them.
 _MARKED = word_set("no note notes right cool great nice look sure thanks update context news summary background")
 _BREAK = caseless(
-    r"(?=[\s,;:—])(?:\s*(?:[;:]|\s[–—-]{1,2}(?=\s)|—)\s*|\s*,?\s+(?:and|but|so|because|since|though|although|while|"
-    r"whereas|plus|or|as)\s+(?:also\s+|then\s+)?|\s*,\s+(?:also\s+|then\s+)?|\s*,?\s+(?=who(?:'s|\s)))"
+    r"(?=[ ,;:—])(?:[ ]?(?:[;:]| [–—-]{1,2}(?= )|—)[ ]?|[ ]?,? (?:and|but|so|because|since|though|although|while|"
+    r"whereas|plus|or|as) (?:also |then )?|[ ]?, (?:also |then )?|[ ]?,? (?=who(?:'s| )))"
 )
-_BRACKETED = re.compile(r"\s*[(\[]([^()\[\]]{0,200})[)\]]")
+_BRACKETED = re.compile(r"[ ]?[(\[]([^()\[\]]{0,200})[)\]]")
 _BE_WORDS = word_set("""
 is are was were am 's 're 'm has have had will can can't cannot doesn't don't didn't isn't aren't
 """)
@@ -44,14 +44,14 @@ _SUBJECT = re.compile(
 # "Wife: Hannah, kids: Ollie and Bea".
 _CARD = re.compile(r"[a-z]+: [A-Z]")
 _POSSESSIVE = re.compile(
-    rf"(?:my|our|his|her|their|your|My|Our|His|Her|Their|(?:the )?[Uu]ser's|the|The|an?|{NAME}'s)\s"
+    rf"(?:my|our|his|her|their|your|My|Our|His|Her|Their|(?:the )?[Uu]ser's|the|The|an?|{NAME}'s) "
 )
 _WORD = re.compile(r"'s\b|[,;.]|[^\W_](?:[\w-]|'(?!s\b))*")
-_NAMED = re.compile(rf"{NAME}(?P<sep>\s+|(?='s\s))(?P<verb>'s|[\w']+)(?=\s|$)")
+_NAMED = re.compile(rf"{NAME}(?P<sep> |(?='s ))(?P<verb>'s|[\w']+)(?= |$)")
 _IF = caseless(r"(?:if|unless|assuming|provided|in case|were i|had i|whether)\b")
 _BACK = caseless(r"(?:but|;|however|anyway)")
 # Words that are nouns as often as verbs open a phrase only with what a verb has after it.
-_NOUNLIKE = word_set("""
+NOUNLIKE = word_set("""
 train work walk travel cook run swim drive date plan hope love play practice garden journal surf ski hike jog cycle
 climb smoke fast head lead coach code design program paint book host watch drink use need report focus value trust
 fear support visit start change share order call name tear cut set light text email phone message test check help
@@ -187,5 +187,5 @@ def _opens_phrase(text: str, third: bool, sign: str) -> bool:
         return agrees and not following and base in _ALONE
     if form == "past":
         return sign != "," or following in ("to", "at", "in", "a", "an", "the", "my", "their", "from")
-    is_noun = base in _NOUNLIKE and form == "base" and not _DETERMINER.match(following)
+    is_noun = base in NOUNLIKE and form == "base" and not _DETERMINER.match(following)
     return agrees and not (is_noun and not text[end:].lstrip()[:1].isupper())

@@ -41,7 +41,7 @@ _MEETING = re.compile(
 _USER_NAMED = re.compile(r"\b[Uu]ser\b(?!')|^(?:The user|User)'s\b")
 # "User said: I live in Rome".
 _QUOTING = re.compile(
-    r"\b[Uu]ser\b[^.:]{0,40}\b(?:said|says|wrote|writes|told me|mentioned|added|replied|answered|typed)\s*:"
+    r"\b[Uu]ser\b[^.:]{0,40}\b(?:said|says|wrote|writes|told me|mentioned|added|replied|answered|typed)[ ]?:"
 )
 _DESTINATION = re.compile(r"\bto (?P<v>[A-ZÀ-Þ]\w+(?: [A-ZÀ-Þ]\w+)?)")
 _REMEMBERED = 4

@@ -5,7 +5,15 @@ from typing import NamedTuple
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.coreference import Discourse
-from memory_butler.english.extraction.grammar.person_names import NAME, OWNERS, PET, PIECE, RELATION, is_name
+from memory_butler.english.extraction.grammar.person_names import (
+    NAME,
+    OWNERS,
+    PET,
+    PIECE,
+    RELATION,
+    is_name,
+    shown_by_verb,
+)
 from memory_butler.english.extraction.grammar.turns import USER
 from memory_butler.english.extraction.grammar.word_lists import CALLED_SO, FAMILY, PLURAL, ROLE_WORDS
 from memory_butler.english.text.irregular_forms import singular
@@ -84,7 +92,7 @@ def _owned_pet(match: re.Match[str], text: str, discourse: Discourse) -> list[Dr
 _FIRST = re.compile(r"(?:I|i|[Ww]e)(?=[ ']|$)")
 _USER = re.compile(
     r"(?:[Tt]he )?(?:[Uu]ser|[Cc]lient|[Cc]ustomer|[Cc]aller|[Pp]atient|[Ss]tudent|[Gg]uest)(?=[ ]|'(?:s|ll|d)[ ])"
-    r"(?! (?:id|name|story|stories|data|in|from|with|support|service|was not|not|should|must|may|can)\b)"
+    r"(?! (?:id|name|story|stories|data|in|from|with|support|service|was not|not|should|must|may|can)\b| [A-Z])"
 )
 _USER_OWNS = re.compile(
     r"(?:[Tt]he )?(?:[Uu]ser|[Cc]lient|[Cc]ustomer|[Cc]aller|[Pp]atient|[Ss]tudent|[Gg]uest)'s "
@@ -102,6 +110,11 @@ _BARE = re.compile(
     rf"(?:(?P<role>(?i:{alternatives(CALLED_SO)}))|(?i:the) (?P<those>(?i:kids|children|twins|baby|little "
     rf"one)))(?=[ ](?![A-Z])|'s[ ])"
 )
+# "Patient Maria Lopez, 64, takes warfarin" is about her.
+_WITH_ROLE = re.compile(
+    rf"(?:[Tt]he )?(?:[Cc]lient|[Cc]ustomer|[Cc]aller|[Pp]atient|[Ss]tudent|[Gg]uest) (?P<one>{NAME})"
+    r"(?:,? (?:aged )?\d{1,3})?,?(?=[ ]|'(?:s|ll|d)[ ])"
+)
 _NAMED = re.compile(rf"(?P<one>{NAME})(?:,? and (?P<two>{NAME}|I))?(?=[ ]|'(?:s|ll|d)[ ])")
 # "My wife she is not eating pork".
 _AGAIN = re.compile(r",? (?:he|she|they)(?=[ '])")
@@ -118,7 +131,13 @@ def person_at(text: str, discourse: Discourse) -> Person | None:
             return Person(discourse.together, match.end())
         who = discourse.pronoun(match[0].lower())
         return Person((who,), match.end(), is_pet=who in discourse.pets) if who else None
-    for pattern, read in ((_RELATIVE, _relative), (_PET_OWNED, _pet), (_BARE, _bare), (_NAMED, _named)):
+    for pattern, read in (
+        (_RELATIVE, _relative),
+        (_PET_OWNED, _pet),
+        (_BARE, _bare),
+        (_WITH_ROLE, _with_role),
+        (_NAMED, _named),
+    ):
         if match := pattern.match(text):
             person = read(match, discourse)
             again = _AGAIN.match(text, person.end) if person and pattern is _RELATIVE else None
@@ -177,9 +196,13 @@ def _several(match: re.Match[str], owner: str, role: str, discourse: Discourse) 
     return Person((f"{owner}'s {role}",), (listed or match).end(), drafts)
 
 
+def _with_role(match: re.Match[str], discourse: Discourse) -> Person | None:
+    return Person((match["one"],), match.end(), named=True) if is_name(match["one"]) else None
+
+
 def _named(match: re.Match[str], discourse: Discourse) -> Person | None:
     one, two = match["one"], match["two"]
-    if not is_name(one):
+    if not is_name(one) and not (two is None and shown_by_verb(match.string[match.start() :])):
         return None
     if two is None:
         return Person((discourse.aliases.get(one, one),), match.end(), named=True)

@@ -8,19 +8,21 @@ from memory_butler.english.text.word_sets import caseless, word_set
 
 RULE_CHARACTERS = 300
 
-_PERSON = re.compile(r"\b(I'm|I've|I'll|I'd|I|i'm|i|me|my|My|mine|myself)\b(?:\s+([a-z]+)\b)?")
+_PERSON = re.compile(r"\b(I'm|I've|I'll|I'd|I|i'm|i|me|my|My|mine|myself)\b(?: ([a-z]+)\b)?")
 _HELPERS = {"i'm": "is", "i've": "has", "i'll": "will", "i'd": "would"}
-_MODALS = word_set("can will might should would could may must did was had never not only and or")
-_SPOKEN = caseless(r"^(?:please|pls|to|and|so|also|then)\s+")
+_MODALS = word_set(
+    "can will might should would could may must did was had never not only and or ever to with for in on at"
+)
+_SPOKEN = caseless(r"^(?:please|pls|to|and|so|also|then) ")
 
 
 def rule_text(text: str, speaker: str) -> str:
     """A rule as a standalone sentence, without "please" and with the speaker by name."""
     for _ in range(3):
         text = _SPOKEN.sub("", text)
-    text = re.sub(r",?\s+(?:please|pls|thanks|thank you|ok|okay)\s*$|(?<=,)\s+please\b", "", text, flags=re.I)
+    text = re.sub(r",? (?:please|pls|thanks|thank you|ok|okay)[ ]?$|(?<=,) please\b", "", text, flags=re.I)
     text = in_third_person(text, speaker)
-    text = re.sub(r"\s+", " ", text).strip(" ,;:–—-")[:RULE_CHARACTERS]
+    text = re.sub(r" ", " ", text).strip(" ,;:–—-")[:RULE_CHARACTERS]
     text = re.sub(r"^(never|always|not) to ", r"\1 ", text, flags=re.I)
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!")) else ".")
 

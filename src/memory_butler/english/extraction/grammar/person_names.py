@@ -32,7 +32,13 @@ _ACTED = re.compile(
 )
 _TITLED = re.compile(rf"^{TITLE}")
 _ACRONYM = re.compile(r"^[A-Z][A-Z\d]{2,}s?$")
-_NAMES_THAT_ARE_VERBS = word_set("Mark Will Grace Faith Bill Rob Pat Drew")
+_NAMES_THAT_ARE_VERBS = word_set("Mark Will Grace Faith Bill Rob Pat Drew Hope Rose Jack Sue Chase Wade")
+# Names that are also a month or a helping verb: they name a person if a verb in the third person follows.
+_VERB_AFTER = re.compile(
+    r"(?:Will|May|April|June|August|Don|Les|Sam|Rose|Hope|Grace)(?: [A-Z][\w'-]*)?(?:'s)? (?:\w+ly |also |now |still |"
+    r"just |never |always |really )?(?P<verb>[\w']+)"
+)
+_SUBJECT_VERBS = word_set("is isn't was wasn't has hasn't doesn't didn't can't won't will can")
 # Last words of names of companies and institutions.
 _BODIES = word_set("""
 Inc Ltd GmbH AG LLC Corp Corporation Company Group Bank University College School Hospital Clinic Institute Council
@@ -62,6 +68,15 @@ def is_name(text: str) -> bool:
     if len(words) > 1 and words[-1] in _BODIES:
         return False
     return first.lower() not in FORMS or first in _NAMES_THAT_ARE_VERBS
+
+
+def shown_by_verb(text: str) -> bool:
+    """True if a name that is also a word stands before a verb in the third person: "Will works at Ocado"."""
+    match = _VERB_AFTER.match(text)
+    if match is None:
+        return False
+    verb = match["verb"].lower()
+    return verb in _SUBJECT_VERBS or FORMS.get(verb, ("", ""))[1] in ("s", "past")
 
 
 def is_titled(name: str) -> bool:

@@ -4,40 +4,29 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memory_butler.english.extraction.grammar import speakers
+from memory_butler.english.extraction.grammar.speakers import ASSISTANT, SOMEBODY, USER
 from memory_butler.english.text.sentences import sentence_spans
-from memory_butler.english.text.word_sets import caseless, word_set, words_in
-from memory_butler.english.time.calendar import WEEKDAYS
+from memory_butler.english.text.word_sets import caseless, words_in
+
+__all__ = ["ASSISTANT", "SOMEBODY", "USER", "Sentence", "Turn", "turns"]
 
 # A longer sentence is pasted data.
 SENTENCE_CHARACTERS = 600
-USER = "user"
-ASSISTANT = ""
-
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " "})
-_USERS = word_set("user human me customer client caller patient guest visitor student member prompt input")
-_ASSISTANTS = word_set("""
-assistant ai bot agent system chatbot model claude chatgpt gpt copilot gemini butler tool function
-""")
-# Headings of notes, not names of speakers.
-_HEADINGS = frozenset(WEEKDAYS) | word_set("""
-note notes todo summary fyi update correction lesson lessons rule rules remember reminder important ps edit tip
-warning context background goal goals decision decisions action actions name email phone address birthday allergies
-allergy timezone pronouns job occupation employer company location nickname age languages diet hobbies likes dislikes
-preferences also done next step result error subject date re fw today tomorrow yesterday plan plans deadline kids
-children pets family wifi plumber dentist doctor gp landlord electrician vet lawyer accountant mobile tel cell
-""")
-_LABEL = re.compile(
-    r"(?:\[[^\]\n]{1,24}\]\s*)?\*{0,2}([A-Z][\w.'-]*(?: [A-Z][\w.'-]*)?|[a-z]+)\*{0,2}:\*{0,2}[ ]+(?=\S)"
-)
-_LABEL_CHARACTERS = 90
 _FENCE = re.compile(r"^[ ]*(?:```|~~~)")
-_BULLET = re.compile(r"[ ]*(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ xX]\][ ]+)?")
+_BULLET = re.compile(r"[ ]{0,80}(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ xX]\][ ]+)?")
 _ASKS = re.compile(r"\?[.!?…]*[)\"'\]]*(?=\s|$)")
 _LOG = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[: ]|"
     r"(?:error|fatal|stderr|stdout): |Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
     r"diff --git|[+-]{3} |@@ |import \w+$|def \w+\(|[{}<\[(]|\|)"
 )
+_TIMED = re.compile(
+    r"[ ]{0,8}(?:\[[^\]\n]{1,24}\][ ]?|\d\d:\d\d(?::\d\d)?[ ])[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30})?: "
+)
+# Code with a comment after it, and lines that are a comment.
+_COMMENTED = re.compile(r"^[ ]*(?://|/\*|\*/|<!--|--[ ])|[;{}()\]]\s{0,4}(?://|#)[ ]|^[ ]{2,8}\w+[ ]{2,4}#[ ]")
 # Lines served by the memory itself carry a reference in square brackets.
 _SERVED = caseless(r"\[\s*(?:fact|rule|episode)s?\s*:")
 
@@ -76,65 +65,112 @@ class Turn(NamedTuple):
 
 def turns(content: str) -> Iterator[Turn]:
     """The turns of a conversation, or the one turn of a note; code, logs and quoted lines are left out."""
-    text = content.translate(_STRAIGHT)
-    speaker, labelled = USER, _is_conversation(text)
-    held: list[Sentence] = []
-    named_so = False
-    for start, whole in _lines(text):
-        label = _LABEL.match(whole) if labelled or _known_label(whole) else None
-        at, line = start, whole
-        if label and (named := _speaker(label[1])) is not None:
-            if held:
-                yield Turn(speaker, held, named_so)
-            speaker, held, named_so = named, [], True
-            at, line = start + label.end(), whole[label.end() :]
-        held += _sentences(line, at, speaker)
-    if held:
-        yield Turn(speaker, held, named_so)
+    reader = _Reader(content.translate(_STRAIGHT))
+    yield from reader.read()
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines of prose with where they begin, without their bullets."""
+class _Reader:
+    """Reads the lines of an episode and follows who speaks."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        lines = (line.lstrip() for line in text.splitlines())
+        labels = [label for line in lines if (label := speakers.label_at(line)) is not None]
+        named = [label for label in labels if speakers.is_known(label) or not speakers.is_heading(label)]
+        self.assisted = speakers.has_assistant(labels)
+        self.conversation = len([label for label in named if speakers.is_known(label) or label.name[0].isupper()]) >= 2
+        self.speaker, self.labelled, self.held = USER, False, list[Sentence]()
+        # Set while a mail goes on: its lines are its author's whatever labels they seem to have.
+        self.in_mail = False
+
+    def read(self) -> Iterator[Turn]:
+        after_label = False
+        for start, line, quoted_next in _lines(self.text):
+            if not line:
+                after_label = False
+                if not self.conversation and not self.in_mail:
+                    yield from self._switch(USER, labelled=False)
+                continue
+            if (author := self._mail(line, quoted_next=quoted_next)) is not None:
+                yield from self._switch(author, labelled=True)
+                continue
+            if self.in_mail:
+                self.held += [] if speakers.is_header(line) else _sentences(line, start, self.speaker)
+                continue
+            label = speakers.label_at(line) if speakers.reported(line) is None else None
+            words = line[label.end :] if label else line
+            who = speakers.speaker_of(label, words, self.conversation, self.assisted) if label else None
+            if label is not None and who is not None:
+                yield from self._switch(who, labelled=True)
+                after_label = True
+            elif after_label and not self.conversation and self.speaker not in (USER, ASSISTANT):
+                # A line below a single label can be the user's or the speaker's.
+                yield from self._switch(SOMEBODY, labelled=True)
+            yield from self._words(*((words, start + label.end) if label and who is not None else (line, start)))
+        if self.held:
+            yield Turn(self.speaker, self.held, self.labelled)
+
+    def _mail(self, line: str, *, quoted_next: bool) -> str | None:
+        """The author from here on, if the line begins or heads a forwarded mail."""
+        if speakers.is_forwarded(line):
+            self.in_mail = True
+            return SOMEBODY
+        if (lead := speakers.quote_lead(line)) is not None:
+            self.in_mail = not quoted_next
+            return self.speaker if quoted_next else lead
+        author = speakers.mail_author(line)
+        if author is None or (author == SOMEBODY and not self.in_mail and "@" not in line):
+            return None
+        self.in_mail = True
+        return author
+
+    def _switch(self, speaker: str, *, labelled: bool) -> Iterator[Turn]:
+        if self.held:
+            yield Turn(self.speaker, self.held, self.labelled)
+        self.speaker, self.labelled, self.held = speaker, labelled, []
+
+    def _words(self, line: str, start: int) -> Iterator[Turn]:
+        """The sentences of a line, with what it reports as the words of another."""
+        report = speakers.reported(line) if self.speaker != ASSISTANT else None
+        if report is None or report[0] == USER:
+            self.held += _sentences(line, start, self.speaker)
+            return
+        who, end = report
+        before, labelled = self.speaker, self.labelled
+        yield from self._switch(who, labelled=True)
+        self.held += _sentences(line[end:].lstrip("\"'"), start + len(line) - len(line[end:].lstrip("\"'")), who)
+        if line[end:].strip():
+            yield from self._switch(before, labelled=labelled)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Lines of prose with where they begin, without their bullets, and whether a quoted line follows. Empty for a
+    blank line."""
     at, fenced = 0, False
-    for whole in text.splitlines(keepends=True):
+    lines = text.splitlines(keepends=True)
+    for number, whole in enumerate(lines):
         start, line = at, whole.rstrip()
         at += len(whole)
         if _FENCE.match(line):
             fenced = not fenced
             continue
-        if fenced or not line or line.lstrip()[0] in ">#" or _LOG.match(line) or _SERVED.search(line):
+        if not line:
+            yield start, "", False
+            continue
+        if fenced or line.lstrip()[0] in ">#" or _is_log(line) or _SERVED.search(line):
             continue
         bullet = _BULLET.match(line)
         begin = bullet.end() if bullet else len(line) - len(line.lstrip())
         if line[begin:]:
-            yield start + begin, line[begin:]
+            following = next((one.lstrip() for one in lines[number + 1 : number + 3] if one.strip()), "")
+            yield start + begin, line[begin:], following.startswith(">")
 
 
-def _known_label(line: str) -> bool:
-    label = _LABEL.match(line) if ":" in line[:_LABEL_CHARACTERS] else None
-    return label is not None and label[1].lower() in _USERS | _ASSISTANTS
-
-
-def _is_conversation(text: str) -> bool:
-    """True if there are two labelled lines. One alone may be the heading of a note."""
-    found = 0
-    for line in text.splitlines():
-        label = _LABEL.match(line.lstrip()) if ":" in line[:_LABEL_CHARACTERS] else None
-        if label and _speaker(label[1]) is not None:
-            found += 1
-    return found >= 2
-
-
-def _speaker(label: str) -> str | None:
-    """The speaker that a label names; None if it names none."""
-    word = label.lower()
-    if word in _USERS or word == "the user":
-        return USER
-    if word in _ASSISTANTS:
-        return ASSISTANT
-    if word in _HEADINGS or word.split()[0] in _HEADINGS or not label[0].isupper():
-        return None
-    return label
+def _is_log(line: str) -> bool:
+    """Logs and code; a time before the label of a speaker is none."""
+    if _COMMENTED.search(line):
+        return True
+    return _LOG.match(line) is not None and not _TIMED.match(line)
 
 
 def _sentences(line: str, at: int, speaker: str) -> list[Sentence]:
@@ -148,6 +184,8 @@ def _sentences(line: str, at: int, speaker: str) -> list[Sentence]:
         asks = _ASKS.search(text[-6:]) is not None
         end = start + len(text)
         hasty = not _TYPED_WORDS.isdisjoint(words_in(text))
+        # The patterns of the grammar know single spaces only: runs of white space make them slow.
+        text = " ".join(text.split())
         typed = _HASTE.sub(lambda match: _TYPED[match[0].lower()], text) if hasty else text
         kept.append(Sentence(typed.rstrip(".!?… "), start, end, speaker, asks))
     return kept

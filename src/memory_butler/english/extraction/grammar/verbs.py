@@ -94,8 +94,8 @@ _BE = {
 _WISHES = word_set("could would might may should must ought couldn't wouldn't mightn't shouldn't mustn't shall 'd")
 _DO = {"do": "", "does": "", "did": "past", "don't": "not", "doesn't": "not", "didn't": "past not", "dont": "not",
        "doesnt": "not"}  # fmt: skip
-_TOKEN = re.compile(r"\s*(n't\b|'(?:m|s|re|ve|ll|d)\b|(?:[^\W\d_]|\d)(?:[\w-]|'(?!(?:m|s|re|ve|ll|d)\b)(?=\w))*|\S)")
-_ENDED = caseless(r"\s*,?\s+(?:any\s?more|any longer)\b")
+_TOKEN = re.compile(r"[ ]?(n't\b|'(?:m|s|re|ve|ll|d)\b|(?:[^\W\d_]|\d)(?:[\w-]|'(?!(?:m|s|re|ve|ll|d)\b)(?=\w))*|\S)")
+_ENDED = caseless(r"[ ]?,? (?:any[ ]?more|any longer)\b")
 MOST_WORDS = 12
 _HAVE = word_set("have has 've had haven't hasn't hadn't 'd")
 _AFTER_HAS = word_set("been got had lived worked moved started")
@@ -220,7 +220,7 @@ class _Helpers:
 
 # "I am having two daughters", as they say in India.
 _STATED = re.compile(
-    r"\s*(?:an?|one|two|three|four|\d)\s+(?:\w+\s)?(?:sons?|daughters?|kids?|child(?:ren)?|brothers?|sisters?|dogs?|"
+    r"[ ]?(?:an?|one|two|three|four|\d) (?:\w+ )?(?:sons?|daughters?|kids?|child(?:ren)?|brothers?|sisters?|dogs?|"
     r"cats?|car|bike|house)\b"
 )
 

@@ -81,55 +81,51 @@ _NOUNS = _nouns()
 _NOUN = "|".join(sorted((re.escape(noun) for noun in _NOUNS), key=len, reverse=True))
 _FAVORITE = caseless(
     r"(?:all-time |absolute |current )?(?:favou?rite|fave|"
-    r"fav)\s+(?P<thing>(?:[\w'-]+\s+){0,2}?[\w'-]+?)(?:s)?(?:\s+(?:of all time|ever|right now))?$"
+    r"fav) (?P<thing>(?:[\w'-]+ ){0,2}?[\w'-]+?)(?:s)?(?: (?:of all time|ever|right now))?$"
 )
 _OWNED = re.compile(
-    rf"(?P<owner>{OWNERS}|{NAME}'s)\s+(?P<of>(?i:{RELATION}|{PET})(?:\s+{NAME})?'s\s+)?(?P<adj>(?:new|current|own|"
-    r"work|personal|old|main)\s+)*(?P<noun>(?:[\w'-]+\s+){0,4}?[\w-]+?)(?:'s|\s*:|\s+(?:is|are|'s|=|has changed to|"
-    r"changed to|will be|is now|are now))\s+(?P<v>(?!is\b|are\b).+)"
+    rf"(?P<owner>{OWNERS}|{NAME}'s) (?P<of>(?i:{RELATION}|{PET})(?: {NAME})?'s )?(?P<adj>(?:new|current|own|"
+    r"work|personal|old|main) )*(?P<noun>(?:[\w'-]+ ){0,4}?[\w-]+?)(?:'s|[ ]?:| (?:is|are|'s|=|has changed to|"
+    r"changed to|will be|is now|are now)) (?P<v>(?!is\b|are\b).+)"
 )
 _HAS_CHANGED = re.compile(
-    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+(?P<noun>(?i:{_NOUN}))(?:\s+has|\s+have|'s)?(?:\s+just|\s+also)?\s+changed|"
-    rf"(?:I|i|[Ww]e)(?:'ve| have)?(?: just)? (?:got|have|changed to) an? new (?P<new>(?i:{_NOUN})))\s*$"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s) (?P<noun>(?i:{_NOUN}))(?: has| have|'s)?(?: just| also)? changed|"
+    rf"(?:I|i|[Ww]e)(?:'ve| have)?(?: just)? (?:got|have|changed to) an? new (?P<new>(?i:{_NOUN})))[ ]?$"
 )
-_NOW_IT_IS = caseless(
-    r"(?:now\s+)?(?:it's|it is|the new one is|new one is|new one|that's now)\s*:?\s+(?:now\s+)?(?P<v>.+)"
-)
-_OWNERS = caseless(r"(?:my|our|his|her|their)\s")
+_NOW_IT_IS = caseless(r"(?:now )?(?:it's|it is|the new one is|new one is|new one|that's now)[ ]?:? (?:now )?(?P<v>.+)")
+_OWNERS = caseless(r"(?:my|our|his|her|their) ")
 _ROLE_OWNED = re.compile(
-    rf"(?:[Tt]he )?(?P<of>(?i:{RELATION}))'s\s+(?P<noun>(?i:{_NOUN}))(?:'s|:|\s+(?:is|are|=))\s+(?P<v>.+)"
+    rf"(?:[Tt]he )?(?P<of>(?i:{RELATION}))'s (?P<noun>(?i:{_NOUN}))(?:'s|:| (?:is|are|=)) (?P<v>.+)"
 )
-_CHOICE_LINE = caseless(
-    r"(?P<noun>(?:favou?rite|fav|preferred) [\w -]{2,30}?|[\w -]{2,30}? preference)\s*:\s+(?P<v>.+)"
-)
+_CHOICE_LINE = caseless(r"(?P<noun>(?:favou?rite|fav|preferred) [\w -]{2,30}?|[\w -]{2,30}? preference)[ ]?: (?P<v>.+)")
 _BLOOD = re.compile(
-    r"(?P<noun>[Bb]lood (?:type|group))\s+(?P<v>(?:AB|A|B|O)\b.*)"
+    r"(?P<noun>[Bb]lood (?:type|group)) (?P<v>(?:AB|A|B|O)\b.*)"
     rf"|(?P<line>Mobile|Phone|Tel\.?|Cell|Email|mobile|phone|tel|email) (?P<at>{EMAIL}|{PHONE})"
-    r"|(?P<tongue>(?:[Nn]ative|[Ff]irst) language|[Mm]other tongue)\s+(?P<language>[A-Z]\w+)"
+    r"|(?P<tongue>(?:[Nn]ative|[Ff]irst) language|[Mm]other tongue) (?P<language>[A-Z]\w+)"
 )
-_MARKED = re.compile(r"[:=]|\s-\s")
-_LINE = re.compile(rf"(?P<noun>(?i:{_NOUN}))\s*(?::|=|\s-)\s+(?P<v>.+)")
+_MARKED = re.compile(r"[:=]| - ")
+_LINE = re.compile(rf"(?P<noun>(?i:{_NOUN}))[ ]?(?::|=| -) (?P<v>.+)")
 _BARE_NOUN = caseless(
     r"(?:new |home |work |full )?(?P<noun>address|email|e-mail|phone number|number|timezone|birthday|name|"
-    r"surname|fav(?:ou?rite)? [\w-]+(?: [\w-]+)?)(?:\s+is|'s)\s+(?P<v>.+)"
+    r"surname|fav(?:ou?rite)? [\w-]+(?: [\w-]+)?)(?: is|'s) (?P<v>.+)"
 )
 _ROLE_LINE = re.compile(
-    r"(?:(?:[Uu]ser's|[Mm]y|[Tt]he|[Oo]ur)\s+)?(?P<role>(?i:(?:new |old "
-    rf")?(?:{alternatives(RELATIONS)})))\s*:\s+(?P<v>{NAME}.*)"
+    r"(?:(?:[Uu]ser's|[Mm]y|[Tt]he|[Oo]ur) )?(?P<role>(?i:(?:new |old "
+    rf")?(?:{alternatives(RELATIONS)})))[ ]?: (?P<v>{NAME}.*)"
 )
 _ROLE_IS = re.compile(
-    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+|[Tt]he\s+|[Nn]ew\s+)?(?P<role>(?i:{RELATION}))(?:'s|\s+(?:is|"
-    rf"are))?\s+(?:(?i:names? (?:is|are)|now)\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+and\s+|,\s+|"
-    rf"\s+and\s+){NAME})*)(?=$|[,;.]|\s+(?:and|but|not|who|from|now|at|in|since)\b)"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s) |[Tt]he |[Nn]ew )?(?P<role>(?i:{RELATION}))(?:'s| (?:is|"
+    rf"are))? (?:(?i:names? (?:is|are)|now) )?(?:(?i:called|named) )?(?P<names>{NAME}(?:(?:, and |, |"
+    rf" and ){NAME})*)(?=$|[,;.]| (?:and|but|not|who|from|now|at|in|since)\b)"
 )
 _PET_IS = re.compile(
-    rf"(?:(?P<owner>{OWNERS}|{NAME}'s)\s+|[Tt]he\s+)(?P<role>(?i:{PET}))(?:'s|"
-    rf"\s+(?:is|are))?\s+(?:(?i:names? (?:is|are))\s+)?(?:(?i:called|named)\s+)?(?P<names>{NAME}(?:(?:,\s+|"
-    rf"\s+and\s+){NAME})*)(?=$|[,;.]|\s+(?:and|but|not|who)\b)"
+    rf"(?:(?P<owner>{OWNERS}|{NAME}'s) |[Tt]he )(?P<role>(?i:{PET}))(?:'s|"
+    rf" (?:is|are))? (?:(?i:names? (?:is|are)) )?(?:(?i:called|named) )?(?P<names>{NAME}(?:(?:, |"
+    rf" and ){NAME})*)(?=$|[,;.]| (?:and|but|not|who)\b)"
 )
 _IS_MY = re.compile(
-    rf"(?P<name>{NAME}|[Hh]e|[Ss]he)(?:'s|\s+is)\s+(?P<owner>my|our|the user's|user's|his|her|their|"
-    rf"{NAME}'s)\s+(?P<role>(?i:{RELATION}))(?P<tail>.*)$"
+    rf"(?P<name>{NAME}|[Hh]e|[Ss]he)(?:'s| is) (?P<owner>my|our|the user's|user's|his|her|their|"
+    rf"{NAME}'s) (?P<role>(?i:{RELATION}))(?P<tail>.*)$"
 )
 _CONTRACTED = re.compile(r"(?<=[a-z])'s (?=[A-Z+\d]|called|named)")
 
@@ -205,7 +201,7 @@ def _roles(clause: str, discourse: Discourse) -> list[Draft]:
     for pattern, kind in ((_ROLE_IS, "relationship"), (_PET_IS, "pet")):
         match = pattern.match(clause)
         if not match or not re.search(
-            r"(?:'s| is| are| called| named| names?)\s", clause[match.start("role") : match.start("names")] + " "
+            r"(?:'s| is| are| called| named| names?) ", clause[match.start("role") : match.start("names")] + " "
         ):
             continue
         owner = discourse.owner(match["owner"]) if match["owner"] else discourse.speaker
@@ -295,7 +291,7 @@ def _read_otherwise(who: str, noun: str, text: str) -> list[Draft]:
         return contact_details(who, text)[:1]
     if noun in LANGUAGES:
         return [Draft(who, "speaks", f"{noun.title()} {first_piece(text)}", key=noun)]
-    place = re.match(r"(?:in|near)\s+(?P<v>[A-Z].*)", text) if noun == "home" else None
+    place = re.match(r"(?:in|near) (?P<v>[A-Z].*)", text) if noun == "home" else None
     return [Draft(who, "lives_in", first_piece(place["v"]))] if place else []
 
 
@@ -317,9 +313,9 @@ def _values(noun: str, kind: str, form: str, text: str) -> list[str]:
         case "noun":
             found = [f"{noun} {first_piece(text)}"]
         case "goal":
-            found = [re.sub(r"^to ", "", value(text))] if re.match(r"to\s", text) or _is_base_verb(text) else []
+            found = [re.sub(r"^to ", "", value(text))] if re.match(r"to ", text) or _is_base_verb(text) else []
         case "project":
-            what = cleaned(re.sub(r",\s*due\b.*", "", value(text)))
+            what = cleaned(re.sub(r",[ ]?due\b.*", "", value(text)))
             found = [] if _NO_PROJECT.match(what) else [what]
         case _:
             found = [_thing(noun, kind, first_piece(text))]
@@ -332,12 +328,12 @@ def _is_base_verb(text: str) -> bool:
 
 def _day(text: str) -> str:
     day = re.sub(r"^(?:on |the )+", "", text)
-    day = day if re.search(r",\s*\d{4}", day) else re.sub(r",.*", "", day)
+    day = day if re.search(r",[ ]?\d{4}", day) else re.sub(r",.*", "", day)
     return day if re.search(r"\d|today|tomorrow|yesterday", day) else ""
 
 
 def _thing(noun: str, kind: str, what: str) -> str:
-    if noun in ("laptop", "car") and not re.match(r"(?:an?|the new)\s|[A-Z]", what):
+    if noun in ("laptop", "car") and not re.match(r"(?:an?|the new) |[A-Z]", what):
         return ""
     if kind not in ("works_as", "drives", "owns", "uses"):
         return what

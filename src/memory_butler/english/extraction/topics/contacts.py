@@ -9,8 +9,8 @@ from memory_butler.english.extraction.topics.attributes import EMAIL, PHONE, con
 from memory_butler.english.text.word_sets import caseless
 
 _INSTEAD = caseless(
-    r"(?:^|[,;:.–—]\s*|\s(?=but\b|so\b|please\b))(?:(?:but|so|and|please|kindly|just)\s+)*(?:use|try)\s+"
-    rf"(?P<v>{EMAIL}|{PHONE})\s+instead(?=\s*(?:$|[.,;!)])|\s+(?:from now on|now|please|going forward)\b)"
+    r"(?:^|[,;:.–—][ ]?| (?=but\b|so\b|please\b))(?:(?:but|so|and|please|kindly|just) )*(?:use|try) "
+    rf"(?P<v>{EMAIL}|{PHONE}) instead(?=[ ]?(?:$|[.,;!)])| (?:from now on|now|please|going forward)\b)"
 )
 _OWN = caseless(rf"\b(?:I|my)\b.{{0,80}}?(?:\b(?:e-?mail|mail|address|phone|number|mobile|cell)\b|{EMAIL}|{PHONE})")
 _SOMETIMES = caseless(r"\b(?:if|when|whenever|unless|until|in case|for|to)\b")

@@ -51,7 +51,7 @@ def undated(text: str, when: EventDate | None) -> str:
     if not when.exact and not re.search(r"\b(?:last|next|this|past|coming|ago)\b", text[when.start : when.end], re.I):
         return cleaned(text)
     left = cleaned(text[: when.start]) + " " + text[when.end :].lstrip(" ,")
-    return cleaned(re.sub(r"\s+", " ", left))
+    return cleaned(re.sub(r" ", " ", left))
 
 
 def timed(subject: str, kind: str, text: str, when: EventDate | None, *, before: str = "") -> Draft:
@@ -64,9 +64,9 @@ def timed(subject: str, kind: str, text: str, when: EventDate | None, *, before:
 
 _LASTING = ("have", "get", "work", "take")
 _UNDER_WAY = re.compile(
-    r"(?:train|prepare|save(?: up)?|revise|study) for (?:an?|the|my|our|his|her|their)?\s*\w|look for an? (?:new |"
+    r"(?:train|prepare|save(?: up)?|revise|study) for (?:an?|the|my|our|his|her|their)?[ ]?\w|look for an? (?:new |"
     r"bigger |smaller |better |cheaper )*(?:job|flat|apartment|house|place|flatmate|nanny|school|car|role|position)\b|"
-    r"expect (?:a baby|twins|our|in\b)|move to\s+[A-Z]|get (?:married|divorced|a (?:puppy|dog|cat|kitten))"
+    r"expect (?:a baby|twins|our|in\b)|move to [A-Z]|get (?:married|divorced|a (?:puppy|dog|cat|kitten))"
 )
 _PURSUITS = word_set("train prepare save revise look expect")
 _SET_VERBS = word_set("start begin finish leave return move retire graduate arrive")
@@ -106,7 +106,7 @@ def _plan(vp: VerbPhrase, phrase: str, when: EventDate | None, kind: str) -> Dra
 
 
 def tail_cut(text: str) -> str:
-    return value(re.sub(r",\s+(?:hard|can't|so|it|wish|which|then|my|we|i)\b.*", "", text, flags=re.I))
+    return value(re.sub(r", (?:hard|can't|so|it|wish|which|then|my|we|i)\b.*", "", text, flags=re.I))
 
 
 def _future(vp: VerbPhrase, phrase: str, now: datetime) -> list[Draft]:
@@ -121,7 +121,7 @@ def _future(vp: VerbPhrase, phrase: str, now: datetime) -> list[Draft]:
 def wants(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Wants all dates in ISO format": a lasting wish of the user the notes are about."""
     match = re.match(
-        r".+\s(?:only|format|style)$|.+\sin\s[A-Z]\w+(?:\sonly)?$|(?:all|every|only|answers|replies|responses|"
+        r".+ (?:only|format|style)$|.+ in [A-Z]\w+(?: only)?$|(?:all|every|only|answers|replies|responses|"
         r"summaries|reports|updates|dates|short|concise|detailed|shorter)\b.+",
         vp.rest,
     )
@@ -135,7 +135,7 @@ def intends(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not vp.states("present", "ongoing", "perfect") or vp.ended:
         return []
     match = re.match(
-        r"(?:on\s+(?P<ing>\w+ing\b.*)|to\s+(?P<v>.+)|(?P<a>an?\s+(?:[\w-]+\s+)*?(?:trip|holiday|vacation|party|"
+        r"(?:on (?P<ing>\w+ing\b.*)|to (?P<v>.+)|(?P<a>an? (?:[\w-]+ )*?(?:trip|holiday|vacation|party|"
         r"wedding|move|visit|road trip|honeymoon|renovation|baby|child|little one|weekend|surprise)\b.*|(?:twins|"
         r"our (?:first|second|third)|triplets)\b.*))",
         vp.rest,
@@ -154,7 +154,7 @@ def intends(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Need to submit the report by Friday", "have to finish it before 3 May"."""
-    match = re.match(r"to\s+(?P<v>.+)", vp.rest)
+    match = re.match(r"to (?P<v>.+)", vp.rest)
     if not match or not vp.states("present"):
         return []
     when = find_event_date(match["v"], now, "future")
@@ -219,9 +219,9 @@ def is_on(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 _CALLED_OFF = caseless(
-    rf"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir)\s+|"
-    rf"[Tt]he\s+)(?P<what>(?:[\w'-]+\s+){{0,3}}?(?:{alternatives(EVENTS)}))"
-    r"(?:'s|\s+is|\s+has been|\s+was|\s+got|\s+have been)?\s+(?P<how>off|cancelled|canceled|called off|fell through|"
+    rf"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir) |"
+    rf"[Tt]he )(?P<what>(?:[\w'-]+ ){{0,3}}?(?:{alternatives(EVENTS)}))"
+    r"(?:'s| is| has been| was| got| have been)? (?P<how>off|cancelled|canceled|called off|fell through|"
     r"postponed)(?=$|[,;.]| (?:now|because|due)\b)"
 )
 
@@ -236,7 +236,7 @@ def called_off(clause: str, owner: str) -> list[Draft]:
 
 def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "We had to cancel the wedding"."""
-    rest = re.sub(r"^to (?:cancel|call off|postpone)\s+", "", vp.rest)
+    rest = re.sub(r"^to (?:cancel|call off|postpone) ", "", vp.rest)
     noun = event_noun(rest)
     if (vp.verb != "cancel" and rest == vp.rest) or not vp.states("past", "perfect"):
         return []

@@ -11,9 +11,9 @@ from memory_butler.english.time.calendar import WEEKDAY
 
 _DAYS = f"{WEEKDAY}s"
 OFTEN = caseless(
-    rf"\b(?:every|each)\s+(?:single\s+|other\s+|second\s+|few\s+)?\w+|\bon\s+(?:{_DAYS}|weekends|weekdays|"
+    rf"\b(?:every|each) (?:single |other |second |few )?\w+|\bon (?:{_DAYS}|weekends|weekdays|"
     r"weeknights)\b|\bat weekends\b|\b(?:once|twice|three times|four times|five times|\w+ times|\d+x|several times|"
-    r"\d+|an hour|\w+ \w+)\s+(?:a|per|an|each)\s+(?:day|week|month|year|night|weekend)\b|\b(?:daily|weekly|nightly|"
+    r"\d+|an hour|\w+ \w+) (?:a|per|an|each) (?:day|week|month|year|night|weekend)\b|\b(?:daily|weekly|nightly|"
     rf"monthly|{_DAYS})\b|\bin the (?:mornings|evenings|afternoons)\b|\bmost (?:mornings|days|nights|evenings|"
     r"weekends)\b|\b(?:first thing in the morning|before (?:bed|work|breakfast|school|going to bed|lunch|dinner)|"
     r"after (?:work|dinner|lunch|school)|year-round|everywhere)\b"
@@ -25,8 +25,8 @@ remember seem sound appear happen look wish prefer enjoy hear understand end men
 matter fail keep
 """)
 _AT_TIME = caseless(
-    r"(?:up |to bed |to sleep )?(?:\w+,? )?(?:at|by|around|before|after)\s+(?:about |around "
-    r")?(?:\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm)?|noon|midnight|dawn|sunrise|\w+ (?:am|thirty|o'clock))\b"
+    r"(?:up |to bed |to sleep )?(?:\w+,? )?(?:at|by|around|before|after) (?:about |around "
+    r")?(?:\d{1,2}(?:[:.]\d\d)?[ ]?(?:am|pm)?|noon|midnight|dawn|sunrise|\w+ (?:am|thirty|o'clock))\b"
 )
 _RISES = {"wake": "up", "get": "up", "go": "to bed", "rise": "", "start": "work", "finish": "work", "sleep": ""}
 
@@ -88,7 +88,7 @@ def _is_frequent(vp: VerbPhrase) -> bool:
 
 def _whole(vp: VerbPhrase) -> str:
     rest = re.sub(
-        r"\s*,\s*(?:none|not|which|so|it's|its|and it|but|rain|no)\b.*|\s+(?:because|so that|which|but|though|"
+        r"[ ]?,[ ]?(?:none|not|which|so|it's|its|and it|but|rain|no)\b.*| (?:because|so that|which|but|though|"
         r"since|if)\b.*",
         "",
         vp.phrase,

@@ -12,25 +12,25 @@ from memory_butler.english.text.word_sets import alternatives, caseless, phrase_
 from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
 
-_ALLERGIC = caseless(r"(?:\w+ )?allergic to\s+(?P<v>.+)")
+_ALLERGIC = caseless(r"(?:\w+ )?allergic to (?P<v>.+)")
 _INTOLERANT = caseless(
-    r"(?:\w+ )?(?P<v>intolerant (?:to|of)\s+.+|sensitive to\s+(?:gluten|dairy|lactose|caffeine|nuts|sunlight|"
+    r"(?:\w+ )?(?P<v>intolerant (?:to|of) .+|sensitive to (?:gluten|dairy|lactose|caffeine|nuts|sunlight|"
     r"light|noise).*)"
 )
 _STATE = caseless(
     r"(?:(?:legally|partially|totally|completely|severely|mildly|slightly|clinically|super|very|pretty|a bit|quite|"
     r"also|now|\d{1,2}|six|seven|eight|five|four|three) (?:months? |"
     rf"weeks? )?)?(?P<v>(?:an? )?(?:{alternatives(STATES)})(?: in (?:my|his|her|their|one|the) (?:(?:left|"
-    r"right) )?(?:ears?|eyes?))?)(?:[\s,;]|$)"
+    r"right) )?(?:ears?|eyes?))?)(?:[ ,;]|$)"
 )
 _DIET = caseless(
     r"(?:(?:a|an|on a|on an|strict|strictly|mostly|completely|eating|going|trying to go|full|now|fully) "
-    rf")*(?P<v>{alternatives(DIETS)})(?: diet)?(?:[\s,;]|$)"
+    rf"){{0,4}}(?P<v>{alternatives(DIETS)})(?: diet)?(?:[ ,;]|$)"
 )
-_DIAGNOSED = caseless(r"diagnosed (?:with|as)\s+(?P<v>.+)")
-_RECOVERING = caseless(r"(?P<v>(?:recovering from|being treated for|in remission from|undergoing|prone to)\s+.+)")
+_DIAGNOSED = caseless(r"diagnosed (?:with|as) (?P<v>.+)")
+_RECOVERING = caseless(r"(?P<v>(?:recovering from|being treated for|in remission from|undergoing|prone to) .+)")
 _ON = caseless(
-    r"on\s+(?P<v>(?:[\w-]+ )?(?:insulin|antibiotics|medication|blood thinners|antidepressants|metformin|beta "
+    r"on (?P<v>(?:[\w-]+ )?(?:insulin|antibiotics|medication|blood thinners|antidepressants|metformin|beta "
     r"blockers|statins|steroids|the pill|\w+(?:pril|statin|azole|oxetine|formin|azepam|thyroxine))\b.*)"
 )
 _OFF = caseless(
@@ -44,20 +44,21 @@ _NO_ALLERGEN = caseless(
     r"him|her|it|you|that|this)\b"
 )
 _ALLERGY = caseless(
-    r"(?:an? |some |any |severe |serious |bad |mild |bad |really |life-threatening |seasonal )*"
-    r"(?:allergy to (?P<to>.+)|(?:reaction to (?P<reaction>.+))|(?P<v>[\w -]+?)[ -](?:allergy|allergies))(?:$|[,;.])"
+    r"(?:an? |some |any |severe |serious |bad |mild |bad |really |life-threatening |seasonal ){0,4}"
+    r"(?:allergy to (?P<to>.+)|(?:reaction to (?P<reaction>.+))|(?P<v>[\w -]{1,60}?)[ -](?:allergy|allergies))"
+    r"(?:$|[,;.])"
 )
 _UNNAMED_ALLERGENS = phrase_set("known, food, any, no, other, a few, many, these, my, drug")
 _CONDITION = caseless(
-    rf"(?:(?:an?|some|really|very|quite|the|two|severe|serious|mild|chronic|bad|high|low|a bit of) )*"
-    rf"(?P<v>(?:[\w'-]+ ){{0,4}}?(?:{alternatives(CONDITIONS)})(?: \w+ (?:disease|disorder))?)(?=[\s,;.]|$)"
+    rf"(?:(?:an?|some|really|very|quite|the|two|severe|serious|mild|chronic|bad|high|low|a bit of) ){{0,4}}"
+    rf"(?P<v>(?:[\w'-]+ ){{0,4}}?(?:{alternatives(CONDITIONS)})(?: \w+ (?:disease|disorder))?)(?=[ ,;.]|$)"
 )
 _BAD = caseless(
     r"an? (?P<v>(?:bad|weak|dodgy|broken|sprained|injured|torn|herniated|slipped|frozen|fractured|trapped|"
     rf"sore|stiff|replaced|pinched) (?:[\w-]+ )?(?:{alternatives(BODY)}|disc|nerve)\b)"
 )
 _MEDICINE = caseless(
-    r"(?:(?:\d+ ?(?:mg|mcg|ml|units) (?:of )?)|(?:my |his |her |their )?(?:daily )?)?(?P<v>[\w-]*(?:medication|"
+    r"(?:(?:\d+ ?(?:mg|mcg|ml|units) (?:of )?)|(?:my |his |her |their )?(?:daily )?)?(?P<v>[\w-]{0,24}(?:medication|"
     r"medicine|pills?|insulin|ibuprofen|paracetamol|aspirin|antihistamines?|vitamins?|supplements?|magnesium|"
     r"melatonin|omeprazole|lisinopril|metformin|statins?|antidepressants?|antibiotics|steroids|blood thinners?|"
     r"warfarin|ritalin|adderall|concerta|sertraline|prozac|lithium|inhaler|birth control|iron tablets?|tablets?|pril|"
@@ -70,7 +71,7 @@ _WORN = caseless(
     r"insulin pump|brace|knee brace|retainer|pacemaker|compression \w+|cgm|orthotics|mouth ?guard|prosthe\w+|"
     r"medical \w+|wig|braces|night guard|bifocals|varifocals|freestyle libre)\b"
 )
-_HARMED = caseless(rf"(?:my|his|her|their)\s+(?:left |right |lower |upper |big )?(?:{alternatives(BODY)})\b")
+_HARMED = caseless(rf"(?:my|his|her|their) (?:left |right |lower |upper |big )?(?:{alternatives(BODY)})\b")
 _STRAINING = re.compile(r"(?:heavy|for (?:long|more)|long|down|stairs|far|properly|well|over)\b")
 _STRAIN = word_set("lift bend kneel run walk stand climb squat hear")
 
@@ -105,6 +106,12 @@ def _state(vp: VerbPhrase, word: str) -> list[Draft]:
     return [Draft(vp.subject, "health", first_piece(match["v"]))] if match else []
 
 
+def goes_on_diet(vp: VerbPhrase, now: datetime) -> list[Draft]:
+    """ "Went vegan in January", "turned vegetarian"."""
+    match = _DIET.match(vp.rest) if vp.states("past", "perfect") and not vp.ended else None
+    return [Draft(vp.subject, "diet", match["v"], key=match["v"])] if match else []
+
+
 def has_condition(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Have asthma", "have a nut allergy", "have a bad knee"."""
     if vp.tense not in ("present", "perfect"):
@@ -132,7 +139,7 @@ def has_condition(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 def suffers(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"(?:from|with)\s+(?P<v>.+)", vp.rest)
+    match = re.match(r"(?:from|with) (?P<v>.+)", vp.rest)
     if not match or vp.negated or vp.modal or vp.tense in ("past", "future"):
         return []
     if vp.verb == "struggle" and not _CONDITION.search(match["v"]):
@@ -162,7 +169,7 @@ def is_harmed(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 _ONLY = re.compile(
-    r"(?:only\s+)?(?:a\s+)?(?P<v>(?:strictly\s+)?(?:halal|kosher|vegan|vegetarian|plant-based|gluten-free|organic)\b.*)"
+    r"(?:only )?(?:a )?(?P<v>(?:strictly )?(?:halal|kosher|vegan|vegetarian|plant-based|gluten-free|organic)\b.*)"
 )
 _DRUG = caseless(
     r"(?:any )?(?:NSAIDs?|ibuprofen|aspirin|paracetamol|penicillin|antibiotics|codeine|morphine|painkillers|statins|"
@@ -203,7 +210,7 @@ def _denied(vp: VerbPhrase, what: str) -> str:
 def avoids(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not vp.states("present", "ongoing", "perfect"):
         return []
-    rest = re.sub(r"^(?:eating|drinking|having)\s+", "", vp.rest)
+    rest = re.sub(r"^(?:eating|drinking|having) ", "", vp.rest)
     if not _FOOD.search(rest):
         return []
     return [Draft(vp.subject, "diet", f"{vp.word} {one}", key=one) for one in items(rest)]
@@ -229,13 +236,13 @@ def gives_up(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return []
     rest = vp.rest
     if vp.verb in ("give", "cut"):
-        match = re.match(r"(?:up|out)\s+(?P<v>.+)", rest)
+        match = re.match(r"(?:up|out) (?P<v>.+)", rest)
         if not match:
             return []
         rest = match["v"]
-    rest = re.sub(r"\s+for\s+\w+$", "", before_date(value(rest), now))
+    rest = re.sub(r" for \w+$", "", before_date(value(rest), now))
     activity = re.match(
-        r"(?P<verb>eating|drinking|smoking|vaping|using|taking|playing|buying|having)\b\s*(?P<v>.*)", rest
+        r"(?P<verb>eating|drinking|smoking|vaping|using|taking|playing|buying|having)\b[ ]?(?P<v>.*)", rest
     )
     if activity:
         what, verb = activity["v"], activity["verb"]
@@ -272,13 +279,13 @@ def reports(vp: VerbPhrase, now: datetime) -> list[Draft]:
     match = _SYMPTOM.match(vp.rest)
     if not match or not vp.states("present", "past", "perfect"):
         return []
-    symptom = cleaned(re.sub(r"\s+since\b.*", "", first_piece(match["v"])))
+    symptom = cleaned(re.sub(r" since\b.*", "", first_piece(match["v"])))
     return [Draft(vp.subject, "health", symptom, permanence=Permanence.VOLATILE)]
 
 
 _SYMPTOM = caseless(
-    rf"(?:of |having |some |a |having some )*(?P<v>(?:[\w-]+ ){{0,2}}?(?:pain|pains|ache|aches|swelling|stiffness|"
-    rf"numbness|tingling|"
+    rf"(?:of |having |some |a |having some ){{0,4}}(?P<v>(?:[\w-]+ ){{0,2}}?(?:pain|pains|ache|aches|swelling|"
+    rf"stiffness|numbness|tingling|"
     rf"headaches?|dizziness|nausea|fatigue|insomnia|cramps|palpitations|{alternatives(CONDITIONS)})\b.*)"
 )
 
@@ -306,7 +313,7 @@ def gets_ill(vp: VerbPhrase, now: datetime) -> list[Draft]:
     )
     if not match or not vp.states("present"):
         return []
-    cause = re.match(r"\s+(?P<v>(?:from|on|when|after|if I|in|with)\s+[\w ]{2,40})", vp.rest[match.end() :])
+    cause = re.match(r" (?P<v>(?:from|on|when|after|if I|in|with) [\w ]{2,40})", vp.rest[match.end() :])
     content = match["v"] + (f" {cleaned(cause['v'])}" if cause else "")
     return [Draft(vp.subject, "health", content, key=match["v"])]
 

@@ -5,49 +5,50 @@ from datetime import datetime
 
 from memory_butler.english.extraction.findings import Draft
 from memory_butler.english.extraction.grammar.forms import Form, Reader
+from memory_butler.english.extraction.grammar.known_names import ORGANISATIONS, PLACES
 from memory_butler.english.extraction.grammar.values import before_date, cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.time.event_dates import find_event_date
 
 # A home known only from renting gives way to a stated one.
 RENTED = "rented"
-BASED = re.compile(r"\b(?:based|living|located) (?:in|near|out of|outside)\s+(?P<v>[^,;]+)")
+BASED = re.compile(r"\b(?:based|living|located) (?:in|near|out of|outside) (?P<v>[^,;]+)")
 _LIVES = re.compile(
     r"(?:(?:just |right |somewhere )?(?:in|at|near|outside|close to|by|around|on)|on the (?:outskirts|edge) "
-    r"of|downtown|out in|up in|down in|over in|just outside(?: of)?|back in)\s+(?P<v>.+)"
+    r"of|downtown|out in|up in|down in|over in|just outside(?: of)?|back in) (?P<v>.+)"
 )
 _WITHOUT = re.compile(
-    r"\s+(?:with|alone|and|together|as|near (?:my|the)|on (?:the|a)|since|for|at the moment|about|next to|"
-    r"above|right)\b.*|\s+by (?:myself|himself|herself|themselves)\b.*"
+    r" (?:with|alone|and|together|as|near (?:my|the)|on (?:the|a)|since|for|at the moment|about|next to|"
+    r"above|right)\b.*| by (?:myself|himself|herself|themselves)\b.*"
 )
 _MOVED = re.compile(
-    r"(?:back |over |out |house |down |up |home |away )?(?:from\s+(?P<old>[^,;]+?)\s+)?(?:back )?(?:to|into|"
-    r"over to)\s+(?P<v>.+)|(?:out of|away from)\s+(?P<left>[A-Z][^,;]+)"
+    r"(?:back |over |out |house |down |up |home |away )?(?:from (?P<old>[^,;]+?) )?(?:back )?(?:to|into|"
+    r"over to) (?P<v>.+)|(?:out of|away from) (?P<left>[A-Z][^,;]+)"
 )
 _PLACELIKE = re.compile(
     r"(?:(?:the|central|north|south|east|west|northern|southern|eastern|western|downtown|upstate|"
-    r"rural)\s+)*[A-ZÀ-Þ]|an? (?:[\w-]+ ){0,3}(?:flat|apartment|house|studio|village|town|city|farm|cottage|"
+    r"rural) )*[A-ZÀ-Þ]|an? (?:[\w-]+ ){0,3}(?:flat|apartment|house|studio|village|town|city|farm|cottage|"
     r"suburb|place|loft|condo|bungalow|houseboat|boat|van|cabin|neighbou?rhood|island)\b|[a-z]+$"
 )
 
 
 def place_in(text: str) -> str:
-    place = first_piece(re.sub(r"\s*,\s+(?=(?:on|in|at|with|near|right)\s)", ", \x00", text).split("\x00")[0])
+    place = first_piece(re.sub(r"[ ]?, (?=(?:on|in|at|with|near|right) )", ", \x00", text).split("\x00")[0])
     return cleaned(_WITHOUT.sub("", place))
 
 
 _ALONE = re.compile(
     r"(?:on (?:my|his|her|their) own|alone|by (?:my|him|her|them)sel(?:f|ves)|together|full-time|"
-    r"permanently)\s+(?=in\b|near\b|at\b)"
+    r"permanently) (?=in\b|near\b|at\b)"
 )
 _DWELLING = re.compile(
-    r"(?:(?:an?|the|our|my|his|her|their)\s+)?(?:[\w-]+\s+){0,3}?(?:flat|apartment|house|studio|room|place|cottage|"
-    r"bungalow|condo|duplex|loft|flatshare|houseshare|two-bed|one-bed)\s+(?:down |up |out |just outside )?(?:in|near|"
-    r"outside)\s+(?P<v>[A-ZÀ-Þ].+)"
+    r"(?:(?:an?|the|our|my|his|her|their) )?(?:[\w-]+ ){0,3}?(?:flat|apartment|house|studio|room|place|cottage|"
+    r"bungalow|condo|duplex|loft|flatshare|houseshare|two-bed|one-bed) (?:down |up |out |just outside )?(?:in|near|"
+    r"outside) (?P<v>[A-ZÀ-Þ].+)"
 )
 _CARE = re.compile(
     r"(?:now )?in an? (?:care home|nursing home|retirement home|hospice|flatshare|houseshare) (?:in|"
-    r"near)\s+(?P<v>[A-ZÀ-Þ].+)"
+    r"near) (?P<v>[A-ZÀ-Þ].+)"
 )
 
 
@@ -88,6 +89,20 @@ def lives(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "lives_in", near + place)]
 
 
+_BODY = re.compile(
+    r"\b(?:Inc|Ltd|GmbH|AG|LLC|Corp|Labs?|Bank|Group|Robotics|Analytics|Systems|Software|Technologies)\b"
+)
+_AS_A_JOB = re.compile(r" as (?:an?|the|their|head|lead|chief|senior|junior) ")
+
+
+def is_employer(place: str, old: str, rest: str) -> bool:
+    """ "Moved from Google to Meta" is a change of jobs: one of the two is a company, or a job follows."""
+    named = (place, old.strip())
+    if any(one in PLACES for one in named):
+        return False
+    return any(one in ORGANISATIONS or _BODY.search(one) for one in named if one) or bool(_AS_A_JOB.search(rest))
+
+
 def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Moved to a place. "Is moving" is a plan, see events.py."""
     if not vp.states("past", "perfect"):
@@ -98,11 +113,13 @@ def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if match["left"]:
         return [Draft(vp.subject, "lives_in", f"no longer lives in {before_date(match['left'], now)}")]
     place = place_in(before_date(match["v"], now))
+    if is_employer(place, match["old"] or "", vp.rest):
+        return [Draft(vp.subject, "works_at", re.split(r" (?:as|to work)\b", place)[0])]
     if re.search(
         r"\b(?:team|role|position|department|branch|folder|project|table|database|desk)\b", place
     ) or not _PLACELIKE.match(place):
         return []
-    if inner := re.match(r"an? .*?\b(?:in|near)\s+(?P<v>[A-ZÀ-Þ].*)", place):
+    if inner := re.match(r"an? .*?\b(?:in|near) (?P<v>[A-ZÀ-Þ].*)", place):
         place = inner["v"]
     return [Draft(vp.subject, "lives_in", place)]
 
@@ -110,7 +127,7 @@ def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
 # "I stay in Bengaluru with my in-laws": a home if no time is given.
 _STAYS = Form(
     "lives_in",
-    r"(?:in|at)\s+(?P<v>[A-ZÀ-Þ]\w+(?:,? [A-ZÀ-Þ]\w+)?)(?=$|,| with\b| and\b)",
+    r"(?:in|at) (?P<v>[A-ZÀ-Þ]\w+(?:,? [A-ZÀ-Þ]\w+)?)(?=$|,| with\b| and\b)",
     unless=("negated", "modal", "frequency"),
 )
 VERBS: dict[str, Reader] = {

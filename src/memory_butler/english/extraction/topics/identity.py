@@ -29,12 +29,10 @@ _RELIGION = re.compile(
 _ONLY_CHILD = caseless(r"an (?P<v>only child)\b")
 _FROM = re.compile(
     r"(?:originally |actually |now )?(?:from|born and raised in|raised in|brought up in|a native of|native "
-    r"to)\s+(?P<v>(?:the )?[A-ZÀ-Þ].*|a \w+ (?:town|village|city).*)"
+    r"to) (?P<v>(?:the )?[A-ZÀ-Þ].*|a \w+ (?:town|village|city).*)"
 )
 _BORN = re.compile(r"born\b(?P<v>.*)")
-_PLACE = re.compile(
-    r"\b(?:in|near|at)\s+(?P<v>(?:the )?[A-ZÀ-Þ][\w'-]*(?:,? (?:of |the |de |la )?[A-ZÀ-Þ][\w'-]*){0,3})"
-)
+_PLACE = re.compile(r"\b(?:in|near|at) (?P<v>(?:the )?[A-ZÀ-Þ][\w'-]*(?:,? (?:of |the |de |la )?[A-ZÀ-Þ][\w'-]*){0,3})")
 _NATIONS = alternatives(NATIONALITIES)
 _NATION = caseless(
     rf"(?:an? |originally |of )?(?P<v>(?:half[- ]|part[- ])?(?:{_NATIONS})(?:[- ](?:{_NATIONS}))?"
@@ -42,11 +40,11 @@ _NATION = caseless(
 )
 _MARITAL = caseless(
     rf"(?:now |happily |recently |newly |finally |officially )*(?P<v>{alternatives(MARITAL)})(?: to "
-    rf"(?P<to>{NAME}))?(?:\s|,|$)"
+    rf"(?P<to>{NAME}))?(?: |,|$)"
 )
 _FLUENT = caseless(
     r"(?:(?:(?:completely |totally |quite |fairly )?fluent|proficient|conversational|bilingual) in|a native "
-    r"speaker of|a native)\s+(?P<v>.+?)(?: speaker)?$"
+    r"speaker of|a native) (?P<v>.+?)(?: speaker)?$"
 )
 _ZONE = caseless(
     r"(?:in|on) (?:the )?(?P<v>CET|CEST|EST|EDT|PST|PDT|CST|MST|BST|IST|JST|AEST|AEDT|WET|EET|UTC[+-]?\d*|"
@@ -57,7 +55,7 @@ _LANGUAGE = caseless(rf"\b(?:{alternatives(LANGUAGES)})\b")
 _SPEAKER = caseless(rf"a(?: native|n)? (?P<v>{alternatives(LANGUAGES)}) speaker")
 
 
-_TALL = re.compile(r"(?P<v>(?:\d[\d.,]*\s?(?:m|cm|metres|meters|feet|ft|foot)\b[\w ]{0,8}|\d'\d{0,2}\"?)\s?tall)$")
+_TALL = re.compile(r"(?P<v>(?:\d[\d.,]*[ ]?(?:m|cm|metres|meters|feet|ft|foot)\b[\w ]{0,8}|\d'\d{0,2}\"?)[ ]?tall)$")
 _KEYED_TRAITS = {"religion": ("note", _RELIGION), "siblings": ("relationship", _ONLY_CHILD), "height": ("note", _TALL)}
 _TRAITS = {"from": _FROM, "timezone": _ZONE, "speaks": _SPEAKER, "nationality": _NATION, "age": _AGE}
 
@@ -73,7 +71,7 @@ def is_somebody(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 def _trait(vp: VerbPhrase) -> list[Draft]:
-    piece = re.sub(r"\s+only$", "", first_piece(vp.rest))
+    piece = re.sub(r" only$", "", first_piece(vp.rest))
     for key, (kind, pattern) in _KEYED_TRAITS.items():
         if match := pattern.match(piece):
             return [Draft(vp.subject, kind, match["v"], key=key)]
@@ -102,7 +100,7 @@ def _born(vp: VerbPhrase, rest: str, now: datetime) -> list[Draft]:
     found = []
     when = find_event_date(rest, now, "past")
     if when:
-        words = re.sub(r"^(?:on|in)\s+(?:the\s+)?", "", rest[when.start : when.end].strip(" ,"))
+        words = re.sub(r"^(?:on|in) (?:the )?", "", rest[when.start : when.end].strip(" ,"))
         found.append(Draft(vp.subject, "birthday", words))
         rest = rest[: when.start] + " " + rest[when.end :]
     if place := _PLACE.search(rest):
@@ -112,7 +110,7 @@ def _born(vp: VerbPhrase, rest: str, now: datetime) -> list[Draft]:
 
 def _languages(vp: VerbPhrase, rest: str) -> list[Draft]:
     found = []
-    for one in items(re.sub(r"^.*?\blanguages?\s*:\s*", "", rest)):
+    for one in items(re.sub(r"^.*?\blanguages?[ ]?:[ ]?", "", rest)):
         language = _LANGUAGE.search(one)
         key = language[0] if language else one
         if not language and not one[0].isupper():
@@ -129,15 +127,15 @@ def speaks(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return []
     return _languages(
         vp,
-        re.sub(r"\s+(?:at home|at work|with (?:my|his|her|their)|to (?:my|his|her|their)|fluently)\b.*", "", vp.rest),
+        re.sub(r" (?:at home|at work|with (?:my|his|her|their)|to (?:my|his|her|their)|fluently)\b.*", "", vp.rest),
     )
 
 
 def grows(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    match = re.match(r"up (?:in|near|on|outside)\s+(?P<v>.+)", vp.rest)
+    match = re.match(r"up (?:in|near|on|outside) (?P<v>.+)", vp.rest)
     if not match or vp.form != "past":
         return []
-    return [Draft(vp.subject, "from", re.sub(r"\s+(?:speaking|with|and|but)\b.*", "", first_piece(match["v"])))]
+    return [Draft(vp.subject, "from", re.sub(r" (?:speaking|with|and|but)\b.*", "", first_piece(match["v"])))]
 
 
 def turns(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -150,7 +148,7 @@ def turns(vp: VerbPhrase, now: datetime) -> list[Draft]:
     when = find_event_date(vp.rest, now, "future")
     if when is None or not when.exact:
         return []
-    words = re.sub(r"^(?:on\s+)?(?:the\s+)?", "", vp.rest[when.start : when.end].strip(" ,"))
+    words = re.sub(r"^(?:on )?(?:the )?", "", vp.rest[when.start : when.end].strip(" ,"))
     if _DATE.search(words):
         return [Draft(vp.subject, "birthday", words)]
     return [Draft(vp.subject, "event", f"{vp.word} {match['v']}", valid_at=when.day)]
@@ -167,9 +165,9 @@ def goes_by(vp: VerbPhrase, now: datetime) -> list[Draft]:
     return [Draft(vp.subject, "pronouns" if "/" in match["v"] else "nickname", match["v"])]
 
 
-_COMES = Form("from", r"(?:originally )?from\s+(?P<v>[A-ZÀ-Þ].*)", "{first}", unless=())
+_COMES = Form("from", r"(?:originally )?from (?P<v>[A-ZÀ-Þ].*)", "{first}", unless=())
 _WEIGHS = Form(
-    "health", r"(?P<v>\d[\d.,]*\s?(?:kg|kilos?|lbs?|pounds|stone|st)\b)", "{word} {v}", "weight",
+    "health", r"(?P<v>\d[\d.,]*[ ]?(?:kg|kilos?|lbs?|pounds|stone|st)\b)", "{word} {v}", "weight",
     permanence=Permanence.VOLATILE,
 )  # fmt: skip
 USES_PRONOUNS = Form(
@@ -178,7 +176,7 @@ USES_PRONOUNS = Form(
 # "Holds a Brazilian passport".
 HOLDS = Form(
     "nationality",
-    caseless(rf"(?:an? |dual )*(?P<v>{_NATIONS})\b.*?\b(?:passport|citizenship|nationality)"),
+    caseless(rf"(?:an? |dual ){{0,3}}(?P<v>{_NATIONS})\b.{{0,80}}?\b(?:passport|citizenship|nationality)"),
     unless=("negated",),
 )
 # "Changed her name to Robin".

@@ -11,12 +11,12 @@ from memory_butler.english.text.word_sets import caseless, word_set, words_in
 from memory_butler.english.time.event_dates import find_event_date
 
 _THING_ON = re.compile(
-    r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s+|(?:[Tt]he|"
-    r"[Aa]n?)\s+)?(?P<what>(?:[\w'&./-]+\s+){0,6}?[\w'&./-]+?)(?:'s(?=\s+(?:on|at|in|planned|due|scheduled|booked|set|"
-    r"next|this|tomorrow|today|tonight|the \d)\b)|\s+(?:(?:is |are )?(?:expiring|ending|starting)|is|are|was|were|"
+    r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's) |(?:[Tt]he|"
+    r"[Aa]n?) )?(?P<what>(?:[\w'&./-]+ ){0,6}?[\w'&./-]+?)(?:'s(?= (?:on|at|in|planned|due|scheduled|booked|set|"
+    r"next|this|tomorrow|today|tonight|the \d)\b)| (?:(?:is |are )?(?:expiring|ending|starting)|is|are|was|were|"
     r"will be|has been|got|takes place|starts|begins|ends|leaves|departs|arrives|lands|opens|closes|expires|happens|"
     r"got moved|moved|(?:has been |was |is )?(?:moved|rescheduled|postponed|scheduled|booked|set|planned|"
-    r"pushed)(?: back)?(?: for| to)?))\s+(?P<rest>.+)"
+    r"pushed)(?: back)?(?: for| to)?)) (?P<rest>.+)"
 )
 _PASSIVE = re.compile(
     r"(?:stolen|cancelled|delivered|repaired|approved|rejected|born|towed|sold|broken into|damaged|lost)\b"
@@ -25,15 +25,15 @@ _PASSIVE = re.compile(
 _EMPTY = caseless(r"(?:new |next |latest )?(?:date|time|start|end|day)$")
 _DATED = re.compile(r"\b20\d\d\b")
 _DUE = caseless(r"(?:due|needed|expected)\b")
-_CLOCK = caseless(r"\b(?:at|around|from)\s+\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?(?=\s|,|$)")
+_CLOCK = caseless(r"\b(?:at|around|from) \d{1,2}(?:[:.]\d\d)?[ ]?(?:am|pm|a\.m\.|p\.m\.|o'clock)?(?= |,|$)")
 _WAS = re.compile(r"\b(?:was|were)\b")
 _RUNS = re.compile(r"\b(?:ends|expires|starts|begins|arrives|opens|closes|expiring|ending|starting)$")
 _DUE_ON = caseless(
-    r"(?P<what>(?:[\w'/-]+\s+){0,6}?[\w'/-]+?)(?:\s+deadline)?\s*(?:(?:\s|'s\s)(?:is |are )?due\s|"
-    r"\sdeadline\s*:\s*)(?P<rest>.+)"
+    r"(?P<what>(?:[\w'/-]+ ){0,6}?[\w'/-]+?)(?: deadline)?[ ]?(?:(?: |'s )(?:is |are )?due |"
+    r" deadline[ ]?:[ ]?)(?P<rest>.+)"
 )
 _SEEN = caseless(
-    r"(?:dentist|doctor|gp|vet|optician|physio|hairdresser|therapist|orthodontist|haircut)(?: appointment)?\s"
+    r"(?:dentist|doctor|gp|vet|optician|physio|hairdresser|therapist|orthodontist|haircut)(?: appointment)? "
 )
 _PRAISED = caseless(
     r"(?:good|great|nice|long|short|quick|lovely|fun|productive|no|another|first)\b.*\b(?:today|tonight|yesterday)$"
@@ -45,8 +45,8 @@ could will would should may might must let please not no isn aren wasn weren won
 """)
 _DENIED = caseless(r"(?:not|no longer|never)\b")
 # The day that replaces a cancelled one: "not on Tuesday but on Thursday", "moved from Tuesday to Thursday".
-_MOVED = caseless(r"\b(?:moved|rescheduled|postponed|pushed)(?: back)?(?: from\s.+?)?\s+to\s+(?P<rest>.+)")
-_INSTEAD = caseless(r"\bbut\s+(?P<rest>.+)")
+_MOVED = caseless(r"\b(?:moved|rescheduled|postponed|pushed)(?: back)?(?: from .+?)? to (?P<rest>.+)")
+_INSTEAD = caseless(r"\bbut (?P<rest>.+)")
 
 
 def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
@@ -88,10 +88,10 @@ def _still_holds(what: str, rest: str, now: datetime) -> str:
 
 
 _REGULAR = caseless(
-    r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir)\s+|[Tt]he\s+)?(?P<what>(?:[\w'-]+\s+){0,2}?(?:rehearsals?|"
+    r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir) |[Tt]he )?(?P<what>(?:[\w'-]+ ){0,2}?(?:rehearsals?|"
     r"practice|training|lessons?|classes|class|stand-?ups?|retro|sprint planning|team meeting|therapy|physio|tutoring|"
-    r"choir|yoga|book club|bin collection|recycling|garden waste|office hours|visiting hours|1:1s?))\s+(?:is|are|"
-    r"'s)\s+(?P<when>.+)"
+    r"choir|yoga|book club|bin collection|recycling|garden waste|office hours|visiting hours|1:1s?)) (?:is|are|"
+    r"'s) (?P<when>.+)"
 )
 
 
@@ -123,7 +123,7 @@ def bare_deadline(clause: str, owner: str, now: datetime) -> list[Draft]:
     when = find_event_date(match["rest"], now, "future") if match else None
     if match is None or when is None or when.start > 4:
         return []
-    what = re.sub(r"^(?:my|our|the|his|her|their)\s+", "", match["what"], flags=re.I)
+    what = re.sub(r"^(?:my|our|the|his|her|their) ", "", match["what"], flags=re.I)
     return [Draft(owner, "deadline", what, valid_at=when.day)]
 
 

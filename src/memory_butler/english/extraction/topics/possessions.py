@@ -17,20 +17,20 @@ from memory_butler.english.time.event_dates import find_event_date
 
 _COUNT = rf"(?:(?:an?|{any_of(CARDINALS[1:9])}|\d{{1,2}}|another|some|no|any|several)\b)"
 _RELATIVES = re.compile(
-    rf"(?P<count>{_COUNT}|)\s*(?P<role>(?i:twin (?:boys|girls|sons|daughters)|"
-    rf"(?:[\w-]+\s){{0,2}}?(?:{alternatives(RELATIONS)}|boys?|girls?)))\b"
-    r"(?:\s*,?\s+(?:(?:who(?:'s| is| are)|called|named|and (?:his|her|their) names? (?:is|"
-    rf"are))\s+)*(?P<names>{NAME}(?:\s?\([^)]*\))?(?:(?:,\s+and\s+|,\s+|\s+and\s+){NAME}(?:\s?\([^)]*\))?)*))?"
+    rf"(?P<count>{_COUNT}|)[ ]?(?P<role>(?i:twin (?:boys|girls|sons|daughters)|"
+    rf"(?:[\w-]+ ){{0,2}}?(?:{alternatives(RELATIONS)}|boys?|girls?)))\b"
+    r"(?:[ ]?,? (?:(?:who(?:'s| is| are)|called|named|and (?:his|her|their) names? (?:is|"
+    rf"are)) )*(?P<names>{NAME}(?:[ ]?\([^)]*\))?(?:(?:, and |, | and ){NAME}(?:[ ]?\([^)]*\))?)*))?"
 )
 _PET = re.compile(
-    rf"(?P<count>(?i:{_COUNT}|our|my))\s+(?P<what>(?:(?!and\b|or\b|with\b|"
-    rf"for\b)[\w'-]+\s){{0,4}}?(?i:{alternatives(PETS)}))\b(?P<more>\s+(?:puppy|kitten|mix|cross|dog|"
-    rf"cat))?(?:\s*,?\s+(?:called\s+|named\s+)?(?P<names>{NAME}(?:(?:,\s+|\s+and\s+){NAME})*))?"
+    rf"(?P<count>(?i:{_COUNT}|our|my)) (?P<what>(?:(?!and\b|or\b|with\b|"
+    rf"for\b)[\w'-]+ ){{0,4}}?(?i:{alternatives(PETS)}))\b(?P<more> (?:puppy|kitten|mix|cross|dog|"
+    rf"cat))?(?:[ ]?,? (?:called |named )?(?P<names>{NAME}(?:(?:, | and ){NAME})*))?"
 )
-_AND_MORE = re.compile(r"\s+and\s+(?=(?:an?|two|three|four|five|\d|my|our)\s)")
+_AND_MORE = re.compile(r" and (?=(?:an?|two|three|four|five|\d|my|our) )")
 _PET_NAMES = re.compile(rf"{NAME}")
 _THING = caseless(rf"\b(?:{alternatives(THINGS)})\b")
-_DETERMINED = re.compile(r"(?:an?|two|three|four|\d+|my own|our own|the|several|some|another)\s+|[A-Z]")
+_DETERMINED = re.compile(r"(?:an?|two|three|four|\d+|my own|our own|the|several|some|another) |[A-Z]")
 _NOT_OWNED = caseless(
     r"(?:question|problem|issue|idea|feeling|headache|cold|meeting|call|appointment|doubt|look|chance|minute|second|"
     r"moment|bug|error|task|file|plan|favou?r|point|hard time|busy|long day|good|great|lot|bit|few|couple|hunch|"
@@ -41,8 +41,8 @@ _PASSING = caseless(
     r"first)|what|all|my (?:own )?(?:name|account|email|phone to)|an? (?:for|while|lot|bit|loop))\b"
 )
 _TOOL_TAIL = re.compile(
-    r"\s+(?:to (?!do\b)\w+|every|each|all|on a|at (?:work|home)|when|daily|because|in (?:my|our|the))\b.*|"
-    r"\s+as (?:my|our|their|the|an?)\b.*"
+    r" (?:to (?!do\b)\w+|every|each|all|on a|at (?:work|home)|when|daily|because|in (?:my|our|the))\b.*|"
+    r" as (?:my|our|their|the|an?)\b.*"
 )
 _INSTRUMENT = caseless(
     r"(?:the |a bit of |some )?(?:\w+ )?(?P<v>guitar|piano|violin|cello|drums|bass|sax|saxophone|flute|clarinet|"
@@ -67,7 +67,7 @@ def has(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return [Draft(vp.subject, "note", first_piece(re.sub(r"^an? ", "", budget[0])), key="budget")]
     if match := _RELATIVES.match(rest):
         found = _relatives(vp, match)
-        following = re.sub(r"^\s*,?\s*(?:and\s+)", "", rest[match.end() :])
+        following = re.sub(r"^[ ]?,?[ ]?(?:and )", "", rest[match.end() :])
         if found and following != rest[match.end() :] and (other := _RELATIVES.match(following)):
             found += _relatives(vp._replace(rest=following), other)
         if found:
@@ -88,16 +88,16 @@ def _relatives(vp: VerbPhrase, match: re.Match[str]) -> list[Draft]:
         return [Draft(vp.subject, "relationship", f"no {role}", key=role)]
     if match["names"]:
         names = [
-            (one[0], one[1]) for one in re.findall(rf"({NAME})(?:\s?\((?:aged? )?(\d{{1,2}})[^)]*\))?", match["names"])
+            (one[0], one[1]) for one in re.findall(rf"({NAME})(?:[ ]?\((?:aged? )?(\d{{1,2}})[^)]*\))?", match["names"])
         ]
         single = singular(role) if role.split()[-1] in PLURAL | {"boys", "girls"} else role
         found = [relationship(vp.subject, single, name) for name, _ in names if is_name(name)]
         return found + [Draft(name, "age", age) for name, age in names if age and is_name(name)]
     if (
         match.end() < len(vp.rest)
-        and re.match(r"\s*(?:['-]|\w)", vp.rest[match.end() :])
+        and re.match(r"[ ]?(?:['-]|\w)", vp.rest[match.end() :])
         and not re.match(
-            r"\s+(?:in|at|who|and|from|aged|living|together|now|too|called|named|but)\b", vp.rest[match.end() :]
+            r" (?:in|at|who|and|from|aged|living|together|now|too|called|named|but)\b", vp.rest[match.end() :]
         )
     ):
         return []
@@ -107,11 +107,11 @@ def _relatives(vp: VerbPhrase, match: re.Match[str]) -> list[Draft]:
 def _pets(vp: VerbPhrase, rest: str) -> list[Draft]:
     match = _PET.match(rest)
     if not match or re.match(
-        r"\s+(?:allergy|person|lover|hair|food|sitter|in (?:this|the) (?:race|fight))", rest[match.end() :]
+        r" (?:allergy|person|lover|hair|food|sitter|in (?:this|the) (?:race|fight))", rest[match.end() :]
     ):
         return []
     what = (match["what"] + (match["more"] or "")).strip()
-    following = re.sub(r"^\s*,?\s*(?:and\s+)?", "", rest[match.end() :])
+    following = re.sub(r"^[ ]?,?[ ]?(?:and )?", "", rest[match.end() :])
     others = _pets(vp, following) if following and following != rest[match.end() :] else []
     return _pet(vp, match, what) + others
 
@@ -129,7 +129,7 @@ def _pet(vp: VerbPhrase, match: re.Match[str], what: str) -> list[Draft]:
 
 def pets_along(vp: VerbPhrase) -> list[Draft]:
     """ "Lives in Utrecht with two cats"."""
-    match = re.search(rf"\b(?:with|and)\s+(?=(?i:{_COUNT}|our|my)\s)(?P<v>.+)", vp.rest)
+    match = re.search(rf"\b(?:with|and) (?=(?i:{_COUNT}|our|my) )(?P<v>.+)", vp.rest)
     return (
         _pets(vp._replace(negated=False, ended=False), match["v"]) if match and not vp.negated and not vp.ended else []
     )
@@ -140,7 +140,7 @@ _CONSUMED = caseless(
 )
 _KEYS = caseless(r"\bkeys?\b|\b(?:permission|access|rights)\b")
 _THING_TAIL = re.compile(
-    r"\s+(?:for (?:\w+ing|my|the|his|her|their)|that(?:'s)?|on (?:a )?(?:lease|finance)|which|running|with (?:a|an|"
+    r" (?:for (?:\w+ing|my|the|his|her|their)|that(?:'s)?|on (?:a )?(?:lease|finance)|which|running|with (?:a|an|"
     r"the|my)|from (?:the|my|work|an?))\b.*"
 )
 
@@ -197,7 +197,7 @@ def sells(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 def drives(vp: VerbPhrase, now: datetime) -> list[Draft]:
-    if vp.tense != "present" or vp.modal or not re.match(r"(?:an?|my|our|the family)\s", vp.rest):
+    if vp.tense != "present" or vp.modal or not re.match(r"(?:an?|my|our|the family) ", vp.rest):
         return []
     what = first_piece(vp.rest)
     if re.search(r"\b(?:hard bargain|lot|crazy|few)\b", what):
@@ -214,7 +214,7 @@ def uses(vp: VerbPhrase, now: datetime) -> list[Draft]:
     found = []
     for item in items(vp.rest):
         one = cleaned(_TOOL_TAIL.sub("", item))
-        key = re.sub(r"\s+(?:for|with|on|in)\b.*", "", one)
+        key = re.sub(r" (?:for|with|on|in)\b.*", "", one)
         if not one or _PASSING.match(one):
             continue
         word = "no longer uses " if vp.ended else "does not use " if vp.negated else ""
@@ -231,7 +231,7 @@ _DEVICE = re.compile(
 
 def owes(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "I owe my brother Marek 300 quid"."""
-    match = re.match(r"(?P<who>(?:my |his |her |their )?[\w' ]{2,30}?) (?P<v>[€£$]?\d[\d.,]*\s?\w*)", vp.rest)
+    match = re.match(r"(?P<who>(?:my |his |her |their )?[\w' ]{2,30}?) (?P<v>[€£$]?\d[\d.,]*[ ]?\w*)", vp.rest)
     if not match or not vp.states("present"):
         return []
     return [Draft(vp.subject, "note", cleaned(f"{vp.word} {match[0]}"), key=f"owe {match['who']}")]
@@ -253,7 +253,7 @@ def cancels(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def deploys(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "We deploy to Fly.io", "I code in Elixir"."""
-    match = re.match(r"(?:\w+ )?(?:to|on|in|with|through|via)\s+(?P<v>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*)*)", vp.rest)
+    match = re.match(r"(?:\w+ )?(?:to|on|in|with|through|via) (?P<v>[A-Z][\w.+#-]*(?: [A-Z\d][\w.+#-]*)*)", vp.rest)
     if not match or not vp.states("present") or vp.frequency:
         return []
     if match["v"].lower().startswith(WEEKDAYS):
@@ -332,7 +332,7 @@ def knows(vp: VerbPhrase, now: datetime) -> list[Draft]:
 IS_ON_DEVICE = Form("uses", _DEVICE, unless=("negated",))
 # "I bank with Revolut".
 _BANKS = Form("uses", r"with (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)?)", "{word} with {v}", "{v}")
-_CARRIES = Form("owns", r"an?\s|my\s|two\s", "{word} {rest}", "{rest}")
+_CARRIES = Form("owns", r"an? |my |two ", "{word} {rest}", "{rest}")
 VERBS: dict[str, Reader] = {
     "bank": _BANKS, "cancel": cancels, "owe": owes,
     "have": has, "own": owns, "buy": buys, "adopt": buys, "sell": sells, "get": buys, "drive": drives, "use": uses,

@@ -12,36 +12,36 @@ from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.calendar import WEEKDAY
 
-_OWNER = r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's)\s+|[Tt]he\s+)?"
+_OWNER = r"(?:(?P<owner>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's) |[Tt]he )?"
 _NUMBER = re.compile(
     rf"{_OWNER}(?P<noun>(?i:(?:gate|door|front door|garage|alarm|entry|building|locker|safe|parking|lift|bike lock|"
     r"lockbox) (?:code|pin|combination)|(?:account|membership|member|locker|policy|customer|loyalty|frequent flyer|"
     r"flat|apartment|room|seat|registration|reference|student|booking|reservation|case|patient|insurance|apt|licence|"
     r"license|tax|parking space) (?:number|no\.?|id)|(?:licen[cs]e|number) plate|(?:post|zip) ?code|postcode|iban|"
     r"bin day|pay ?day|rent|salary|mortgage|insurance|car insurance|home insurance|health insurance|council tax|"
-    r"nursery fees|pension))(?P<where>\s+(?:for|at|of|to)\s+(?:[\w'-]+\s+){0,2}[\w'-]+?)?(?:\s+(?:is|'s|=|are)\s+|"
-    r"\s*:\s*|'s\s+|\s+)(?P<v>(?:the\s|on\s|with\s|about\s|around\s|€|£|\$)?.{1,60})"
+    r"nursery fees|pension))(?P<where> (?:for|at|of|to) (?:[\w'-]+ ){0,2}[\w'-]+?)?(?: (?:is|'s|=|are) |"
+    r"[ ]?:[ ]?|'s | )(?P<v>(?:the |on |with |about |around |€|£|\$)?.{1,60})"
 )
-_FIGURE = caseless(rf"\d|{WEEKDAY}|\bwith\s+[A-Z]")
+_FIGURE = caseless(rf"\d|{WEEKDAY}|\bwith [A-Z]")
 _KEPT_AT = re.compile(
     rf"{_OWNER}(?P<noun>(?i:spare keys?|spare car key|house keys?|car keys|first[- ]aid kit|passports?|fuse ?box|"
     r"stopcock|stop tap|birth certificates?|will|insurance papers|documents|charger|toolbox|fire extinguisher|router|"
-    r"meter|water meter|christmas decorations|winter tyres))\s+(?:is|are|'s|lives?|hangs?)\s+(?:kept\s+|hidden\s+|"
-    r"always\s+)?(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by)\s+.{3,60})"
+    r"meter|water meter|christmas decorations|winter tyres)) (?:is|are|'s|lives?|hangs?) (?:kept |hidden |"
+    r"always )?(?P<v>(?:under|behind|in|inside|with|at|on|next to|above|below|by) .{3,60})"
 )
 _SYSTEM = re.compile(
-    r"(?P<owner>[Oo]ur|[Mm]y|(?:[Tt]he )?[Uu]ser's|[Tt]heir|[Tt]he)\s+(?P<what>(?:(?P<which>staging|prod|production|"
+    r"(?P<owner>[Oo]ur|[Mm]y|(?:[Tt]he )?[Uu]ser's|[Tt]heir|[Tt]he) (?P<what>(?:(?P<which>staging|prod|production|"
     r"dev|test|testing|ci|main|build|web|mobile|internal|public|local|billing|payment|payments|customer|company|home|"
-    r"legacy|new|team's?)\s+){0,2}(?P<noun>back ?end|front ?end|back-end|front-end|api|apis|app|website|site|database|"
+    r"legacy|new|team's?) ){0,2}(?P<noun>back ?end|front ?end|back-end|front-end|api|apis|app|website|site|database|"
     r"db|cluster|server|servers|repo|repository|monorepo|codebase|pipeline|ci|infra|infrastructure|stack|blog|service|"
     r"services|cache|queue|environment|instance|builds?|deploys?|docs|wiki|nas|homelab|feature flags|secrets|logs|"
-    r"dashboards?|tickets|design files|data warehouse|warehouse|crm))\s+(?P<how>(?:is|are) (?:written in|"
+    r"dashboards?|tickets|design files|data warehouse|warehouse|crm)) (?P<how>(?:is|are) (?:written in|"
     r"built (?:with|in|on)|based on|hosted (?:on|at|in|by)|deployed (?:to|on|with)|running on|on port|on|in|at|"
     r"managed (?:with|by)|called|a|an)|runs? (?:on|in)|lives? (?:in|at|on)|listens on|uses?|deploys? to|"
-    r"go(?:es)? through|is|are)\s+(?P<v>.+)"
+    r"go(?:es)? through|is|are) (?P<v>.+)"
 )
 # A technical value: a name, a version, a port, an address.
-_TECHNICAL = re.compile(r"(?:port\s+)?(?:[A-Z]\w|[\w.-]*\d|[a-z]+[.:/][\w/]|[a-z]+-[a-z]+-\d|https?:)")
+_TECHNICAL = re.compile(r"(?:port )?(?:[A-Z]\w|[\w.-]*\d|[a-z]+[.:/][\w/]|[a-z]+-[a-z]+-\d|https?:)")
 _STATE = re.compile(
     r"(?:down|up|broken|slow|fast|failing|green|red|back|fine|ok|okay|ready|not|now down|too|very|so|really|still|"
     r"[A-Z]?[a-z]+ing)\b|(?:a|an) (?:mess|pain|disaster|nightmare)"

@@ -10,7 +10,7 @@ from memory_butler.english.extraction.grammar.verbs import VerbPhrase
 from memory_butler.english.text.word_sets import caseless
 
 _DEGREE = caseless(
-    r"(?:(?:an?|my|his|her|their|the)\s+)?(?:part-time |online |distance |second |first |doing |finishing "
+    r"(?:(?:an?|my|his|her|their|the) )?(?:part-time |online |distance |second |first |doing |finishing "
     r")*(?:phd|ph\.d\.?|doctorate|master'?s?|mba|msc|ma\b|bsc|ba\b|b\.a\.|bachelor'?s?|degree|diploma|postdoc|"
     r"internship|apprenticeship|a-levels|gcses|law degree|undergrad(?:uate)?|residency|minor|major|course)\b.*"
 )
@@ -30,7 +30,7 @@ def studies(vp: VerbPhrase, now: datetime) -> list[Draft]:
     ):
         return [Draft(vp.subject, "plan", f"{vp.word} {match[0]}", key=match["v"])]
     if vp.verb == "major":
-        rest = re.sub(r"^in\s+", "", rest)
+        rest = re.sub(r"^in ", "", rest)
     if not rest or re.match(
         r"(?:hard|a lot|it|this|that|for|the (?:code|docs|problem|menu)|all|together|late|every|abroad|best|better|at|"
         r"in|on|with|from|\d+|more|less|most|alone|daily|here|there|how|why)\b",
@@ -77,7 +77,7 @@ IS_PUPIL = Form(
 )
 _GRADUATED = Form(
     "studies",
-    r"(?=.*(?:[A-Z]|degree))(?:from|in|with)\s+(?P<v>.+)",
+    r"(?=.*(?:[A-Z]|degree))(?:from|in|with) (?P<v>.+)",
     "{word} {rest}",
     tenses=("present", "past", "perfect", "ongoing"),
 )

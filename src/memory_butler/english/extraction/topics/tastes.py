@@ -16,15 +16,15 @@ _PASSING = caseless(
     r"result|results|new|one|option|design|name|thought|fact|version|draft|approach|change|changes|color scheme|"
     r"feature|second)|option|being able|to (?:say|know|think|hear|admit)|for you|if|a (?:look|word|moment|second))\b"
 )
-_TO = re.compile(r"^to\s+(?=\w)")
-_OVER = caseless(r"\s+(?:over|to|rather than|instead of|than|more than|versus|vs\.?)\s+")
-_CALLED = re.compile(r"(?:to be|being) (?:called|addressed as|known as)\s+(?P<name>[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})")
+_TO = re.compile(r"^to (?=\w)")
+_OVER = caseless(r" (?:over|to|rather than|instead of|than|more than|versus|vs\.?) ")
+_CALLED = re.compile(r"(?:to be|being) (?:called|addressed as|known as) (?P<name>[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,2})")
 _FOR = re.compile(r"^(?P<what>.+?) for (?P<topic>[\w -]{3,40})$")
 _FOND = caseless(
     r"(?:(?:a |the )?(?:really |quite |very |so |pretty |super |more |also |always been |been |still |totally |big |"
     r"huge |great |massive |long-time |lifelong |avid |real |bit )*)(?:(?P<like>fan of|into|fond of|keen on|"
     r"obsessed with|crazy about|mad about|passionate about|in love with|interested in|addicted to|hooked on|lover of|"
-    r"partial to|big on)|(?P<fear>scared of|afraid of|terrified of|frightened of|squeamish about))\s+(?P<v>.+)"
+    r"partial to|big on)|(?P<fear>scared of|afraid of|terrified of|frightened of|squeamish about)) (?P<v>.+)"
 )
 _PERSON = re.compile(
     r"(?:more of )?a (?:big |huge |real |total |bit of a )?(?P<v>[\w -]{3,30}?)[ -](?:person|lover|addict|enthusiast|"
@@ -87,7 +87,7 @@ def prefers(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return [Draft(vp.subject, "nickname", called["name"])]
     if vp.modal == "wish" and not vp.by_speaker:
         return []
-    negative = re.match(r"not\s+(?=to\b|having|being)", vp.rest)
+    negative = re.match(r"not (?=to\b|having|being)", vp.rest)
     rest = vp.rest[negative.end() :] if negative else vp.rest
     if re.match(
         r"(?:it|that|this|not|them|the (?:first|second|third|last|former|latter)|option|if|when|you)\b", rest, re.I

@@ -12,62 +12,60 @@ from memory_butler.english.extraction.topics.home import BASED, place_in
 from memory_butler.english.text.word_sets import alternatives, caseless
 from memory_butler.english.time.event_dates import find_event_date
 
-_STOP = r"(?=\s+(?:as|for|in|on|at|with|and|since|from|near|where|doing|until|last|this|next)\b|,|;|\.|$)"
+_STOP = r"(?= (?:as|for|in|on|at|with|and|since|from|near|where|doing|until|last|this|next)\b|,|;|\.|$)"
 _THE_ORG = (
-    r"(?:a|an|the|my|our)\s+(?:[\w'-]+\s+){0,4}?(?:called|"
-    r"named)\s+(?P<at_called>[A-Z][\w'&.-]*(?:\s[A-Z][\w'&.-]*){0,3})"
+    r"(?:a|an|the|my|our) (?:[\w'-]+ ){0,4}?(?:called|"
+    r"named) (?P<at_called>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*){0,3})"
 )
 _AT = re.compile(
-    rf"\b(?:at|for|with)\s+(?:{_THE_ORG}|(?P<org>(?:the\s+|a\s+|an\s+|my\s+)?[\w'&.-]+(?:\s+(?:of\s+|&\s+|"
-    r"and\s+(?=[A-Z]))?(?!as\b|for\b|in\b|on\b|at\b|with\b|and\b|since\b|from\b|near\b|until\b|last\b|this\b|next\b|"
+    rf"\b(?:at|for|with) (?:{_THE_ORG}|(?P<org>(?:the |a |an |my )?[\w'&.-]+(?: (?:of |& |"
+    r"and (?=[A-Z]))?(?!as\b|for\b|in\b|on\b|at\b|with\b|and\b|since\b|from\b|near\b|until\b|last\b|this\b|next\b|"
     rf"where\b)[\w'&.-]+){{0,5}})){_STOP}"
 )
-_OWN_CLAUSE = re.compile(
-    r",?\s+(?:and|but|so|because)\s+|,\s+(?=\w+ing\b)|\s+(?:that|which|who|managed|built|made|written)\s"
-)
+_OWN_CLAUSE = re.compile(r",? (?:and|but|so|because) |, (?=\w+ing\b)| (?:that|which|who|managed|built|made|written) ")
 _AS = re.compile(
-    r"\bas\s+(?P<job>(?:an?\s+|the\s+|their\s+)?(?!part\b|well\b|soon\b|usual\b)[\w/'&+#-]+(?:\s+(?!at\b|"
+    r"\bas (?P<job>(?:an? |the |their )?(?!part\b|well\b|soon\b|usual\b)[\w/'&+#-]+(?: (?!at\b|"
     rf"for\b|in\b|on\b|with\b|and\b|since\b|from\b|near\b)[\w/'&+#-]+){{0,4}}){_STOP}"
 )
 _JOB = caseless(
-    r"(?:(?:an?|the|their|our|now|currently|also|still|just|new)\s+){0,3}(?P<job>(?:(?!at\b|for\b|in\b|of\b|and\b|"
+    r"(?:(?:an?|the|their|our|now|currently|also|still|just|new) ){0,3}(?P<job>(?:(?!at\b|for\b|in\b|of\b|and\b|"
     r"to\b|with\b|bit\b|big\b|good\b|great\b|bad\b|terrible\b|huge\b|better\b|fan\b|not\b|"
-    rf"like\b)[\w/&+#'.-]+[\s]){{0,4}}?(?:{alternatives(PROFESSIONS)}))(?=\s+(?:at|for|in|with|of|on|and|from|by|"
+    rf"like\b)[\w/&+#'.-]+[ ]){{0,4}}?(?:{alternatives(PROFESSIONS)}))(?= (?:at|for|in|with|of|on|and|from|by|"
     r"based|who|working|specialising|specializing|living|now|but|to)\b|[,;]|$)"
 )
 _NO_WORK = caseless(
     r"(?P<v>(?:(?:semi-)?retired|self-employed|unemployed|between jobs|out of work|freelance|freelancing|on "
     r"parental leave|on maternity leave|on paternity leave|a stay-at-home (?:mom|mum|dad|parent)))\b"
 )
-_OWN_WORK = re.compile(r"(?:an?|my|our|the [A-Z]|[A-Z]|his|her|their)\s*\w")
+_OWN_WORK = re.compile(r"(?:an?|my|our|the [A-Z]|[A-Z]|his|her|their)[ ]?\w")
 _CHORE = caseless(r"\b(?:bug|issue|fix|error|ticket|task|it|file|function|script)\b")
 _SHIFT = re.compile(
     r"(?:from home|remotely|nights|night shifts|shifts|weekends|part[- ]time|full[- ]time|four days|"
     r"mostly (?:from home|nights|remotely)|the (?:night|early|late) shift)\b"
 )
 _NEW_JOB = re.compile(
-    r"^(?:working|my new (?:job|role|position)|a (?:new )?(?:job|role|position)|a (?:new )?\w+ (?:job|role))\s+"
+    r"^(?:working|my new (?:job|role|position)|a (?:new )?(?:job|role|position)|a (?:new )?\w+ (?:job|role)) "
 )
-_GONE = re.compile(r"(?:with|at)\s+(?P<v>[A-Z].*)")
+_GONE = re.compile(r"(?:with|at) (?P<v>[A-Z].*)")
 _DISMISSED = re.compile(
     r"(?:made redundant|laid off|fired|sacked|let go|retired) (?:from|by|at) (?P<v>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*)*)"
 )
 _IN_YEAR = re.compile(r"in (?:my|his|her|their) (?P<v>\w+ year (?:of|at|studying) .+)")
 _IN_TEAM = re.compile(r"(?:on|in|part of) the (?P<v>[\w -]{2,30}? team)\b")
-_EMPLOYED = re.compile(r"employed (?:at|by)\s+(?P<v>[A-Z].*)")
+_EMPLOYED = re.compile(r"employed (?:at|by) (?P<v>[A-Z].*)")
 _FIELD_OF = re.compile(
-    r"\s+(?:of|in|for)\s+(?:the )?(?!(?:an?|my|training|now)\b)[a-z][\w-]*(?: [a-z][\w-]*)?(?=\s+(?:at|for|"
+    r" (?:of|in|for) (?:the )?(?!(?:an?|my|training|now)\b)[a-z][\w-]*(?: [a-z][\w-]*)?(?= (?:at|for|"
     r"with|in)\b|[,;]|$)"
 )
-_AGED = re.compile(r"(?P<v>\d{1,3})[- ]year[- ]old\s+")
-_ORIGIN = re.compile(r"\s+(?:originally )?from\s+(?P<v>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)*)")
-_OF = re.compile(rf"\s+of\s+(?:{_THE_ORG}|(?P<org>[A-Z][\w'&.-]*(?:\s[A-Z][\w'&.-]*){{0,3}}))")
+_AGED = re.compile(r"(?P<v>\d{1,3})[- ]year[- ]old ")
+_ORIGIN = re.compile(r" (?:originally )?from (?P<v>[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*)*)")
+_OF = re.compile(rf" of (?:{_THE_ORG}|(?P<org>[A-Z][\w'&.-]*(?: [A-Z][\w'&.-]*){{0,3}}))")
 _ORG_NOISE = caseless(
     r"(?:it|this|that|you|me|him|her|them|free|fun|now|home|night|least|all|once|first|a living|a while|hours|"
     r"days|weeks|months|years|\d+|my own|myself)\b"
 )
 _FIELD = caseless(
-    r"in\s+(?P<v>(?:(?:the )?[\w-]+\s){0,3}?(?:finance|marketing|sales|hr|human resources|it|tech|technology|"
+    r"in (?P<v>(?:(?:the )?[\w-]+ ){0,3}?(?:finance|marketing|sales|hr|human resources|it|tech|technology|"
     r"healthcare|education|construction|retail|publishing|insurance|banking|logistics|law|advertising|hospitality|"
     r"consulting|research|journalism|film|fashion|theatre|theater|security|accounting|advertising|biotech|pharma|"
     r"agriculture|engineering|design|cybersecurity|government|politics|real estate|customer (?:support|service|"
@@ -83,9 +81,7 @@ def _organisation(text: str) -> str:
     org = match["at_called"] or match["org"]
     if _ORG_NOISE.match(org):
         return ""
-    return cleaned(
-        re.sub(r"\s+(?:now|currently|full-time|part-time|remotely|again|today|recently|yesterday)$", "", org)
-    )
+    return cleaned(re.sub(r" (?:now|currently|full-time|part-time|remotely|again|today|recently|yesterday)$", "", org))
 
 
 def works(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -111,7 +107,7 @@ def _employment(vp: VerbPhrase, rest: str) -> list[Draft]:
     if org := _organisation(rest):
         found.append(Draft(vp.subject, "works_at", org))
     if job := _AS.search(rest):
-        found.append(Draft(vp.subject, "works_as", re.sub(r"^(?:an?|the)\s+", "", job["job"])))
+        found.append(Draft(vp.subject, "works_as", re.sub(r"^(?:an?|the) ", "", job["job"])))
     return found
 
 
@@ -136,7 +132,7 @@ def has_job(vp: VerbPhrase, now: datetime) -> list[Draft]:
         if match := pattern.match(rest):
             return [Draft(vp.subject, kind, match[0] if kind == "note" else first_piece(match["v"]), key=match["v"])]
     job = _JOB.match(rest)
-    if job and (trained := re.match(r"\s+by (?:training|trade|profession|background)", rest[job.end() :])):
+    if job and (trained := re.match(r" by (?:training|trade|profession|background)", rest[job.end() :])):
         return [Draft(vp.subject, "skill", f"{job['job']}{trained[0]}", key=job["job"])]
     found = _job(vp, job["job"], rest[job.end() :]) if job else []
     if match := BASED.search(rest):
@@ -158,11 +154,11 @@ def _job(vp: VerbPhrase, job: str, tail: str) -> list[Draft]:
     if of := _OF.match(tail):
         return [Draft(vp.subject, "works_as", job), Draft(vp.subject, "works_at", of["at_called"] or of["org"])]
     if job.lower().endswith("student"):
-        where = re.sub(r"\s+(?:and|but|who|now)\b.*", "", first_piece(tail))
+        where = re.sub(r" (?:and|but|who|now)\b.*", "", first_piece(tail))
         return [Draft(vp.subject, "studies", cleaned(f"{job} {where}"))]
     found = []
     if field := _FIELD_OF.match(tail):
-        job += re.sub(r"\s+(?:there|here|now)$", "", field[0])
+        job += re.sub(r" (?:there|here|now)$", "", field[0])
     if aged := _AGED.match(job):
         found.append(Draft(vp.subject, "age", aged["v"]))
         job = job[aged.end() :]
@@ -180,18 +176,16 @@ def starts(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return []
     rest = _NEW_JOB.sub("", vp.rest)
     if vp.verb == "join":
-        match = re.match(
-            rf"(?:{_THE_ORG}|(?P<org>(?:the\s+)?[A-Z][\w'&.-]*(?:\s(?:of\s)?[A-Z][\w'&.-]*){{0,3}}))", rest
-        )
+        match = re.match(rf"(?:{_THE_ORG}|(?P<org>(?:the )?[A-Z][\w'&.-]*(?: (?:of )?[A-Z][\w'&.-]*){{0,3}}))", rest)
         if not match:
             return []
         found = [Draft(vp.subject, "works_at", match["at_called"] or match["org"])]
         if job := _AS.search(rest):
-            found.append(Draft(vp.subject, "works_as", re.sub(r"^(?:an?|the)\s+", "", job["job"])))
+            found.append(Draft(vp.subject, "works_as", re.sub(r"^(?:an?|the) ", "", job["job"])))
         return (
             found if not re.search(r"\b(?:call|meeting|channel|chat|server|group|club|zoom)\b", match[0], re.I) else []
         )
-    if not re.match(r"(?:at|as|with)\s", rest):
+    if not re.match(r"(?:at|as|with) ", rest):
         return []
     return _employment(vp, rest)
 
@@ -202,18 +196,18 @@ def leaves(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return []
     match = re.match(
         r"(?:(?:my|his|her|their|the) (?:old |previous |last )?(?:job|position|role|post)(?: at| with)?|working "
-        r"(?:at|for))\s+(?P<v>[A-Z].*)",
+        r"(?:at|for)) (?P<v>[A-Z].*)",
         vp.rest,
     )
     if not match and vp.verb in ("leave", "quit"):
         match = re.match(
-            r"(?P<v>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*){0,2})(?=\s+(?:last|in|on|for|to|after|this|yesterday|and|"
+            r"(?P<v>[A-Z][\w&.-]*(?: [A-Z][\w&.-]*){0,2})(?= (?:last|in|on|for|to|after|this|yesterday|and|"
             r"because)\b|[,.;]|$)",
             vp.rest,
         )
     if not match:
         return []
-    org = re.split(r"\s+(?:last|in|on|for|to|after|this|and)\b", first_piece(match["v"]))[0]
+    org = re.split(r" (?:last|in|on|for|to|after|this|and)\b", first_piece(match["v"]))[0]
     return [Draft(vp.subject, "works_at", f"no longer works at {org}")]
 
 
@@ -222,17 +216,17 @@ def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
     if not vp.states("present", "perfect", "ongoing") or vp.ended:
         return []
     what = re.compile(
-        r"(?:(?:the|a|an|my|our|his|her|their)\s+(?:own\s+)?(?:[\w'-]+\s+){0,4}?(?:team|group|department|division|"
+        r"(?:(?:the|a|an|my|our|his|her|their) (?:own )?(?:[\w'-]+ ){0,4}?(?:team|group|department|division|"
         r"business|company|shop|store|bakery|restaurant|caf[eé]|studio|practice|agency|farm|firm|startup|school|lab|"
         r"clinic|charity|salon|gym|nonprofit|bookshop|brewery|pub|bar|hotel|guesthouse|nursery|garage|workshop|"
         r"gallery|foundation|consultancy|dairy|vineyard|hostel|shelter|school|blog|unit|squad|office|choir|project|"
         r"kitchen|ward|podcast|club)\b)"
     )
-    if vp.verb == "teach" and re.match(r"(?:at|in)\s+[A-Z]", vp.rest):
+    if vp.verb == "teach" and re.match(r"(?:at|in) [A-Z]", vp.rest):
         org = _organisation(vp.rest.replace("in ", "at ", 1))
         return [Draft(vp.subject, "works_at", org), Draft(vp.subject, "works_as", vp.word)] if org else []
     if vp.verb == "teach":
-        match = re.match(r"(?P<v>[\w -]+?)(?=\s+(?:at|in|for|to|on|and)\b|,|$)", vp.rest)
+        match = re.match(r"(?P<v>[\w -]+?)(?= (?:at|in|for|to|on|and)\b|,|$)", vp.rest)
         if (
             not match
             or match["v"] in ("me", "you", "him", "her", "us", "them")
@@ -259,11 +253,11 @@ def gets(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Got promoted to team lead", "got a job at Acme as a cook"."""
     if vp.tense not in ("past", "perfect", "present") or vp.negated or vp.form == "ing":
         return []
-    if match := re.match(r"promoted to\s+(?P<v>.+)", vp.rest):
-        job = re.split(r"\s+(?:at|last|this|in|on|yesterday|today)\b", first_piece(match["v"]))[0]
+    if match := re.match(r"promoted to (?P<v>.+)", vp.rest):
+        job = re.split(r" (?:at|last|this|in|on|yesterday|today)\b", first_piece(match["v"]))[0]
         return [Draft(vp.subject, "works_as", job)]
     if match := re.match(
-        r"(?:hired|an? (?:new )?(?:[\w-]+ )?(?:job|position|role|gig))\s+(?P<v>(?:at|as|by|with|for)\s.+)", vp.rest
+        r"(?:hired|an? (?:new )?(?:[\w-]+ )?(?:job|position|role|gig)) (?P<v>(?:at|as|by|with|for) .+)", vp.rest
     ):
         return starts(vp._replace(verb="start", rest=re.sub(r"^by", "at", match["v"]), tense="past"), now)
     if match := re.match(r"(?P<v>married|engaged|divorced)\b", vp.rest):
@@ -274,7 +268,7 @@ def gets(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 
 _MADE = re.compile(
-    r"(?:an?|my|our|his|her|their)\s+(?:[\w-]+\s+){0,3}?(?:book|novel|thesis|dissertation|memoir|cookbook|album|app|"
+    r"(?:an?|my|our|his|her|their) (?:[\w-]+ ){0,3}?(?:book|novel|thesis|dissertation|memoir|cookbook|album|app|"
     r"game|website|boat|treehouse|cabin|house|screenplay|play|paper|grant proposal|newsletter|shed|startup|robot|mod|"
     r"synth|film|podcast)\b"
 )
