@@ -23,6 +23,7 @@ from memory_butler.policy.trust.secret_names import (
 from memory_butler.policy.trust.vendor_formats import Finding
 
 VALUE_CHARACTERS = 4000
+ASSIGNED, TIGHT, SAID, NEAR = "assigned", "tight", "said", "near"
 _QUOTES = "\"'`"
 _ASSIGNED = re.compile(r"""[ \t]{0,4}["'`\])]{0,3}[ \t]{0,8}(?::=|=>|==?=?|:|->|=)[ \t]{0,8}(?:\\?[\r]?\n[ \t]{0,12}(?:[-*] )?)?""")
 _ARGUMENT = re.compile(r"""["'][ \t]{0,4},[ \t]{0,4}(?=["'])|["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=["'])""")
@@ -55,7 +56,7 @@ _BEFORE = re.compile(
 )
 _NUMBER_VALUE = re.compile(r"[*#]{0,2}(\d(?:[ -]?\d){2,11})[#*]{0,2}(?![\w%])")
 _MORE_CODES = re.compile(r"[ ]{0,2}(?:,|;|\n|/|and|&|[ ])[ ]{0,3}(?:[-*•]|\d{1,2}[.)])?[ ]{0,2}([A-Za-z0-9][A-Za-z0-9-]{3,40})")
-_END_OF_WORDS = re.compile(r"[ ]{0,2}(?:$|[.,;!?)\n\"'。，、！]|(?:and|but|und|y|et|e|и|or|on|for|für|です|だ)\b)")
+_END_OF_WORDS = re.compile(r"[ ]{0,2}(?:$|[.,;!?)<&\n\"'。，、！]|(?:and|but|und|y|et|e|и|or|on|for|für|です|だ)\b)")
 _TAIL = ".,;:!?)]}>\"'`。，、！？」』"
 _BASE32 = re.compile(r"(?:[A-Z2-7]{4}[ -]?){4,16}(?![a-z])")
 
@@ -92,13 +93,14 @@ def _values(view: PlainView, name: Name) -> Iterator[Finding]:
     text, lower, end = view.text, view.lower, name.end
     inside_tag = name.key_start > 0 and text[name.key_start - 1] == "<" and text[end : end + 1] == ">"
     if inside_tag:
-        yield from _judged(view, name, end + 1, "assigned")
+        yield from _judged(view, name, end + 1, ASSIGNED)
         return
-    for pattern, form in ((_ASSIGNED, "assigned"), (_ARGUMENT, "assigned"), (_IS, "said"), (_OF_COLON, "said")):
+    for pattern, form in ((_ASSIGNED, ASSIGNED), (_ARGUMENT, ASSIGNED), (_IS, SAID), (_OF_COLON, SAID)):
         if (match := pattern.match(lower, end)) and match.end() > end:
-            found = list(_judged(view, name, match.end(), form))
+            is_tight = match[0] in ("=", '"=', "'=")
+            found = list(_judged(view, name, match.end(), TIGHT if is_tight else form))
             yield from found
-            if found or form == "assigned":
+            if found or form == ASSIGNED:
                 return
     if name.kind == "totp_secret" or name.cls == TOKEN:
         near = _BASE32.search(text, end, end + 90)
@@ -108,7 +110,7 @@ def _values(view: PlainView, name: Name) -> Iterator[Finding]:
     changed = _CHANGED.match(lower, end)
     if not changed and _CHANGE_BEFORE.search(lower, max(0, name.key_start - 60), name.key_start):
         changed = _TO.match(lower, end)
-    for match, form in ((changed, "said"), (_NEAR.match(lower, end), "near")):
+    for match, form in ((changed, SAID), (_NEAR.match(lower, end), NEAR)):
         if match:
             found = list(_judged(view, name, match.end(), form))
             yield from found
@@ -177,7 +179,7 @@ def _number(view: PlainView, name: Name, place: int, form: str) -> Iterator[Find
         is_card_code = name.kind == "pin" and view.lower[name.start : name.start + 2] == "cv"
         if digits < (3 if is_card_code else 4) or has_unit(text[match.end() : match.end() + 24]):
             return
-        if form == "near" and name.plural:
+        if form == NEAR and name.plural:
             return
         yield Finding(match.start(), match.end(), name.kind)
         if name.plural:
@@ -188,7 +190,7 @@ def _number(view: PlainView, name: Name, place: int, form: str) -> Iterator[Find
     if is_placeholder(value) or is_measure(value, text[end : end + 24]):
         return
     # Codes with letters, such as G-583921 or 7B#4.
-    if 4 <= len(value) <= 24 and sum(map(str.isdigit, value)) >= 2 and (form != "near" or quoted or name.cls == CODE):
+    if 4 <= len(value) <= 24 and sum(map(str.isdigit, value)) >= 2 and (form != NEAR or quoted or name.cls == CODE):
         yield Finding(start, end, name.kind)
 
 
@@ -208,11 +210,11 @@ def _extent(text: str, place: int, name: Name, form: str) -> tuple[int, int, boo
                 end -= 1
             return start, end, True
     end, last = start, min(len(text), start + VALUE_CHARACTERS)
-    stops = "&;<\"'`" if form == "assigned" else "<\"`"
+    stops = "&;<\"'`" if form in (ASSIGNED, TIGHT) else "<\"`"
     while end < last and not text[end].isspace() and text[end] not in stops:
         if text[end] in ",)}]" and (end + 1 >= len(text) or text[end + 1] in " \n\t\"'}]),;"):
             break
-        if text[end] in "。，、！？" or (form != "near" and text[end : end + 2] in ("です", "だ。")):
+        if text[end] in "。，、！？" or (form != NEAR and text[end : end + 2] in ("です", "だ。")):
             break
         end += 1
     while end > start and text[end - 1] in _TAIL and not (text[end - 1] in "!?" and _keeps_mark(text, start, end, form)):
@@ -222,7 +224,7 @@ def _extent(text: str, place: int, name: Name, form: str) -> tuple[int, int, boo
 
 def _keeps_mark(text: str, start: int, end: int, form: str) -> bool:
     """An exclamation mark at the end of a value with digits is part of it."""
-    return form != "near" and text[end - 1] == "!" and any(map(str.isdigit, text[start:end]))
+    return form != NEAR and text[end - 1] == "!" and any(map(str.isdigit, text[start:end]))
 
 
 def _phrase_end(text: str, start: int, end: int) -> int:
@@ -257,7 +259,7 @@ def _reveals(value: str, name: Name, form: str, quoted: bool, after: str) -> boo
         return False
     if name.cls == WEAK:
         if name.kind == "security_answer":
-            return form != "near" and not is_ordinary(value)
+            return form != NEAR and not is_ordinary(value)
         return _is_code(value) and any(map(str.isalpha, value))
     if name.cls == TOKEN:
         return _reveals_token(value, name, form, quoted)
@@ -270,17 +272,16 @@ def _reveals_token(value: str, name: Name, form: str, quoted: bool) -> bool:
     has_digit = any(map(str.isdigit, value))
     if value.isdigit():
         return len(value) >= 8 and name.kind != "token"
-    if form == "assigned":
+    if form in (ASSIGNED, TIGHT):
         return len(value) >= 8 and (has_digit or (len(value) >= 16 and _mixed(value))) and not _is_path(value)
     return len(value) >= 12 and has_digit and is_random(value) and not _is_path(value)
 
 
 def _reveals_password(value: str, name: Name, form: str, quoted: bool, after: str) -> bool:
     if value.isdigit():
-        return len(value) >= (4 if form != "near" else 6)
-    if form == "near":
-        netrc = name.key_start and after is not None and name.cls == PASSWORD
-        return bool(netrc) and _is_code(value) and not name.plural and not _is_path(value)
+        return len(value) >= (4 if form != NEAR else 6)
+    if form == NEAR:
+        return _is_code(value) and not name.plural and not _is_path(value)
     if is_ordinary(value) or (" " in value and not quoted):
         return False
     first = re.split(r"[\s/_-]", value, maxsplit=1)[0]
@@ -290,9 +291,9 @@ def _reveals_password(value: str, name: Name, form: str, quoted: bool, after: st
         return len(value) >= 4
     if len(value) < 4 or is_ordinary(first) or not value[0].isalnum() or not all(map(str.isprintable, value)):
         return False
-    if form == "assigned" or name.cls == PASSWORD:
-        return bool(_END_OF_WORDS.match(after)) or not after.strip()
-    return False
+    if TRIGGER.search(value.lower()):
+        return False
+    return form == TIGHT or bool(_END_OF_WORDS.match(after)) or not after.strip()
 
 
 def _mixed(value: str) -> bool:

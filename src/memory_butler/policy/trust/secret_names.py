@@ -14,7 +14,7 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         r"pass[ _-]?words?|passwd|passwort|passwörter|kennwort|kennwörter|contraseñas?|contrasena|senhas?|palavra[- ]passe"
         r"|mots? de passe|motdepasse|mdp|parola d'ordine|wachtwoord|lösenord|hasło|parol|парол[ьяюеи]м?|パスワード|密码|密碼"
         r"|口令|비밀번호|pwd|pword|psswd|bindpw|rootpw|userpass|dbpass|sshpass"
-        r"|smtp_pass|wpa2? key|network key|wi-?fi key|wlan-schlüssel|netzwerkschlüssel|requirepass|masterauth",
+        r"|smtp_pass|wpa2? key|network key|wi-?fi key|wlan-schlüssel|netzwerkschlüssel|requirepass|masterauth|psk",
     ),
     (PHRASE, "password", r"pass[ _-]?phrases?|passphrase"),
     (
@@ -26,7 +26,7 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
     (
         PIN,
         "pin",
-        r"pin(?:[ _-]?(?:code|number|nummer))?s?|пин[- ]?код\w{0,2}|пин|暗証番号|暗証コード|código pin|code pin|codice pin|geheimzahl"
+        r"pin(?:[ _-]?(?:code|number|nummer)|码|碼)?s?|пин[- ]?код\w{0,2}|пин|暗証番号|暗証コード|código pin|code pin|codice pin|geheimzahl"
         r"|puk|cvv2?|cvc2?|card security code|prüfnummer|取款密码|支付密码",
     ),
     (
@@ -34,8 +34,10 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         "access_code",
         r"(?:door|gate|alarm|entry|access|lock|garage|building|safe|vault|keypad|unlock|locker|security|pass|panel|lockbox"
         r"|disarm|parental|bike lock|luggage|tür|alarm|garagen|zugangs|tor)[ _-]?codes?|passcode|(?:safe|lock|locker|vault)"
-        r" combination|combination (?:of|to|for) (?:the|my|our) (?:safe|lock|locker|vault)|türcode|code d'entrée|digicode"
-        r"|código (?:de la puerta|de acceso|de la alarma|do portão)|codice (?:della porta|di accesso|dell'allarme)"
+        r" combination|combination (?:of|to|for) (?:the|my|our) (?:safe|lock|locker|vault)|code d'entrée|code de (?:la porte|l'immeuble|l'alarme|l'entrée)|digicode"
+        r"|codes? (?:for|to|of) (?:the|my|our|his|her|their)(?: [\w-]{1,20}){0,2} (?:door|gate|garage|alarm|lockbox|safe|house"
+        r"|apartment|building|office|shed|locker|entrance|keypad)"
+        r"|código (?:de la (?:puerta|alarma|entrada)|de acceso|do portão|do alarme|da porta)|codice (?:della porta|di accesso|dell'allarme)"
         r"|код (?:двери|домофона|от двери|сигнализации)|門のコード|ドアコード|门禁密码",
     ),
     (
@@ -94,7 +96,7 @@ TRIGGER = re.compile("|".join(f"(?P<n{n}>{pattern})" for n, (_, _, pattern) in e
 HINTS = (
     "pass pw secret token key pin code код парол пин ключ kennw contra senha clave mot mdp parol wachtw lösen hasło 密 口令 비밀 "
     "phrase mnemonic frase фраз 助记 シード パス 暗証 コード トークン キー geheim puk cvv cvc nummer combination otp tan 验证 確認 "
-    "maiden answer antwort mädchen soltera totp 2fa mfa clé chave chiave schlüssel jeton sess sid sig 令牌 auth words digicode"
+    "maiden answer antwort mädchen soltera totp 2fa mfa clé chave chiave schlüssel jeton sess sid sig 令牌 auth words código codice psk"
 ).split()
 # Parts of a configuration key after the name which show that its value is no secret.
 _ABOUT = frozenset(

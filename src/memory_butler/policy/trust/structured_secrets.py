@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from memory_butler.policy.trust.placeholders import is_measure, is_ordinary, is_placeholder, is_random
-from memory_butler.policy.trust.plain_view import PlainView
+from memory_butler.policy.trust.plain_view import FILLER, PlainView
 from memory_butler.policy.trust.vendor_formats import Finding
 
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
@@ -60,6 +60,10 @@ def _not_ids(value: str) -> bool:
     return _any(value) and not is_measure(value, "") and not value.isdigit()
 
 
+def _is_hash(value: str) -> bool:
+    return FILLER not in value and len(set(value)) > 8
+
+
 _Check = Callable[[str], bool]
 _COMMAND = r"[^\n|;&]{0,160}?"
 # Kind, a word without which the pattern cannot match, the pattern on text in lower case, and the check of its last group.
@@ -97,10 +101,10 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     (
         "password_hash",
         "$",
-        r"(?<![\w$])(\$(?:apr1|1|2[abxy]?|5|6|7|y|gy|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,12}|md5|s2)\$[^\s:\"',]{13,250})",
-        _any,
+        r"(?<![\w$])(\$(?:apr1|1|2[abxy]?|5|6|7|y|gy|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,12}|md5|s2)\$[^\s:\"']{13,250})",
+        _is_hash,
     ),
-    ("password_hash", "sha}", r"(\{s?sha(?:256|512)?\}[a-z0-9+/]{20,120}={0,2})", _any),
+    ("password_hash", "sha}", r"(\{s?sha(?:256|512)?\}[a-z0-9+/]{20,120}={0,2})", _is_hash),
     ("security_answer", "answer", r"security question[^\n]{0,120}?\banswer(?: is|:| =)[ ]{0,3}[\"']?([^\n.,;\"']{2,60})", _not_word),
     ("docker_auth", "auth", r"\"auth\"[ ]{0,3}:[ ]{0,3}\"([a-z0-9+/]{8,400}={0,2})\"", _any),
     ("password", ":", r"(?:^|\n)(?:[\w*-]{1,60}\.[\w.*-]{1,60}|localhost|\*):(?:\d{1,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:([^\s]{3,200})", _any),
