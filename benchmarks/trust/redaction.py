@@ -1,7 +1,7 @@
 """Measure redaction: the share of secrets that is removed, by kind and half, and the look-alikes that are touched.
 
-    python -m benchmarks.trust.redaction            # both halves; lists the misses of the tuning half only
-    python -m benchmarks.trust.redaction --all      # lists the misses of both halves
+python -m benchmarks.trust.redaction            # both halves; lists the misses of the tuning half only
+python -m benchmarks.trust.redaction --all      # lists the misses of both halves
 """
 
 import argparse
@@ -55,7 +55,10 @@ def main() -> None:
         found = redact(one.text)
         characters += len(one.text)
         touched = found.text != one.text
-        for row in (rows.setdefault((group, one.held_out), [0, 0]), rows.setdefault(("look-alikes", one.held_out), [0, 0])):
+        for row in (
+            rows.setdefault((group, one.held_out), [0, 0]),
+            rows.setdefault(("look-alikes", one.held_out), [0, 0]),
+        ):
             row[0] += touched
             row[1] += 1
         if touched and (show_all or not one.held_out):
@@ -64,7 +67,9 @@ def main() -> None:
     print(f"{'set':<14}{'tuning':>16}{'held out':>16}")
     for group in (*map(str.lower, GROUPS), "secrets", *LOOKALIKES_LOWER, "look-alikes"):
         cells = [rows.get((group, half), [0, 0]) for half in (False, True)]
-        print(f"{group:<14}" + "".join(f"{hit:>6} of {size:>3} {100 * hit / max(size, 1):>3.0f}%" for hit, size in cells))
+        print(
+            f"{group:<14}" + "".join(f"{hit:>6} of {size:>3} {100 * hit / max(size, 1):>3.0f}%" for hit, size in cells)
+        )
     print(f"CPU time: {1e6 * seconds / characters:.1f} ms per 1,000 characters of short texts")
 
 

@@ -4,26 +4,46 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date
 
+from memory_butler.english.text.word_sets import word_set
 from memory_butler.policy.trust.plain_view import PlainView
 from memory_butler.policy.trust.vendor_formats import Finding
 
 _DIGIT = re.compile(r"[0-9]")
 FEWEST_DIGITS = 4
-_CARD = re.compile(r"(?<![\w.,+/-])(?:\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}|\d{4}[ -]\d{6}[ -]\d{4,5}|\d{13,19})(?![\w-]|[.,]\d)")
-_BRANDS = re.compile(r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6\d{15}|35\d{14}|(?:50|5[6-9])\d{14}")
+_CARD = re.compile(
+    r"(?<![\w.,+/-])(?:\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}|\d{4}[ -]\d{6}[ -]\d{4,5}"
+    r"|\d{13,19})(?![\w-]|[.,]\d)"
+)
+_BRANDS = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}"
+    r"|6\d{15}|35\d{14}|(?:50|5[6-9])\d{14}"
+)
 _OTHER_NUMBER = re.compile(
-    r"\b(?:order|orders|tracking|invoice|ticket|case|booking|confirmation|shipment|parcel|imei|isbn|ean|gtin|upc|serial|part|sku"
-    r"|rechnung|bestellung|auftrag|sendung|sendungsnummer|commande|pedido|factura|fattura|ordine|order[- ]?id|transaction|ref"
-    r"|reference|phone|tel|call|fax|telefon|whatsapp|build|batch|lot|timestamp|epoch|model|item|article|asin|customer|member"
+    r"\b(?:order|orders|tracking|invoice|ticket|case|booking|confirmation|shipment|parcel|imei|isbn|ean|gtin|upc"
+    r"|serial|part|sku"
+    r"|rechnung|bestellung|auftrag|sendung|sendungsnummer|commande|pedido|factura|fattura|ordine|order[- ]?id"
+    r"|transaction|ref"
+    r"|reference|phone|tel|call|fax|telefon|whatsapp|build|batch|lot|timestamp|epoch|model|item|article|asin"
+    r"|customer|member"
     r"|product|job|pid|req(?:uest)?|id)\b[^\n]{0,16}$"
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{4}){2,7}(?:[ -]?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
 _IBAN_LENGTHS = {
-    "AD": 24, "AE": 23, "AT": 20, "BE": 16, "BG": 22, "BR": 29, "CH": 21, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "EE": 20,
-    "ES": 24, "FI": 18, "FR": 27, "GB": 22, "GR": 27, "HR": 21, "HU": 28, "IE": 22, "IL": 23, "IS": 26, "IT": 27, "LI": 21,
-    "LT": 20, "LU": 20, "LV": 21, "MC": 27, "MT": 31, "NL": 18, "NO": 15, "PL": 28, "PT": 25, "RO": 24, "RS": 22, "SA": 24,
-    "SE": 24, "SI": 19, "SK": 24, "TR": 26, "UA": 29,
-}  # fmt: skip
+    country: int(size)
+    for country, size in (
+        entry.split(":")
+        for entry in sorted(
+            word_set(
+                """
+                AD:24 AE:23 AT:20 BE:16 BG:22 BR:29 CH:21 CY:28 CZ:24 DE:22 DK:18 EE:20
+                ES:24 FI:18 FR:27 GB:22 GR:27 HR:21 HU:28 IE:22 IL:23 IS:26 IT:27 LI:21
+                LT:20 LU:20 LV:21 MC:27 MT:31 NL:18 NO:15 PL:28 PT:25 RO:24 RS:22 SA:24
+                SE:24 SI:19 SK:24 TR:26 UA:29
+                """
+            )
+        )
+    )
+}
 
 
 def luhn(digits: str) -> bool:
@@ -66,7 +86,44 @@ def _steuer_id(digits: str) -> bool:
 _ODD = dict(
     zip(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-        (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23),
+        (
+            1,
+            0,
+            5,
+            7,
+            9,
+            13,
+            15,
+            17,
+            19,
+            21,
+            1,
+            0,
+            5,
+            7,
+            9,
+            13,
+            15,
+            17,
+            19,
+            21,
+            2,
+            4,
+            18,
+            20,
+            11,
+            3,
+            6,
+            8,
+            12,
+            14,
+            16,
+            10,
+            22,
+            25,
+            24,
+            23,
+        ),
         strict=True,
     )
 )
@@ -99,7 +156,9 @@ def _korean_id(text: str) -> bool:
 
 
 def _ean13(text: str) -> bool:
-    return (10 - sum(int(char) * (3 if place % 2 else 1) for place, char in enumerate(text[:12])) % 10) % 10 == int(text[12])
+    return (10 - sum(int(char) * (3 if place % 2 else 1) for place, char in enumerate(text[:12])) % 10) % 10 == int(
+        text[12]
+    )
 
 
 def _rut(text: str) -> bool:
@@ -108,7 +167,9 @@ def _rut(text: str) -> bool:
 
 
 def _nric(text: str) -> bool:
-    total = sum(w * int(char) for w, char in zip((2, 7, 6, 5, 4, 3, 2), text[1:8], strict=True)) + (4 if text[0] in "TG" else 0)
+    total = sum(w * int(char) for w, char in zip((2, 7, 6, 5, 4, 3, 2), text[1:8], strict=True)) + (
+        4 if text[0] in "TG" else 0
+    )
     return text[8] == ("JZIHGFEDCBA" if text[0] in "ST" else "XWUTRQPNMLK")[total % 11]
 
 
@@ -140,10 +201,23 @@ _Check = Callable[[str], bool]
 # Numbers that are recognized by their form and check digits. The check gets them without spaces and punctuation.
 _FORMS: tuple[tuple[str, str, _Check], ...] = (
     ("us_ssn", r"(?<![\w.-])\d{3}-\d{2}-\d{4}(?![\w-])", _ssn),
-    ("uk_nino", r"(?<![A-Za-z0-9])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?![A-Za-z0-9])", _always),
+    (
+        "uk_nino",
+        r"(?<![A-Za-z0-9])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?![A-Za-z0-9])",
+        _always,
+    ),
     ("es_dni", r"(?<![\w-])(?:\d{8}|[XYZ]-?\d{7})-?[A-Z](?![\w-])", _dni),
-    ("fr_insee", r"(?<![\w.])[12] \d{2} \d{2} \d{2} \d{3} \d{3} \d{2}(?!\w)|(?<![\w.])[12]\d{4}[0-9AB]\d{9}(?!\w)", _insee),
-    ("it_codice_fiscale", r"(?<![A-Za-z0-9])[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z](?![A-Za-z0-9])", _codice_fiscale),
+    (
+        "fr_insee",
+        r"(?<![\w.])[12] \d{2} \d{2} \d{2} \d{3} \d{3} \d{2}(?!\w)"
+        r"|(?<![\w.])[12]\d{4}[0-9AB]\d{9}(?!\w)",
+        _insee,
+    ),
+    (
+        "it_codice_fiscale",
+        r"(?<![A-Za-z0-9])[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z](?![A-Za-z0-9])",
+        _codice_fiscale,
+    ),
     ("br_cpf", r"(?<![\w.])\d{3}\.\d{3}\.\d{3}-\d{2}(?!\w)", _cpf),
     ("in_aadhaar", r"(?<![\w.+-])[2-9]\d{3} \d{4} \d{4}(?![\w-]| \d)", _verhoeff),
     ("ch_ahv", r"(?<![\w.])756\.\d{4}\.\d{4}\.\d{2}(?!\w)", _ean13),
@@ -157,8 +231,10 @@ _COMPILED = tuple((kind, re.compile(pattern), check) for kind, pattern, check in
 # Names of identity numbers, and the number that may follow them.
 _NAMED = re.compile(
     r"(?P<us_ssn>\bssn\b|social security (?:number|no\.?|#))"
-    r"|(?P<de_steuer_id>steuer-?id(?:entifikationsnummer)?(?:-?nr\.?|-?nummer)?\b|steueridentifikationsnummer|steuernummer|\btin\b)"
-    r"|(?P<de_ausweis>personalausweis(?:nummer|-?nr\.?)?|ausweisnummer|perso-?nummer|sozialversicherungsnummer|rentenversicherungsnummer)"
+    r"|(?P<de_steuer_id>steuer-?id(?:entifikationsnummer)?(?:-?nr\.?|-?nummer)?\b|steueridentifikationsnummer"
+    r"|steuernummer|\btin\b)"
+    r"|(?P<de_ausweis>personalausweis(?:nummer|-?nr\.?)?|ausweisnummer|perso-?nummer|sozialversicherungsnummer"
+    r"|rentenversicherungsnummer)"
     r"|(?P<uk_nino>national insurance(?: number| no\.?)?|\bnino\b|\bnhs(?: number| no\.?))"
     r"|(?P<es_dni>\bdni\b|\bnie\b|\bnif\b)"
     r"|(?P<fr_insee>numéro de sécurité sociale|sécurité sociale|\binsee\b|\bnir\b|numéro de sécu)"
@@ -169,15 +245,20 @@ _NAMED = re.compile(
     r"|(?P<ch_ahv>ahv(?:-?nummer|-?nr\.?)?\b)|(?P<at_svnr>\bsvnr\b|sv-nummer)"
     r"|(?P<nl_bsn>\bbsn\b|burgerservicenummer)|(?P<be_rrn>rijksregisternummer|numéro national)"
     r"|(?P<pl_pesel>\bpesel\b)|(?P<cn_id>身份证号?码?)|(?P<jp_my_number>マイナンバー|個人番号|my number)"
-    r"|(?P<kr_rrn>주민등록번호)|(?P<se_personnummer>personnummer)|(?P<no_fnr>fødselsnummer)|(?P<dk_cpr>cpr-?(?:nummer|nr\.?))"
-    r"|(?P<fi_hetu>henkilötunnus|\bhetu\b)|(?P<pt_nif>número de contribuinte)|(?P<tr_tckn>\btckn\b|t\.?c\.? kimlik no)"
+    r"|(?P<kr_rrn>주민등록번호)|(?P<se_personnummer>personnummer)|(?P<no_fnr>fødselsnummer)"
+    r"|(?P<dk_cpr>cpr-?(?:nummer|nr\.?))"
+    r"|(?P<fi_hetu>henkilötunnus|\bhetu\b)|(?P<pt_nif>número de contribuinte)|(?P<tr_tckn>\btckn\b"
+    r"|t\.?c\.? kimlik no)"
     r"|(?P<za_id>south african id(?: number)?)|(?P<ru_passport>паспорт|снилс|инн\b)"
-    r"|(?P<passport>passport(?: number| no\.?| #)?|reisepass(?:nummer|-?nr\.?)?|pasaporte|passeport|passaporte|passaporto|护照号?码?|パスポート番号)"
-    r"|(?P<driver_licence>driv(?:er'?s?|ing) licen[cs]e(?: number| no\.?| #)?|führerschein(?:nummer|-?nr\.?)?|permis de conduire)"
+    r"|(?P<passport>passport(?: number| no\.?| #)?|reisepass(?:nummer|-?nr\.?)?|pasaporte|passeport|passaporte"
+    r"|passaporto|护照号?码?|パスポート番号)"
+    r"|(?P<driver_licence>driv(?:er'?s?|ing) licen[cs]e(?: number| no\.?| #)?|führerschein(?:nummer|-?nr\.?)?"
+    r"|permis de conduire)"
     r"|(?P<national_id>national id(?: number| no\.?)?|identity (?:card|number)|id card number|tax id(?: number)?)"
 )
 _ID_AFTER = re.compile(
-    r"[\"'`]?(?:[ ]{1,2}(?:number|no\.?|nr\.?|nummer|n°|numero|número))?[ ]{0,2}(?:is|ist|lautet|es|é|est|è|:|=|#|是|は|为|-)?[ ]{0,3}[\"'`:#]?[ ]{0,2}"
+    r"[\"'`]?(?:[ ]{1,2}(?:number|no\.?|nr\.?|nummer|n°|numero|número))?[ ]{0,2}(?:is|ist|lautet|es|é|est|è|:|="
+    r"|#|是|は|为|-)?[ ]{0,3}[\"'`:#]?[ ]{0,2}"
     r"((?=[A-Za-z0-9 .\-/]{0,8}\d)[A-Za-z0-9](?:[ .\-/]?[A-Za-z0-9]){5,19})(?![A-Za-z0-9])"
 )
 

@@ -25,37 +25,51 @@ from memory_butler.policy.trust.vendor_formats import Finding
 VALUE_CHARACTERS = 4000
 ASSIGNED, TIGHT, SAID, NEAR = "assigned", "tight", "said", "near"
 _QUOTES = "\"'`"
-_ASSIGNED = re.compile(r"""[ \t]{0,4}["'`\])]{0,3}[ \t]{0,8}(?::=|=>|==?=?|:|->|=)[ \t]{0,8}(?:\\?[\r]?\n[ \t]{0,12}(?:[-*] )?)?""")
+_ASSIGNED = re.compile(r"""[ \t]{0,4}["'`\])]{0,3}[ \t]{0,8}(?::=|=>|==?=?|:|->"
+r"|=)[ \t]{0,8}(?:\\?[\r]?\n[ \t]{0,12}(?:[-*] )?)?""")
 _ARGUMENT = re.compile(r"""["'][ \t]{0,4},[ \t]{0,4}(?=["'])|["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=["'])""")
 _OF = (
-    r"(?:[ ,]{1,2}(?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|meiner|meines|am|im|pour|du|de|del|della|dello|dell'"
+    r"(?:[ ,]{1,2}(?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|meiner|meines|am|im|pour|du|de|del"
+    r"|della|dello|dell'"
     r"|di|da|do|para|от|для|к|на)\b[^.!?\n:=\"]{1,60}?)?"
 )
 _IS = re.compile(
-    _OF + r"(?:'s|[ ]{1,3}(?:is|was|are|will be|shall be|equals|reads|ist|war|lautet|heißt|es|era|est|é|era|è|это|есть)\b"
-    r"|(?:は|が|是|为|為|은|는)|[ ]{0,2}-(?= ))[ ]{0,3}(?:(?:now|still|currently|simply|just|jetzt|ahora|maintenant|agora|ora"
+    _OF + r"(?:'s|[ ]{1,3}(?:is|was|are|will be|shall be|equals|reads|ist|war|lautet|heißt|es|era|est|é|era|è"
+    r"|это|есть)\b"
+    r"|(?:は|が|是|为|為|은|는)|[ ]{0,2}-(?= ))[ ]{0,3}(?:(?:now|still|currently|simply|just|jetzt|ahora"
+    r"|maintenant|agora|ora"
     r"|теперь|called)[ ]{1,3})?:?[ ]{0,3}"
 )
 _OF_COLON = re.compile(_OF.removesuffix("?") + r"[ ]{0,2}[:=](?:[ ]{1,4}|\n[ ]{0,8}(?:[-*•] ?|\d{1,2}[.)] ?)?)")
 _CHANGED = re.compile(
-    r"[^.!?\n]{0,50}?\b(?:set|reset|changed|updated|rotated|switched|geändert|gesetzt|cambiad[ao]|changé|alterada|cambiata"
+    r"[^.!?\n]{0,50}?\b(?:set|reset|changed|updated|rotated|switched|geändert|gesetzt|cambiad[ao]|changé"
+    r"|alterada|cambiata"
     r"|изменён|изменен)[ ]{1,3}(?:to|auf|zu|a|à|para|in|на)[ ]{1,3}"
 )
-_CHANGE_BEFORE = re.compile(r"\b(?:set|reset|chang|updat|rotat|switch|ände|cambi|alter|измен|make|made|pick|chose)\w{0,6}\b[^.!?\n]{0,40}$")
+_CHANGE_BEFORE = re.compile(
+    r"\b(?:set|reset|chang|updat|rotat|switch|ände|cambi|alter|измен|make|made|pick"
+    r"|chose)\w{0,6}\b[^.!?\n]{0,40}$"
+)
 _TO = re.compile(_OF + r"[ ]{1,3}(?:to|auf|zu|a|à|para|на)[ ]{1,3}")
 _NEAR = re.compile(r"""["'`]?[ ]{1,3}(?:(?:must be|should be|no\.?|nr\.?|number|=)[ ]{1,2})?|[ ]{0,2}\([ ]?""")
 _LOGIN = re.compile(
-    r"\b(?:login|logins|log in|credentials?|creds|zugangsdaten|zugang|identifiants|credenciales|credenziali|логин|доступ)\b"
-    r"[^\n.!?:]{0,40}?(?::|is|are|with|=|ist|sind|son|sont)[ ]{1,3}[\"'`]?([^\s/|:,\"'`]{2,60})[\"'`]?[ ]{0,2}[/|:][ ]{0,2}"
+    r"\b(?:login|logins|log in|credentials?|creds|zugangsdaten|zugang|identifiants|credenciales|credenziali"
+    r"|логин|доступ)\b"
+    r"[^\n.!?:]{0,40}?(?::|is|are|with|=|ist|sind|son"
+    r"|sont)[ ]{1,3}[\"'`]?([^\s/|:,\"'`]{2,60})[\"'`]?[ ]{0,2}[/|:][ ]{0,2}"
     r"[\"'`]?([^\s\"'`/]{4,80})"
 )
 _BEFORE = re.compile(
     r"(?:\b(?:use|using|try|enter|type|with|nimm|usa|utilise)[ ]{1,2})?[\"'`]?([^\s\"'`]{4,60})[\"'`]?[ ]{1,2}"
-    r"(?:is|as|was|ist|als|es|est|é|è|come|como|comme)[ ]{1,2}(?:the|my|our|das|mein|la|le|mon|a|minha|mi|il)?[ ]{0,2}"
+    r"(?:is|as|was|ist|als|es|est|é|è|come|como|comme)[ ]{1,2}(?:the|my|our|das|mein|la|le|mon|a|minha|mi"
+    r"|il)?[ ]{0,2}"
     r"(?:[\w-]{1,20}[ ]){0,2}$"
 )
 _NUMBER_VALUE = re.compile(r"[*#]{0,2}(\d(?:[ -]?\d){2,11})[#*]{0,2}(?![\w%])")
-_MORE_CODES = re.compile(r"[ ]{0,2}(?:,|;|\n|/|and|&|[ ])[ ]{0,3}(?:[-*•]|\d{1,2}[.)])?[ ]{0,2}([A-Za-z0-9][A-Za-z0-9-]{3,40})")
+_MORE_CODES = re.compile(
+    r"[ ]{0,2}(?:,|;|\n|/|and|&|[ ])[ ]{0,3}(?:[-*•]"
+    r"|\d{1,2}[.)])?[ ]{0,2}([A-Za-z0-9][A-Za-z0-9-]{3,40})"
+)
 _END_OF_WORDS = re.compile(r"[ ]{0,2}(?:$|[.,;!?)<&\n\"'。，、！]|(?:and|but|und|y|et|e|и|or|on|for|für|です|だ)\b)")
 _TAIL = ".,;:!?)]}>\"'`。，、！？」』"
 _BASE32 = re.compile(r"(?:[A-Z2-7]{4}[ -]?){4,16}(?![a-z])")
@@ -210,14 +224,16 @@ def _extent(text: str, place: int, name: Name, form: str) -> tuple[int, int, boo
                 end -= 1
             return start, end, True
     end, last = start, min(len(text), start + VALUE_CHARACTERS)
-    stops = "&;<\"'`" if form in (ASSIGNED, TIGHT) else "<\"`"
+    stops = "&;<\"'`" if form in (ASSIGNED, TIGHT) else '<"`'
     while end < last and not text[end].isspace() and text[end] not in stops:
         if text[end] in ",)}]" and (end + 1 >= len(text) or text[end + 1] in " \n\t\"'}]),;"):
             break
         if text[end] in "。，、！？" or (form != NEAR and text[end : end + 2] in ("です", "だ。")):
             break
         end += 1
-    while end > start and text[end - 1] in _TAIL and not (text[end - 1] in "!?" and _keeps_mark(text, start, end, form)):
+    while (
+        end > start and text[end - 1] in _TAIL and not (text[end - 1] in "!?" and _keeps_mark(text, start, end, form))
+    ):
         end -= 1
     return start, end, False
 
@@ -284,12 +300,15 @@ def _reveals_password(value: str, name: Name, form: str, quoted: bool, after: st
         return _is_code(value) and not name.plural and not _is_path(value)
     if is_ordinary(value) or (" " in value and not quoted):
         return False
-    first = re.split(r"[\s/_-]", value, maxsplit=1)[0]
     if _is_code(value):
-        return not _is_path(value) and value.lower() not in ("1password", "passw0rd?")
-    if quoted:
-        return len(value) >= 4
-    if len(value) < 4 or is_ordinary(first) or not value[0].isalnum() or not all(map(str.isprintable, value)):
+        return not _is_path(value) and value.lower() != "1password"
+    return _is_revealed_word(value, form, after) if not quoted else len(value) >= 4
+
+
+def _is_revealed_word(value: str, form: str, after: str) -> bool:
+    """Judge a password without digits: it ends its sentence, and is no usual word and no name of a secret."""
+    first = re.split(r"[\s/_-]", value, maxsplit=1)[0]
+    if len(value) < 4 or is_ordinary(first) or not value[0].isalnum() or not value.isprintable():
         return False
     if TRIGGER.search(value.lower()):
         return False
@@ -301,4 +320,4 @@ def _mixed(value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    return value.startswith(("/", "./", "~/", "http")) or value.count("/") >= 2 and not is_random(value)
+    return value.startswith(("/", "./", "~/", "http")) or (value.count("/") >= 2 and not is_random(value))

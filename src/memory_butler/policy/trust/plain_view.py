@@ -9,13 +9,19 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache
 
-from memory_butler.policy.trust.identifiers import INVISIBLE
-
+# Invisible characters, which could hide a name.
+INVISIBLE = "\u00ad\u034f\u061c\u180e\ufeff" + "".join(
+    chr(code)
+    for first, last in ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2066, 0x206F), (0xFE00, 0xFE0F))
+    for code in range(first, last + 1)
+)
 MARKER = re.compile(r"\[redacted: [a-z0-9_]{1,40}\]")
 FILLER = "\ue000"
 _SPECIAL = {
     **dict.fromkeys(INVISIBLE, ""),
-    **dict.fromkeys("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+    **dict.fromkeys(
+        "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+    ),
     **dict.fromkeys("‐‑‒–—―−", "-"),
     **dict.fromkeys("‘’‚‛ʼ´", "'"),
     **dict.fromkeys("“”„‟«»「」『』", '"'),

@@ -67,7 +67,8 @@ class Redacted:
 GROUPS = ("credential", "card", "bank_account", "national_id")
 _CARD_KINDS = frozenset({"card_number"})
 _ID_KIND = re.compile(
-    r"[a-z]{2}_(?:ssn|nino|steuer_id|ausweis|dni|insee|codice_fiscale|cpf|aadhaar|pan|sin|tfn|ahv|svnr|bsn|rrn|pesel|id|nric|rut"
+    r"[a-z]{2}_(?:ssn|nino|steuer_id|ausweis|dni|insee|codice_fiscale|cpf|aadhaar|pan|sin|tfn|ahv|svnr|bsn|rrn"
+    r"|pesel|id|nric|rut"
     r"|curp|my_number|personnummer|fnr|cpr|hetu|nif|tckn|passport)|passport|driver_licence|national_id"
 )
 
@@ -146,7 +147,9 @@ def find_all(view: PlainView, policy: RedactionPolicy = DEFAULT) -> Iterator[Fin
                 yield Finding(found.start(), found.end(), kind)
 
 
-def _merged(view: PlainView, text: str, findings: Iterable[Finding], policy: RedactionPolicy) -> list[tuple[int, int, str]]:
+def _merged(
+    view: PlainView, text: str, findings: Iterable[Finding], policy: RedactionPolicy
+) -> list[tuple[int, int, str]]:
     ranked: list[tuple[int, int, int, str]] = []
     for rank, one in enumerate(findings):
         if one.end <= one.start or policy.action(one.kind) is Action.KEEP:

@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from memory_butler.english.text.word_sets import word_set
+
 PASSWORD, PIN, TOKEN, CODE, WEAK, PHRASE = "password", "pin", "token", "code", "weak", "phrase"
 
 # Class of the name, kind of the finding, and pattern in lower case.
@@ -11,8 +13,10 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
     (
         PASSWORD,
         "password",
-        r"pass[ _-]?words?|passwd|passwort|passwörter|kennwort|kennwörter|contraseñas?|contrasena|senhas?|palavra[- ]passe"
-        r"|mots? de passe|motdepasse|mdp|parola d'ordine|wachtwoord|lösenord|hasło|parol|парол[ьяюеи]м?|パスワード|密码|密碼"
+        r"pass[ _-]?words?|passwd|passwort|passwörter|kennwort|kennwörter|contraseñas?|contrasena|senhas?"
+        r"|palavra[- ]passe"
+        r"|mots? de passe|motdepasse|mdp|parola d'ordine|wachtwoord|lösenord|hasło|parol|парол[ьяюеи]м?"
+        r"|パスワード|密码|密碼"
         r"|口令|비밀번호|pwd|pword|psswd|bindpw|rootpw|userpass|dbpass|sshpass"
         r"|smtp_pass|wpa2? key|network key|wi-?fi key|wlan-schlüssel|netzwerkschlüssel|requirepass|masterauth|psk",
     ),
@@ -20,31 +24,40 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
     (
         PHRASE,
         "seed_phrase",
-        r"(?:seed|recovery|mnemonic|backup|secret|wallet)[ _-]?(?:phrase|words)|mnemonic|frase (?:semilla|de recuperación)"
+        r"(?:seed|recovery|mnemonic|backup|secret|wallet)[ _-]?(?:phrase|words)|mnemonic|frase (?:semilla"
+        r"|de recuperación)"
         r"|phrase (?:de récupération|secrète)|wiederherstellungsphrase|сид[- ]фраза|助记词|シードフレーズ",
     ),
     (
         PIN,
         "pin",
-        r"pin(?:[ _-]?(?:code|number|nummer)|码|碼)?s?|пин[- ]?код\w{0,2}|пин|暗証番号|暗証コード|código pin|code pin|codice pin|geheimzahl"
+        r"pin(?:[ _-]?(?:code|number|nummer)|码|碼)?s?|пин[- ]?код\w{0,2}|пин|暗証番号|暗証コード|código pin"
+        r"|code pin|codice pin|geheimzahl"
         r"|puk|cvv2?|cvc2?|card security code|prüfnummer|取款密码|支付密码",
     ),
     (
         CODE,
         "access_code",
-        r"(?:door|gate|alarm|entry|access|lock|garage|building|safe|vault|keypad|unlock|locker|security|pass|panel|lockbox"
-        r"|disarm|parental|bike lock|luggage|tür|alarm|garagen|zugangs|tor)[ _-]?codes?|passcode|(?:safe|lock|locker|vault)"
-        r" combination|combination (?:of|to|for) (?:the|my|our) (?:safe|lock|locker|vault)|code d'entrée|code de (?:la porte|l'immeuble|l'alarme|l'entrée)|digicode"
-        r"|codes? (?:for|to|of) (?:the|my|our|his|her|their)(?: [\w-]{1,20}){0,2} (?:door|gate|garage|alarm|lockbox|safe|house"
+        r"(?:door|gate|alarm|entry|access|lock|garage|building|safe|vault|keypad|unlock|locker|security|pass"
+        r"|panel|lockbox"
+        r"|disarm|parental|bike lock|luggage|tür|alarm|garagen|zugangs|tor)[ _-]?codes?|passcode|(?:safe|lock"
+        r"|locker|vault)"
+        r" combination|combination (?:of|to|for) (?:the|my|our) (?:safe|lock|locker|vault)|code d'entrée"
+        r"|code de (?:la porte|l'immeuble|l'alarme|l'entrée)|digicode"
+        r"|codes? (?:for|to|of) (?:the|my|our|his|her|their)(?: [\w-]{1,20}){0,2} (?:door|gate|garage|alarm"
+        r"|lockbox|safe|house"
         r"|apartment|building|office|shed|locker|entrance|keypad)"
-        r"|código (?:de la (?:puerta|alarma|entrada)|de acceso|do portão|do alarme|da porta)|codice (?:della porta|di accesso|dell'allarme)"
+        r"|código (?:de la (?:puerta|alarma|entrada)|de acceso|do portão|do alarme|da porta)"
+        r"|codice (?:della porta|di accesso|dell'allarme)"
         r"|код (?:двери|домофона|от двери|сигнализации)|門のコード|ドアコード|门禁密码",
     ),
     (
         CODE,
         "one_time_code",
-        r"(?:one[- ]time|verification|confirmation|2fa|mfa|sms|otp|auth(?:entication|enticator)?|login|sign-in)[ _-]?codes?"
-        r"|otp|tan|einmalcode|bestätigungscode|código de verificación|code de vérification|код подтверждения|確認コード|验证码",
+        r"(?:one[- ]time|verification|confirmation|2fa|mfa|sms|otp|auth(?:entication|enticator)?|login"
+        r"|sign-in)[ _-]?codes?"
+        r"|otp|tan|einmalcode|bestätigungscode|código de verificación|code de vérification|код подтверждения"
+        r"|確認コード|验证码",
     ),
     (
         CODE,
@@ -74,17 +87,22 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         TOKEN,
         "secret_key",
         rf"secret{_S}(?:access{_S})?key(?:{_S}base)?|private{_S}key(?:{_S}(?:id|data))?|client{_S}key{_S}data"
-        rf"|(?:signing|encryption|master|access|shared{_S}access|account|storage|webhook|deploy|data|session|cookie|hmac"
+        rf"|(?:signing|encryption|master|access|shared{_S}access|account|storage|webhook|deploy|data|session"
+        rf"|cookie|hmac"
         rf"|admin|root|service|preshared|pre-shared|decryption|wallet){_S}key|presharedkey"
-        rf"|(?:client|consumer|app|shared|signing|webhook|jwt|oauth|session|cookie|django|flask|rails|auth|api|hmac|admin"
-        rf"|service|bot|azure|google|the){_S}secrets?|geheimschlüssel|secret|secrets|секретный ключ|シークレットキー|密钥",
+        rf"|(?:client|consumer|app|shared|signing|webhook|jwt|oauth|session|cookie|django|flask|rails|auth|api"
+        rf"|hmac|admin"
+        rf"|service|bot|azure|google|the){_S}secrets?|geheimschlüssel|secret|secrets|секретный ключ"
+        rf"|シークレットキー|密钥",
     ),
     (
         TOKEN,
         "token",
-        rf"(?:access|auth(?:entication|orization)?|bearer|refresh|session|api|bot|id|personal access|deploy|registration"
+        rf"(?:access|auth(?:entication|orization)?|bearer|refresh|session|api|bot|id|personal access|deploy"
+        rf"|registration"
         rf"|security|private|csrf|xsrf|oauth2?|jwt|device|runner|service|user|admin|app|webhook|vault|push|install|ci"
-        rf"|x{_S}auth){_S}tokens?|authtoken|token|токен\w?|トークン|令牌|jeton|sessionid|session[ _-]?id|sess(?:ion)?key"
+        rf"|x{_S}auth){_S}tokens?|authtoken|token|токен\w?|トークン|令牌|jeton|sessionid|session[ _-]?id"
+        rf"|sess(?:ion)?key"
         r"|phpsessid|jsessionid|connect\.sid|sig|signature|x-amz-signature|zugangstoken|ficha de acceso",
     ),
     (WEAK, "password", r"pass|pw|contra|clave(?: secreta)?|кодовое слово"),
@@ -93,22 +111,33 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
 _CLASSES = tuple((cls, kind) for cls, kind, _ in _NAMES)
 TRIGGER = re.compile("|".join(f"(?P<n{n}>{pattern})" for n, (_, _, pattern) in enumerate(_NAMES)))
 # Cheap test: a text without any of these holds no name of a secret.
-HINTS = (
-    "pass pw secret token key pin code код парол пин ключ kennw contra senha clave mot mdp parol wachtw lösen hasło 密 口令 비밀 "
-    "phrase mnemonic frase фраз 助记 シード パス 暗証 コード トークン キー geheim puk cvv cvc nummer combination otp tan 验证 確認 "
-    "maiden answer antwort mädchen soltera totp 2fa mfa clé chave chiave schlüssel jeton sess sid sig 令牌 auth words código codice psk"
-).split()
-# Parts of a configuration key after the name which show that its value is no secret.
-_ABOUT = frozenset(
-    """policy reset hint length field type budget count limit limits url uri file path dir env name names id ids expires expiry
-    expiration ttl age age_days min max size format manager managers strength rules rule required requirement requirements
-    generator validator validation prompt label placeholder error errors hash_algorithm algorithm bucket usage used cost price
-    counter tokenizer version ref arn provider service class input box page view form changed change updated at date rotation
-    store storage_class attempts history protection protected less sharing authentication auth callback handler header
-    endpoint domain ring rings map vault value_from from days hours minutes seconds ms bytes bits tests test_name cache
-    status state pad pads collection collections stdin command set sets""".split()
+HINTS = tuple(
+    sorted(
+        word_set(
+            """
+            pass pw secret token key pin code код парол пин ключ kennw contra senha clave
+            mot mdp parol wachtw lösen hasło 密 口令 비밀 phrase mnemonic frase фраз 助记 シード パス 暗証
+            コード トークン キー geheim puk cvv cvc nummer combination otp tan 验证 確認 maiden answer
+            antwort mädchen soltera totp 2fa mfa clé chave chiave schlüssel jeton sess sid
+            sig 令牌 auth words código codice psk
+            """
+        )
+    )
 )
-_BEFORE = frozenset("max min num total next prev previous page continuation cancel stop pad eos bos public no of per n".split())
+# Parts of a configuration key after the name which show that its value is no secret.
+_ABOUT = word_set(
+    """
+    policy reset hint length field type budget count limit limits url uri file path dir env name names id ids
+    expires expiry expiration ttl age age_days min max size format manager managers strength rules rule
+    required requirement requirements generator validator validation prompt label placeholder error errors
+    hash_algorithm algorithm bucket usage used cost price counter tokenizer version ref arn provider service
+    class input box page view form changed change updated at date rotation store storage_class attempts
+    history protection protected less sharing authentication auth callback handler header endpoint domain ring
+    rings map vault value_from from days hours minutes seconds ms bytes bits tests test_name cache status
+    state pad pads collection collections stdin command set sets
+    """
+)
+_BEFORE = word_set("max min num total next prev previous page continuation cancel stop pad eos bos public no of per n")
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
 _GLUED = ("password", "passwd", "passwort", "kennwort", "apikey", "pwd", "token", "secret", "secretkey")
 
@@ -168,4 +197,4 @@ def _begins(text: str, start: int, word: str) -> bool:
 def _ends(text: str, end: int) -> bool:
     if end >= len(text) or not text[end].isalpha() or not text[end - 1].isascii():
         return True
-    return text[end].isupper() and text[end - 1].islower() or not text[end].isascii()
+    return (text[end].isupper() and text[end - 1].islower()) or not text[end].isascii()

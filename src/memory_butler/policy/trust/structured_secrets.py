@@ -10,8 +10,14 @@ from memory_butler.policy.trust.vendor_formats import Finding
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
 _END = "-----END"
 KEY_CHARACTERS = 16_000
-_KEY_LINE = re.compile(r"[ \t>|#*]{0,8}(?:[A-Za-z0-9+/=\\]{16,200}|[A-Za-z-]{3,20}: [^\n]{0,120}|=[A-Za-z0-9+/]{4})?[ \t]{0,8}")
-_SSH_BODY = re.compile(r"(?<![A-Za-z0-9+/])(?:b3BlbnNzaC1rZXktdjE|MIIE[ov]|MIIJ[KRQ]|MHcCAQEE)[A-Za-z0-9+/=]{40,8000}")
+_KEY_LINE = re.compile(
+    r"[ \t>|#*]{0,8}(?:[A-Za-z0-9+/=\\]{16,200}|[A-Za-z-]{3,20}: [^\n]{0,120}"
+    r"|=[A-Za-z0-9+/]{4})?[ \t]{0,8}"
+)
+_SSH_BODY = re.compile(
+    r"(?<![A-Za-z0-9+/])(?:b3BlbnNzaC1rZXktdjE|MIIE[ov]|MIIJ[KRQ]"
+    r"|MHcCAQEE)[A-Za-z0-9+/=]{40,8000}"
+)
 
 
 def find_key_blocks(text: str) -> Iterator[Finding]:
@@ -66,7 +72,7 @@ def _is_hash(value: str) -> bool:
 
 _Check = Callable[[str], bool]
 _COMMAND = r"[^\n|;&]{0,160}?"
-# Kind, a word without which the pattern cannot match, the pattern on text in lower case, and the check of its last group.
+# Kind, a word without which the pattern cannot match, the pattern on lower-case text, the check of its group.
 _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     ("url_credentials", "://", r"://[^\s/@:\"'<>]{0,100}:([^\s/@\"'<>]{1,200})@", _any),
     ("webhook_url", "hooks.slack", r"hooks\.slack\.com/(?:services|workflows|triggers)/([a-z0-9/]{20,120})", _long),
@@ -75,7 +81,8 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     (
         "auth_header",
         "uthorization",
-        r"authorization[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:bearer|basic|token|digest|apikey|ssws|negotiate|bot)[ ]{1,3}"
+        r"authorization[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?(?:bearer|basic|token|digest|apikey|ssws|negotiate"
+        r"|bot)[ ]{1,3}"
         r"([^\s\"',;]{8,4000})",
         _any,
     ),
@@ -88,26 +95,62 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     ("password", "mariadb", r"\bmariadb[\w-]{0,12}\b" + _COMMAND + r"[ ]-p[\"']?([^\s\"'-][^\s\"']{1,200})", _any),
     ("password", "sshpass", r"\bsshpass[ ]{1,3}-p[ ]{0,3}[\"']?([^\s\"'-][^\s\"']{1,200})", _any),
     ("password", "redis-cli", r"\bredis-cli\b" + _COMMAND + r"[ ](?:-a|--pass)[ ]{1,3}[\"']?([^\s\"']{2,200})", _any),
-    ("password", "login", r"\b(?:docker|podman|helm|oras|oc|az|nerdctl|crane)\b[^\n]{0,24}\blogin\b[^\n]{0,160}?[ ]-p[ =]{1,3}[\"']?"
-     r"([^\s\"'-][^\s\"']{1,200})", _any),
-    ("password", "zip", r"\b(?:zip|unzip)\b" + _COMMAND + r"[ ]-p[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{2,100})(?=[^\n]{0,80}\.zip)", _any),
+    (
+        "password",
+        "login",
+        r"\b(?:docker|podman|helm|oras|oc|az|nerdctl"
+        r"|crane)\b[^\n]{0,24}\blogin\b[^\n]{0,160}?[ ]-p[ =]{1,3}[\"']?"
+        r"([^\s\"'-][^\s\"']{1,200})",
+        _any,
+    ),
+    (
+        "password",
+        "zip",
+        r"\b(?:zip"
+        r"|unzip)\b" + _COMMAND + r"[ ]-p[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{2,100})(?=[^\n]{0,80}\.zip)",
+        _any,
+    ),
     ("password", "7z", r"\b7za?\b" + _COMMAND + r"[ ]-p([^\s\"'-][^\s\"']{2,100})", _any),
     ("password", "pass:", r"-pass(?:in|out)?[ ]{1,3}pass:([^\s\"']{2,200})", _any),
     ("password", "net use", r"\bnet use\b[^\n]{0,160}?/user:[^\s]{1,80}[ ]{1,3}([^\s/][^\s]{2,100})", _any),
     ("password", "login", r"\blogin[ \n]{1,3}[^\s]{1,80}[ \n]{1,3}password[ ]{1,3}([^\s]{3,200})", _not_word),
-    ("password", "-p", r"(?<![\w-])--?(?:p|pass|passwd|password|passphrase|passin)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{3,200})", _not_word),
-    ("token", "--", r"(?<![\w-])--(?:token|secret|api-?key|auth-?token|access-?token|client-secret)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{7,400})",
-     _long),
+    (
+        "password",
+        "-p",
+        r"(?<![\w-])--?(?:p|pass|passwd|password|passphrase"
+        r"|passin)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{3,200})",
+        _not_word,
+    ),
+    (
+        "token",
+        "--",
+        r"(?<![\w-])--(?:token|secret|api-?key|auth-?token|access-?token"
+        r"|client-secret)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{7,400})",
+        _long,
+    ),
     (
         "password_hash",
         "$",
-        r"(?<![\w$])(\$(?:apr1|1|2[abxy]?|5|6|7|y|gy|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,12}|md5|s2)\$[^\s:\"']{13,250})",
+        r"(?<![\w$])(\$(?:apr1|1|2[abxy]?|5|6|7|y|gy|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,12}|md5"
+        r"|s2)\$[^\s:\"']{13,250})",
         _is_hash,
     ),
     ("password_hash", "sha}", r"(\{s?sha(?:256|512)?\}[a-z0-9+/]{20,120}={0,2})", _is_hash),
-    ("security_answer", "answer", r"security question[^\n]{0,120}?\banswer(?: is|:| =)[ ]{0,3}[\"']?([^\n.,;\"']{2,60})", _not_word),
+    (
+        "security_answer",
+        "answer",
+        r"security question[^\n]{0,120}?\banswer(?: is|:"
+        r"| =)[ ]{0,3}[\"']?([^\n.,;\"']{2,60})",
+        _not_word,
+    ),
     ("docker_auth", "auth", r"\"auth\"[ ]{0,3}:[ ]{0,3}\"([a-z0-9+/]{8,400}={0,2})\"", _any),
-    ("password", ":", r"(?:^|\n)(?:[\w*-]{1,60}\.[\w.*-]{1,60}|localhost|\*):(?:\d{1,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:([^\s]{3,200})", _any),
+    (
+        "password",
+        ":",
+        r"(?:^|\n)(?:[\w*-]{1,60}\.[\w.*-]{1,60}|localhost|\*):(?:\d{1,5}"
+        r"|\*):[^\s:]{1,63}:[^\s:]{1,63}:([^\s]{3,200})",
+        _any,
+    ),
     ("azure_key", "sharedaccesssignature", r"sharedaccesssignature[ =]{1,2}([^\s\"']{20,400})", _any),
     ("azure_key", "sig=", r"[?&]sig=([a-z0-9%+/=]{20,200})", _long),
 )
