@@ -22,7 +22,10 @@ from memory_butler.policy.trust.secret_names import (
 )
 from memory_butler.policy.trust.vendor_formats import Finding
 
+# Longest value in quotes, longest value without, and the part of a value that is judged.
 VALUE_CHARACTERS = 4000
+RUN_CHARACTERS = 256
+JUDGED_CHARACTERS = 160
 ASSIGNED, TIGHT, SAID, NEAR = "assigned", "tight", "said", "near"
 _QUOTES = "\"'`"
 _ASSIGNED = re.compile(r"""[ \t]{0,4}["'`\])]{0,3}[ \t]{0,8}(?::=|=>|==?=?|:|->"
@@ -34,7 +37,7 @@ _OF = (
     r"|di|da|do|para|от|для|к|на)\b[^.!?\n:=\"]{1,60}?)?"
 )
 _IS = re.compile(
-    _OF + r"(?:'s|[ ]{1,3}(?:is|was|are|will be|shall be|equals|reads|ist|war|lautet|heißt|es|era|est|é|era|è"
+    _OF + r"(?:'s|[ ]{1,3}(?:is|was|are|will(?: now)? be|shall be|equals|reads|ist|war|lautet|heißt|es|era|est|é|era|è"
     r"|это|есть)\b"
     r"|(?:は|が|是|为|為|은|는)|[ ]{0,2}-(?= ))[ ]{0,3}(?:(?:now|still|currently|simply|just|jetzt|ahora"
     r"|maintenant|agora|ora"
@@ -71,6 +74,14 @@ _MORE_CODES = re.compile(
     r"|\d{1,2}[.)])?[ ]{0,2}([A-Za-z0-9][A-Za-z0-9-]{3,40})"
 )
 _END_OF_WORDS = re.compile(r"[ ]{0,2}(?:$|[.,;!?)<&\n\"'。，、！]|(?:and|but|und|y|et|e|и|or|on|for|für|です|だ)\b)")
+# Names of encodings, algorithms and versions.
+_STANDARD = re.compile(
+    r"(?:base|sha|md|utf|rsa|aes|hs|rs|es|ed|x|k|v|gpt|oauth|http|bcrypt|argon|pbkdf|p|secp)[-_]?\d.{0,12}"
+)
+_BREAK = r"[,)}\]](?![\s\"'}\]),;]|$)"
+_RUN_ASSIGNED = re.compile(rf"(?:[^\s&;<\"'`,)}}\]。，、！？]|{_BREAK}){{0,{RUN_CHARACTERS}}}")
+_RUN_SAID = re.compile(rf"(?:[^\s<\"`,)}}\]。，、！？]|{_BREAK}){{0,{RUN_CHARACTERS}}}")
+_REST = re.compile(r"[^\s&;<\"'`,)}\]]{0,20000}")
 _TAIL = ".,;:!?)]}>\"'`。，、！？」』"
 _BASE32 = re.compile(r"(?:[A-Z2-7]{4}[ -]?){4,16}(?![a-z])")
 
@@ -122,7 +133,8 @@ def _values(view: PlainView, name: Name) -> Iterator[Finding]:
             yield Finding(near.start(), near.start() + len(near[0].rstrip(" -")), name.kind)
             return
     changed = _CHANGED.match(lower, end)
-    if not changed and _CHANGE_BEFORE.search(lower, max(0, name.key_start - 60), name.key_start):
+    spaced = " " in lower[max(0, name.key_start - 60) : name.key_start]
+    if not changed and spaced and _CHANGE_BEFORE.search(lower, max(0, name.key_start - 60), name.key_start):
         changed = _TO.match(lower, end)
     for match, form in ((changed, SAID), (_NEAR.match(lower, end), NEAR)):
         if match:
@@ -134,7 +146,7 @@ def _values(view: PlainView, name: Name) -> Iterator[Finding]:
 
 
 def _value_before(view: PlainView, name: Name) -> Iterator[Finding]:
-    if name.cls not in (PASSWORD, PHRASE, PIN):
+    if name.cls not in (PASSWORD, PHRASE, PIN) or " " not in view.text[max(0, name.key_start - 24) : name.key_start]:
         return
     low = max(0, name.key_start - 110)
     before = _BEFORE.search(view.lower, low, name.key_start)
@@ -154,7 +166,7 @@ def _judged(view: PlainView, name: Name, place: int, form: str) -> Iterator[Find
         yield from _number(view, name, place, form)
         return
     start, end, quoted = _extent(text, place, name, form)
-    value = text[start:end]
+    value = text[start : min(end, start + JUDGED_CHARACTERS)]
     after = text[end : end + 40]
     if not value or is_placeholder(value):
         return
@@ -167,6 +179,8 @@ def _judged(view: PlainView, name: Name, place: int, form: str) -> Iterator[Find
     if _reveals(value, name, form, quoted, after):
         if name.kind == "security_answer":
             end = _sentence_end(text, start)
+        elif end - start >= RUN_CHARACTERS and not quoted and (rest := _REST.match(text, end)):
+            end = rest.end()
         yield Finding(start, end, name.kind)
         if name.kind == "recovery_code" or name.plural:
             yield from _more(text, end, name.kind)
@@ -223,14 +237,10 @@ def _extent(text: str, place: int, name: Name, form: str) -> tuple[int, int, boo
             while text[end - 1] == "\\" and end - 1 > start:
                 end -= 1
             return start, end, True
-    end, last = start, min(len(text), start + VALUE_CHARACTERS)
-    stops = "&;<\"'`" if form in (ASSIGNED, TIGHT) else '<"`'
-    while end < last and not text[end].isspace() and text[end] not in stops:
-        if text[end] in ",)}]" and (end + 1 >= len(text) or text[end + 1] in " \n\t\"'}]),;"):
-            break
-        if text[end] in "。，、！？" or (form != NEAR and text[end : end + 2] in ("です", "だ。")):
-            break
-        end += 1
+    run = (_RUN_ASSIGNED if form in (ASSIGNED, TIGHT) else _RUN_SAID).match(text, start)
+    end = run.end() if run else start
+    copula = text.find("です", start, end) if form != NEAR else -1
+    end = copula if copula > start else end
     while (
         end > start and text[end - 1] in _TAIL and not (text[end - 1] in "!?" and _keeps_mark(text, start, end, form))
     ):
@@ -261,7 +271,7 @@ def _sentence_end(text: str, start: int) -> int:
 
 def _is_code(value: str) -> bool:
     """True if the value is no usual word: it has digits or symbols among letters."""
-    if not 4 <= len(value) <= VALUE_CHARACTERS:
+    if len(value) < 4:
         return False
     digits = any(map(str.isdigit, value))
     letters = any(map(str.isalpha, value))
@@ -290,7 +300,9 @@ def _reveals_token(value: str, name: Name, form: str, quoted: bool) -> bool:
         return len(value) >= 8 and name.kind != "token"
     if form in (ASSIGNED, TIGHT):
         return len(value) >= 8 and (has_digit or (len(value) >= 16 and _mixed(value))) and not _is_path(value)
-    return len(value) >= 12 and has_digit and is_random(value) and not _is_path(value)
+    if len(value) >= 12 and has_digit and is_random(value):
+        return not _is_path(value)
+    return form == SAID and len(value) >= 7 and _is_code(value) and has_digit and not _STANDARD.fullmatch(value.lower())
 
 
 def _reveals_password(value: str, name: Name, form: str, quoted: bool, after: str) -> bool:
@@ -307,8 +319,10 @@ def _reveals_password(value: str, name: Name, form: str, quoted: bool, after: st
 
 def _is_revealed_word(value: str, form: str, after: str) -> bool:
     """Judge a password without digits: it ends its sentence, and is no usual word and no name of a secret."""
-    first = re.split(r"[\s/_-]", value, maxsplit=1)[0]
-    if len(value) < 4 or is_ordinary(first) or not value[0].isalnum() or not value.isprintable():
+    if len(value) >= 64:
+        return False
+    parts = [part for part in re.split(r"[\s/_-]", value) if part]
+    if len(value) < 4 or all(map(is_ordinary, parts)) or not value[0].isalnum() or not value.isprintable():
         return False
     if TRIGGER.search(value.lower()):
         return False

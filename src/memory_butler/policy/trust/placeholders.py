@@ -23,7 +23,7 @@ _REFERS = re.compile(
 )
 _CONTAINS = re.compile(
     r"example|placeholder|x{5,}|\*{3,}|•{3,}|\.{3}|changeme|dummy|your[-_]|-here\b"
-    r"|0123456789abcdef|<|>"
+    r"|<|>"
 )
 _MEASURE = re.compile(
     r"[ -]{0,2}(?:characters?|chars?|digits?|letters?|days?|hours?|minutes?|seconds?|weeks?|months?|years?|bits?"
@@ -63,6 +63,7 @@ ORDINARY = word_set(
     trusted try typed typical under unchanged uncommon unique unknown unset unsafe until unused up updated
     upper us use used useful user using usually valid validated verified very via visible was waiting weak
     well what when where which while who why will with within without working would written wrong yes yet you
+    flag option parameter argument variable
     your change changes changed login manager generator reset-link link hint prompt field required. ask check
     contact missing abgelaufen bekannt falsch geheim gesetzt gleich gut im in ist kurz lang leer nicht nie
     noch nur schwach sicher stark ungültig vergessen verschlüsselt vom von wichtig wird wurde zu zurücksetzen

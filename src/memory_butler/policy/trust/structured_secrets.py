@@ -11,7 +11,7 @@ _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTT
 _END = "-----END"
 KEY_CHARACTERS = 16_000
 _KEY_LINE = re.compile(
-    r"[ \t>|#*]{0,8}(?:[A-Za-z0-9+/=\\]{16,200}|[A-Za-z-]{3,20}: [^\n]{0,120}"
+    r"[ \t>|#*]{0,8}(?:[A-Za-z0-9+/=\\]{1,200}|[A-Za-z-]{3,20}: [^\n]{0,120}"
     r"|=[A-Za-z0-9+/]{4})?[ \t]{0,8}"
 )
 _SSH_BODY = re.compile(
@@ -117,7 +117,7 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     (
         "password",
         "-p",
-        r"(?<![\w-])--?(?:p|pass|passwd|password|passphrase"
+        r"(?<![\w-])--?(?:pass|passwd|password|passphrase"
         r"|passin)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{3,200})",
         _not_word,
     ),
@@ -125,8 +125,8 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
         "token",
         "--",
         r"(?<![\w-])--(?:token|secret|api-?key|auth-?token|access-?token"
-        r"|client-secret)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{7,400})",
-        _long,
+        r"|client-secret)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{3,400})",
+        _not_word,
     ),
     (
         "password_hash",
