@@ -32,7 +32,7 @@ openai: OpenAI key sk|-proj-«{u48}T3Blbk|FJ{u48}»
 openai: I set OPENAI_API_KEY to sk|-«{x20}T3Blbk|FJ{x20}»
 anthropic: sk|-ant-api03-«{u93}AA» belongs to the research account
 huggingface: hf|_«{x34}» downloads the gated model
-npm: //registry.npmjs.org/:_authToken=npm|_«{x36}»
+npm: //reg|istry.npmjs.org/:_authToken=npm|_«{x36}»
 pypi: upload with pypi|-AgEIcHlwaS5vcmc«{u70}»
 digitalocean: doctl auth init -t dop|_v1_«{h64}»
 heroku: HEROKU_API_KEY=«{h8}-{h4}-4{h3}-a{h3}-{h12}»

@@ -98,7 +98,7 @@ def _fields(key: str) -> dict[str, Any]:
 
 async def _write_everything(resources: Resources, caller: Caller) -> list[Stored]:
     nested = {"a": [{"token": CANARY, CANARY: 1}], "b": f"x {SECOND}"}
-    with_more = {"metadata": nested}
+    with_more: dict[str, Any] = {"metadata": nested}
     fact = await remember.fact(
         resources,
         NewFact(
