@@ -114,8 +114,9 @@ def settings_page() -> str:
         lines.append(table(("name", "environment variable", "type", "default", "meaning"), rows))
     lines += [
         "## Single butlers",
-        "All settings of `lifecycle`, `review` (proposals for this butler wait for review) and `token_budget` (default "
-        "token budget of its briefings) can be set for one butler, under `butlers` and its name. The butler inherits "
+        "All settings of `lifecycle` and `redaction`, `review` (proposals for this butler wait for review) and "
+        "`token_budget` (default token budget of its briefings) can be set for one butler, under `butlers` and its "
+        "name. The butler inherits "
         "the rest: first from `lifecycle`, then from the preset, which it may choose for itself, then the defaults.",
         BUTLERS_EXAMPLE,
         "Here the butler `coder` keeps its episodes for three days, all others for one, and every butler has a "
@@ -125,6 +126,9 @@ def settings_page() -> str:
         """JSON: `MEMORY_BUTLER_BUTLERS='{"home-office": {"lifecycle": {"eden": {"ttl_days": 3}}}}'`.""",
         "Values of the presets:",
         table(("preset", "section", "numbers"), _preset_rows()),
+        "## Single tenants",
+        "All settings of `redaction` can be set for one tenant, under `tenants` and its name. Those of a butler are "
+        "added to those of its tenant. [Redaction](../guides/redaction.md) has examples.",
         "## Kinds of work",
         "`briefing.domains` extends the kinds of work that a [briefing](../concepts/briefing.md#kinds-of-work) knows, "
         "or adds some. Each entry has the lists `tasks`, `memories`, `words`, `verbs` and `tags`.",

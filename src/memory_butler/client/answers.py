@@ -1,7 +1,7 @@
 """Results of the batch calls, with failed items as exceptions."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_butler.errors import ERROR_CLASSES, MemoryButlerError
 from memory_butler.models import Briefing, Stored
@@ -39,7 +39,7 @@ def ingested(answer: IngestAnswer) -> list[Ingested]:
 
 
 def _created(one: Stored) -> Stored:
-    return Stored(type=one.type, id=one.id, ref=one.ref, outcome="created", superseded_ref=one.superseded_ref)
+    return replace(one, outcome="created")
 
 
 def briefed(answer: BriefingsAnswer) -> list[Briefed]:

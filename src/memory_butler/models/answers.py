@@ -18,13 +18,18 @@ PredicateName = Annotated[str | None, Wire(name="predicate")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """Result of a write. `outcome` is `created`, `confirmed` (an equal one existed), `superseded` (replaced one) …"""
+    """Result of a write. `outcome` is `created`, `confirmed` (an equal one existed), `superseded` (replaced one) …
+
+    `redacted` counts the secrets that were replaced by markers, by kind; `note` says what else was done about them.
+    """
 
     type: MemoryType
     id: UUID
     ref: Reference
     outcome: str
     superseded_ref: Annotated[str | None, Wire(name="supersedes", prefix="fact")] = None
+    redacted: dict[str, int] | None = None
+    note: str | None = None
 
 
 class Hit(NamedTuple):

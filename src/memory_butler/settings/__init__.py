@@ -13,8 +13,10 @@ from memory_butler.settings.loading import (
     ENV_PREFIX,
     ButlerSettings,
     Settings,
+    TenantSettings,
     load_settings,
 )
+from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import (
     BriefingSettings,
     CrossEncoderSettings,
@@ -81,6 +83,7 @@ __all__ = [
     "ModelSettings",
     "Name",
     "Quotas",
+    "RedactionSettings",
     "Rerank",
     "Retrieval",
     "ScoreWeights",
@@ -90,6 +93,7 @@ __all__ = [
     "Signature",
     "Source",
     "SqlName",
+    "TenantSettings",
     "Times",
     "Upkeep",
     "VectorIndex",

@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -19,6 +20,7 @@ from memory_butler.errors import InvalidInput
 from memory_butler.settings.dashboard import DashboardSettings
 from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import Lifecycle
+from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
 from memory_butler.settings.upkeep import Consolidation, Upkeep
@@ -46,6 +48,17 @@ class ButlerSettings(Group):
     )
     lifecycle: dict[str, Any] = Field(
         default_factory=dict, description="Any of the settings under `lifecycle`, for the memories of this butler."
+    )
+    redaction: dict[str, Any] = Field(
+        default_factory=dict, description="Any of the settings under `redaction`, for what this butler stores."
+    )
+
+
+class TenantSettings(Group):
+    """Settings of one tenant."""
+
+    redaction: dict[str, Any] = Field(
+        default_factory=dict, description="Any of the settings under `redaction`, for what is stored in this tenant."
     )
 
 
@@ -87,10 +100,14 @@ class Settings(BaseSettings):
     upkeep: Upkeep = Upkeep()
     vector_index: VectorIndex = VectorIndex()
     consolidation: Consolidation = Consolidation()
+    redaction: RedactionSettings = RedactionSettings()
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(
         default_factory=dict, description="Settings of [single butlers](#single-butlers), by name."
+    )
+    tenants: dict[Name, TenantSettings] = Field(
+        default_factory=dict, description="Settings of [single tenants](#single-tenants), by name."
     )
 
     @property
@@ -107,6 +124,13 @@ class Settings(BaseSettings):
         """The lifecycle settings of one butler: the general ones, overridden by those of the butler."""
         own = self.butlers.get(butler)
         return self.lifecycle.changed(own.lifecycle) if own else self.lifecycle
+
+    def redaction_of(self, tenant: str, butler: str) -> RedactionSettings:
+        """The redaction settings for a write: the general ones, overridden by those of the tenant and the butler."""
+        found = self.redaction
+        if tenant in self.tenants:
+            found = found.changed(self.tenants[tenant].redaction)
+        return found.changed(self.butlers[butler].redaction) if butler in self.butlers else found
 
     def fading_thresholds(self) -> dict[str | None, float]:
         """The fading threshold of each butler with settings of its own; under None the one of all others."""
@@ -155,13 +179,19 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _check_butlers(self) -> Self:
-        for name in self.butlers:
+    def _check_single(self) -> Self:
+        checks: list[tuple[str, str, str, Callable[[], object]]] = [
+            ("butlers", name, "lifecycle", partial(self.lifecycle_of, name)) for name in self.butlers
+        ]
+        for group, names in (("butlers", self.butlers), ("tenants", self.tenants)):
+            for name, own in names.items():
+                checks.append((group, name, "redaction", partial(self.redaction.changed, own.redaction)))
+        for group, name, setting, check in checks:
             try:
-                self.lifecycle_of(name)
+                check()
             except ValidationError as problem:
                 first = problem.errors()[0]
-                place = ".".join(["butlers", name, "lifecycle", *(str(part) for part in first["loc"])])
+                place = ".".join([group, name, setting, *(str(part) for part in first["loc"])])
                 raise ValueError(f"{place}: {said_of(first)}") from problem
         return self
 

@@ -127,7 +127,7 @@ and shown with two digits.
 
 - **Always** run `make test` before a commit.
 - Use British spelling.
-- The API key is: sk-ant-REDACTED
+- The API key is: Zq7xK9vW2m-41
 - [ ] Colours come from the design team.
 - short
 

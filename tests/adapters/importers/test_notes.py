@@ -191,22 +191,25 @@ async def test_a_dry_run_tells_and_the_import_does(
 async def test_secrets_do_not_come_in(
     name: str, resources: Resources, request: pytest.FixtureRequest, everything: Callable[[], Any]
 ) -> None:
-    """Lines that look like a secret are left out and, where the importer gave them on, counted."""
+    """Secrets are redacted and, where the importer gave them on, counted."""
     parsed = _parsed(name, request.getfixturevalue(SAMPLES[name]))
     done = await import_foreign.adopt(resources, parsed)
-    assert not any(secret in str(everything()) for secret in ("hunter2", "sk-ant-", "ghp_"))
-    assert done.left_out[import_foreign.SECRET] == (0 if name == "claude-code" else 1)
+    assert not any(secret in str(everything()) for secret in ("hunter2", "Zq7xK9vW2m", "ghp_"))
+    assert sum(done.redacted.values()) == (0 if name == "claude-code" else 1)
 
 
 async def test_a_secret_is_known_by_what_it_is_called(resources: Resources) -> None:
-    """The value of a property called password is one, and of a text only the lines that have one go."""
+    """The value of a property called password is one, and of a text only the secret goes."""
     items: list[import_foreign.New] = [
         NewFact(subject="wifi", predicate="password", content="seagull77"),
         NewFact(subject="wifi", predicate="name", content="It is called Seagull\npassword: seagull77\nin the hall"),
     ]
     done = await import_foreign.adopt(resources, import_foreign.Parsed("test", items))
-    assert [new.content for new in done.examples] == ["It is called Seagull\nin the hall"]
-    assert done.left_out == {import_foreign.SECRET: 2}
+    assert [new.content for new in done.examples] == [
+        "[redacted: password]",
+        "It is called Seagull\npassword: [redacted: password]\nin the hall",
+    ]
+    assert done.redacted == {"password": 2}
 
 
 async def test_what_was_forgotten_does_not_come_back(resources: Resources, graph: Path) -> None:

@@ -85,17 +85,23 @@ def test_what_is_stored_already_is_told_apart_by_its_hash() -> None:
     assert found and found.content == "User: My dog is called Rex."
 
 
-def test_sentences_with_secrets_are_left_out_of_everything() -> None:
-    """Neither an episode nor what a model is given to read holds a sentence with a secret in it."""
+def test_secrets_are_redacted_everywhere() -> None:
+    """Neither an episode nor the text for a model contains a secret."""
     talk = [
         Exchange("user", "My password is hunter2. I live in Lisbon.\n-----BEGIN PRIVATE KEY-----\nMIIEv\nabc\n"),
         Exchange("assistant", "Done: stored ghp_abcdefghijklmnopqrstuvwxyz012345. I moved your files."),
     ]
     found = episode_of_exchanges(talk)
-    assert found and found.content == "User: I live in Lisbon.\nAssistant: I moved your files."
-    assert [turn.text for turn in readable_exchanges(talk)] == ["I live in Lisbon.", "I moved your files."]
+    assert found and found.content.splitlines() == [
+        "User: My password is [redacted: password].",
+        "User: I live in Lisbon.",
+        "Assistant: Done: stored [redacted: github_token].",
+        "Assistant: I moved your files.",
+    ]
+    read = " ".join(turn.text for turn in readable_exchanges(talk))
+    assert "I live in Lisbon." in read and not any(secret in read for secret in ("hunter2", "MIIEv", "ghp_"))
     summed = episode_of_summary("Deployed with token=s3cr3tvalue. Refunds are still manual.")
-    assert summed and summed.content == "Refunds are still manual."
+    assert summed and summed.content == "Deployed with token=[redacted: token].\nRefunds are still manual."
 
 
 def test_a_summary_is_cleaned_and_bounded() -> None:

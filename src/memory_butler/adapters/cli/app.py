@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from memory_butler.adapters.cli import (
+    audit,
     connect,
     consolidate,
     dead_letters,
@@ -42,6 +43,7 @@ app.add_typer(index.index_app, name="index")
 app.add_typer(consolidate.consolidate_app, name="consolidate")
 app.add_typer(dead_letters.dead_letters_app, name="dead-letters")
 app.add_typer(tokens.token_app, name="token")
+app.add_typer(audit.audit_app, name="audit")
 
 # In the order of `--help` and of the reference.
 COMMANDS = (

@@ -206,7 +206,9 @@ def name_commands(text: str) -> str:
 
 def print_error(problem: MemoryButlerError, *, as_json: bool) -> int:
     """Print an error and its recovery; returns the exit code. JSON goes to stdout in place of the result."""
-    message, recovery = name_commands(problem.message), name_commands(problem.recovery)
+    from memory_butler.policy.trust.redaction import redact
+
+    message, recovery = (redact(name_commands(text)).text for text in (problem.message, problem.recovery))
     if as_json:
         print_json({**problem.as_dict(), "message": message, "recovery": recovery})
         return 1

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from memory_butler.adapters.wire.answers import error_json
 from memory_butler.errors import MemoryButlerError, OverloadRejected
 
 STATUS: dict[str, int] = {
@@ -54,7 +55,7 @@ def problem_response(
     status: int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    return problem_from(problem.as_dict(), request_id, status=status, headers=headers)
+    return problem_from(error_json(problem), request_id, status=status, headers=headers)
 
 
 def problem_from(

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from memory_butler.adapters.cli.tables.memories import safe
+from memory_butler.adapters.cli.tables.memories import counted_kinds, safe
 from memory_butler.models import NewEpisode, NewFact
 from memory_butler.operations.transfer.import_foreign import KINDS, Adopted, New
 
@@ -20,6 +20,7 @@ def as_json(done: Adopted) -> dict[str, Any]:
         "stored": dict(done.stored),
         "superseding": done.superseding,
         "left_out": dict(done.left_out),
+        "redacted": dict(done.redacted),
         "examples": [{"type": KINDS[type(new)], "about": _about(new), "content": new.content} for new in done.examples],
     }
 
@@ -39,6 +40,8 @@ def table(done: Adopted) -> RenderableType:
     if done.superseding:
         lines.append(f"{done.superseding:,} of the facts supersede an existing fact.")
     lines += [f"Left out {count:,}: {safe(why)}." for why, count in sorted(done.left_out.items())]
+    if done.redacted:
+        lines.append(f"Redacted {counted_kinds(done.redacted)}.")
     return Group(*([rows] if done.examples else []), *(Text(line.replace("..", ".")) for line in lines))
 
 

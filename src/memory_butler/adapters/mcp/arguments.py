@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Lineage, Permanence
-from memory_butler.policy.memories.validation import optional_label, validate_lineage
+from memory_butler.policy.memories.validation import clean_id, validate_lineage
 
 _WHOLE = re.compile(r"^[+-]?\d{1,18}(\.0+)?$", re.ASCII)
 _DECIMAL = re.compile(r"^[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})$", re.ASCII)
@@ -146,7 +146,7 @@ def request_id_of(arguments: Mapping[str, Any]) -> str | None:
         except (ValueError, RecursionError):
             return None
     try:
-        return optional_label(context.get("request_id"), "request_id") if isinstance(context, dict) else None
+        return clean_id(context.get("request_id"), "request_id") if isinstance(context, dict) else None
     except MemoryButlerError:
         return None
 

@@ -28,6 +28,7 @@ from memory_butler.adapters.rest.middleware import RequestIds, WrongContentType
 from memory_butler.adapters.rest.request_handler import RequestHandler
 from memory_butler.adapters.rest.schemas import COMPONENTS, TEXT, problems
 from memory_butler.adapters.rest.tools import BASE, tool_routes, with_routes
+from memory_butler.adapters.wire.answers import error_json
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, NotFound
 
 ABOUT = "Long-term memory for AI agents: every tool as a route, lists of memories, and administration."
@@ -114,7 +115,7 @@ _REQUEST_ID = {
 async def _error(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, MemoryButlerError)
     status = WRONG_CONTENT_TYPE if isinstance(problem, WrongContentType) else None
-    return problem_from(with_routes(problem.as_dict()), request.state.request_id, status=status)
+    return problem_from(with_routes(error_json(problem)), request.state.request_id, status=status)
 
 
 async def _invalid(request: Request, problem: Exception) -> Response:

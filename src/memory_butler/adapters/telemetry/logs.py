@@ -1,6 +1,7 @@
 """The log: one file in the home folder, bounded in size, readable by its owner only, without memories.
 
-The message of an exception may quote a row or an argument, so an exception is logged as its class and stack.
+The message of an exception may quote a row or an argument, so an exception is logged as its class and stack. Tokens and
+keys in a line are redacted.
 """
 
 import json
@@ -16,6 +17,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from memory_butler.errors import TargetUnavailable
+from memory_butler.policy.trust.redaction import redact_token
 from memory_butler.settings import Settings
 
 LOG_BYTES: Final = 5_000_000
@@ -98,7 +100,8 @@ class _JsonFormatter(logging.Formatter):
         }
         if record.exc_info and record.exc_info[1] is not None:
             line["fault"] = describe_fault(record.exc_info[1])
-        return json.dumps({name: value for name, value in line.items() if value is not None}, default=str)
+        text = json.dumps({name: value for name, value in line.items() if value is not None}, default=str)
+        return redact_token(text).text
 
 
 class _TextFormatter(logging.Formatter):
@@ -109,7 +112,7 @@ class _TextFormatter(logging.Formatter):
         record.exc_text = None
         fields: dict[str, Any] = getattr(record, "fields", {})
         suffix = "".join(f" {name}={value}" for name, value in fields.items() if value is not None)
-        return super().format(record) + suffix
+        return redact_token(super().format(record) + suffix).text
 
 
 class _PrivateFile(RotatingFileHandler):

@@ -18,6 +18,7 @@ from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
 from memory_butler.policy.retrieval.relevance import level_of
+from memory_butler.policy.trust.redaction import redact
 
 Entry = TypeVar("Entry", IngestResult, BriefResult)
 Done = TypeVar("Done")
@@ -161,8 +162,9 @@ def _item(entry: Entry | MemoryButlerError, to_answer: Callable[[Entry], Done]) 
 
 
 def error_json(problem: MemoryButlerError) -> dict[str, Any]:
-    """An error as JSON. Text quoted from a bad call may hold characters that UTF-8 cannot encode; they are escaped."""
+    """An error as JSON. Text quoted from a bad call may hold characters that UTF-8 cannot encode, which are escaped, or
+    secrets, which are redacted."""
     return {
-        key: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+        key: redact(value.encode("utf-8", "backslashreplace").decode()).text if isinstance(value, str) else value
         for key, value in problem.as_dict().items()
     }

@@ -1,7 +1,10 @@
 """Audit of operators in other tenants: each access is recorded in that tenant before it happens."""
 
+from dataclasses import replace
+
 from memory_butler.errors import NotFound
 from memory_butler.models import Caller
+from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.access import cross_tenant_audit
 
@@ -11,6 +14,7 @@ async def audit_access(resources: Resources, caller: Caller, operation: str) -> 
     principal = caller.principal
     if principal.home is None:
         return
+    caller = replace(caller, lineage=validate_lineage(caller.lineage))
     now = resources.clock()
     # Not an ordinary write of the tenant: that would create a tenant for every misspelt name.
     async with resources.database.unlocked_write(principal.tenant) as transaction:

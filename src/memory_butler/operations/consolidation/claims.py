@@ -10,7 +10,7 @@ from memory_butler.models import Caller, ConsolidationStatus, MemoryType, RunRep
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.access import visibility
 from memory_butler.policy.consolidation.retry import after_failure, next_batch_size
-from memory_butler.policy.memories.validation import slug
+from memory_butler.policy.memories.validation import slug, validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import LOST, EpisodeStatus
@@ -69,7 +69,7 @@ async def claim_batch(resources: Resources, shard: Caller, distiller: str, *, mo
             now=now,
             lease_until=lease_until,
             episodes=[line.episode.id for line in lines],
-            request_id=shard.lineage.request_id,
+            request_id=validate_lineage(shard.lineage).request_id,
         )
     behind = tuple(queue[len(lines) :])
     return Claim(run=run, distiller=distiller, lines=tuple(lines), lease_until=lease_until, behind=behind)

@@ -43,6 +43,7 @@ from memory_butler.operations.consolidation.prefetch import (
     ignore,
 )
 from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import EpisodeStatus
@@ -140,7 +141,7 @@ async def dry_run(resources: Resources, shard: Caller, *, limit: int | None = No
         await _record_cost(resources, shard, replace(empty_report, usage=spent(problem), error=problem.message))
         raise
     await _record_cost(resources, shard, replace(empty_report, usage=distilled.usage))
-    checked = await check_in_thread(distilled.proposal, batch)
+    checked = await check_in_thread(resources, distilled.proposal, batch)
     work = await prepare_items(resources, batch, checked.items)
     async with resources.database.rollback_only(tenant, resources.settings.deadline_seconds) as transaction:
         await transaction.lock(now, refs=len(checked.items))
@@ -164,7 +165,7 @@ async def _record_cost(resources: Resources, shard: Caller, report: RunReport) -
             now=now,
             error=report.error,
             episodes=len(report.episodes),
-            request_id=shard.lineage.request_id,
+            request_id=validate_lineage(shard.lineage).request_id,
         )
 
 

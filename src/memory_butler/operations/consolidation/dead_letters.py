@@ -8,7 +8,7 @@ from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryTyp
 from memory_butler.operations.consolidation.review import parse_run
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
-from memory_butler.policy.memories.validation import optional_label, parse_handle, whole_number
+from memory_butler.policy.memories.validation import clean_key, parse_handle, whole_number
 from memory_butler.resources import Resources
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs
@@ -51,7 +51,7 @@ async def requeue(
     With `again`, consolidated episodes are requeued, too, and distilled again from scratch.
     """
     caller = resources.admin(caller, "list and requeue dead letters")
-    key = optional_label(idempotency_key, "idempotency_key")
+    key = clean_key(idempotency_key)
     digest = fingerprint("requeue", {"handles": list(handles), "run": run, "again": again})
     now = resources.clock()
     async with resources.database.write(caller.principal.tenant, now) as transaction:

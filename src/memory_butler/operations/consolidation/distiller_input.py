@@ -17,7 +17,9 @@ from memory_butler.models import (
     Role,
 )
 from memory_butler.operations.retrieval.ranked_candidates import rank_candidates
+from memory_butler.operations.writing.admission import policy_for
 from memory_butler.policy.consolidation.recall_loop_guard import line_hashes, strip_recalled
+from memory_butler.policy.trust.redaction import redact
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 
@@ -27,13 +29,17 @@ QUERY_CHARACTERS = 2_000
 
 
 async def build_batch(resources: Resources, shard: Caller, episodes: Sequence[Episode], *, with_known: bool) -> Batch:
-    """Returns the batch: episode texts without text recalled from memory and, if wanted, the related memories."""
+    """Returns the batch: episode texts without text recalled from memory and without secrets, which
+    episodes of earlier versions may have, and, if wanted, the related memories."""
     hashes = {digest for episode in episodes for digest in line_hashes(episode.content)}
     # Private memories of other butlers cannot have been recalled by this one.
     scopes = (shard.principal.butler, GLOBAL_SCOPE)
     async with resources.database.read(shard.principal.tenant) as transaction:
         stored = await runs.stored_hashes(transaction, hashes, scopes) if hashes else set()
-    texts = {episode.id: strip_recalled(episode.content, stored) for episode in episodes}
+    policy = policy_for(resources, shard.principal.tenant, shard.principal.butler)
+    texts = await asyncio.to_thread(
+        lambda: {one.id: redact(strip_recalled(one.content, stored), policy).text for one in episodes}
+    )
     return Batch(
         butler=shard.principal.butler,
         episodes=tuple(episodes),

@@ -6,6 +6,7 @@ later has the same episodes with the same texts; otherwise that batch is distill
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Self
@@ -16,7 +17,9 @@ from memory_butler.models import Batch, Caller, CheckedProposal, Episode, Usage
 from memory_butler.operations.consolidation.apply import PreparedItems, prepare_items
 from memory_butler.operations.consolidation.claims import first_batch
 from memory_butler.operations.consolidation.distiller_input import build_batch
+from memory_butler.operations.writing.admission import policy_for
 from memory_butler.policy.consolidation.proposals import check, unusable_reason
+from memory_butler.policy.trust.redaction import redact_values
 from memory_butler.resources import Resources
 from memory_butler.store.memories.episodes import QueuedEpisode
 
@@ -51,7 +54,7 @@ async def prepare_proposal(
     resources: Resources, proposal: object, batch: Batch, *, usage: Usage, step: Step = ignore
 ) -> DistilledBatch:
     """Check a proposal and embed its items."""
-    checked = await check_in_thread(proposal, batch)
+    checked = await check_in_thread(resources, proposal, batch)
     step("checked")
     needs_review = resources.settings.reviews(batch.butler) and bool(checked.items)
     work = await prepare_items(resources, batch, () if needs_review else checked.items)
@@ -59,9 +62,12 @@ async def prepare_proposal(
     return DistilledBatch(batch, checked, work, usage, needs_review)
 
 
-async def check_in_thread(proposal: object, batch: Batch) -> CheckedProposal:
-    """Check a proposal in a thread, because long episodes take a while. Raises UnusableProposal if no item fits."""
-    checked = await asyncio.to_thread(check, proposal, batch)
+async def check_in_thread(resources: Resources, proposal: object, batch: Batch) -> CheckedProposal:
+    """Redact and check a proposal in a thread, because long episodes take a while. Raises UnusableProposal if no item
+    fits."""
+    tenant = batch.episodes[0].tenant_id if batch.episodes else resources.settings.tenant
+    policy = policy_for(resources, tenant, batch.butler)
+    checked = await asyncio.to_thread(lambda: check(redact_values(proposal, policy, Counter()), batch))
     if problem := unusable_reason(checked):
         raise UnusableProposal(problem)
     return checked

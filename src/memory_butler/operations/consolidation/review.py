@@ -13,7 +13,7 @@ from memory_butler.operations.lifecycle.job_status import shard_for
 from memory_butler.operations.writing.idempotency import fingerprint, store_response, stored_response
 from memory_butler.policy.access import visibility
 from memory_butler.policy.consolidation.stored_items import item_from_json
-from memory_butler.policy.memories.validation import optional_label
+from memory_butler.policy.memories.validation import clean_key, optional_label
 from memory_butler.resources import Resources
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs as runs_store
@@ -113,7 +113,7 @@ async def decide(
     """Approve or reject items of a waiting proposal by number; `rest` decides all others. Once all items are decided,
     the approved ones are applied and the episodes are marked as consolidated."""
     caller = resources.admin(caller, "see proposals and decide on them")
-    run_id, key = parse_run(run), optional_label(idempotency_key, "idempotency_key")
+    run_id, key = parse_run(run), clean_key(idempotency_key)
     request = {"run": str(run_id), "approve": sorted(approve or ()), "reject": sorted(reject or ()), "rest": rest}
     digest = fingerprint("decide", request)
     async with resources.database.read(caller.principal.tenant) as transaction:

@@ -21,7 +21,7 @@ from memory_butler.operations.writing.idempotency import (
 )
 from memory_butler.policy.history.narrative import name_event
 from memory_butler.policy.history.undo import CHANGED, Resolution, UndoWalk, rate_in_force
-from memory_butler.policy.memories.validation import LABEL_CHARACTERS, clean_text, optional_label
+from memory_butler.policy.memories.validation import LABEL_CHARACTERS, clean_key, clean_text
 from memory_butler.resources import Resources
 from memory_butler.settings import Lifecycle
 from memory_butler.store.gate.database import Transaction
@@ -98,7 +98,7 @@ async def undo(
     """
     caller = resources.admin(caller, "undo changes", "An administrator runs `memory-butler undo`.")
     wanted = _identifier(identifier)
-    key = None if dry_run else optional_label(idempotency_key, "idempotency_key")
+    key = None if dry_run else clean_key(idempotency_key)
     digest = fingerprint("undo", {"id": str(wanted), "skip_changed": skip_changed})
     async with resources.database.read(caller.principal.tenant) as transaction:
         response = await _stored_report(transaction, caller, key, digest, resources.clock())

@@ -15,8 +15,11 @@ from memory_butler.models import Caller
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval import indexing
 from memory_butler.operations.transfer.export_file import Checked, Progress, Reader, no_progress, open_export
+from memory_butler.operations.writing.admission import policy_for
 from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.policy.transfer.export_format import PARENTS, Record, RowMapping, damaged, with_new_ids
+from memory_butler.policy.transfer.redacted_rows import RowRedaction
 from memory_butler.resources import Resources
 from memory_butler.store.access import cross_tenant_audit
 from memory_butler.store.gate.database import Transaction
@@ -41,6 +44,7 @@ class Imported:
     outcome: str
     indexed: int = 0
     notes: tuple[str, ...] = ()
+    redacted: dict[str, int] = field(default_factory=dict)
 
 
 async def import_(
@@ -55,6 +59,7 @@ async def import_(
     """Import a file into the caller's tenant, with its ids or with new ones. Importing it again changes nothing."""
     caller = resources.allowed(caller, "import")
     tenant = caller.principal.tenant
+    redaction = RowRedaction(policy_for(resources, tenant, caller.principal.butler))
     with open_export(path) as reader:
         checked = reader.check(progress)
         audited = await _audited(resources, caller)
@@ -62,7 +67,7 @@ async def import_(
             is_new = await _is_new(transaction, checked, ids_anew=ids_anew)
         if not dry_run:
             if is_new:
-                is_new = await _Import(resources, caller, checked, ids_anew, audited).run(reader, progress)
+                is_new = await _Import(resources, caller, checked, ids_anew, audited, redaction).run(reader, progress)
             total = sum(checked.header.counts.get(kind, 0) for kind in ("episode", "fact", "rule"))
             indexed = await indexing.catch_up(
                 resources, tenant, progress=lambda done: progress("Making the search index", done, total)
@@ -77,6 +82,7 @@ async def import_(
         outcome=f"would be {outcome}".replace("be already", "be found already") if dry_run else outcome,
         indexed=0 if dry_run else indexed,
         notes=checked.notes,
+        redacted=dict(redaction.counts),
     )
 
 
@@ -111,6 +117,7 @@ class _Import:
     checked: Checked
     ids_anew: bool
     audited: bool
+    redaction: RowRedaction
     # Rows that came before the one they stand on, with the number of their line.
     waiting: list[tuple[int, Record]] = field(default_factory=list)
 
@@ -130,7 +137,7 @@ class _Import:
             done = 0
             for kind, rows in _pages(reader, self.checked):
                 written = await self._write(
-                    transaction, kind, [(number, mapping.row(kind, row)) for number, row in rows]
+                    transaction, kind, [(n, mapping.row(kind, self.redaction.row(kind, row))) for n, row in rows]
                 )
                 if not header.events:
                     await _record_imported(transaction, trail, kind, [row for _, row in written])
@@ -187,7 +194,7 @@ class _Import:
             event_id=self.resources.make_id(now),
             now=now,
             actor=self.caller.principal.actor,
-            request_id=self.caller.lineage.request_id,
+            request_id=validate_lineage(self.caller.lineage).request_id,
             file=self.checked.digest,
             new_ids=self.ids_anew,
             records=self.checked.header.records,

@@ -5,7 +5,7 @@ A memory is recognized by its content: importing it again stores nothing, whatev
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory_butler.english.text.normalize import normal_name
@@ -14,12 +14,12 @@ from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRul
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.transfer.export_file import Progress, no_progress
+from memory_butler.operations.writing.admission import admit
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.operations.writing.remember import acting_as, decide, ttl_days
 from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.validation import validate_episode, validate_fact, validate_rule
-from memory_butler.policy.trust.secrets import has_secret, without_key_blocks
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.retrieval.search_index import Indexed
@@ -29,7 +29,7 @@ New = NewEpisode | NewFact | NewRule
 
 BATCH = 100
 SHOWN = 20
-SECRET, TWICE, KNOWN = "looks like a secret", "comes twice", "there already"
+TWICE, KNOWN = "comes twice", "there already"
 KINDS = {NewEpisode: MemoryType.EPISODE, NewFact: MemoryType.FACT, NewRule: MemoryType.RULE}
 
 
@@ -52,6 +52,8 @@ class Adopted:
     stored: Counter[str] = field(default_factory=Counter)
     superseding: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+    # Secrets that were replaced by markers, by kind.
+    redacted: Counter[str] = field(default_factory=Counter)
     examples: list[New] = field(default_factory=list)
 
 
@@ -67,7 +69,7 @@ async def adopt(
     caller = resources.allowed(caller, "import")
     await audit_access(resources, caller, "import")
     report = Adopted(source=parsed.source, dry_run=dry_run, left_out=Counter(parsed.left_out))
-    items = list(_admitted(parsed.items, report))
+    items = list(_admitted(resources, caller, parsed.items, report))
     for start in range(0, len(items), BATCH):
         batch = items[start : start + BATCH]
         async with resources.database.read(caller.principal.tenant) as transaction:
@@ -83,14 +85,13 @@ async def adopt(
     return report
 
 
-def _admitted(items: Sequence[New], report: Adopted) -> Iterator[New]:
-    """The valid items, each once, without lines that look like secrets."""
+def _admitted(resources: Resources, caller: Caller, items: Sequence[New], report: Adopted) -> Iterator[New]:
+    """The valid items, each once, with secrets redacted."""
     seen = set[tuple[object, ...]]()
     for given in items:
-        new = _without_secrets(given, report)
-        if new is None:
-            continue
         try:
+            new, found = admit(resources, given, caller)
+            report.redacted.update(found.redacted)
             admitted = _admit(new)
         except InvalidInput as problem:
             report.left_out[f"not accepted: {problem.message}"[:100]] += 1
@@ -107,18 +108,6 @@ def _admit(new: New) -> New:
     if isinstance(new, NewEpisode):
         return validate_episode(new)
     return validate_fact(new) if isinstance(new, NewFact) else validate_rule(new)
-
-
-def _without_secrets(new: New, report: Adopted) -> New | None:
-    about = f"{new.subject} {new.predicate}: ".replace("_", " ") if isinstance(new, NewFact) else ""
-    lines = without_key_blocks(new.content).splitlines()
-    kept = [line for line in lines if not has_secret(line) and not has_secret(about + line)]
-    gone = len(new.content.splitlines()) - len(kept)
-    if not gone:
-        return new
-    report.left_out[SECRET] += gone
-    content = "\n".join(kept).strip()
-    return replace(new, content=content) if content else None
 
 
 def _row(n: int, new: New) -> Row:

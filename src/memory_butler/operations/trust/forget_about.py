@@ -8,12 +8,13 @@ from uuid import UUID
 from memory_butler.english.text.normalize import as_words, normal_name
 from memory_butler.errors import InvalidInput
 from memory_butler.models import EVERY_SCOPE, Caller, MemoryType, Reach
-from memory_butler.operations.writing.change_target import validate_reason
+from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
 from memory_butler.policy.access import visibility as reach
 from memory_butler.policy.memories.text import one_line, subject_and_predicate
-from memory_butler.policy.memories.validation import NAME_CHARACTERS, clean_text, optional_label
+from memory_butler.policy.memories.validation import NAME_CHARACTERS, clean_key, clean_text
 from memory_butler.policy.trust import identifiers
+from memory_butler.policy.trust.redaction import redact
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import events
@@ -75,17 +76,20 @@ async def forget_about(
     """Find memories about a subject or with an identifier, by exact text; forget them unless it is a dry run."""
     caller = caller or resources.local_caller()
     target = _validate(caller, subject, text)
-    reason, key = validate_reason(reason), optional_label(idempotency_key, "idempotency_key")
+    (reason, admitted), key = admit_reason(resources, caller, reason), clean_key(idempotency_key)
     found = await _find(resources, caller.principal.tenant, target, hint=dry_run)
     if dry_run:
         return found
     now = resources.clock()
-    digest = fingerprint("forget_about", {**asdict(target), "reason": reason})
+    # The text to forget may itself be a secret, of which no hash is kept.
+    hashed = replace(target, text=None if target.text is None else redact(target.text).text)
+    digest = fingerprint("forget_about", {**asdict(hashed), "reason": reason})
     async with resources.database.write(caller.principal.tenant, now) as transaction:
         response = await stored_response(transaction, caller, key, digest, now)
         if response:
             return _from_json(response)
-        done = await _forget(transaction, audit_trail(resources, caller, now, grouped=True), found, reason)
+        trail = audit_trail(resources, caller, now, grouped=True, admitted=admitted)
+        done = await _forget(transaction, trail, found, reason)
         await store_response(transaction, resources, caller, key=key, digest=digest, response=_to_json(done), now=now)
         return done
 

@@ -1,4 +1,4 @@
-"""Shared by the operations that change one memory: find it, check permission, validate the reason."""
+"""Shared by the operations that change one memory: find it, check permission."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,7 +7,7 @@ from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller, Episode, Fact, Memory, MemoryType, Stored
 from memory_butler.operations.retrieval.get import require
 from memory_butler.policy.access import visibility
-from memory_butler.policy.memories.validation import REASON_CHARACTERS, Handle, clean_text
+from memory_butler.policy.memories.validation import Handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.memories import episodes, memories
@@ -43,10 +43,6 @@ async def _refuse_other_type(transaction: Transaction, caller: Caller, handle: H
 
 def _a(kind: MemoryType) -> str:
     return f"an {kind}" if kind is MemoryType.EPISODE else f"a {kind}"
-
-
-def validate_reason(reason: str | None) -> str | None:
-    return None if reason is None else clean_text(reason, "reason", REASON_CHARACTERS)
 
 
 def write_result(memory: Memory, outcome: str, *, superseded: Fact | None = None) -> Stored:

@@ -8,11 +8,12 @@ from memory_butler.errors import Conflict
 from memory_butler.models import LIVE, Caller, Fact, MemoryType, NewFact, Stored
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
-from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.admission import admit_reason, admit_text
+from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.policy.memories.text import note_predicate
-from memory_butler.policy.memories.validation import Handle, optional_label, parse_handle, validate_fact
+from memory_butler.policy.memories.validation import FACT_CHARACTERS, Handle, clean_key, parse_handle, validate_fact
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.memories import facts
@@ -33,11 +34,14 @@ async def correct(
     """Supersede a live fact by one with the right content: same subject, predicate, scope, time, importance and pin."""
     caller = caller or resources.local_caller()
     target = parse_handle(MemoryType.FACT, handle)
-    reason = validate_reason(reason)
+    reason, of_reason = admit_reason(resources, caller, reason)
     async with resources.database.read(caller.principal.tenant) as transaction:
         wrong = await require_changeable(transaction, caller, target)
     assert isinstance(wrong, Fact)
     # The subject and predicate of a fact never change, so the new content can be embedded before the transaction.
+    context = wrong.predicate_label.partition(":")[0]
+    content, of_content = admit_text(resources, caller, content, FACT_CHARACTERS, context=context)
+    admitted = of_reason + of_content
     right = corrected_fact(wrong, content)
     entry = await index_entry(
         resources, MemoryType.FACT, right.content, right.tags, subject=right.subject, predicate=right.predicate
@@ -56,14 +60,16 @@ async def correct(
                 f"fact:{duplicate.ref} says so already; the correction would be a second one.",
                 recovery=f"Forget fact:{old.ref} instead, as fact:{duplicate.ref} is right.",
             )
-        writer = open_writer(resources, transaction, audit_trail(resources, caller, now, grouped=True))
+        writer = open_writer(
+            resources, transaction, audit_trail(resources, caller, now, grouped=True, admitted=admitted)
+        )
         stored = await writer.correct(old, right, entry, reason)
         await writer.flush()
         return stored
 
     digest = fingerprint("correct", {"id": str(target), "content": right.content, "reason": reason})
-    key = optional_label(idempotency_key, "idempotency_key")
-    return await run_idempotent(resources, caller, key, digest, work, refs=1)
+    key = clean_key(idempotency_key)
+    return await run_idempotent(resources, caller, key, digest, work, refs=1, admitted=admitted)
 
 
 def corrected_fact(wrong: Fact, content: str) -> NewFact:

@@ -4,10 +4,11 @@ from datetime import datetime, timedelta
 
 from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.models import LIVE, Caller, MemoryType, Outcome, Rule, Stored
-from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.admission import admit_reason
+from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.lifecycle import maturity
-from memory_butler.policy.memories.validation import optional_label, parse_handle
+from memory_butler.policy.memories.validation import clean_key, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
@@ -48,7 +49,7 @@ async def confirm(
         return write_result(memory, "confirmed")
 
     digest = fingerprint("confirm", {"type": target.type, "id": str(target)})
-    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+    return await run_idempotent(resources, caller, clean_key(idempotency_key), digest, work)
 
 
 async def mark(
@@ -63,7 +64,7 @@ async def mark(
     """Record that a rule helped or harmed, and derive its counters, effectiveness and maturity from all feedback."""
     caller = caller or resources.local_caller()
     target = parse_handle(MemoryType.RULE, handle)
-    reason = validate_reason(reason)
+    reason, admitted = admit_reason(resources, caller, reason)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         rule = await require_changeable(transaction, caller, target)
@@ -73,14 +74,15 @@ async def mark(
                 f"{target} is {rule.validity}; feedback only counts for rules in use.",
                 recovery="Restore it first with memory_restore.",
             )
-        trail = audit_trail(resources, caller, now)
+        trail = audit_trail(resources, caller, now, admitted=admitted)
         thresholds = resources.settings.lifecycle_of(rule.source_butler).maturity
         extra = await _apply(transaction, trail, rule, thresholds, outcome=outcome, reason=reason)
         await events.record(transaction, trail, [Change(MemoryType.RULE, rule.id, outcome, extra)])
         return write_result(rule, f"marked_{outcome}")
 
     digest = fingerprint("mark", {"id": str(target), "outcome": outcome, "reason": reason})
-    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+    key = clean_key(idempotency_key)
+    return await run_idempotent(resources, caller, key, digest, work, admitted=admitted)
 
 
 async def _apply(

@@ -4,10 +4,11 @@ from datetime import datetime
 
 from memory_butler.errors import Conflict
 from memory_butler.models import Caller, Stored, Validity
-from memory_butler.operations.writing.change_target import require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.admission import admit_reason
+from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.lifecycle.transitions import may_follow
-from memory_butler.policy.memories.validation import optional_label, parse_handle
+from memory_butler.policy.memories.validation import clean_key, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
@@ -27,7 +28,7 @@ async def forget(
     """Retract a memory: no read returns it any more. It can be restored."""
     caller = caller or resources.local_caller()
     target = parse_handle(memory_type, handle)
-    reason = validate_reason(reason)
+    reason, admitted = admit_reason(resources, caller, reason)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         memory = await require_changeable(transaction, caller, target)
@@ -41,9 +42,12 @@ async def forget(
         await memories.set_validity(transaction, memory.type, memory.id, Validity.RETRACTED)
         extra = await events.reason_of(transaction, memory.id, reason)
         await events.record(
-            transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "retracted", extra)]
+            transaction,
+            audit_trail(resources, caller, now, admitted=admitted),
+            [Change(memory.type, memory.id, "retracted", extra)],
         )
         return write_result(memory, "retracted")
 
     digest = fingerprint("forget", {"type": target.type, "id": str(target), "reason": reason})
-    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+    key = clean_key(idempotency_key)
+    return await run_idempotent(resources, caller, key, digest, work, admitted=admitted)

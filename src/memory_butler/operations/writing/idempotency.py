@@ -10,6 +10,7 @@ from uuid import UUID
 
 from memory_butler.errors import Conflict
 from memory_butler.models import Caller, MemoryType, Stored
+from memory_butler.operations.writing.admission import NOTHING, Admitted
 from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
@@ -79,7 +80,9 @@ def _digest(operation: str, values: dict[str, Any]) -> bytes:
     return hashlib.sha256(json.dumps([operation, values], sort_keys=True, default=str).encode()).digest()
 
 
-def audit_trail(resources: Resources, caller: Caller, now: datetime, *, grouped: bool = False) -> events.AuditTrail:
+def audit_trail(
+    resources: Resources, caller: Caller, now: datetime, *, grouped: bool = False, admitted: Admitted = NOTHING
+) -> events.AuditTrail:
     return events.AuditTrail(
         now=now,
         actor=caller.principal.actor,
@@ -87,6 +90,7 @@ def audit_trail(resources: Resources, caller: Caller, now: datetime, *, grouped:
         make_id=resources.make_id,
         group_id=resources.make_id(now) if grouped else None,
         butler=caller.principal.butler,
+        redacted=admitted.redacted,
     )
 
 
@@ -98,6 +102,7 @@ async def run_idempotent(
     work: Callable[[Transaction, datetime], Awaitable[Stored]],
     *,
     refs: int = 0,
+    admitted: Admitted = NOTHING,
 ) -> Stored:
     """Run `work` in one transaction that holds the tenant's lock, or return the stored response of its key."""
     now = resources.clock()
@@ -105,7 +110,7 @@ async def run_idempotent(
         response = await stored_response(transaction, caller, key, digest, now)
         if response:
             return from_response(response)
-        stored = await work(transaction, now)
+        stored = admitted.on(await work(transaction, now))
         await store_response(
             transaction, resources, caller, key=key, digest=digest, response=to_response(stored), now=now
         )

@@ -8,6 +8,7 @@ from datetime import datetime
 from memory_butler.errors import DeadlinePassed, IntegrityViolation, InternalError, InvalidInput, MemoryButlerError
 from memory_butler.models import Caller, Lineage, MemoryType, NewEpisode, Stored
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
+from memory_butler.operations.writing.admission import NOTHING, Admitted, admit
 from memory_butler.operations.writing.idempotency import (
     audit_trail,
     fingerprint,
@@ -54,6 +55,7 @@ class _Item:
     place: int
     new: NewEpisode
     caller: Caller
+    admitted: Admitted = NOTHING
     entry: Indexed | None = None
 
 
@@ -64,7 +66,7 @@ async def ingest(
     caller = caller or resources.local_caller()
     check_size(len(incoming), resources.settings.service.limits.batch_items, "episodes")
     outcomes: dict[int, IngestResult] = {}
-    items = list(_validated(incoming, caller, outcomes))
+    items = list(_validated(resources, incoming, caller, outcomes))
     items = await _indexed(resources, items, outcomes)
     if items:
         outcomes |= await _stored(resources, items)
@@ -83,18 +85,19 @@ def check_size(size: int, limit: int, name: str) -> None:
 
 
 def _validated(
-    incoming: Sequence[IncomingEpisode], caller: Caller, outcomes: dict[int, IngestResult]
+    resources: Resources, incoming: Sequence[IncomingEpisode], caller: Caller, outcomes: dict[int, IngestResult]
 ) -> Iterator[_Item]:
     for place, one in enumerate(incoming):
         try:
-            new = validate_episode(one.new)
+            new, admitted = admit(resources, one.new, caller)
+            new = validate_episode(new)
             acting = acting_as(caller, new.butler)
             if one.lineage is not None:
                 acting = replace(acting, lineage=validate_lineage(one.lineage))
         except MemoryButlerError as problem:
             outcomes[place] = IngestResult(problem=problem)
         else:
-            yield _Item(place, new, acting)
+            yield _Item(place, new, acting, admitted)
 
 
 async def _indexed(resources: Resources, items: Sequence[_Item], outcomes: dict[int, IngestResult]) -> list[_Item]:
@@ -171,7 +174,7 @@ class _Writes:
         # Responses by idempotency key, from the store or from earlier items of this call.
         self._responses_by_key: dict[idempotency_keys.Owned, Row] = {}
         self._new_responses: list[Row] = []
-        self._writer: tuple[Caller, MemoryWriter] | None = None
+        self._writer: tuple[tuple[Caller, Admitted], MemoryWriter] | None = None
 
     async def load_responses(self, wanted: Sequence[idempotency_keys.Owned]) -> None:
         if wanted:
@@ -190,21 +193,26 @@ class _Writes:
             except MemoryButlerError as problem:
                 return IngestResult(problem=problem)
         assert item.entry is not None
-        writer = await self._writer_for(item.caller)
+        writer = await self._writer_for(item)
         stored = writer.episode(item.new, item.entry, ttl_days=ttl_days(self._resources, item.new))
+        stored = item.admitted.on(stored)
         if owned:
             row = {"butler": owned[0], "key": owned[1], "request_hash": digest.digest, "response": to_response(stored)}
             self._responses_by_key[owned] = row
             self._new_responses.append(row)
         return IngestResult(stored=stored)
 
-    async def _writer_for(self, caller: Caller) -> MemoryWriter:
-        """Consecutive items of the same butler and request share a writer, so that events are in request order."""
-        if self._writer is None or self._writer[0] != caller:
+    async def _writer_for(self, item: _Item) -> MemoryWriter:
+        """Consecutive items of the same butler and request share a writer, so that events are in request order.
+
+        An item with redactions has its own writer, because its event records them.
+        """
+        shared = (item.caller, item.admitted)
+        if self._writer is None or self._writer[0] != shared or item.admitted.redacted:
             if self._writer:
                 await self._writer[1].flush()
-            trail = audit_trail(self._resources, caller, self._now)
-            self._writer = (caller, open_writer(self._resources, self._transaction, trail))
+            trail = audit_trail(self._resources, item.caller, self._now, admitted=item.admitted)
+            self._writer = (shared, open_writer(self._resources, self._transaction, trail))
         return self._writer[1]
 
     async def finish(self) -> None:

@@ -6,7 +6,7 @@ from memory_butler.errors import Conflict
 from memory_butler.models import LIVE, Caller, Episode, Memory, Stored, Validity
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
-from memory_butler.policy.memories.validation import optional_label, parse_handle
+from memory_butler.policy.memories.validation import clean_key, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
@@ -59,7 +59,7 @@ async def _set(
         return write_result(memory, outcome)
 
     digest = fingerprint(outcome, {"type": target.type, "id": str(target)})
-    return await run_idempotent(resources, caller, optional_label(key, "idempotency_key"), digest, work)
+    return await run_idempotent(resources, caller, clean_key(key), digest, work)
 
 
 async def _apply(

@@ -22,6 +22,7 @@ from memory_butler.models import (
 )
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.writing.admission import Admitted, admit
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, fingerprint, run_idempotent
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.policy.access import visibility
@@ -46,15 +47,19 @@ from memory_butler.store.memories import aliases, episodes, facts, rules
 
 async def episode(resources: Resources, new: NewEpisode, caller: Caller | None = None) -> Stored:
     """Store an observation from an agent session. Episodes are append-only."""
+    caller = caller or resources.local_caller()
+    new, admitted = admit(resources, new, caller)
     new = validate_episode(new)
-    caller = acting_as(caller or resources.local_caller(), new.butler)
-    return await _episode(resources, new, caller, fingerprint("episode", new))
+    caller = acting_as(caller, new.butler)
+    return await _episode(resources, new, caller, fingerprint("episode", new), admitted)
 
 
 async def store(resources: Resources, new: NewNote, caller: Caller | None = None) -> Stored:
     """Store a note in a tier: an episode in Eden, a fact in mid and long. Notes never supersede each other."""
+    caller = caller or resources.local_caller()
+    new, admitted = admit(resources, new, caller)
     new = validate_note(new)
-    caller = acting_as(caller or resources.local_caller(), new.butler)
+    caller = acting_as(caller, new.butler)
     name = caller.principal.butler
     fields: dict[str, Any] = {
         "content": new.content,
@@ -64,26 +69,29 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
     }
     if new.tier == Tier.EDEN:
         observed = validate_episode(NewEpisode(butler=name, session_id=caller.lineage.session_id, **fields))
-        return await _episode(resources, observed, caller, fingerprint("note", new))
+        return await _episode(resources, observed, caller, fingerprint("note", new), admitted)
     note = NewFact(
         subject=name,
         predicate=note_predicate(content_hash(new.content)),
         permanence=PERMANENCE_OF_NOTE[Tier(new.tier)],
         **fields,
     )
-    return await fact(resources, note, caller)
+    return await _fact(resources, note, caller, admitted)
 
 
-async def _episode(resources: Resources, new: NewEpisode, caller: Caller, digest: Fingerprint) -> Stored:
+async def _episode(
+    resources: Resources, new: NewEpisode, caller: Caller, digest: Fingerprint, admitted: Admitted
+) -> Stored:
     entry = await index_entry(resources, MemoryType.EPISODE, new.content, new.tags)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
-        writer = open_writer(resources, transaction, audit_trail(resources, caller, now))
+        trail = audit_trail(resources, caller, now, admitted=admitted)
+        writer = open_writer(resources, transaction, trail)
         stored = writer.episode(new, entry, ttl_days=ttl_days(resources, new))
         await writer.flush()
         return stored
 
-    return await run_idempotent(resources, caller, new.idempotency_key, digest, work, refs=1)
+    return await run_idempotent(resources, caller, new.idempotency_key, digest, work, refs=1, admitted=admitted)
 
 
 def ttl_days(resources: Resources, new: NewEpisode) -> float:
@@ -94,6 +102,11 @@ def ttl_days(resources: Resources, new: NewEpisode) -> float:
 async def fact(resources: Resources, new: NewFact, caller: Caller | None = None) -> Stored:
     """Store a fact. The same fact again is confirmed; another value of the same property supersedes the old one."""
     caller = caller or resources.local_caller()
+    new, admitted = admit(resources, new, caller)
+    return await _fact(resources, new, caller, admitted)
+
+
+async def _fact(resources: Resources, new: NewFact, caller: Caller, admitted: Admitted) -> Stored:
     new = validate_fact(new)
     check_aliases(new.aliases)
     visibility.check_writable(caller.principal, new.scope)
@@ -105,7 +118,7 @@ async def fact(resources: Resources, new: NewFact, caller: Caller | None = None)
         decision = await decide(transaction, new)
         source = await _source_episode(transaction, caller, new.source_episode)
         grouped = isinstance(decision, supersession.Replaces) or bool(new.aliases)
-        trail = audit_trail(resources, caller, now, grouped=grouped)
+        trail = audit_trail(resources, caller, now, grouped=grouped, admitted=admitted)
         weighted = await _with_importance(resources, transaction, new, source, now)
         writer = open_writer(resources, transaction, trail)
         stored = await writer.fact(weighted, entry, decision=decision, sources=[source.id] if source else [])
@@ -113,7 +126,8 @@ async def fact(resources: Resources, new: NewFact, caller: Caller | None = None)
         await _add_aliases(transaction, trail, new)
         return stored
 
-    return await run_idempotent(resources, caller, new.idempotency_key, fingerprint("fact", new), work, refs=1)
+    digest = fingerprint("fact", new)
+    return await run_idempotent(resources, caller, new.idempotency_key, digest, work, refs=1, admitted=admitted)
 
 
 async def decide(transaction: Transaction, new: NewFact) -> supersession.Decision:
@@ -157,6 +171,7 @@ async def _add_aliases(transaction: Transaction, trail: AuditTrail, new: NewFact
 async def rule(resources: Resources, new: NewRule, caller: Caller | None = None) -> Stored:
     """Store a rule as a candidate. The same rule again is confirmed."""
     caller = caller or resources.local_caller()
+    new, admitted = admit(resources, new, caller)
     new = validate_rule(new)
     visibility.check_writable(caller.principal, new.scope)
     entry = await index_entry(resources, MemoryType.RULE, new.content, new.tags)
@@ -165,7 +180,8 @@ async def rule(resources: Resources, new: NewRule, caller: Caller | None = None)
         twin = await rules.find_live_twin(transaction, new.scope, content_hash(new.content))
         source = await _source_episode(transaction, caller, new.source_episode)
         sources = [source.id] if source else []
-        writer = open_writer(resources, transaction, audit_trail(resources, caller, now))
+        trail = audit_trail(resources, caller, now, admitted=admitted)
+        writer = open_writer(resources, transaction, trail)
         if twin:
             _refuse_warning(twin)
             stored = await writer.confirm(MemoryType.RULE, twin, sources)
@@ -174,7 +190,8 @@ async def rule(resources: Resources, new: NewRule, caller: Caller | None = None)
         await writer.flush()
         return stored
 
-    return await run_idempotent(resources, caller, new.idempotency_key, fingerprint("rule", new), work, refs=1)
+    digest = fingerprint("rule", new)
+    return await run_idempotent(resources, caller, new.idempotency_key, digest, work, refs=1, admitted=admitted)
 
 
 def _refuse_warning(twin: Rule) -> None:

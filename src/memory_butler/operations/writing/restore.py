@@ -4,11 +4,12 @@ from datetime import datetime
 
 from memory_butler.errors import Conflict, MemoryButlerError, NotFound
 from memory_butler.models import LIVE, Caller, Fact, Maturity, Memory, MemoryType, Rule, Stored, Validity
-from memory_butler.operations.writing.change_target import reactivate, require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.admission import admit_reason
+from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.policy.access import visibility
 from memory_butler.policy.access.roles import require_admin
-from memory_butler.policy.memories.validation import Handle, optional_label, parse_handle
+from memory_butler.policy.memories.validation import Handle, clean_key, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
@@ -29,7 +30,7 @@ async def restore(
     """Make a memory active again and restart its decay. A live fact in its place stays unless `supersede` is true."""
     caller = caller or resources.local_caller()
     target = parse_handle(memory_type, handle)
-    reason = validate_reason(reason)
+    reason, admitted = admit_reason(resources, caller, reason)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         await _refuse_deleted(transaction, caller, target)
@@ -40,7 +41,7 @@ async def restore(
         if occupant and not (supersede and isinstance(occupant, Fact)):
             raise _conflict(target, occupant)
         superseded = occupant if isinstance(occupant, Fact) else None
-        trail = audit_trail(resources, caller, now, grouped=superseded is not None)
+        trail = audit_trail(resources, caller, now, grouped=superseded is not None, admitted=admitted)
         changes = []
         if superseded:
             await memories.set_validity(transaction, MemoryType.FACT, superseded.id, Validity.SUPERSEDED)
@@ -53,8 +54,8 @@ async def restore(
         return write_result(memory, "restored", superseded=superseded)
 
     request = {"type": target.type, "id": str(target), "supersede": supersede, "reason": reason}
-    key = optional_label(idempotency_key, "idempotency_key")
-    return await run_idempotent(resources, caller, key, fingerprint("restore", request), work)
+    key = clean_key(idempotency_key)
+    return await run_idempotent(resources, caller, key, fingerprint("restore", request), work, admitted=admitted)
 
 
 async def find_conflict(
@@ -111,7 +112,7 @@ async def reverse(
     """Turn a warning back into a candidate rule, evaluated by feedback from now on. Earlier feedback is kept."""
     caller = caller or resources.local_caller()
     target = parse_handle(MemoryType.RULE, handle)
-    reason = validate_reason(reason)
+    reason, admitted = admit_reason(resources, caller, reason)
     require_admin(caller.principal, "reverse a warning", recovery="An administrator runs `memory-butler reverse`.")
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
@@ -127,9 +128,12 @@ async def reverse(
         await rules.reverse(transaction, rule.id, now)
         extra = await events.reason_of(transaction, rule.id, reason)
         await events.record(
-            transaction, audit_trail(resources, caller, now), [Change(MemoryType.RULE, rule.id, "reversed", extra)]
+            transaction,
+            audit_trail(resources, caller, now, admitted=admitted),
+            [Change(MemoryType.RULE, rule.id, "reversed", extra)],
         )
         return write_result(rule, "reversed")
 
     digest = fingerprint("reverse", {"id": str(target), "reason": reason})
-    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+    key = clean_key(idempotency_key)
+    return await run_idempotent(resources, caller, key, digest, work, admitted=admitted)

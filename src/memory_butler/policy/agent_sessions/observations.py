@@ -5,8 +5,8 @@
 | the user | statements, decisions and requests | questions for information, greetings, thanks, yes and no |
 | the agent | results, decisions and open points in its last answer | everything else |
 
-Removed from both: code, logs, tool output, text recalled from memory, and every sentence that may contain a secret. If
-the rest is too long, the most informative sentences are kept, in their order.
+Removed from both: code, logs, tool output and text recalled from memory. Secrets are redacted. If the rest is too
+long, the most informative sentences are kept, in their order.
 """
 
 import re
@@ -19,7 +19,7 @@ from memory_butler.english.text.names import guess_names
 from memory_butler.english.text.word_sets import caseless
 from memory_butler.policy.consolidation.recall_loop_guard import strip_recalled
 from memory_butler.policy.memories.validation import TAG_CHARACTERS
-from memory_butler.policy.trust.secrets import has_secret, without_key_blocks
+from memory_butler.policy.trust.redaction import redact
 
 LAST_EXCHANGES = 24
 LONGEST_CHARACTERS = 2_000
@@ -191,10 +191,10 @@ def _tool_tag(tool: str) -> str:
 
 
 def _sentences(text: str, stored: Collection[bytes]) -> Iterator[str]:
-    """Yields the sentences of a text without code, output, recalled text and secrets."""
+    """Yields the sentences of a text without code, output and recalled text, with secrets redacted."""
     if len(text) > READ_CHARACTERS:
         text = f"{text[: READ_CHARACTERS // 2]}\n{text[-READ_CHARACTERS // 2 :]}"
-    plain = strip_recalled(_without_tagged(_FENCED.sub("\n", without_key_blocks(text))), stored)
+    plain = strip_recalled(_without_tagged(_FENCED.sub("\n", redact(text).text)), stored)
     for whole in plain.splitlines():
         line = _BULLET.sub("", whole, count=1)
         if _NOISE.match(line) or not _HAS_WORD.search(line):
@@ -204,7 +204,7 @@ def _sentences(text: str, stored: Collection[bytes]) -> Iterator[str]:
         for end in [*(match.end() for match in _END.finditer(line)), len(line)]:
             sentence, begin = _OPENING.sub("", line[begin:end].strip(), count=1), end
             is_text = 0 < len(sentence) <= SENTENCE_CHARACTERS and any(map(str.isalpha, sentence))
-            if is_text and not has_secret(sentence):
+            if is_text:
                 yield sentence
 
 

@@ -55,7 +55,14 @@ def describe(event: Event, context: EventContext = NO_CONTEXT) -> str:
     if context.reason:
         text += f": “{one_line(context.reason, REASON_CHARACTERS).rstrip('.')}”"
     maturity = _maturity_change(event, context) if action not in ("matured", "reversed", "created") else ""
-    return f"{text}.{maturity}"
+    return f"{text}.{maturity}{_redactions(event)}"
+
+
+def _redactions(event: Event) -> str:
+    counts = event.payload.get("redacted")
+    if not isinstance(counts, dict) or not counts:
+        return ""
+    return f" Redacted: {', '.join(f'{count} {kind}' for kind, count in sorted(counts.items()))}."
 
 
 def outlook(

@@ -1,11 +1,12 @@
 """Validation of input: every limit, and the normal form of values."""
 
+import hashlib
 import json
 import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ from memory_butler.models import (
 )
 from memory_butler.policy.lifecycle.tiers import tier_named, types_in
 from memory_butler.policy.memories.references import is_reference
+from memory_butler.policy.trust.redaction import redact_token
 
 EPISODE_CHARACTERS = 20_000
 FACT_CHARACTERS = 4_000
@@ -86,8 +88,10 @@ def optional_label(value: object, name: str) -> str | None:
 
 def optional_labels(new: NewEpisode | NewFact | NewRule | NewNote) -> dict[str, Any]:
     """The optional texts of a request, checked; the source episode is a handle and is checked when it is looked up."""
-    names = [field.name for field in fields(new) if field.type == str | None and field.name != "source_episode"]
-    return {name: optional_label(getattr(new, name), name) for name in names}
+    labels: dict[str, Any] = {"idempotency_key": clean_key(new.idempotency_key)}
+    if isinstance(new, NewEpisode):
+        labels["session_id"] = clean_id(new.session_id, "session_id")
+    return labels
 
 
 def slug(value: object, name: str) -> str:
@@ -202,12 +206,30 @@ def parse_handle(memory_type: object, value: object) -> Handle:
 
 
 def validate_lineage(lineage: Lineage) -> Lineage:
+    """The ids of a request, without tokens that somebody used as an id."""
+    if lineage == Lineage():
+        return lineage
     return Lineage(
-        request_id=optional_label(lineage.request_id, "request_context.request_id"),
-        subrequest_id=optional_label(lineage.subrequest_id, "request_context.subrequest_id"),
-        segment_id=optional_label(lineage.segment_id, "request_context.segment_id"),
-        session_id=optional_label(lineage.session_id, "request_context.session_id"),
+        request_id=clean_id(lineage.request_id, "request_context.request_id"),
+        subrequest_id=clean_id(lineage.subrequest_id, "request_context.subrequest_id"),
+        segment_id=clean_id(lineage.segment_id, "request_context.segment_id"),
+        session_id=clean_id(lineage.session_id, "request_context.session_id"),
     )
+
+
+def clean_id(value: object, name: str) -> str | None:
+    """Returns an id that a caller chose, or None. A token of a vendor in it is replaced by a marker."""
+    label = optional_label(value, name)
+    return None if label is None else redact_token(label).text[:LABEL_CHARACTERS]
+
+
+def clean_key(value: object, name: str = "idempotency_key") -> str | None:
+    """Returns an idempotency key, or None. A key that contains a token is replaced by its hash, so that it stays
+    unique."""
+    label = optional_label(value, name)
+    if label is None or not redact_token(label).counts:
+        return label
+    return f"redacted-{hashlib.sha256(label.encode()).hexdigest()}"
 
 
 def validate_episode(new: NewEpisode) -> NewEpisode:

@@ -11,16 +11,11 @@ from functools import cache
 
 from memory_butler.errors import InvalidInput
 from memory_butler.policy.memories.validation import NAME_CHARACTERS, clean_text
+from memory_butler.policy.trust.plain_view import INVISIBLE
 
 MIN_CHARACTERS = 2
 
-# Invisible characters, which could hide a name.
-_INVISIBLE = "\u00ad\u034f\u061c\u180e\ufeff" + "".join(
-    chr(code)
-    for first, last in ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2066, 0x206F), (0xFE00, 0xFE0F))
-    for code in range(first, last + 1)
-)
-_UNIFIED = {**dict.fromkeys(map(ord, _INVISIBLE)), **dict.fromkeys(map(ord, "‘’ʼ´"), "'"), ord("‐"): "-"}
+_UNIFIED = {**dict.fromkeys(map(ord, INVISIBLE)), **dict.fromkeys(map(ord, "‘’ʼ´"), "'"), ord("‐"): "-"}
 # Between letters or digits these join both sides to one identifier: bob.anna, Anna-Maria, anna@x.org, anna_k.
 _JOINERS = frozenset(".-_@+#'")
 _AROUND = " .,;:!?\"'“”„«»‹›()[]{}<>"
@@ -136,7 +131,7 @@ def prefilter_for(identifier: str) -> Prefilter:
         pieces=tuple(dict.fromkeys(kept.split())),
         capitals="".join(capitals),
         smalls="".join(singles[char] for char in capitals),
-        odd=_INVISIBLE + "\u0345" + "".join(char for char, folded in several.items() if characters & set(folded)),
+        odd=INVISIBLE + "\u0345" + "".join(char for char, folded in several.items() if characters & set(folded)),
     )
 
 

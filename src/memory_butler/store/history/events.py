@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -26,6 +26,8 @@ class AuditTrail:
     group_id: UUID | None = None
     # Owner of the memories; default: the actor.
     butler: str = ""
+    # Secrets that redaction removed from the request, by kind. Each event of the request records them.
+    redacted: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "butler", self.butler or self.actor)
@@ -59,7 +61,7 @@ async def record(transaction: Transaction, trail: AuditTrail, changes: Sequence[
             "id": change.id,
             "event_id": trail.make_id(trail.now),
             "event_type": f"{change.type}.{change.event}",
-            "extra": change.extra,
+            "extra": {**change.extra, "redacted": dict(trail.redacted)} if trail.redacted else change.extra,
             "undoes": change.undoes,
             "request_id": change.request_id or trail.lineage.request_id,
         }

@@ -164,7 +164,15 @@ def stored(result: models.Stored) -> RenderableType:
     template = _OUTCOMES.get(result.outcome, f"{result.outcome}: {{ref}}")
     if result.outcome == "restored" and result.superseded_ref:
         template += "; it supersedes {old}"
-    return Text(template.format(ref=f"{result.type}:{result.ref}", old=f"fact:{result.superseded_ref}") + ".")
+    text = template.format(ref=f"{result.type}:{result.ref}", old=f"fact:{result.superseded_ref}") + "."
+    if result.redacted:
+        text += f" Redacted {counted_kinds(result.redacted)}."
+    return Text(f"{text} {result.note}." if result.note else text)
+
+
+def counted_kinds(counts: Mapping[str, int]) -> str:
+    """Kinds of secrets with their counts: 1 aws_key, 2 password."""
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
 
 
 def portrait(result: models.MemoryDetails) -> RenderableType:

@@ -6,6 +6,7 @@ Imports nothing of NiceGUI: the login pages use it as well.
 import re
 
 from memory_butler.errors import ERROR_CLASSES, MemoryButlerError
+from memory_butler.policy.trust.redaction import redact
 
 DEFAULT_ADVICE: dict[str, str] = {
     "validation_error": "",
@@ -37,7 +38,7 @@ _UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 def user_message(problem: MemoryButlerError) -> str:
     """The error message without names of arguments."""
     message = _MESSAGES.get(problem.message) or _NAME.sub(lambda match: _NAMES[match[0]], problem.message)
-    return _simplify(message)
+    return redact(_simplify(message)).text
 
 
 def user_advice(problem: MemoryButlerError) -> str:
