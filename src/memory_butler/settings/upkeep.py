@@ -104,6 +104,12 @@ class Consolidation(Group):
     lease_seconds: float = Field(
         600, ge=1, le=86_400, description="Seconds without a heartbeat after which the claim on a batch expires."
     )
+    extraction_seconds: float = Field(
+        10,
+        ge=0.5,
+        le=600,
+        description="Seconds the built-in distiller may take for one episode; one that exceeds it fails alone.",
+    )
     review: bool = Field(False, description="Proposals wait for an admin's decision before they are applied.")
     known: int = Field(
         8, ge=0, le=50, description="Maximum number of existing memories shown to the distiller per episode."
