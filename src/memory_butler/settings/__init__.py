@@ -25,6 +25,7 @@ from memory_butler.settings.retrieval import (
     ScoreWeights,
 )
 from memory_butler.settings.service import (
+    FeedbackLimits,
     JwtSettings,
     Limits,
     Service,
@@ -68,6 +69,7 @@ __all__ = [
     "Days",
     "EdenTier",
     "Embedding",
+    "FeedbackLimits",
     "Group",
     "HnswSettings",
     "HookSettings",

@@ -76,6 +76,26 @@ class Limits(DeprecatedGroup):
     streams: int = Field(200, ge=1, le=100_000, description="Maximum number of open activity streams.")
 
 
+class FeedbackLimits(Group):
+    """How much feedback of one caller counts for the maturity of a rule. Every mark is stored all the same."""
+
+    apply: Literal["service", "always", "never"] = Field(
+        "service", description='`service`: with `auth = "required"` only; the local store counts every mark.'
+    )
+    marks_per_session: int = Field(
+        1, ge=1, le=1000, description="Helpful, and harmful, marks on one rule that count per agent session."
+    )
+    marks_per_caller: int = Field(
+        2, ge=1, le=1000, description="Helpful, and harmful, marks on one rule that count per caller and day."
+    )
+    sessions_to_mature: int = Field(
+        3, ge=1, le=1000, description="Agent sessions with helpful marks that an established rule needs."
+    )
+    sessions_to_invert: int = Field(
+        2, ge=1, le=1000, description="Agent sessions with harmful marks that turn a rule into a warning."
+    )
+
+
 class Service(Group):
     """A server for many callers over the network."""
 
@@ -97,3 +117,10 @@ class Service(Group):
     )
     jwt: JwtSettings = JwtSettings()
     limits: Limits = Limits()
+    feedback: FeedbackLimits = FeedbackLimits()
+
+    @property
+    def feedback_limits(self) -> FeedbackLimits | None:
+        """The limits of feedback, if they apply."""
+        applies = {"service": self.auth == "required", "always": True, "never": False}
+        return self.feedback if applies[self.feedback.apply] else None

@@ -237,7 +237,7 @@ def main(function: str) -> None:
     with suppress(ProcessEnded, BrokenPipeError, KeyboardInterrupt):
         _send(target, b"")
         while True:
-            batch, seconds = pickle.loads(_receive(source))  # noqa: S301 (only the parent writes to this pipe)
+            batch, seconds = pickle.loads(_receive(source))
             _end_after(seconds)
             answer = json.dumps(propose(batch)).encode()
             _end_after(0)

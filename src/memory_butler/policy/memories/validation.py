@@ -12,6 +12,7 @@ from uuid import UUID
 
 from memory_butler.english.text.normalize import normal_name
 from memory_butler.errors import InvalidInput
+from memory_butler.languages.admission import MOST_COMPOSED, nfc
 from memory_butler.models import (
     EVERY_SCOPE,
     BriefRequest,
@@ -26,7 +27,6 @@ from memory_butler.models import (
     Question,
     Tier,
 )
-from memory_butler.languages.admission import MOST_COMPOSED, nfc
 from memory_butler.policy.lifecycle.tiers import tier_named, types_in
 from memory_butler.policy.memories.references import is_reference
 

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 CONFIGURATION: Final = ("postgresql.conf", "postgresql.auto.conf", "pg_hba.conf", "pg_ident.conf")
 _FILES: Final = frozenset([*CONFIGURATION, "PG_VERSION", "backup_label", "backup_manifest", "current_logfiles"])
 _FOLDERS: Final = frozenset(
-    "base global pg_commit_ts pg_logical pg_multixact pg_notify pg_serial pg_snapshots pg_stat pg_stat_tmp"
-    " pg_subtrans pg_twophase pg_wal pg_xact".split()
+    [
+        *("base", "global", "pg_commit_ts", "pg_logical", "pg_multixact", "pg_notify", "pg_serial", "pg_snapshots"),
+        *("pg_stat", "pg_stat_tmp", "pg_subtrans", "pg_twophase", "pg_wal", "pg_xact"),
+    ]
 )
 # Tablespaces are outside the folder, and replication slots name a library.
 _EMPTY: Final = frozenset(["pg_tblspc", "pg_replslot", "pg_dynshmem"])
