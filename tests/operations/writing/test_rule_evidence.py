@@ -76,15 +76,14 @@ async def test_several_callers_or_days_make_a_rule(
 
 async def test_undoing_a_mark_counts_in_the_same_way(service: Resources, ref: str, agent: Agent, rows: Rows) -> None:
     crew = [named(agent("main", session_id=f"s{number}"), f"agent {number}") for number in range(5)]
-    rule = await marked(service, ref, HELPED, *crew, *[crew[0]] * 5)
+    rule = await marked(service, ref, HELPED, *[crew[0]] * 5, *crew[1:])
     assert rule.maturity is Maturity.ESTABLISHED
-    events = sorted(rows("memory_events"), key=lambda event: event["seq"])
-    history = [event["id"] for event in events if event["event_type"] == "rule.helpful"]
-    await undo.undo(service, history[-1])
-    assert (await marked(service, ref, HELPED)).maturity is Maturity.ESTABLISHED
-    await undo.undo(service, history[4])
+    marks = [event for event in rows("memory_events") if event["event_type"] == "rule.helpful"]
+    last = max(marks, key=lambda event: event["seq"])
+    await undo.undo(service, last["id"])
     # Four callers are left, however often one of them marked it.
-    assert (await marked(service, ref, HELPED)).maturity is Maturity.CANDIDATE
+    rule = await marked(service, ref, HELPED)
+    assert (rule.maturity, rule.success_count) == (Maturity.CANDIDATE, 8)
 
 
 async def test_the_local_store_counts_every_mark(resources: Resources, ref: str, agent: Agent) -> None:
