@@ -73,6 +73,18 @@ class Limits(DeprecatedGroup):
         description="Maximum number of concurrent calls (default: 4 per core, at least 8).",
     )
     waiting: int = Field(32, ge=0, le=100_000, description="Maximum number of calls waiting for a free slot.")
+    caller_share: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="Largest share of the slots, of the waiting calls and of the streams that one caller may have.",
+    )
+    tenant_share: float = Field(
+        0.75,
+        gt=0,
+        le=1,
+        description="Largest share of the slots, of the waiting calls and of the streams that one tenant may have.",
+    )
     streams: int = Field(200, ge=1, le=100_000, description="Maximum number of open activity streams.")
 
 

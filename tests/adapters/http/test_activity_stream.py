@@ -66,7 +66,9 @@ class Running:
 @asynccontextmanager
 async def running(resources: Resources, **service: Any) -> AsyncIterator[Running]:
     """A server that asks for tokens; nobody hears of anything by looking for themselves."""
-    limits = resources.settings.service.limits.model_copy(update={"streams": STREAMS})
+    limits = resources.settings.service.limits.model_copy(
+        update={"streams": STREAMS, "caller_share": 1, "tenant_share": 1}
+    )
     given = {"auth": "required", "poll_seconds": 60.0, "token_cache_seconds": 0.0, "limits": limits, **service}
     settings = resources.settings.model_copy(update={"service": resources.settings.service.model_copy(update=given)})
     clock = AheadClock()

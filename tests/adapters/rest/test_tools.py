@@ -208,7 +208,7 @@ async def test_no_argument_of_any_tool_can_keep_the_server_busy(web: httpx.Async
         body = route.get("post", {}).get("requestBody")
         schema = body["content"]["application/json"]["schema"] if body else {}
         for name in schema.get("properties", {}):
-            given = {other: "x" for other in schema.get("required", [])}
+            given = dict.fromkeys(schema.get("required", []), "x")
             value = {"request_id": marks, "session_id": marks} if name == "request_context" else marks
             started = time.process_time()
             reply = await web.post(path, json={**given, name: value})

@@ -41,7 +41,7 @@ async def test_a_text_that_takes_too_long_is_stopped_while_the_event_loop_is_fre
     while not stalled.done():
         await asyncio.sleep(0.01)
         steps += 1
-    with pytest.raises(TooSlow, match="the episode took longer than 0.5 seconds"):
+    with pytest.raises(TooSlow, match=r"the episode took longer than 0\.5 seconds"):
         await stalled
     assert steps > 10
     # The next batch gets a new process.
@@ -96,9 +96,10 @@ async def test_the_process_ends_with_its_parent(kill: bool) -> None:
     )
     if kill:
         code += "asyncio.run(ProcessDistiller(1, process).distil(batch('STALL')))\n"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout
-        pid = int(parent.stdout.readline())
-        if kill:
-            parent.kill()
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout
+    pid = int(await parent.stdout.readline())
+    if kill:
+        parent.kill()
+    await parent.wait()
     await until(lambda: not is_alive(pid), 60)

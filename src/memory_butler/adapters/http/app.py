@@ -24,9 +24,10 @@ from memory_butler.adapters.dashboard.server.middleware import DashboardMiddlewa
 from memory_butler.adapters.hooks.endpoint import BASE as HOOKS
 from memory_butler.adapters.hooks.endpoint import build_door
 from memory_butler.adapters.http.identity import Authentication, Identities
-from memory_butler.adapters.http.limits import ConcurrencyLimit, Gates
+from memory_butler.adapters.http.limits import ConcurrencyLimit, EarlyRefusal, Gates
 from memory_butler.adapters.http.loopback_guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.http.problems import problem_response, request_id_from
+from memory_butler.adapters.http.protocol import BoundedHead
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.server import build_server, program_version
@@ -98,15 +99,17 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
         # An MCP session would be a second identity besides the token: with tokens every request stands alone.
         stateless_http=not is_open,
         middleware=[
-            Middleware(ConcurrencyLimit, gates=gates, calls=lazy.calls),
+            Middleware(EarlyRefusal, gates=gates),
             Middleware(LoopbackOnly, configured=lazy.settings.host)
             if is_open
             else Middleware(Authentication, identities=Identities(lazy)),
+            # In front of the slots: a client that sends slowly holds none.
             Middleware(
                 BodyLimit,
                 limit_bytes=lazy.settings.service.limits.request_bytes,
                 deadline_seconds=lazy.settings.deadline_seconds,
             ),
+            Middleware(ConcurrencyLimit, gates=gates, calls=lazy.calls),
         ],
     )
     mount_rest(app, lazy, tools)
@@ -227,6 +230,7 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
 def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=BoundedHead,
         log_config=None,
         access_log=False,
         lifespan="on",
