@@ -55,6 +55,9 @@ class DashboardSettings(Group):
     idle_minutes: float = Field(
         120, gt=0, le=43200, description="Minutes without activity after which a login expires."
     )
+    open_pages: int = Field(
+        200, ge=2, le=10_000, description="Maximum number of open pages; each takes almost a megabyte of memory."
+    )
     login: LoginSettings = LoginSettings()
     sources: dict[Name, Source] = Field(
         default_factory=dict,
