@@ -104,7 +104,8 @@ def test_a_misspelt_variable_is_refused(
 
 def test_variables_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the client, the hooks, the compose file and Kubernetes are no settings, and no mistakes."""
-    ours = ("URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD", "BUTLERS__CODER__REVIEW")
+    ours = ("URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "BUTLERS__CODER__REVIEW")
+    ours += ("DB_PASSWORD", "DB_OWNER_PASSWORD", "DB_SUPERUSER_PASSWORD")
     linked = ("DB_SERVICE_HOST", "DB_SERVICE_PORT", "DB_SERVICE_PORT_SQL", "DB_PORT_5432_TCP_ADDR")
     for name in (*ours, *linked):
         monkeypatch.setenv(f"MEMORY_BUTLER_{name}", "1")
@@ -184,4 +185,4 @@ def test_every_setting_says_what_it_is() -> None:
                 groups.append(field.annotation)
             else:
                 assert field.description, f"{group.__name__}.{name}"
-    assert len(groups) == 27
+    assert len(groups) == 28

@@ -127,6 +127,9 @@ class Service(Group):
     token_cache_seconds: float = Field(
         60, ge=0, le=300, description="Seconds an API token is cached; a revoked one may keep working for that long."
     )
+    min_free_megabytes: int = Field(
+        64, ge=0, description="Free space on the disk of the home folder below which the server reports not ready."
+    )
     jwt: JwtSettings = JwtSettings()
     limits: Limits = Limits()
     feedback: FeedbackLimits = FeedbackLimits()

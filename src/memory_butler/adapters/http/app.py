@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import shlex
+import shutil
 import signal
 import socket
 import sys
@@ -126,10 +127,26 @@ async def readiness(lazy: LazyResources) -> dict[str, Check]:
         return {"database": _check(problem), "migrations": unknown, "model": unknown}
     store = await _problem_of(_reach_store(resources))
     model = _check(await _problem_of(resources.embedder.start()))
+    disk = _check(await asyncio.to_thread(_disk_problem, resources.settings))
     if isinstance(store, StoreUpgraded):
-        return {"database": _check(None), "migrations": _check(store), "model": model}
+        return {"database": _check(None), "migrations": _check(store), "model": model, "disk": disk}
     migrations = {"ok": False, "detail": "unknown without the database"} if store else _check(None)
-    return {"database": _check(store), "migrations": migrations, "model": model}
+    return {"database": _check(store), "migrations": migrations, "model": model, "disk": disk}
+
+
+def _disk_problem(settings: Settings) -> MemoryButlerError | None:
+    """Return the problem of a disk that is almost full: the embedded database cannot write any more."""
+    wanted = settings.service.min_free_megabytes
+    try:
+        free = shutil.disk_usage(settings.home).free // 1_000_000
+    except OSError as problem:
+        return TargetUnavailable(f"The disk of {settings.home} cannot be read: {problem.strerror}.")
+    if free >= wanted:
+        return None
+    return TargetUnavailable(
+        f"The disk of {settings.home} has {free} MB left; at least {wanted} MB are needed.",
+        recovery="Free some space, or lower service.min_free_megabytes.",
+    )
 
 
 async def upkeep_report(lazy: LazyResources, *, with_store: bool) -> Check:

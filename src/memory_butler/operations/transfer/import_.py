@@ -16,6 +16,7 @@ from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval import indexing
 from memory_butler.operations.transfer.export_file import Checked, Progress, Reader, no_progress, open_export
 from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.policy.transfer.admission import refusal_of
 from memory_butler.policy.transfer.export_format import PARENTS, Record, RowMapping, damaged, with_new_ids
 from memory_butler.resources import Resources
 from memory_butler.store.access import cross_tenant_audit
@@ -144,6 +145,9 @@ class _Import:
         self, transaction: Transaction, kind: str, rows: Sequence[tuple[int, Record]]
     ) -> Sequence[tuple[int, Record]]:
         """Write the rows whose parents are written; returns them."""
+        for number, row in rows:
+            if reason := refusal_of(kind, row):
+                raise damaged(number, f"The {kind} is not admitted: {reason}")
         if kind in PARENTS:
             rows = await self._ready(transaction, kind, rows)
         else:
