@@ -169,7 +169,7 @@ class DashboardMiddleware:
         if self._dashboard.is_open:
             return PageContext(self._dashboard, self._dashboard.local_principal())
         login = await self._dashboard.find_login(key, is_activity=is_activity)
-        if login is None:
+        if login is None or not self._dashboard.may_log_in(login.role):
             return None
         return PageContext(self._dashboard, _in_tenant(principal_of(login), tenant), key)
 
