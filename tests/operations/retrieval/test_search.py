@@ -1,6 +1,5 @@
 """Recalling: what is found, in which order, by whom, and what it leaves behind."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ from memory_butler.ai.batching import Vectors
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import PermissionDenied, TargetUnavailable
 from memory_butler.models import Answer, Caller, MemoryType, NewEpisode, NewFact, NewRule, Question, Stored
-from memory_butler.operations.retrieval import get, search
+from memory_butler.operations.retrieval import search
 from memory_butler.operations.writing import feedback, forget, remember
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Database
@@ -391,17 +390,3 @@ async def test_an_answer_that_cannot_be_counted_is_given_all_the_same(resources:
     assert "references were not counted" in answer.degraded[0]
     seen = await search.search(resources, Question(query="green tea"), bump=False)
     assert seen.results[0].hit.last_referenced_at is None
-
-
-async def test_a_read_does_not_wait_for_a_write_of_its_tenant(resources: Resources, tenant: str) -> None:
-    """A long write holds the tenant's lock: the answer comes without being counted, and says so."""
-    stored = await remember.fact(resources, NewFact(subject="Anna", predicate="color", content="Anna likes green."))
-    async with resources.database.write(tenant, resources.clock()):
-        async with asyncio.timeout(resources.settings.deadline_seconds):
-            answer = await search.search(resources, Question(query="What does Anna like?"))
-            details = await get.get(resources, "fact", stored.ref)
-    assert [one.hit.ref for one in answer.results] == [stored.ref]
-    assert any("references were not counted" in note for note in answer.degraded)
-    assert details.memory.ref == stored.ref
-    again = await search.search(resources, Question(query="What does Anna like?"))
-    assert again.degraded == ()

@@ -73,10 +73,11 @@ WITH applications AS (
     WHERE e.tenant_id = %(tenant)s AND e.entity_id = %(rule_id)s AND e.payload ? 'application'
 ), marks AS (
     SELECT a.id, a.outcome, a.created_at, (a.created_at AT TIME ZONE 'UTC')::date AS day,
-        coalesce(c.actor, CASE WHEN a.id = (SELECT l.id FROM applications l ORDER BY l.created_at DESC, l.id DESC LIMIT 1)
-            THEN %(actor)s ELSE a.butler END) AS caller,
+        coalesce(c.actor, CASE WHEN a.id = latest.id THEN %(actor)s ELSE a.butler END) AS caller,
         coalesce(a.session_id, (a.created_at AT TIME ZONE 'UTC')::date::text) AS session
-    FROM applications a LEFT JOIN callers c ON c.id = a.id
+    FROM applications a
+    CROSS JOIN (SELECT l.id FROM applications l ORDER BY l.created_at DESC, l.id DESC LIMIT 1) latest
+    LEFT JOIN callers c ON c.id = a.id
 ), of_sessions AS (
     SELECT m.*, row_number() OVER (PARTITION BY caller, session, outcome ORDER BY created_at, id) AS place
     FROM marks m
