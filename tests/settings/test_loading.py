@@ -104,9 +104,10 @@ def test_a_misspelt_variable_is_refused(
 
 def test_variables_of_others_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the client, the hooks, the compose file and Kubernetes are no settings, and no mistakes."""
-    ours = ("URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD", "BUTLERS__CODER__REVIEW")
+    ours = ("URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "BUTLERS__CODER__REVIEW")
+    passwords = ("DB_PASSWORD", "DB_OWNER_PASSWORD", "DB_SUPERUSER_PASSWORD")
     linked = ("DB_SERVICE_HOST", "DB_SERVICE_PORT", "DB_SERVICE_PORT_SQL", "DB_PORT_5432_TCP_ADDR")
-    for name in (*ours, *linked):
+    for name in (*ours, *passwords, *linked):
         monkeypatch.setenv(f"MEMORY_BUTLER_{name}", "1")
     monkeypatch.setenv("MEMORY_BUTLER_DB_PORT", "tcp://10.0.0.7:5432")
     assert load_settings(home=tmp_path).butlers["coder"].review

@@ -27,6 +27,7 @@ from memory_butler.settings.retrieval import (
     ScoreWeights,
 )
 from memory_butler.settings.service import (
+    FeedbackLimits,
     JwtSettings,
     Limits,
     Service,
@@ -70,6 +71,7 @@ __all__ = [
     "Days",
     "EdenTier",
     "Embedding",
+    "FeedbackLimits",
     "Group",
     "HnswSettings",
     "HookSettings",

@@ -1,6 +1,6 @@
 """Dashboard settings: logins, the identity provider, and other stores to show."""
 
-from typing import Self
+from typing import Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
@@ -54,6 +54,17 @@ class DashboardSettings(Group):
     session_hours: float = Field(12, gt=0, le=720, description="Hours until a login expires.")
     idle_minutes: float = Field(
         120, gt=0, le=43200, description="Minutes without activity after which a login expires."
+    )
+    login_roles: tuple[Literal["reader", "agent", "admin", "operator"], ...] = Field(
+        ("reader", "agent", "admin", "operator"), min_length=1, description="Roles that may log in to the dashboard."
+    )
+    changes: Literal["admin", "role"] = Field(
+        "admin",
+        description="Who may change memories in the dashboard of a service. `admin`: admins and operators. `role`: "
+        "everyone whose role allows it in the API.",
+    )
+    open_pages: int = Field(
+        200, ge=2, le=10_000, description="Maximum number of open pages; each takes almost a megabyte of memory."
     )
     login: LoginSettings = LoginSettings()
     sources: dict[Name, Source] = Field(

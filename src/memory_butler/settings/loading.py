@@ -29,7 +29,9 @@ from memory_butler.settings.vector_index import VectorIndex
 
 ENV_PREFIX = "MEMORY_BUTLER_"
 # Variables that other parts read: the client, the hooks, the `claude-code` distiller and the compose file.
-NO_SETTINGS = frozenset({"URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE", "DB_PASSWORD"})
+NO_SETTINGS = frozenset({"URL", "TOKEN", "HOOK_SECONDS", "HOOK_DEBUG", "MAINTENANCE"}) | {
+    *("DB_PASSWORD", "DB_OWNER_PASSWORD", "DB_SUPERUSER_PASSWORD"),
+}
 # Variables that Kubernetes sets for a service whose name has the same prefix.
 _SERVICE_LINK = re.compile(r"_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)$")
 

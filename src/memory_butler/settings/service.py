@@ -73,7 +73,39 @@ class Limits(DeprecatedGroup):
         description="Maximum number of concurrent calls (default: 4 per core, at least 8).",
     )
     waiting: int = Field(32, ge=0, le=100_000, description="Maximum number of calls waiting for a free slot.")
+    caller_share: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="Largest share of the slots, of the waiting calls and of the streams that one caller may have.",
+    )
+    tenant_share: float = Field(
+        0.75,
+        gt=0,
+        le=1,
+        description="Largest share of the slots, of the waiting calls and of the streams that one tenant may have.",
+    )
     streams: int = Field(200, ge=1, le=100_000, description="Maximum number of open activity streams.")
+
+
+class FeedbackLimits(Group):
+    """How much feedback of one caller counts for the maturity of a rule. Every mark is stored all the same."""
+
+    apply: Literal["service", "always", "never"] = Field(
+        "service", description='`service`: with `auth = "required"` only; the local store counts every mark.'
+    )
+    marks_per_session: int = Field(
+        1, ge=1, le=1000, description="Helpful, and harmful, marks on one rule that count per agent session."
+    )
+    marks_per_caller: int = Field(
+        2, ge=1, le=1000, description="Helpful, and harmful, marks on one rule that count per caller and day."
+    )
+    sessions_to_mature: int = Field(
+        3, ge=1, le=1000, description="Agent sessions with helpful marks that an established rule needs."
+    )
+    sessions_to_invert: int = Field(
+        2, ge=1, le=1000, description="Agent sessions with harmful marks that turn a rule into a warning."
+    )
 
 
 class Service(Group):
@@ -95,5 +127,15 @@ class Service(Group):
     token_cache_seconds: float = Field(
         60, ge=0, le=300, description="Seconds an API token is cached; a revoked one may keep working for that long."
     )
+    min_free_megabytes: int = Field(
+        64, ge=0, description="Free space on the disk of the home folder below which the server reports not ready."
+    )
     jwt: JwtSettings = JwtSettings()
     limits: Limits = Limits()
+    feedback: FeedbackLimits = FeedbackLimits()
+
+    @property
+    def feedback_limits(self) -> FeedbackLimits | None:
+        """The limits of feedback, if they apply."""
+        applies = {"service": self.auth == "required", "always": True, "never": False}
+        return self.feedback if applies[self.feedback.apply] else None

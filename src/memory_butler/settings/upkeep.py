@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from memory_butler.settings.values import Group
+from memory_butler.settings.values import LONGEST_DAYS, Group
 
 
 class Upkeep(Group):
@@ -22,6 +22,13 @@ class Upkeep(Group):
         6, ge=0.25, le=168, description="Hours between two consolidation jobs of a shard."
     )
     sweep_hours: float = Field(24, ge=1, le=168, description="Hours between two sweeps of a shard.")
+    longest_gap_days: float = Field(
+        400,
+        ge=1,
+        le=LONGEST_DAYS,
+        description="Days without an event after which episodes are deleted only after a day of use: the clock may be "
+        "wrong.",
+    )
     cleanup_hours: float = Field(24, ge=1, le=168, description="Hours between two cleanups of a shard.")
     tick_seconds: float = Field(60, ge=0.1, le=3600, description="Seconds between two checks of the schedule.")
     lost_after_seconds: float = Field(
@@ -103,6 +110,12 @@ class Consolidation(Group):
     )
     lease_seconds: float = Field(
         600, ge=1, le=86_400, description="Seconds without a heartbeat after which the claim on a batch expires."
+    )
+    extraction_seconds: float = Field(
+        10,
+        ge=0.5,
+        le=600,
+        description="Seconds the built-in distiller may take for one episode; one that exceeds it fails alone.",
     )
     review: bool = Field(False, description="Proposals wait for an admin's decision before they are applied.")
     known: int = Field(

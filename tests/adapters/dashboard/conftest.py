@@ -8,7 +8,7 @@ import shutil
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -182,6 +182,9 @@ LogIn = Callable[..., Awaitable[Page]]
 async def service(resources: Resources, serve: Serve) -> AsyncIterator[Service]:
     """The dashboard as a service: whoever looks has to log in. Tenants other than the test's own are there, too."""
     ours = with_service(resources)
+    # Agents may change memories, too, as far as their role goes.
+    dashboard = ours.settings.dashboard.model_copy(update={"changes": "role"})
+    ours = replace(ours, settings=ours.settings.model_copy(update={"dashboard": dashboard}))
     async with serve(ours) as door:
         yield Service(door.url, ours)
 

@@ -26,7 +26,7 @@ from memory_butler.operations.access import tokens
 from memory_butler.operations.history import activity
 from memory_butler.operations.writing import ingest, remember
 from memory_butler.resources import Resources, system_clock
-from memory_butler.settings import load_settings
+from memory_butler.settings import Limits, load_settings
 from memory_butler.store.gate.listening import APPLICATION
 
 PATH = "/api/v1/activity/stream"
@@ -66,7 +66,7 @@ class Running:
 @asynccontextmanager
 async def running(resources: Resources, **service: Any) -> AsyncIterator[Running]:
     """A server that asks for tokens; nobody hears of anything by looking for themselves."""
-    limits = resources.settings.service.limits.model_copy(update={"streams": STREAMS})
+    limits = Limits(streams=STREAMS, caller_share=1, tenant_share=1)
     given = {"auth": "required", "poll_seconds": 60.0, "token_cache_seconds": 0.0, "limits": limits, **service}
     settings = resources.settings.model_copy(update={"service": resources.settings.service.model_copy(update=given)})
     clock = AheadClock()

@@ -73,7 +73,7 @@ async def test_health_of_a_server_that_is_well(web: httpx.AsyncClient, tenant: s
     assert ready.status_code == 200
     assert ready.json() == {
         "ready": True,
-        "checks": {"database": {"ok": True}, "migrations": {"ok": True}, "model": {"ok": True}},
+        "checks": {"database": {"ok": True}, "migrations": {"ok": True}, "model": {"ok": True}, "disk": {"ok": True}},
         "upkeep": {
             "tenant": tenant,
             "status": "never",
@@ -326,3 +326,14 @@ def test_an_answer_is_sent_at_once() -> None:
         listener.accept()[0] as accepted,
     ):
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_a_server_whose_disk_is_full_is_not_ready(resources: Resources) -> None:
+    service = resources.settings.service.model_copy(update={"min_free_megabytes": 10**12})
+    lazy = LazyResources.already_open(
+        replace(resources, settings=resources.settings.model_copy(update={"service": service}))
+    )
+    async with on_loopback(lazy) as door, httpx.AsyncClient(base_url=door.url) as web:
+        ready = await web.get("/health/ready")
+    assert (ready.status_code, ready.json()["checks"]["disk"]["ok"]) == (503, False)
+    assert "MB left" in ready.json()["checks"]["disk"]["detail"]

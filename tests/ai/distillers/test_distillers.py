@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_butler.ai.distillers import open_distiller
-from memory_butler.ai.distillers.builtin import BuiltInDistiller
+from memory_butler.ai.distillers.extraction_process import ProcessDistiller
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
@@ -45,11 +45,11 @@ async def test_an_open_butler_has_its_distiller_and_closes_it(
 ) -> None:
     closed: list[str] = []
 
-    class Watched(BuiltInDistiller):
+    class Watched(ProcessDistiller):
         async def close(self) -> None:
             closed.append(self.name)
 
-    monkeypatch.setattr("memory_butler.ai.distillers.BuiltInDistiller", Watched)
+    monkeypatch.setattr("memory_butler.ai.distillers.ProcessDistiller", Watched)
     async with open_resources(shared_resources.settings, embedder=FakeEmbedder()) as resources:
         assert resources.distiller is not None and resources.distiller.name == "built-in"
         assert closed == []

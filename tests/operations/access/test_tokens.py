@@ -104,3 +104,15 @@ async def test_bad_wishes_are_refused(resources: Resources) -> None:
         await tokens.create(resources, NewToken(tenant=tenant, butler="chef", expires_at=resources.clock()))
     with pytest.raises(NotFound):
         await tokens.revoke(resources, tenant, resources.make_id(resources.clock()))
+
+
+async def test_an_admin_cannot_revoke_the_token_of_an_operator(resources: Resources) -> None:
+    tenant = resources.settings.tenant
+    operator, secret = await tokens.create(
+        resources, NewToken(tenant=tenant, butler="ops", role=Role.OPERATOR), resources.local_operator()
+    )
+    admin = Caller(Principal(tenant, "main", Role.ADMIN))
+    with pytest.raises(PermissionDenied, match="Only an operator"):
+        await tokens.revoke(resources, tenant, operator.id, admin)
+    assert (await principal_of(resources, secret)).role is Role.OPERATOR
+    assert (await tokens.revoke(resources, tenant, operator.id, resources.local_operator())).revoked_at

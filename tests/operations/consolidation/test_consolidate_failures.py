@@ -20,6 +20,7 @@ from tests.support.distillers import (
     with_distiller,
 )
 
+from memory_butler.ai.distillers.extraction_process import ExtractionProcess, ProcessDistiller
 from memory_butler.errors import DistillerUnavailable, Unprocessable, UnusableProposal
 from memory_butler.models import Batch, Caller, Usage
 from memory_butler.operations.consolidation import consolidate, dead_letters, review
@@ -254,3 +255,17 @@ async def test_a_run_that_is_stopped_leaves_its_batch_free(resources: Resources,
     assert (await episode(resources, ref)).consolidation_attempts == 0
     [done] = await consolidate.consolidate(with_distiller(resources, Scripted(proposal())), shard)
     assert done.state == "applied"
+
+
+async def test_an_episode_that_takes_too_long_fails_alone(resources: Resources, shard: Caller) -> None:
+    """The batch is cut up until the episode is found; the others become facts."""
+    process = ExtractionProcess("tests.ai.distillers.scripted_extraction:propose")
+    said = ["I live in Lisbon.", "STALL", "I work at Acme.", "My sister Anna is allergic to peanuts."]
+    refs = await say(resources, *said)
+    reports = await consolidate.consolidate(with_distiller(resources, ProcessDistiller(3, process)), shard)
+    process.end()
+    assert [len(one.episodes) for one in reports if one.state == "failed"] == [4, 1]
+    states = {ref: (await episode(resources, ref)).consolidation_status for ref in refs}
+    assert [str(states[ref]) for ref in refs] == ["consolidated", "failed", "consolidated", "consolidated"]
+    failed = await episode(resources, refs[1])
+    assert "took longer than 3 seconds" in (failed.last_consolidation_error or "")

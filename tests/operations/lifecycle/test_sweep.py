@@ -12,8 +12,8 @@ import pytest
 from tests.support.lifecycle_rules import DECAY, RATES
 from tests.support.sweeping import SMALL_TIERS, Life, contents, copy_of, eventful, with_lifecycle
 
-from memory_butler.errors import InvalidInput, NotFound, PermissionDenied
-from memory_butler.models import Caller, NewFact, Outcome, Permanence, Stored
+from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from memory_butler.models import Caller, NewEpisode, NewFact, Outcome, Permanence, Stored
 from memory_butler.operations.history.replay import replay
 from memory_butler.operations.lifecycle import sweep_duties
 from memory_butler.operations.lifecycle.sweep import DUTIES, Progress, SweepReport, sweep
@@ -375,3 +375,21 @@ async def test_a_forgotten_memory_is_left_alone(life: Life) -> None:
     report = await swept(life)
     assert life.validity(*facts) == ["retracted", "expired"]
     assert [duty.scanned for duty in _duties(report) if duty.duty is Duty.FADE] == [1]
+
+
+async def test_a_clock_that_jumped_forward_deletes_nothing(life: Life, rows: Callable[[str], list[Any]]) -> None:
+    """Not before there was a day of use, even if something was stored right after the jump."""
+    await remember.episode(life.resources, NewEpisode(content="We met.", butler="main"))
+    life.clock.move(days=2)
+    await remember.episode(life.resources, NewEpisode(content="We met again.", butler="main"))
+    before = life.clock()
+    life.clock.move(days=2000)
+    with pytest.raises(Conflict, match="2 expired episodes were not deleted"):
+        await sweep(life.resources)
+    await remember.episode(life.resources, NewEpisode(content="A moment later.", butler="main"))
+    with pytest.raises(Conflict, match=f"last event is of {before:%Y-%m-%d}"):
+        await sweep(life.resources)
+    assert len(rows("episodes")) == 3
+    life.clock.move(days=2)
+    await sweep(life.resources)
+    assert len(rows("episodes")) == 1

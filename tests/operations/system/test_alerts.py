@@ -87,6 +87,33 @@ async def test_a_rule_that_became_a_warning_is_news_for_a_while(
     assert (await alerts(resources)).warnings == ()
 
 
+async def test_many_marks_of_one_session_are_shown(
+    resources: Resources, clock: MovingClock, agent: Callable[..., Caller]
+) -> None:
+    """Three within an hour are a burst; spread over days or over sessions they are not."""
+    refs = [(await remember.rule(resources, NewRule(content=f"Rule {name}"))).ref for name in ("a", "b", "c")]
+    for number in range(4):
+        clock.move(minutes=5)
+        await feedback.mark(resources, refs[0], Outcome.HARMFUL, agent("coder", session_id="s1"))
+        await feedback.mark(resources, refs[1], Outcome.HELPFUL, agent("coder", session_id=f"s{number}"))
+    last = clock()
+    for _ in range(4):
+        clock.move(hours=5)
+        await feedback.mark(resources, refs[2], Outcome.HELPFUL, agent("coder", session_id="s1"))
+    found = await alerts(resources)
+    (burst,) = found.bursts
+    assert (burst.rule.ref, burst.outcome, burst.butler, burst.marks, burst.at) == (
+        refs[0],
+        Outcome.HARMFUL,
+        "coder",
+        4,
+        last,
+    )
+    assert found.bursts_total == 1
+    clock.move(days=15)
+    assert (await alerts(resources)).bursts == ()
+
+
 async def test_those_who_govern_hear_of_what_is_stuck_late_or_undecided(
     resources: Resources, clock: MovingClock, agent: Callable[..., Caller], owner: Connection, tenant: str
 ) -> None:

@@ -119,3 +119,19 @@ def _without(lines: list[bytes], record: str, field: str) -> bytes:
     del row[field]
     lines[number] = json.dumps(row).encode() + b"\n"
     return _resealed(lines)
+
+
+async def test_an_import_admits_no_more_than_other_writes(
+    source: Resources, other: Resources, tables: Any, tmp_path: Path
+) -> None:
+    """A file with valid checksums, but with a text that is too long for a fact."""
+    file = tmp_path / "export.jsonl"
+    await export(source, file)
+    lines = file.read_bytes().splitlines()
+    content = "x" * 5000
+    digest = "\\x" + hashlib.sha256(content.encode()).hexdigest()
+    changed, number = _changed(lines, "fact", content=content, content_hash=digest)
+    file.write_bytes(changed)
+    with pytest.raises(InvalidInput, match=f"(?s)Line {number}.*5000 characters"):
+        await import_(other, file)
+    assert not tables(other.settings.tenant, "facts")["facts"]

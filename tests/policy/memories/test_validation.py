@@ -1,5 +1,6 @@
 """What may come in, and in which form."""
 
+import time
 import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
@@ -354,3 +355,23 @@ def test_any_input_is_admitted_clean_or_refused(
         return
     assert validate_fact(clean) == clean
     assert "\x00" not in clean.subject + clean.predicate + clean.content
+
+
+def test_the_length_is_checked_before_anything_costs_time() -> None:
+    text = "a" + "\u0316\u0301" * 2_000_000
+    started = time.thread_time()
+    with pytest.raises(InvalidInput, match="4000001 characters; the limit is 20000"):
+        clean_text(text, "content", 20_000)
+    # Normalizing 4 MB of marks takes hours.
+    assert time.thread_time() - started < 2
+
+
+def test_a_text_that_is_short_enough_once_composed_is_accepted() -> None:
+    assert clean_text("\u03c9\u0314\u0342\u0345" * 200, "name", 200) == "\u1fa7" * 200
+    assert len(clean_text(" " * 5000 + "x" * 200, "name", 200)) == 200
+
+
+def test_a_long_wrong_value_is_not_repeated_in_the_error() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_choice(MemoryType, "x" * 1_000_000, "type")
+    assert len(caught.value.message) < 400

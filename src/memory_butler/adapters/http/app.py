@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import shlex
+import shutil
 import signal
 import socket
 import sys
@@ -24,9 +25,10 @@ from memory_butler.adapters.dashboard.server.middleware import DashboardMiddlewa
 from memory_butler.adapters.hooks.endpoint import BASE as HOOKS
 from memory_butler.adapters.hooks.endpoint import build_door
 from memory_butler.adapters.http.identity import Authentication, Identities
-from memory_butler.adapters.http.limits import ConcurrencyLimit, Gates
+from memory_butler.adapters.http.limits import ConcurrencyLimit, EarlyRefusal, Gates
 from memory_butler.adapters.http.loopback_guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.http.problems import problem_response, request_id_from
+from memory_butler.adapters.http.protocol import BoundedHead
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.server import build_server, program_version
@@ -98,15 +100,17 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
         # An MCP session would be a second identity besides the token: with tokens every request stands alone.
         stateless_http=not is_open,
         middleware=[
-            Middleware(ConcurrencyLimit, gates=gates, calls=lazy.calls),
+            Middleware(EarlyRefusal, gates=gates),
             Middleware(LoopbackOnly, configured=lazy.settings.host)
             if is_open
             else Middleware(Authentication, identities=Identities(lazy)),
+            # In front of the slots: a client that sends slowly holds none.
             Middleware(
                 BodyLimit,
                 limit_bytes=lazy.settings.service.limits.request_bytes,
                 deadline_seconds=lazy.settings.deadline_seconds,
             ),
+            Middleware(ConcurrencyLimit, gates=gates, calls=lazy.calls),
         ],
     )
     mount_rest(app, lazy, tools)
@@ -123,10 +127,26 @@ async def readiness(lazy: LazyResources) -> dict[str, Check]:
         return {"database": _check(problem), "migrations": unknown, "model": unknown}
     store = await _problem_of(_reach_store(resources))
     model = _check(await _problem_of(resources.embedder.start()))
+    disk = _check(await asyncio.to_thread(_disk_problem, resources.settings))
     if isinstance(store, StoreUpgraded):
-        return {"database": _check(None), "migrations": _check(store), "model": model}
+        return {"database": _check(None), "migrations": _check(store), "model": model, "disk": disk}
     migrations = {"ok": False, "detail": "unknown without the database"} if store else _check(None)
-    return {"database": _check(store), "migrations": migrations, "model": model}
+    return {"database": _check(store), "migrations": migrations, "model": model, "disk": disk}
+
+
+def _disk_problem(settings: Settings) -> MemoryButlerError | None:
+    """Return the problem of a disk that is almost full: the embedded database cannot write any more."""
+    wanted = settings.service.min_free_megabytes
+    try:
+        free = shutil.disk_usage(settings.home).free // 1_000_000
+    except OSError as problem:
+        return TargetUnavailable(f"The disk of {settings.home} cannot be read: {problem.strerror}.")
+    if free >= wanted:
+        return None
+    return TargetUnavailable(
+        f"The disk of {settings.home} has {free} MB left; at least {wanted} MB are needed.",
+        recovery="Free some space, or lower service.min_free_megabytes.",
+    )
 
 
 async def upkeep_report(lazy: LazyResources, *, with_store: bool) -> Check:
@@ -227,6 +247,7 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
 def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=BoundedHead,
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -1,7 +1,7 @@
 """Protection of the local HTTP server: programs of this machine may call it, web pages of other sites may not."""
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,11 +9,20 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memory_butler.adapters.http.problems import MISDIRECTED, TOO_LARGE, problem_response, request_id_from
+from memory_butler.adapters.http.problems import (
+    MISDIRECTED,
+    TOO_LARGE,
+    Busy,
+    caller_key,
+    problem_response,
+    request_id_from,
+)
 from memory_butler.errors import DeadlinePassed, InvalidInput, MemoryButlerError, PermissionDenied
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 BODY_BYTES = 4 * 1024 * 1024
+# Bodies of this many times the limit may be in memory at once, and a quarter of them of one caller.
+BODIES, BODIES_OF_CALLER = 64, 16
 
 
 def host_name(host: str) -> str:
@@ -66,16 +75,27 @@ class BodyLimit:
         self._app = app
         self._limit = limit_bytes
         self._deadline = deadline_seconds
+        self._held = 0
+        self._held_of: Counter[tuple[str, ...]] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        holder = _Holder(self, caller_key(scope))
+        try:
+            await self._handle(holder, scope, receive, send)
+        except Busy as problem:
+            await problem_response(problem, request_id_from(scope))(scope, receive, send)
+        finally:
+            holder.release()
+
+    async def _handle(self, holder: "_Holder", scope: Scope, receive: Receive, send: Send) -> None:
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > self._limit:
             return await self._refuse(scope, receive, send)
         try:
             async with asyncio.timeout(self._deadline):
-                messages = await self._read(receive)
+                messages = await self._read(holder, receive)
         except TimeoutError:
             problem = DeadlinePassed(f"The request was not received completely within {self._deadline:g} seconds.")
             return await problem_response(problem, request_id_from(scope))(scope, receive, send)
@@ -87,15 +107,31 @@ class BodyLimit:
 
         return await self._app(scope, replay, send)
 
-    async def _read(self, receive: Receive) -> deque[Message] | None:
+    def hold(self, caller: tuple[str, ...], size: int) -> None:
+        """Count bytes that are in memory. Raises Busy if it is too much at once."""
+        of_caller = BODIES if caller == () else BODIES_OF_CALLER
+        if self._held + size > BODIES * self._limit or self._held_of[caller] + size > of_caller * self._limit:
+            raise Busy("The server is receiving too much at once; this call was not started.")
+        self._held += size
+        self._held_of[caller] += size
+
+    def release(self, caller: tuple[str, ...], size: int) -> None:
+        self._held -= size
+        self._held_of[caller] -= size
+        if not self._held_of[caller]:
+            del self._held_of[caller]
+
+    async def _read(self, holder: "_Holder", receive: Receive) -> deque[Message] | None:
         """Return the messages of the whole body; None if it is too large."""
         messages, size = deque[Message](), 0
         while True:
             message = await receive()
             messages.append(message)
-            size += len(message.get("body", b""))
+            more = len(message.get("body", b""))
+            size += more
             if size > self._limit:
                 return None
+            holder.hold(more)
             if not message.get("more_body", False):
                 return messages
 
@@ -105,6 +141,22 @@ class BodyLimit:
             recovery="Send less at once; an episode may have at most 20,000 characters.",
         )
         await _refuse(problem, TOO_LARGE, scope, receive, send)
+
+
+class _Holder:
+    """The bytes of one request that are in memory."""
+
+    def __init__(self, limit: BodyLimit, caller: tuple[str, ...]) -> None:
+        self._limit = limit
+        self._caller = caller
+        self._size = 0
+
+    def hold(self, size: int) -> None:
+        self._limit.hold(self._caller, size)
+        self._size += size
+
+    def release(self) -> None:
+        self._limit.release(self._caller, self._size)
 
 
 async def _refuse(problem: MemoryButlerError, status: int, scope: Scope, receive: Receive, send: Send) -> None:

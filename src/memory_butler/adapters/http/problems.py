@@ -14,6 +14,7 @@ from starlette.types import Scope
 
 from memory_butler.adapters.wire.answers import error_json
 from memory_butler.errors import MemoryButlerError, OverloadRejected
+from memory_butler.models import Principal
 
 STATUS: dict[str, int] = {
     "validation_error": 422,
@@ -28,7 +29,7 @@ STATUS: dict[str, int] = {
 }
 # Statuses for faults of the HTTP request itself; the error class stays the same.
 UNAUTHENTICATED, MISDIRECTED = 401, 421
-WRONG_METHOD, TOO_LARGE, WRONG_CONTENT_TYPE = 405, 413, 415
+WRONG_METHOD, TOO_LARGE, WRONG_CONTENT_TYPE, HEAD_TOO_LARGE = 405, 413, 415, 431
 MEDIA_TYPE = "application/problem+json"
 REQUEST_ID_HEADER = "x-request-id"
 REQUEST_ID_PATTERN = r"^[!-~]{1,200}$"
@@ -40,6 +41,14 @@ class Busy(OverloadRejected):
     """Too many requests at once; this one was not started."""
 
     default_recovery = f"Retry after {RETRY_SECONDS} second, with the same idempotency key if it was a write."
+
+
+def caller_key(scope: Scope) -> tuple[str, ...]:
+    """Return a key that all requests of one authenticated caller share; empty without authentication."""
+    principal = scope.get("state", {}).get("principal")
+    if not isinstance(principal, Principal):
+        return ()
+    return principal.tenant, principal.actor, principal.butler, str(principal.role)
 
 
 def request_id_from(scope: Scope) -> str:

@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from memory_butler.ai.distillers.answers import charged, spent
-from memory_butler.ai.distillers.builtin import BuiltInDistiller
 from memory_butler.ai.distillers.claude_code import ClaudeCodeDistiller
+from memory_butler.ai.distillers.extraction_process import ProcessDistiller
 from memory_butler.ai.distillers.model import ModelDistiller
 from memory_butler.models import Batch, DistillerResult
 from memory_butler.settings import Settings
@@ -43,7 +43,7 @@ def open_distiller(settings: Settings) -> Distiller | None:
     """
     chosen = settings.consolidation
     if chosen.built_in:
-        return BuiltInDistiller()
+        return ProcessDistiller(chosen.extraction_seconds)
     if chosen.distiller in ("model", "auto"):
         return ModelDistiller(chosen.model)
     if chosen.distiller == "claude-code":

@@ -86,6 +86,12 @@ async def revoke(resources: Resources, tenant: str, token_id: UUID, caller: Call
     now = resources.clock()
     async with resources.database.write(tenant, now) as transaction:
         token = await tokens.revoke(transaction, token_id, now)
+        if token and token.role is Role.OPERATOR and caller.principal.role is not Role.OPERATOR:
+            # Rolls the revocation back.
+            raise PermissionDenied(
+                "Only an operator may revoke an operator token.",
+                recovery="Ask an operator or a local user on the server's machine.",
+            )
     if token is None:
         raise NotFound(
             f"There is no token {token_id}.", recovery="`memory-butler token list` shows the tokens of a tenant."

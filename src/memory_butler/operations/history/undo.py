@@ -326,7 +326,7 @@ async def _apply(
     for candidate, planned in undoing:
         resolution, extra = planned, {"undone": _undone_change(candidate)}
         if candidate.application:
-            withdrawal = await withdraw(transaction, trail, candidate, task.lifecycle_of(candidate.butler))
+            withdrawal = await withdraw(transaction, trail, candidate, task.resources.settings)
             resolution, extra = withdrawal.resolution, extra | withdrawal.extra
             evidence.append((candidate.entity_id, withdrawal.evidence))
         _note(tally, candidate, resolution)

@@ -4,12 +4,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import NotFound
+from memory_butler.errors import Conflict, NotFound
 from memory_butler.models import Caller
 from memory_butler.models.wire.codec import encode
 from memory_butler.operations.lifecycle import sweep_duties as duties
@@ -118,6 +118,7 @@ async def sweep(
     caller = resources.admin(caller, "sweep the store", recovery="A worker sweeps it daily.")
     tenant = caller.principal.tenant
     names = await _butlers(resources, tenant, only_butler)
+    jump = await _clock_jump(resources, tenant)
     started_at, began = resources.clock(), time.monotonic()
     shards = []
     for number, name in enumerate(names):
@@ -130,10 +131,32 @@ async def sweep(
             group_id=resources.make_id(started_at),
             dry_run=dry_run,
         )
-        shards.append(await _sweep_shard(shard, progress, number * len(DUTIES), len(names) * len(DUTIES)))
+        keep = frozenset({Duty.DELETE} if jump else ())
+        shards.append(await _sweep_shard(shard, progress, number * len(DUTIES), len(names) * len(DUTIES), keep))
+    kept = sum(duty.changed for shard in shards for duty in shard.duties if duty.duty is Duty.DELETE)
+    if jump and kept and not dry_run:
+        raise Conflict(
+            f"{jump} {kept} expired episodes were not deleted; everything else was swept.",
+            recovery="Check the clock of this machine. If it is right, sweep again after a day of use, or raise "
+            "upkeep.longest_gap_days.",
+        )
     return SweepReport(
         started_at=started_at, dry_run=dry_run, shards=tuple(shards), seconds=round(time.monotonic() - began, 3)
     )
+
+
+async def _clock_jump(resources: Resources, tenant: str) -> str | None:
+    """Describe an implausible time since the store was last used; None if the clock is plausible.
+
+    Episodes are deleted for good, so a clock that jumped forward must not decide about them. Events of the last day do
+    not count: they may have been written after the jump.
+    """
+    now, longest = resources.clock(), timedelta(days=resources.settings.upkeep.longest_gap_days)
+    async with resources.database.read(tenant) as transaction:
+        last = await store.last_event_before(transaction, now - timedelta(days=1))
+    if last is None or now - last <= longest:
+        return None
+    return f"The clock says {now:%Y-%m-%d}, but the last event is of {last:%Y-%m-%d}."
 
 
 async def _butlers(resources: Resources, tenant: str, only: str | None) -> list[str]:
@@ -150,12 +173,15 @@ async def _butlers(resources: Resources, tenant: str, only: str | None) -> list[
     return [wanted]
 
 
-async def _sweep_shard(shard: Shard, progress: ReportProgress, done: int, of: int) -> ShardReport:
+async def _sweep_shard(
+    shard: Shard, progress: ReportProgress, done: int, of: int, only_planned: frozenset[Duty]
+) -> ShardReport:
+    """Run every duty; those of `only_planned` change nothing."""
     reports = []
     for duty, work in DUTIES:
         began = time.monotonic()
         scanned, outcomes, examples = 0, Counter[str](), list[str]()
-        async with aclosing(work(shard)) as pages:
+        async with aclosing(work(replace(shard, dry_run=True) if duty in only_planned else shard)) as pages:
             async for page in pages:
                 scanned += page.scanned
                 outcomes.update(one.outcome for one in page.due)

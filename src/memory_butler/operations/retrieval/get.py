@@ -21,6 +21,7 @@ from memory_butler.models import (
     Rule,
     Tier,
 )
+from memory_butler.operations.retrieval.search import BUMP_LOCK_SECONDS
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.access import visibility
 from memory_butler.policy.history import narrative
@@ -31,6 +32,7 @@ from memory_butler.policy.memories.validation import Handle, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Transaction
+from memory_butler.store.gate.driver_errors import LockBusy
 from memory_butler.store.history import events, undo
 from memory_butler.store.memories import aliases, episodes, facts, links, memories
 
@@ -44,9 +46,20 @@ async def get(
     """
     caller = caller or resources.local_caller()
     wanted = parse_handle(memory_type, handle)
-    now = resources.clock()
-    tenant = caller.principal.tenant
-    opened = resources.database.write(tenant, now, relaxed=True) if bump else resources.database.read(tenant)
+    try:
+        return await _details(resources, caller, wanted, bump=bump)
+    except LockBusy:
+        # Another change of the tenant takes long. A read does not wait for it; it is not counted.
+        return await _details(resources, caller, wanted, bump=False)
+
+
+async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump: bool) -> MemoryDetails:
+    now, tenant = resources.clock(), caller.principal.tenant
+    opened = (
+        resources.database.write(tenant, now, relaxed=True, lock_seconds=BUMP_LOCK_SECONDS)
+        if bump
+        else resources.database.read(tenant)
+    )
     async with opened as transaction:
         memory = await require(transaction, caller, wanted)
         eyes = visibility.viewer(caller.principal)

@@ -16,6 +16,9 @@ from memory_butler.store.history import events
 from memory_butler.store.retrieval import vector_index
 from memory_butler.store.retrieval.search import SearchQuery
 
+# A read does not wait for a long write of its tenant: then its results are not counted.
+BUMP_LOCK_SECONDS = 0.25
+
 
 async def search(
     resources: Resources, question: Question, caller: Caller | None = None, *, bump: bool = True
@@ -41,7 +44,9 @@ async def _count_references(resources: Resources, caller: Caller, answer: Answer
     """
     now = resources.clock()
     try:
-        async with resources.database.write(caller.principal.tenant, now, relaxed=True) as transaction:
+        async with resources.database.write(
+            caller.principal.tenant, now, relaxed=True, lock_seconds=BUMP_LOCK_SECONDS
+        ) as transaction:
             await events.bump(
                 transaction, audit_trail(resources, caller, now), [entry.hit.id for entry in answer.results], "search"
             )

@@ -10,12 +10,14 @@ from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle.confidence import anchor, falls_below
 from memory_butler.resources import Resources
 from memory_butler.store.system import alerts as store
-from memory_butler.store.system.alerts import EpisodeCounts, OpenItems
+from memory_butler.store.system.alerts import EpisodeCounts, MarkBurst, OpenItems
 
 IMPORTANT = 7
 FADES_WITHIN = timedelta(days=7)
 NEW_FOR = timedelta(days=14)
 SHOWN = 5
+# As many marks of one agent session within an hour turn a rule into a warning.
+BURST_MARKS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class Alerts:
     fading_total: int
     warnings: tuple[NewWarning, ...]
     warnings_total: int
+    bursts: tuple[MarkBurst, ...]
+    bursts_total: int
     at: datetime
     line: EpisodeCounts
     dead_letters: OpenItems
@@ -69,6 +73,9 @@ async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
             limit=SHOWN,
         )
         rules, warnings_total = await store.warnings(transaction, scopes=scopes, since=now - NEW_FOR, limit=SHOWN)
+        bursts, bursts_total = await store.bursts(
+            transaction, scopes=scopes, since=now - NEW_FOR, marks=BURST_MARKS, limit=SHOWN
+        )
         line = await store.episode_counts(transaction, reached.butlers)
         if governs:
             dead_letters, proposals = await store.dead_letters(transaction), await store.proposals(transaction)
@@ -78,6 +85,8 @@ async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
         fading_total=fading_total,
         warnings=tuple(NewWarning(rule=rule, since=since) for rule, since in rules),
         warnings_total=warnings_total,
+        bursts=tuple(bursts),
+        bursts_total=bursts_total,
         at=now,
         line=line,
         dead_letters=dead_letters,

@@ -18,6 +18,7 @@ from memory_butler.operations.transfer.export_file import Checked, Progress, Rea
 from memory_butler.operations.writing.admission import policy_for
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.memories.validation import validate_lineage
+from memory_butler.policy.transfer.admission import refusal_of
 from memory_butler.policy.transfer.export_format import PARENTS, Record, RowMapping, damaged, with_new_ids
 from memory_butler.policy.transfer.redacted_rows import RowRedaction
 from memory_butler.resources import Resources
@@ -151,6 +152,9 @@ class _Import:
         self, transaction: Transaction, kind: str, rows: Sequence[tuple[int, Record]]
     ) -> Sequence[tuple[int, Record]]:
         """Write the rows whose parents are written; returns them."""
+        for number, row in rows:
+            if reason := refusal_of(kind, row):
+                raise damaged(number, f"The {kind} is not admitted: {reason}")
         if kind in PARENTS:
             rows = await self._ready(transaction, kind, rows)
         else:

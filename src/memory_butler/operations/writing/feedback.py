@@ -7,6 +7,7 @@ from memory_butler.models import LIVE, Caller, MemoryType, Outcome, Rule, Stored
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.rule_evidence import FeedbackRules, deserved_maturity, feedback_rules
 from memory_butler.policy.lifecycle import maturity
 from memory_butler.policy.memories.validation import clean_key, parse_handle
 from memory_butler.resources import Resources
@@ -75,8 +76,8 @@ async def mark(
                 recovery="Restore it first with memory_restore.",
             )
         trail = audit_trail(resources, caller, now, admitted=admitted)
-        thresholds = resources.settings.lifecycle_of(rule.source_butler).maturity
-        extra = await _apply(transaction, trail, rule, thresholds, outcome=outcome, reason=reason)
+        given = feedback_rules(resources.settings, rule.source_butler)
+        extra = await _apply(transaction, trail, rule, given, outcome=outcome, reason=reason)
         await events.record(transaction, trail, [Change(MemoryType.RULE, rule.id, outcome, extra)])
         return write_result(rule, f"marked_{outcome}")
 
@@ -89,7 +90,7 @@ async def _apply(
     transaction: Transaction,
     trail: AuditTrail,
     rule: Rule,
-    thresholds: maturity.MaturityRules,
+    given: FeedbackRules,
     *,
     outcome: Outcome,
     reason: str | None,
@@ -108,7 +109,8 @@ async def _apply(
     await transaction.send("rules.insert_application", reason=reason, created_at=at, withdraws=None, **application)
     evidence = await rules.evidence(transaction, rule.id)
     successes, harmful = evidence["successes"], evidence["harmful"]
-    age_days = (trail.now - rule.created_at) / timedelta(days=1)
+    found = maturity.Evidence(successes, harmful, (trail.now - rule.created_at) / timedelta(days=1))
+    deserved = await deserved_maturity(transaction, rule.id, rule.maturity, found, given, actor=trail.actor)
     await transaction.send(
         "rules.apply_evidence",
         rule_id=rule.id,
@@ -116,7 +118,7 @@ async def _apply(
         harmful=harmful,
         reasons=evidence["reasons"],
         effectiveness=maturity.effectiveness(successes, harmful),
-        maturity=maturity.mature(rule.maturity, maturity.Evidence(successes, harmful, age_days), thresholds),
+        maturity=deserved,
         renews=outcome is Outcome.HELPFUL,
         now=trail.now,
     )

@@ -6,9 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.models import Maturity, MemoryType, UndoCandidate
+from memory_butler.operations.writing.rule_evidence import deserved_maturity, feedback_rules
 from memory_butler.policy.history.undo import Resolution, resolve
 from memory_butler.policy.lifecycle import maturity
-from memory_butler.settings import Lifecycle
+from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history import undo as store
@@ -28,7 +29,7 @@ class Reevaluation:
 
 
 async def withdraw(
-    transaction: Transaction, trail: AuditTrail, candidate: UndoCandidate, lifecycle: Lifecycle
+    transaction: Transaction, trail: AuditTrail, candidate: UndoCandidate, settings: Settings
 ) -> Reevaluation:
     """Undo feedback by an application that withdraws it; undo a withdrawal by recording the feedback again."""
     assert candidate.application and candidate.current and candidate.before
@@ -38,17 +39,20 @@ async def withdraw(
     await transaction.send("rules.insert_application", **application)
     evidence = await rules.evidence(transaction, candidate.entity_id)
     age_days = (trail.now - candidate.current.created_at) / timedelta(days=1)
-    deserved = maturity.mature(
+    deserved = await deserved_maturity(
+        transaction,
+        candidate.entity_id,
         candidate.before.maturity or Maturity.CANDIDATE,
         maturity.Evidence(evidence["successes"], evidence["harmful"], age_days),
-        lifecycle.maturity,
+        feedback_rules(settings, candidate.butler),
+        actor=trail.actor,
     )
     resolution = resolve(
         MemoryType.RULE,
         candidate.current,
         replace(candidate.before, maturity=deserved),
         trail.now,
-        lifecycle.decay,
+        settings.lifecycle_of(candidate.butler).decay,
         takes_back_confirmation=candidate.is_confirmation,
     )
     assert isinstance(resolution, Resolution)

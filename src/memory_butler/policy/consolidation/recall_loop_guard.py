@@ -19,11 +19,11 @@ subject and predicate of a fact. All other text stays unchanged.
 
 import hashlib
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
 
 from memory_butler.english.text.word_sets import caseless
+from memory_butler.languages.admission import nfc
 from memory_butler.policy.briefing.composition import HEADINGS, NOTHING, TITLE
 from memory_butler.policy.memories.references import ALPHABET, SHORTEST
 
@@ -175,7 +175,7 @@ def _value(line: str) -> str:
 
 def _hashes(line: str) -> Iterator[bytes]:
     """Yields the hashes of a line with and without its bullet, label and quotation marks."""
-    text = unicodedata.normalize("NFC", line).strip()
+    text = nfc(line).strip()
     forms = dict.fromkeys([text, _LEADING.sub("", text)])
     forms |= dict.fromkeys([_LABEL.sub("", form) for form in forms])
     forms |= dict.fromkeys([form.strip(_QUOTES) for form in forms])

@@ -38,9 +38,13 @@ class MaturityRules(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
+    """Marks that count, and from how many agent sessions they are. None: the sessions are not counted."""
+
     successes: int
     harmful: int
     age_days: float
+    successful_sessions: int | None = None
+    harmful_sessions: int | None = None
 
 
 def effectiveness(successes: int, harmful: int) -> float | None:
@@ -49,15 +53,29 @@ def effectiveness(successes: int, harmful: int) -> float | None:
     return successes / weight if weight else None
 
 
-def mature(current: Maturity, evidence: Evidence, rules: MaturityRules) -> Maturity:
+class SessionRules(Protocol):
+    """Agent sessions that a change of maturity needs: the settings under `service.feedback`."""
+
+    @property
+    def sessions_to_mature(self) -> int: ...
+    @property
+    def sessions_to_invert(self) -> int: ...
+
+
+def mature(
+    current: Maturity, evidence: Evidence, rules: MaturityRules, sessions: SessionRules | None = None
+) -> Maturity:
     """The maturity that the evidence supports. An anti-pattern stays one: only an administrator reverses it."""
     if current is Maturity.ANTI_PATTERN:
         return current
     score = effectiveness(evidence.successes, evidence.harmful)
     if score is None:
         return Maturity.CANDIDATE
-    if evidence.harmful >= rules.inverted_harmful and score < rules.inverted_below:
+    may_invert = sessions is None or (evidence.harmful_sessions or 0) >= sessions.sessions_to_invert
+    if evidence.harmful >= rules.inverted_harmful and score < rules.inverted_below and may_invert:
         return Maturity.ANTI_PATTERN
+    if sessions is not None and (evidence.successful_sessions or 0) < sessions.sessions_to_mature:
+        return Maturity.CANDIDATE
     if evidence.successes < rules.established_successes or score < rules.established_effectiveness:
         return Maturity.CANDIDATE
     proven = (

@@ -55,7 +55,7 @@ def tier_named(value: object) -> Tier:
     """Parse a tier: eden, mid or long; short, short-term, mid-term and long-term are synonyms."""
     found = _SPELLINGS.get(str(value).strip().casefold().replace("-", "_").replace(" ", "_"))
     if found is None:
-        raise InvalidInput(f"Unknown tier {value!r}; must be one of: {', '.join(Tier)}.")
+        raise InvalidInput(f"Unknown tier {str(value)[:100]!r}; must be one of: {', '.join(Tier)}.")
     return found
 
 

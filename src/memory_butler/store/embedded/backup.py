@@ -1,7 +1,8 @@
 """Backup and restore of the embedded store, while it runs.
 
 A backup is the output of pg_basebackup as one compressed archive, with a manifest of every file. A restore unpacks it
-under another name, verifies it against the manifest and starts it once before it replaces the existing store.
+under another name, verifies it against the manifest, gives it the configuration of a new store and starts it once
+before it replaces the existing store.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ from typing import BinaryIO, Final
 from memory_butler.errors import Conflict, InvalidInput, TargetUnavailable
 from memory_butler.store.embedded.account import Programs, translated, unavailable
 from memory_butler.store.embedded.server import TARGET_MAJOR, Cluster, EmbeddedPostgres
+from memory_butler.store.embedded.untrusted import belongs_in_backup, make_harmless
 from memory_butler.store.embedded.upgrade import SUPERUSER, finish_interrupted_swap, provision, put_aside, sync_folder
 
 CHUNK_BYTES: Final = 1 << 20
@@ -103,9 +105,7 @@ class CopiedPostgres(EmbeddedPostgres):
                 recovery="Restore it with the version of Memory Butler that made it, then upgrade.",
             )
         _compare(digests, (new.folder / MANIFEST).read_bytes())
-        if programs.account:
-            for path in (new.folder, *new.folder.rglob("*")):
-                os.chown(path, programs.account.uid, programs.account.gid, follow_symlinks=False)
+        make_harmless(new, programs)
 
     def _take_over(self, new: Cluster, programs: Programs) -> Path | None:
         """Swap the stores and start the new one; if it does not start, the old one is moved back."""
@@ -136,7 +136,7 @@ def size_about(folder: Path) -> int:
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> dict[str, str]:
     """Extract one member, never outside `folder`; returns the digest of a file."""
     name = PurePosixPath(member.name)
-    if name.is_absolute() or ".." in name.parts or not (member.isfile() or member.isdir()):
+    if not (member.isfile() or member.isdir()) or not belongs_in_backup(name, member.size, is_folder=member.isdir()):
         raise _damaged(f"it contains {member.name!r}, which does not belong there")
     target = folder / name
     if member.isdir():

@@ -182,6 +182,12 @@ class Cluster:
         with open(self.folder / "postgresql.conf", "a", opener=_unlinked_opener) as conf:
             conf.write("\ninclude '../database.conf'\n")
 
+    def own(self, programs: Programs) -> None:
+        """Give all files to the account that the server runs as."""
+        if programs.account:
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, programs.account.uid, programs.account.gid, follow_symlinks=False)
+
     def start(self, programs: Programs, port: int = PORT) -> None:
         deadline = time.monotonic() + _START_SECONDS
         while True:

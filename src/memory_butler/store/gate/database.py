@@ -35,6 +35,7 @@ Row = dict[str, Any]
 Made = TypeVar("Made")
 
 READ = "database.bind_read"
+WRITE = "database.bind_write"
 StoreUpgraded = migrate.StoreUpgraded
 
 # The server cancels a statement at the deadline. If it does not answer by then plus this time, we close the connection.
@@ -196,10 +197,18 @@ class Database:
         refs: int = 0,
         relaxed: bool = False,
         deadline_seconds: float | None = None,
+        lock_seconds: float = 0,
     ) -> AsyncIterator[Transaction]:
-        """Open a transaction that holds the tenant's write lock and has `refs` short references reserved."""
+        """Open a transaction that holds the tenant's write lock and has `refs` short references reserved.
+
+        `lock_seconds` bounds the wait for the lock: raises LockBusy after it. 0: wait until the deadline.
+        """
         async with self._transaction(
-            tenant, "database.bind_write", deadline_seconds=deadline_seconds, relaxed=relaxed
+            tenant,
+            WRITE,
+            deadline_seconds=deadline_seconds,
+            relaxed=relaxed,
+            lock_ms=str(round(lock_seconds * 1000)),
         ) as transaction:
             await transaction.lock(now, refs=refs)
             yield transaction
@@ -212,7 +221,7 @@ class Database:
         """
         if self.embedded and not self._lives() and not await asyncio.to_thread(self.embedded.is_running):
             raise TargetUnavailable("The database is stopped.")
-        async with self._transaction(tenant, "database.bind_write", wanted=0, relaxed=relaxed) as transaction:
+        async with self._transaction(tenant, WRITE, wanted=0, relaxed=relaxed, lock_ms="0") as transaction:
             yield transaction
 
     @asynccontextmanager
@@ -226,7 +235,7 @@ class Database:
                 try:
                     async with connection.pipeline(), connection.transaction(force_rollback=True):
                         transaction = Transaction(connection, load_queries(names or self.names), tenant)
-                        await self._bind(transaction, "database.bind_write", deadline_seconds, relaxed=True)
+                        await self._bind(transaction, WRITE, deadline_seconds, relaxed=True, lock_ms="0")
                         yield transaction
                 finally:
                     if not connection.closed:

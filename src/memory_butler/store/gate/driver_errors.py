@@ -23,6 +23,10 @@ WRONG_REVISION = "MB002"
 PREPARED_STATEMENT_MISMATCH = ("42P05", "26000")
 
 
+class LockBusy(OverloadRejected):
+    """Another change of this tenant is being written."""
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Translate every error of the driver and of its pool."""
@@ -32,6 +36,8 @@ def translated() -> Iterator[None]:
         raise TargetUnavailable() from problem
     except TooManyRequests as problem:
         raise OverloadRejected() from problem
+    except psycopg.errors.LockNotAvailable as problem:
+        raise LockBusy() from problem
     except psycopg.errors.QueryCanceled as problem:
         raise DeadlinePassed() from problem
     except psycopg.IntegrityError as problem:

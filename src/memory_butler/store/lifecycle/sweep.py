@@ -14,6 +14,12 @@ FIRST_ID = UUID(int=0)
 FIRST_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
 
 
+async def last_event_before(transaction: Transaction, before: datetime) -> datetime | None:
+    """The time of the tenant's last event before a time."""
+    last: datetime | None = (await transaction.row("sweep.last_event_before", before=before))["last"]
+    return last
+
+
 @dataclass(frozen=True, slots=True)
 class Scanned:
     """A bounded scan: the number of rows it covered, the last of them, and the rows that may be due."""

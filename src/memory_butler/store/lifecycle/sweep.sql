@@ -2,6 +2,11 @@
 -- The butlers of a tenant.
 SELECT butler FROM {schema}.butlers WHERE tenant_id = %(tenant)s ORDER BY butler;
 
+-- name: last_event_before
+-- The time of the last event before a time; null if there is none.
+SELECT max(e.occurred_at) AS last FROM {schema}.memory_events e
+WHERE e.tenant_id = %(tenant)s AND e.occurred_at < %(before)s;
+
 -- part: planned
 -- Changes that a dry run plans: the permanence class, the maturity or the removal of a memory, and its decay rate.
 unnest(%(planned_ids)s::uuid[], %(planned_grades)s::text[], %(planned_rates)s::float8[])

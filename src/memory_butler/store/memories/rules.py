@@ -30,5 +30,14 @@ async def reverse(transaction: Transaction, rule_id: UUID, now: datetime) -> Non
     await transaction.send("rules.reverse", id=rule_id, now=now)
 
 
+async def counted_evidence(
+    transaction: Transaction, rule_id: UUID, *, per_session: int, per_caller: int, actor: str
+) -> Row:
+    """The marks that count, if only some of each session and of each caller's day do, and their sessions."""
+    return await transaction.row(
+        "rules.counted_evidence", rule_id=rule_id, per_session=per_session, per_caller=per_caller, actor=actor
+    )
+
+
 async def evidence(transaction: Transaction, rule_id: UUID) -> Row:
     return await transaction.row("rules.evidence", rule_id=rule_id, reasons=REASONS)

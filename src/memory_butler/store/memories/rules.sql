@@ -54,16 +54,51 @@ INSERT INTO {schema}.rule_applications (
     %(request_id)s, %(withdraws)s
 );
 
+-- part: standing
+-- Feedback on a rule since its last reset that is not withdrawn.
+SELECT a.* FROM {schema}.rule_applications a
+JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = a.rule_id
+WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(rule_id)s AND a.outcome <> 'withdrawn'
+    AND (r.judged_from IS NULL OR a.created_at > r.judged_from)
+    AND NOT EXISTS (SELECT FROM {schema}.rule_applications w
+        WHERE w.tenant_id = %(tenant)s AND w.rule_id = a.rule_id AND w.withdraws = a.id)
+
+-- name: counted_evidence
+-- The marks that count: the first ones of each agent session and of each caller's day, and the sessions they are from.
+-- The event of a mark names its caller. Without a session, each day is one.
+WITH applications AS (
+    {rules.standing}
+), callers AS (
+    SELECT (e.payload #>> '{application,id}')::uuid AS id, e.actor FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.entity_id = %(rule_id)s AND e.payload ? 'application'
+), marks AS (
+    SELECT a.id, a.outcome, a.created_at, (a.created_at AT TIME ZONE 'UTC')::date AS day,
+        coalesce(c.actor, CASE WHEN a.id = latest.id THEN %(actor)s ELSE a.butler END) AS caller,
+        coalesce(a.session_id, (a.created_at AT TIME ZONE 'UTC')::date::text) AS session
+    FROM applications a
+    CROSS JOIN (SELECT l.id FROM applications l ORDER BY l.created_at DESC, l.id DESC LIMIT 1) latest
+    LEFT JOIN callers c ON c.id = a.id
+), of_sessions AS (
+    SELECT m.*, row_number() OVER (PARTITION BY caller, session, outcome ORDER BY created_at, id) AS place
+    FROM marks m
+), of_days AS (
+    SELECT s.*, row_number() OVER (PARTITION BY caller, day, outcome ORDER BY created_at, id) AS of_day
+    FROM of_sessions s WHERE place <= %(per_session)s
+), counted AS (
+    SELECT * FROM of_days WHERE of_day <= %(per_caller)s
+)
+SELECT
+    count(*) FILTER (WHERE outcome = 'helpful') AS successes,
+    count(*) FILTER (WHERE outcome = 'harmful') AS harmful,
+    count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'helpful') AS successful_sessions,
+    count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'harmful') AS harmful_sessions
+FROM counted;
+
 -- name: evidence
 -- The evidence of a rule: feedback since its last reset that is not withdrawn. The latest reasons, without duplicates,
 -- oldest first.
 WITH applications AS (
-    SELECT a.* FROM {schema}.rule_applications a
-    JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = a.rule_id
-    WHERE a.tenant_id = %(tenant)s AND a.rule_id = %(rule_id)s AND a.outcome <> 'withdrawn'
-        AND (r.judged_from IS NULL OR a.created_at > r.judged_from)
-        AND NOT EXISTS (SELECT FROM {schema}.rule_applications w
-            WHERE w.tenant_id = %(tenant)s AND w.rule_id = a.rule_id AND w.withdraws = a.id)
+    {rules.standing}
 ), reasons AS (
     SELECT reason, min(created_at) AS first FROM applications
     WHERE outcome = 'harmful' AND reason IS NOT NULL

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory_butler.models import Fact, Rule
+from memory_butler.models import Fact, Outcome, Rule
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories.facts import as_fact
 from memory_butler.store.memories.rules import as_rule
@@ -26,6 +26,17 @@ class EpisodeCounts:
     oldest: datetime | None
     deciding: int
     given_up: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkBurst:
+    """A rule that one agent session marked repeatedly within an hour: how, by which butler, how often and when."""
+
+    rule: Rule
+    outcome: Outcome
+    butler: str
+    marks: int
+    at: datetime
 
 
 async def fading(
@@ -63,6 +74,26 @@ async def warnings(
     rows = await transaction.all("alerts.warnings", scopes=scopes, since=since, limit=limit)
     total = rows[0]["total"] if rows else 0
     return [(as_rule(_without(row, "total", "since")), row["since"]) for row in rows], total
+
+
+async def bursts(
+    transaction: Transaction, *, scopes: Sequence[str] | None, since: datetime, marks: int, limit: int
+) -> tuple[list[MarkBurst], int]:
+    """Rules that one agent session marked at least `marks` times within an hour, and their total number."""
+    rows = await transaction.all("alerts.bursts", scopes=scopes, since=since, marks=marks, limit=limit)
+    total = rows[0]["total"] if rows else 0
+    extra = ("burst_outcome", "burst_butler", "burst_marks", "burst_at", "total")
+    found = [
+        MarkBurst(
+            rule=as_rule(_without(row, *extra)),
+            outcome=Outcome(row["burst_outcome"]),
+            butler=row["burst_butler"],
+            marks=row["burst_marks"],
+            at=row["burst_at"],
+        )
+        for row in rows
+    ]
+    return found, total
 
 
 async def dead_letters(transaction: Transaction) -> OpenItems:

@@ -34,6 +34,26 @@ WHERE r.tenant_id = %(tenant)s AND r.validity IN ('active', 'fading') AND r.matu
 ORDER BY e.occurred_at DESC, r.id
 LIMIT %(limit)s;
 
+-- name: bursts
+-- Rules that one agent session marked several times within an hour, since a time; newest first.
+WITH marks AS (
+    SELECT a.rule_id, a.outcome, a.butler, a.created_at, count(*) OVER (
+        PARTITION BY a.rule_id, a.outcome, a.butler, a.session_id ORDER BY a.created_at
+        RANGE BETWEEN interval '1 hour' PRECEDING AND CURRENT ROW) AS marks
+    FROM {schema}.rule_applications a
+    WHERE a.tenant_id = %(tenant)s AND a.created_at >= %(since)s AND a.outcome <> 'withdrawn'
+), found AS (
+    SELECT DISTINCT ON (m.rule_id) m.rule_id, m.outcome, m.butler, m.marks, m.created_at
+    FROM marks m WHERE m.marks >= %(marks)s
+    ORDER BY m.rule_id, m.marks DESC, m.created_at DESC, m.outcome
+)
+SELECT r.*, f.outcome AS burst_outcome, f.butler AS burst_butler, f.marks AS burst_marks, f.created_at AS burst_at,
+    count(*) OVER () AS total
+FROM found f JOIN {schema}.rules r ON r.tenant_id = %(tenant)s AND r.id = f.rule_id
+WHERE r.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s))
+ORDER BY f.created_at DESC, r.id
+LIMIT %(limit)s;
+
 -- name: dead_letters
 -- The number of dead-lettered episodes, and the oldest.
 SELECT count(*) AS count, min(created_at) AS oldest

@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -14,7 +15,7 @@ from memory_butler.adapters.dashboard.server.middleware import build_dashboard
 from memory_butler.adapters.dashboard.server.page_context import PageContext, background_refresh
 from memory_butler.adapters.http.single_flight import MAX_WAITING
 from memory_butler.adapters.lazy_resources import LazyResources
-from memory_butler.errors import OverloadRejected, TargetUnavailable
+from memory_butler.errors import OverloadRejected, PermissionDenied, TargetUnavailable
 from memory_butler.models import Login, Principal, Role
 from memory_butler.operations.access import logins
 from memory_butler.resources import Resources
@@ -126,3 +127,42 @@ async def test_who_could_not_be_logged_out_is_told_and_can_try_again(service: Se
         assert await logins.authenticate(service.resources, key)
         assert (await web.post("/logout")).headers["location"] == "/login"
         assert COOKIE not in web.cookies and await logins.authenticate(service.resources, key) is None
+
+
+@pytest.mark.parametrize(("role", "reads", "changes"), [("reader", 1, 0), ("agent", 1, 0), ("admin", 1, 1)])
+async def test_changes_in_the_dashboard_of_a_service_need_an_admin(
+    dashboard_context: DashboardContext, tenant: str, role: str, reads: int, changes: int
+) -> None:
+    """Everybody who may log in reads what their role may read; the local dashboard belongs to its user."""
+    principal = Principal(tenant, "main", Role(role))
+    key = await dashboard_context.log_in(principal)
+    context = PageContext(dashboard_context, principal, key)
+    assert (context.may("memory_search"), context.may("memory_forget")) == (bool(reads), bool(changes))
+
+    async def nothing(_: object) -> str:
+        return "done"
+
+    assert await context.call("memory_search", nothing) == "done"
+    if changes:
+        assert await context.call("memory_forget", nothing) == "done"
+    else:
+        with pytest.raises(PermissionDenied):
+            await context.call("memory_forget", nothing)
+
+
+async def test_the_roles_that_log_in_are_a_setting(resources: Resources, tenant: str) -> None:
+    """Also a login that was made before the setting ends with it."""
+    open_to_all = with_service(resources, token_cache_seconds=0)
+    reader = Principal(tenant, "main", Role.READER)
+    before = await DashboardContext(LazyResources.already_open(open_to_all)).log_in(reader)
+    dashboard = open_to_all.settings.dashboard.model_copy(update={"login_roles": ("admin",)})
+    narrow = replace(open_to_all, settings=open_to_all.settings.model_copy(update={"dashboard": dashboard}))
+    context = DashboardContext(LazyResources.already_open(narrow))
+    with pytest.raises(PermissionDenied, match="reader may not log in"):
+        await context.log_in(reader)
+    assert await context.log_in(Principal(tenant, "main", Role.ADMIN))
+    async with (
+        on_loopback(LazyResources.already_open(narrow), build=build_dashboard) as door,
+        httpx.AsyncClient(base_url=door.url, cookies={COOKIE: before}) as web,
+    ):
+        assert (await web.get("/facts")).status_code == 303

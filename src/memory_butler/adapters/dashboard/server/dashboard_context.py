@@ -15,6 +15,7 @@ from memory_butler.adapters.http.identity import Identities
 from memory_butler.adapters.http.single_flight import SingleFlight
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.tool_base import within
+from memory_butler.errors import PermissionDenied
 from memory_butler.models import Login, Principal, Role
 from memory_butler.operations.access import logins
 from memory_butler.resources import Resources
@@ -99,7 +100,15 @@ class DashboardContext:
 
     async def log_in(self, principal: Principal) -> str:
         """Create a login for an authenticated principal and return its key."""
+        if not self.may_log_in(principal.role):
+            raise PermissionDenied(
+                f"The role {principal.role} may not log in to the dashboard.",
+                recovery="Use a token of another role, or add the role to dashboard.login_roles.",
+            )
         return await self.call(lambda resources: logins.log_in(resources, principal))
+
+    def may_log_in(self, role: Role) -> bool:
+        return str(role) in self.settings.dashboard.login_roles
 
     async def log_out(self, key: str | None) -> None:
         """End a login. Raises if the database cannot be reached: the login is still valid, and the user must know."""

@@ -27,6 +27,7 @@ from memory_butler.adapters.dashboard.server.login import (
     not_found_page,
 )
 from memory_butler.adapters.dashboard.server.page_context import PageContext
+from memory_butler.adapters.dashboard.server.page_limit import PageLimit, is_embedded_elsewhere
 from memory_butler.adapters.http.loopback_guard import LOOPBACK, BodyLimit, host_name, origin_name
 from memory_butler.adapters.http.problems import MISDIRECTED, problem_response, request_id_from
 from memory_butler.adapters.lazy_resources import LazyResources
@@ -58,6 +59,7 @@ class DashboardMiddleware:
         self._dashboard = dashboard
         self._login_app = BodyLimit(build_login_router(dashboard), FORM_BYTES, dashboard.settings.deadline_seconds)
         self._allowed_hosts = LOOPBACK | {dashboard.settings.host.lower()}
+        self._page_limit = PageLimit(dashboard.settings)
         self._load_lock = asyncio.Lock()
         self._pages: ASGIApp | None = None
         self._exit_stack = AsyncExitStack()
@@ -123,7 +125,8 @@ class DashboardMiddleware:
                 recovery="Use the address that the server printed at start.",
             )
             return problem_response(problem, request_id_from(scope), status=MISDIRECTED)
-        if not all(self._is_own(origin, hosts[0]) for origin in origins):
+        is_embedded = scope["path"] not in routes.LOGIN_PATHS and is_embedded_elsewhere(headers)
+        if is_embedded or not all(self._is_own(origin, hosts[0]) for origin in origins):
             problem = PermissionDenied("Pages of other sites may not access this server.", recovery=PROXY_ADVICE)
             return problem_response(problem, request_id_from(scope))
         return None
@@ -153,7 +156,10 @@ class DashboardMiddleware:
         if is_websocket:
             scope = _websocket_scope(scope, context)
         scope["state"] = {**scope.get("state", {}), "page_context": context}
-        return await pages(scope, receive, send)
+        if is_websocket:
+            return await pages(scope, receive, send)
+        async with self._page_limit.building(context.key):
+            return await pages(scope, receive, send)
 
     async def _authenticate(self, key: str | None, tenant: str | None, *, is_activity: bool) -> PageContext | None:
         """The user in the chosen tenant, or None without a login.
@@ -163,7 +169,7 @@ class DashboardMiddleware:
         if self._dashboard.is_open:
             return PageContext(self._dashboard, self._dashboard.local_principal())
         login = await self._dashboard.find_login(key, is_activity=is_activity)
-        if login is None:
+        if login is None or not self._dashboard.may_log_in(login.role):
             return None
         return PageContext(self._dashboard, _in_tenant(principal_of(login), tenant), key)
 

@@ -12,7 +12,7 @@ from memory_butler.adapters.mcp.catalog import allowed_roles, check_operation
 from memory_butler.adapters.mcp.tool_base import CallContext, within
 from memory_butler.adapters.telemetry import instrumentation
 from memory_butler.errors import PermissionDenied
-from memory_butler.models import Caller, Lineage, Principal
+from memory_butler.models import Caller, Lineage, Principal, Role
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.policy.access.visibility import acting_butler
 
@@ -50,7 +50,15 @@ class PageContext:
 
     def may(self, operation: str) -> bool:
         """True if the user's role allows an operation. Pages hide the controls of operations that are not allowed."""
-        return self.principal.role in allowed_roles(operation)
+        return self.principal.role in allowed_roles(operation) and not self._needs_admin(operation)
+
+    def _needs_admin(self, operation: str) -> bool:
+        """True if the operation is a change, which in a service only an administrator makes in the dashboard."""
+        settings = self.dashboard.settings.dashboard
+        is_change = Role.READER not in allowed_roles(operation)
+        return (
+            is_change and settings.changes == "admin" and not self.dashboard.is_open and not self.principal.role.governs
+        )
 
     async def call(
         self,
@@ -97,6 +105,11 @@ class PageContext:
         await self.require_login()
         resources = await self.dashboard.lazy_resources.get_for_call()
         check_operation(self.principal, operation)
+        if self._needs_admin(operation):
+            raise PermissionDenied(
+                "Only an administrator may make changes in the dashboard.",
+                recovery='Log in with an admin token, or set dashboard.changes = "role".',
+            )
         caller = Caller(self.principal, Lineage(request_id=request_id))
         if not is_background_refresh():
             # Opening the page is audited. Auditing each refresh would write events that cause the next refresh.

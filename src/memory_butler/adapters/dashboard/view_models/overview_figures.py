@@ -245,6 +245,7 @@ def attention_list(attention: Alerts, *, may_confirm: bool) -> list[Props]:
         *_job_items(attention),
         *_fading_items(attention, may_confirm=may_confirm),
         *_warning_items(attention),
+        *_burst_items(attention),
     ]
 
 
@@ -296,6 +297,18 @@ def _warning_items(attention: Alerts) -> Iterable[Props]:
         title, href = f"{left:,} more new warnings", "/rules?maturity=anti_pattern"
         detail = "Rules with too many harmful marks"
         yield _item("more-warnings", "more_horiz", "bad", title, href, detail=detail, go="View")
+
+
+def _burst_items(attention: Alerts) -> Iterable[Props]:
+    for one in attention.bursts:
+        title = f"{one.marks} {one.outcome} marks in an hour: {truncate(one.rule.content, SHOWN_CHARACTERS)}"
+        detail = f"All of one session of {visible_text(one.butler)}:"
+        more = {"kind": "burst", "detail": detail, "at": one.at, "go": "Details"}
+        yield _item(f"burst-{one.rule.id}", "bolt", "warn", title, memory_path("rule", one.rule.ref), **more)
+    left = attention.bursts_total - len(attention.bursts)
+    if left > 0:
+        title = f"{left:,} more rule{'s' * (left > 1)} marked many times by one session"
+        yield _item("more-bursts", "more_horiz", "warn", title, "/rules", detail="Within one hour", go="View")
 
 
 def _item(key: str, icon: str, tone: str, title: str, href: str, **more: Any) -> Props:

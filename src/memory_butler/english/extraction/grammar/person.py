@@ -8,7 +8,10 @@ from memory_butler.english.text.word_sets import caseless, word_set
 
 RULE_CHARACTERS = 300
 
-_PERSON = re.compile(r"\b(I'm|I've|I'll|I'd|I|i'm|i|me|my|My|mine|myself)\b(?: ([a-z]+)\b)?")
+# Not a part of an address, a path or an option: /i.sh, ?u=me, my-repo, i@example.org.
+_PERSON = re.compile(
+    r"(?<![\w/\\@.~=&?#%+-])(I'm|I've|I'll|I'd|I|i'm|i|me|my|My|mine|myself)\b(?![/\\@=&%]|[.:-]\w)(?: ([a-z]+)\b)?"
+)
 _HELPERS = {"i'm": "is", "i've": "has", "i'll": "will", "i'd": "would"}
 _MODALS = word_set(
     "can will might should would could may must did was had never not only and or ever to with for in on at"
