@@ -459,7 +459,7 @@ WHERE e.validity = 'active';
 
 -- name: profiles
 -- For a briefing: the domain profiles of the candidates.
-SELECT p.memory_id AS id, p.profile::real[] AS profile
+SELECT p.memory_id AS id, p.profile
 FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
 CROSS JOIN LATERAL unnest(nullif(current_setting('memory_butler.candidate_' || t.name, true), '')::uuid[]) AS c (id)
 JOIN {tables}.profiles p ON p.tenant_id = %(tenant)s AND p.memory_type = t.type AND p.memory_id = c.id
