@@ -161,7 +161,7 @@ class Pipeline:
     hidden: AsyncCursor[HiddenRow] | None
     scores: list[AsyncCursor[Values]]
     profiles: AsyncCursor[Values] | None
-    memories: list[tuple[Callable[[Values, Values], Hit], AsyncCursor[Values]]]
+    memories: Sequence[tuple[Callable[[Values, Values], Hit], AsyncCursor[Values]]]
 
     async def candidates(self) -> Candidates:
         (names,) = await self.names.fetchall()
