@@ -65,11 +65,11 @@ RETURNING id;
 -- part: leads_somewhere
 -- True if a posting belongs to a live memory that the caller may see. Forgotten and hidden memories make no name known.
 CASE p.memory_type
-WHEN 'fact' THEN EXISTS (SELECT FROM ({visible.fact_by_id} p.memory_id OFFSET 0) f
+WHEN 'fact' THEN EXISTS (SELECT FROM ({visible.fact_by_id} ANY(ARRAY[p.memory_id]) ORDER BY id OFFSET 0) f
     WHERE f.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s)))
-WHEN 'rule' THEN EXISTS (SELECT FROM ({visible.rule_by_id} p.memory_id OFFSET 0) r
+WHEN 'rule' THEN EXISTS (SELECT FROM ({visible.rule_by_id} ANY(ARRAY[p.memory_id]) ORDER BY id OFFSET 0) r
     WHERE r.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s)))
-ELSE EXISTS (SELECT FROM ({visible.episode_by_id} p.memory_id OFFSET 0) e
+ELSE EXISTS (SELECT FROM ({visible.episode_by_id} ANY(ARRAY[p.memory_id]) ORDER BY id OFFSET 0) e
     WHERE e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
     AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)))
 END

@@ -83,7 +83,7 @@ FROM (
         UNION ALL SELECT id, score FROM by_index WHERE ahead AND memory_type = 'fact') h
     WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s
 ) n
-CROSS JOIN LATERAL ({visible.fact_by_id} n.id OFFSET 0) m
+CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) m
 WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
 UNION ALL
 SELECT {hidden_by}
@@ -92,7 +92,7 @@ FROM (
         UNION ALL SELECT id, score FROM by_index WHERE ahead AND memory_type = 'rule') h
     WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s
 ) n
-CROSS JOIN LATERAL ({visible.rule_by_id} n.id OFFSET 0) m
+CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) m
 WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
 
 -- name: by_meaning
@@ -205,7 +205,7 @@ FROM (
         SELECT id FROM by_words WHERE name_rarity > 0 AND initial = ascii('fact') AND %(for_briefing)s
         ORDER BY score DESC, id LIMIT 1000
     ) w CROSS JOIN LATERAL (
-        SELECT f.id, f.importance FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = w.id OFFSET 0
+        {visible.fact_by_id} ANY(ARRAY[w.id]) ORDER BY id OFFSET 0
     ) i
     ORDER BY importance DESC, id
 ) n
@@ -224,15 +224,15 @@ SELECT m.fact_id AS id, m.id AS context_id, true AS matters, {best_similarity} A
 FROM (
     SELECT f.id AS fact_id, 'episode' AS memory_type, s.id
     FROM listed l
-    CROSS JOIN LATERAL ({visible.fact_by_id} l.id OFFSET 0) f
-    CROSS JOIN LATERAL ({visible.episode_by_id} f.source_episode_id OFFSET 0) s
+    CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[l.id]) ORDER BY id OFFSET 0) f
+    CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[f.source_episode_id]) ORDER BY id OFFSET 0) s
     WHERE l.memory_type = 'fact' AND s.validity = 'active' AND (s.pinned OR s.expires_at > %(now)s)
         AND (%(butlers)s::text[] IS NULL OR s.butler = ANY(%(butlers)s))
 ) m
 UNION ALL
 SELECT e.id, p.id, p.content {asks}, NULL
 FROM listed l
-CROSS JOIN LATERAL ({visible.episode_by_id} l.id OFFSET 0) e
+CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[l.id]) ORDER BY id OFFSET 0) e
 CROSS JOIN LATERAL (
     SELECT n.id, n.content FROM (
         SELECT * FROM {tables}.episodes n
@@ -328,9 +328,9 @@ FROM (
     UNION ALL
     SELECT n.memory_id
     FROM (
-        SELECT e.content FROM best b CROSS JOIN LATERAL ({visible.episode_by_id} b.id OFFSET 0) e
+        SELECT e.content FROM best b CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) e
         UNION ALL
-        SELECT r.content FROM best b CROSS JOIN LATERAL ({visible.rule_by_id} b.id OFFSET 0) r
+        SELECT r.content FROM best b CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) r
     ) t
     CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector('simple', left(t.content, 2000)))) AS w (lexeme)
     CROSS JOIN LATERAL (
@@ -340,7 +340,7 @@ FROM (
     ) n
 ) m
 -- One by one: a plan made for a small tenant would read all facts of a large one.
-CROSS JOIN LATERAL ({visible.fact_by_id} m.id OFFSET 0) f
+CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[m.id]) ORDER BY id OFFSET 0) f
 WHERE f.subject <> ALL(%(user_keys)s::text[]) AND NOT EXISTS (
     SELECT FROM {tables}.aliases a
     WHERE a.tenant_id = %(tenant)s AND a.alias = f.subject AND a.subject = ANY(%(user_keys)s::text[])
@@ -352,7 +352,8 @@ WHERE f.subject <> ALL(%(user_keys)s::text[]) AND NOT EXISTS (
 SELECT 'fact' AS memory_type, f.id
 FROM named_subjects s
 CROSS JOIN LATERAL (
-    SELECT f.id FROM (SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND subject = s.subject OFFSET 0) f
+    SELECT f.id FROM (SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND subject = s.subject
+        ORDER BY predicate OFFSET 0) f
     WHERE f.validity IN ('active', 'fading')
     ORDER BY f.importance DESC, f.id LIMIT %(important_facts)s
 ) f
@@ -443,7 +444,7 @@ SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at
     f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
     f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned
 FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL ({visible.fact_by_id} c.id OFFSET 0) f
+CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) f
 WHERE f.validity IN ('active', 'fading');
 
 -- name: rules
@@ -452,7 +453,7 @@ SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at
     r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
     r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned
 FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL ({visible.rule_by_id} c.id OFFSET 0) r
+CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) r
 WHERE r.validity IN ('active', 'fading');
 
 -- name: episodes
@@ -460,7 +461,7 @@ WHERE r.validity IN ('active', 'fading');
 SELECT e.id, e.ref, e.butler, e.content, e.tags, e.validity, e.created_at, e.last_referenced_at, e.butler AS scope,
     e.importance, e.observed_at, e.session_id, e.pinned, old.id IS NOT NULL AS since_changed, old.replaced_by
 FROM unnest(nullif(current_setting('memory_butler.candidate_episodes', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL ({visible.episode_by_id} c.id OFFSET 0) e
+CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) e
 LEFT JOIN LATERAL (
     SELECT f.id, n.id AS replaced_by FROM {tables}.facts f
     LEFT JOIN {tables}.facts n ON n.tenant_id = %(tenant)s AND n.subject = f.subject AND n.predicate = f.predicate

@@ -1,6 +1,7 @@
 -- part: fact_by_id
--- A fact by its id, which follows, with OFFSET 0. Every other condition is outside: with it, an index for other reads
--- looks as good as the primary key as long as the database has not counted its tables, and reads all facts each time.
+-- A fact by its id, which follows as ANY(ARRAY[id]) ORDER BY id OFFSET 0. Before the database has counted its tables, an
+-- index for other reads costs as much as the primary key, and reads all facts of the tenant each time. So every other
+-- condition is outside, where it matches no such index, and only the primary key has the order of an id in an array.
 SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND id =
 
 -- part: rule_by_id
@@ -13,7 +14,7 @@ SELECT * FROM {tables}.episodes WHERE tenant_id = %(tenant)s AND id =
 
 -- part: fact
 -- Keeps the facts of the list n that the caller may see and that pass the filters of the query.
-CROSS JOIN LATERAL (SELECT FROM ({fact_by_id} n.id OFFSET 0) f
+CROSS JOIN LATERAL (SELECT FROM ({fact_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) f
     WHERE {schema}.readable(f.validity, f.scope, {schema}.worth(f.pinned, f.confidence, f.decay_rate,
         f.last_confirmed_at, f.created_at, %(now)s), %(scopes)s, %(min_confidence)s)
     AND (%(permanences)s::text[] IS NULL OR f.permanence = ANY(%(permanences)s))
@@ -22,7 +23,7 @@ CROSS JOIN LATERAL (SELECT FROM ({fact_by_id} n.id OFFSET 0) f
 
 -- part: rule
 -- Keeps the rules of the list n that the caller may see and that pass the filters of the query.
-CROSS JOIN LATERAL (SELECT FROM ({rule_by_id} n.id OFFSET 0) r
+CROSS JOIN LATERAL (SELECT FROM ({rule_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) r
     WHERE {schema}.readable(r.validity, r.scope, CASE r.maturity WHEN 'anti_pattern' THEN 1 ELSE
         {schema}.worth(r.pinned, r.confidence, r.decay_rate, r.last_confirmed_at, r.created_at, %(now)s) END,
         %(scopes)s, %(min_confidence)s)
@@ -32,7 +33,7 @@ CROSS JOIN LATERAL (SELECT FROM ({rule_by_id} n.id OFFSET 0) r
 
 -- part: episode
 -- Keeps the episodes of the list n that the caller may see and that pass the filters of the query.
-CROSS JOIN LATERAL (SELECT FROM ({episode_by_id} n.id OFFSET 0) e
+CROSS JOIN LATERAL (SELECT FROM ({episode_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) e
     WHERE e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
     AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s))
     AND (%(time_from)s::timestamptz IS NULL OR e.observed_at >= %(time_from)s)
