@@ -328,9 +328,11 @@ FROM (
     UNION ALL
     SELECT n.memory_id
     FROM (
-        SELECT e.content FROM best b CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) e
+        SELECT e.content FROM best b
+        CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) e
         UNION ALL
-        SELECT r.content FROM best b CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) r
+        SELECT r.content FROM best b
+        CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) r
     ) t
     CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector('simple', left(t.content, 2000)))) AS w (lexeme)
     CROSS JOIN LATERAL (
