@@ -1,7 +1,7 @@
 -- part: fact_by_id
 -- A fact by its id, which follows as ANY(ARRAY[id]) ORDER BY id OFFSET 0. Before the database has counted its tables,
--- an index for other reads costs as much as the primary key, and reads all facts of the tenant each time. So every other
--- condition is outside, where it matches no such index, and only the primary key has the order of an id in an array.
+-- an index for other reads costs as much as the primary key, and reads all facts of the tenant each time. So every
+-- other condition is outside, where it matches no such index, and only the primary key has the order of the id.
 SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND id =
 
 -- part: rule_by_id
