@@ -22,6 +22,7 @@ import psycopg
 from benchmarks.support.sentences import PEOPLE, PREDICATES, ROLES, rule_text
 from memory_butler.english.text.names import indexed_names, secondary_names
 from memory_butler.models import Lineage, MemoryType
+from memory_butler.policy.briefing.domains import DomainPhrases
 from memory_butler.policy.lifecycle.confidence import NEW_RULE_CONFIDENCE
 from memory_butler.policy.memories.references import short_reference
 from memory_butler.policy.memories.text import indexed_text, indexed_words
@@ -82,6 +83,8 @@ class _Rows:
     episodes: list[tuple[Any, ...]]
     words: list[tuple[str, str, UUID, str, list[str]]]
     passages: list[tuple[str, str, UUID, int, int]]
+    # The text that each memory's domain profile comes from, and its sentences.
+    profiled: list[tuple[str, str, UUID, str, Sequence[int]]]
     changes: dict[str, list[Change]]
 
 
@@ -94,6 +97,7 @@ async def load_store(resources: Resources, sizes: dict[str, Size], pool: Pool, s
     with psycopg.connect(embedded.dsn("postgres", "memory")) as connection:
         _copy(connection, rows, sizes, now)
         _copy_passages(connection, rows, pool, resources.embedding_version, seed)
+        _copy_profiles(connection, rows, pool, await resources.domains.phrases(), resources.domains.version)
         _add_postings(connection, rows, resources.settings.retrieval.text_search)
     for tenant, changes in rows.changes.items():
         trail = AuditTrail(now=now, actor=BUTLER, lineage=Lineage(), make_id=resources.make_id)
@@ -106,7 +110,7 @@ async def load_store(resources: Resources, sizes: dict[str, Size], pool: Pool, s
 
 
 def _rows(resources: Resources, sizes: dict[str, Size], pool: Pool, source: random.Random, now: datetime) -> _Rows:
-    rows = _Rows([], [], [], [], [], {})
+    rows = _Rows([], [], [], [], [], [], {})
     for tenant, size in sizes.items():
         changes = rows.changes[tenant] = []
         for number in range(1, size.memories + 1):
@@ -177,8 +181,9 @@ def _index(
     subject, predicate = about
     names = [f"@{name}" for name in indexed_names(kind, subject, content)]
     secondary = [f"#{name}" for name in secondary_names(kind, subject, content)]
-    words = indexed_words(indexed_text(kind, subject, predicate, content), [])
-    rows.words.append((start[0], kind, start[1], words, names + secondary))
+    text = indexed_text(kind, subject, predicate, content)
+    rows.words.append((start[0], kind, start[1], indexed_words(text, []), names + secondary))
+    rows.profiled.append((start[0], kind, start[1], text, places))
     rows.passages.extend((start[0], kind, start[1], ordinal, place) for ordinal, place in enumerate(places))
 
 
@@ -207,6 +212,16 @@ def _copy_passages(connection: psycopg.Connection[Any], rows: _Rows, pool: Pool,
         for block in _passage_blocks(rows, pool, version, seed):
             copy.write(block)
         copy.write(COPY_TAIL)
+
+
+def _copy_profiles(
+    connection: psycopg.Connection[Any], rows: _Rows, pool: Pool, domains: DomainPhrases, version: int
+) -> None:
+    columns = "tenant_id, memory_type, memory_id, version, profile"
+    with connection.cursor().copy(f"COPY memory.profiles ({columns}) FROM STDIN".encode()) as copy:
+        for tenant, kind, memory_id, text, places in rows.profiled:
+            profile = domains.memory_profile(pool.vectors[list(places)], text, ())
+            copy.write_row((tenant, kind, memory_id, version, str(profile.tolist())))
 
 
 def _passage_blocks(rows: _Rows, pool: Pool, version: int, seed: int, block: int = 2000) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from memory_butler.store.gate.queries import Names, load_queries
 from memory_butler.store.retrieval import neighbours
 from memory_butler.store.retrieval.neighbours import Around
 
-SEEN = re.compile(r"CROSS JOIN LATERAL \(SELECT FROM (?:(?!OFFSET 0).)*OFFSET 0\) visible", re.DOTALL)
+SEEN = re.compile(r"CROSS JOIN LATERAL \(SELECT FROM \((?:(?!LATERAL).)*?OFFSET 0\) visible", re.DOTALL)
 
 
 def test_what_may_be_seen_is_decided_by_the_rules_of_the_search() -> None:

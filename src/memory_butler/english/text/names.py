@@ -244,21 +244,29 @@ class NameFinder:
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._unspaced: list[str] = []
-        self._by_first_word: dict[str, list[tuple[str, str]]] = {}
+        self._by_words: dict[tuple[str, ...], list[str]] = {}
+        lengths: dict[str, set[int]] = {}
         for key in keys:
             if UNSPACED.search(key):
                 self._unspaced.append(key)
-            elif words := _PLAIN.findall(key):
-                self._by_first_word.setdefault(words[0], []).append((key, f" {' '.join(words)} "))
+            elif words := tuple(_PLAIN.findall(key)):
+                self._by_words.setdefault(words, []).append(key)
+                lengths.setdefault(words[0], set()).add(len(words))
+        self._lengths = lengths
+        self._first_words = frozenset(lengths)
 
     def names_in(self, text: str) -> frozenset[str]:
-        spaced, words = _spaced_words(text)
-        found = [
-            key
-            for word in words.intersection(self._by_first_word)
-            for key, spelled in self._by_first_word[word]
-            if spelled in spaced
-        ]
+        found: list[str] = []
+        if self._first_words:
+            words, distinct = _plain_words(text)
+            if not self._first_words.isdisjoint(distinct):
+                found += [
+                    key
+                    for at, word in enumerate(words)
+                    if word in self._lengths
+                    for length in self._lengths[word]
+                    for key in self._by_words.get(words[at : at + length], ())
+                ]
         if self._unspaced:
             plain = text.casefold()
             found += [key for key in self._unspaced if key in plain]
@@ -266,9 +274,9 @@ class NameFinder:
 
 
 @lru_cache(maxsize=4096)
-def _spaced_words(text: str) -> tuple[str, frozenset[str]]:
-    words = _PLAIN.findall(text.casefold())
-    return f" {' '.join(words)} ", frozenset(words)
+def _plain_words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    words = tuple(_PLAIN.findall(text.casefold()))
+    return words, frozenset(words)
 
 
 def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:

@@ -58,8 +58,7 @@ async def find_candidates(
         question,
         longest_list=CANDIDATES,
         with_irrelevant=True,
-        kind_of_work=await _kind_of_work(resources, request.trigger_prompt),
-        for_briefing=True,
+        kind_of_work=lambda: _kind_of_work(resources, request.trigger_prompt),
     )
     frame = BriefingFrame(
         token_budget=resources.settings.token_budget_of(request.butler) if budget is None else budget,

@@ -1,6 +1,7 @@
 """Rank the candidates for a question. Read-only: one embedding and one round trip to the database."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from memory_butler.ai.reranking import rerank_if_possible
@@ -60,25 +61,27 @@ async def rank_candidates(
     *,
     longest_list: int | None = None,
     with_irrelevant: bool = False,
-    kind_of_work: Profile | None = None,
-    for_briefing: bool = False,
+    kind_of_work: Callable[[], Awaitable[Profile | None]] | None = None,
 ) -> RankedCandidates:
-    """The ranked candidates; with `with_irrelevant` also those below the minimum relevance. `for_briefing` adds those
-    that a briefing needs, among them the memories for this `kind_of_work`.
+    """The ranked candidates; with `with_irrelevant` also those below the minimum relevance. `kind_of_work`, which gets
+    the domain profile of the task, adds the candidates that a briefing needs.
 
     A misspelt name costs a second query.
     """
     check_as_of(resources, caller, question.as_of)
-    mode = Mode(question.mode)
+    mode, for_briefing = Mode(question.mode), kind_of_work is not None
     now = question.as_of or resources.clock()
     parsed = parse_question(question.query, now)
     if for_briefing or mode is not Mode.HYBRID or question.min_relevance is not None:
         parsed = replace(parsed, overview=None)
     query = _within(_query(resources, caller, question, longest_list), parsed)
-    if for_briefing:
-        profile = None if kind_of_work is None else strongest(kind_of_work, TASK_SHARE).tolist()
+    profile = None
+    if kind_of_work is not None:
+        # Embedded at the same time: the search takes the vector from the cache.
+        profile, _ = await asyncio.gather(kind_of_work(), _embed_ahead(resources, caller, question, query, parsed))
+        kind = None if profile is None else strongest(profile, TASK_SHARE).tolist()
         version = resources.domains.version
-        query = replace(query, for_briefing=True, with_hidden=True, kind_of_work=profile, profile_version=version)
+        query = replace(query, for_briefing=True, with_hidden=True, kind_of_work=kind, profile_version=version)
     found = await _fetch(resources, caller, question, query, parsed)
     found = await _fetch_corrected(resources, caller, question, found) or found
     query, candidates = found.query, await _with_upcoming(resources, caller, question, found)
@@ -103,8 +106,18 @@ async def rank_candidates(
         is_overview=bool(overview) or _is_for_everything(parsed, query),
         hidden=candidates.hidden,
         degraded=(*found.degraded, *missed),
-        kind_of_work=kind_of_work,
+        kind_of_work=profile,
     )
+
+
+async def _embed_ahead(
+    resources: Resources, caller: Caller, question: Question, query: SearchQuery, parsed: ParsedQuestion
+) -> None:
+    """Embed the text that the search will compare, unless it is the whole task, which is embedded for its kind."""
+    guess = resources.name_predictor.predict((caller.principal.tenant, query.reach), parsed)
+    text = parsed.text_without(guess).strip()
+    if text != question.query:
+        await _vector(resources, text, Mode.HYBRID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,31 +50,58 @@ def without_repetitions(
     chosen: Sequence[Chosen], profiles: Mapping[UUID, Sequence[float]], user_names: frozenset[str]
 ) -> tuple[list[Chosen], list[tuple[Ranked, str]]]:
     """The lines without those that repeat a better one; the repetitions with the reference of what they repeat."""
-    kept: list[_Line] = []
+    kept = _Kept()
     repeated: list[tuple[Ranked, str]] = []
     for one in sorted(chosen, key=lambda one: (one.claim, -one.usefulness)):
         hit = one.entry.hit
         subject = _subject(hit, user_names)
         statement = _statement(hit.content, _name_words(subject, user_names))
         line = _Line(one, identity_of(one.entry), subject, statement, profiles.get(hit.id))
-        twin = next((other for other in kept if _repeats(line, other)), None)
+        twin = kept.twin_of(line)
         if twin is None:
-            kept.append(line)
+            kept.add(line)
         else:
             repeated.append((one.entry, f"{twin.chosen.entry.hit.type}:{twin.chosen.entry.hit.ref}"))
-    ids = {line.chosen.entry.hit.id for line in kept}
+    ids = {line.chosen.entry.hit.id for line in kept.lines}
     return [one for one in chosen if one.entry.hit.id in ids], repeated
 
 
+class _Kept:
+    """The lines that repeat no other, found by what two lines must have in common to say the same."""
+
+    def __init__(self) -> None:
+        self.lines: list[_Line] = []
+        self._by_identity: dict[tuple[object, ...], int] = {}
+        self._by_terms: dict[tuple[object, ...], list[int]] = {}
+
+    def add(self, line: _Line) -> None:
+        place = len(self.lines)
+        self.lines.append(line)
+        self._by_identity.setdefault(line.identity, place)
+        if line.chosen.entry.hit.type is not MemoryType.EPISODE:
+            self._by_terms.setdefault(_terms(line), []).append(place)
+
+    def twin_of(self, line: _Line) -> _Line | None:
+        """The first line that this one repeats."""
+        places = []
+        if line.identity in self._by_identity:
+            places.append(self._by_identity[line.identity])
+        if line.chosen.entry.hit.type is not MemoryType.EPISODE:
+            near = self._by_terms.get(_terms(line), ())
+            places += [next((place for place in near if _repeats(line, self.lines[place])), len(self.lines))]
+        first = min(places, default=len(self.lines))
+        return self.lines[first] if first < len(self.lines) else None
+
+
+def _terms(line: _Line) -> tuple[object, ...]:
+    hit = line.chosen.entry.hit
+    return hit.type, hit.valid_at, hit.maturity == Maturity.ANTI_PATTERN, line.subject
+
+
 def _repeats(one: _Line, other: _Line) -> bool:
-    if one.identity == other.identity:
-        return True
-    return (
-        _have_equal_terms(one.chosen.entry.hit, other.chosen.entry.hit)
-        and one.subject == other.subject
-        and _say_the_same(one.statement, other.statement, MIN_OVERLAP[one.chosen.entry.hit.type])
-        and _are_of_one_kind(one.profile, other.profile)
-    )
+    """True for lines of equal terms that say the same."""
+    min_overlap = MIN_OVERLAP[one.chosen.entry.hit.type]
+    return _say_the_same(one.statement, other.statement, min_overlap) and _are_of_one_kind(one.profile, other.profile)
 
 
 def says_the_same(one: Hit, other: Hit, user_names: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ none of these claims stays out.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import NamedTuple
 from uuid import UUID
 
@@ -168,7 +169,7 @@ def _answers_words(entry: Ranked, rules: Rules) -> bool:
 
 def usefulness(evidence: Evidence) -> float:
     """Probability that the task needs a memory."""
-    logit = OFFSET + sum(weight * value for weight, value in zip(WEIGHTS, evidence, strict=True))
+    logit = OFFSET + sum(map(mul, WEIGHTS, evidence))
     return 1 / (1 + math.exp(-logit))
 
 

@@ -5,6 +5,7 @@ SELECT
     set_config('transaction_read_only', 'on', true),
     -- Planning the search takes as long as running it in a small tenant, and its shape does not depend on the values.
     set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('enable_seqscan', 'off', true),
     {schema}.require_revision(%(revision)s);
 
 -- name: bind_write

@@ -29,6 +29,10 @@ psycopg.adapters.register_dumper(VectorBytes, VectorDumper)
 psycopg.adapters.register_dumper(NumbersBytes, VectorDumper)
 
 
+# Head of a vector: the number of dimensions, and a reserved number.
+_HEAD = struct.Struct("!hh")
+
+
 def as_vector(values: Sequence[float]) -> VectorBytes:
     return VectorBytes(struct.pack(f"!hh{len(values)}f", len(values), 0, *values))
 
@@ -45,3 +49,13 @@ def as_numbers(vectors: Sequence[Sequence[float]]) -> NumbersBytes:
     elements["bytes"], elements["value"] = 4, values
     head = struct.pack("!iiiii", _ONE_DIMENSION, _COMPLETE, _REAL, len(values), _FIRST)
     return NumbersBytes(head + elements.tobytes())
+
+
+def from_vectors(values: Sequence[bytes]) -> list[list[float]]:
+    """Return vectors of one length as numbers. The driver passes on the extension's wire format."""
+    if not values:
+        return []
+    dimensions, _ = _HEAD.unpack_from(values[0])
+    body = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), _HEAD.size + 4 * dimensions)[:, _HEAD.size :]
+    numbers: list[list[float]] = body.copy().view(">f4").astype(np.float64).tolist()
+    return numbers

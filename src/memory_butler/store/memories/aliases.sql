@@ -65,12 +65,12 @@ RETURNING id;
 -- part: leads_somewhere
 -- True if a posting belongs to a live memory that the caller may see. Forgotten and hidden memories make no name known.
 CASE p.memory_type
-WHEN 'fact' THEN EXISTS (SELECT FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = p.memory_id
-    AND f.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s)))
-WHEN 'rule' THEN EXISTS (SELECT FROM {tables}.rules r WHERE r.tenant_id = %(tenant)s AND r.id = p.memory_id
-    AND r.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s)))
-ELSE EXISTS (SELECT FROM {tables}.episodes e WHERE e.tenant_id = %(tenant)s AND e.id = p.memory_id
-    AND e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
+WHEN 'fact' THEN EXISTS (SELECT FROM ({visible.fact_by_id} ANY(ARRAY[p.memory_id]) ORDER BY id OFFSET 0) f
+    WHERE f.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s)))
+WHEN 'rule' THEN EXISTS (SELECT FROM ({visible.rule_by_id} ANY(ARRAY[p.memory_id]) ORDER BY id OFFSET 0) r
+    WHERE r.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s)))
+ELSE EXISTS (SELECT FROM ({visible.episode_by_id} ANY(ARRAY[p.memory_id]) ORDER BY id OFFSET 0) e
+    WHERE e.validity = 'active' AND (e.pinned OR e.expires_at > %(now)s)
     AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s)))
 END
 

@@ -1,7 +1,7 @@
 """The search: a pipeline of statements in one round trip, and the candidates that it returns."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -12,9 +12,11 @@ from psycopg import AsyncCursor
 from memory_butler.english.text.names import unheard
 from memory_butler.models import USER_KEYS, Hit, MemoryType, Reach
 from memory_butler.store.gate.database import Database, Transaction
-from memory_butler.store.gate.vectors import as_vector
+from memory_butler.store.gate.vectors import as_vector, from_vectors
 from memory_butler.store.retrieval import vector_index
 
+# Confidence, decay rate and last confirmation of an episode.
+NO_DECAY = (1.0, 0.0, None)
 # Limits of what a briefing adds: facts of one subject, candidates from which it looks one step further, and episodes.
 IMPORTANT_FACTS = 12
 SOURCES = 5
@@ -129,112 +131,24 @@ class HiddenRow(NamedTuple):
     by_confidence: int
 
 
-class ScoresRow(NamedTuple):
-    """The scores of one candidate. Its context is a fact's source episode or the episode before an episode."""
-
-    id: UUID
-    semantic_score: float | None
-    keyword_score: float | None
-    similarity: float | None
-    word_score: float
-    word_coverage: float
-    is_named: bool
-    has_context: bool
-    context_similarity: float | None
-    context_word_score: float
-    context_word_coverage: float
-    mention_score: float
-    name_rarity: float
-    context_id: UUID | None
-
-    @property
-    def shared(self) -> tuple[Any, ...]:
-        """The values that a hit takes by position, in the order of its fields."""
-        return tuple(self[:12])
-
-    @property
-    def named(self) -> dict[str, Any]:
-        return {"name_rarity": self.name_rarity, "context_id": self.context_id}
+# Rows as the statements return them: the columns of `candidates` and `more`, and of `facts`, `rules` and `episodes`.
+# They come in the order of a hit's fields, and a hit takes them by place: by name would take three times as long.
+Values = tuple[Any, ...]
 
 
-class FactRow(NamedTuple):
-    id: UUID
-    ref: str
-    source_butler: str
-    content: str
-    tags: list[str]
-    validity: str
-    created_at: datetime
-    last_referenced_at: datetime | None
-    scope: str
-    importance: int
-    confidence: float
-    decay_rate: float
-    last_confirmed_at: datetime | None
-    subject_label: str
-    predicate_label: str
-    permanence: str
-    valid_at: datetime | None
-    pinned: bool
-
-    def hit(self, scores: ScoresRow) -> Hit:
-        own = {"pinned": self.pinned, **scores.named}
-        return Hit(MemoryType.FACT, *(scores.shared + self[1:10] + (None, None) + self[10:17]), **own)
+def _fact(row: Values, scores: Values) -> Hit:
+    own = (*row[1:10], None, None, *row[10:17], None, None, row[17], False, None)
+    return Hit._make((MemoryType.FACT, *scores[:12], *own, *scores[12:]))
 
 
-class RuleRow(NamedTuple):
-    id: UUID
-    ref: str
-    source_butler: str
-    content: str
-    tags: list[str]
-    validity: str
-    created_at: datetime
-    last_referenced_at: datetime | None
-    scope: str
-    confidence: float
-    decay_rate: float
-    last_confirmed_at: datetime | None
-    maturity: str
-    harmful_reasons: list[str]
-    pinned: bool
-
-    def hit(self, scores: ScoresRow) -> Hit:
-        shared = scores.shared + self[1:9] + (None, None, None) + self[9:12]
-        own = {
-            "maturity": self.maturity,
-            "harmful_reasons": self.harmful_reasons,
-            "pinned": self.pinned,
-            **scores.named,
-        }
-        return Hit(MemoryType.RULE, *shared, **own)
+def _rule(row: Values, scores: Values) -> Hit:
+    own = (*row[1:9], None, None, None, *row[9:12], None, None, None, None, *row[12:15], False, None)
+    return Hit._make((MemoryType.RULE, *scores[:12], *own, *scores[12:]))
 
 
-class EpisodeRow(NamedTuple):
-    id: UUID
-    ref: str
-    butler: str
-    content: str
-    tags: list[str]
-    validity: str
-    created_at: datetime
-    last_referenced_at: datetime | None
-    scope: str
-    importance: int
-    observed_at: datetime
-    session_id: str | None
-    pinned: bool
-    since_changed: bool
-    replaced_by: UUID | None
-
-    def hit(self, scores: ScoresRow) -> Hit:
-        own = {"pinned": self.pinned, "since_changed": self.since_changed, "replaced_by": self.replaced_by}
-        return Hit(MemoryType.EPISODE, *(scores.shared + self[1:12]), **{**own, **scores.named})
-
-
-class ProfileRow(NamedTuple):
-    id: UUID
-    profile: list[float]
+def _episode(row: Values, scores: Values) -> Hit:
+    own = (*row[1:12], *NO_DECAY, None, None, None, None, None, None, *row[12:15])
+    return Hit._make((MemoryType.EPISODE, *scores[:12], *own, *scores[12:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +159,9 @@ class Pipeline:
     spelled: frozenset[str]
     names: AsyncCursor[NamesRow]
     hidden: AsyncCursor[HiddenRow] | None
-    scores: list[AsyncCursor[ScoresRow]]
-    profiles: AsyncCursor[ProfileRow] | None
-    memories: list[AsyncCursor[FactRow] | AsyncCursor[RuleRow] | AsyncCursor[EpisodeRow]]
+    scores: list[AsyncCursor[Values]]
+    profiles: AsyncCursor[Values] | None
+    memories: Sequence[tuple[Callable[[Values, Values], Hit], AsyncCursor[Values]]]
 
     async def candidates(self) -> Candidates:
         (names,) = await self.names.fetchall()
@@ -255,9 +169,9 @@ class Pipeline:
         known_names = frozenset(name["asked"] for name in known)
         (hidden,) = await self.hidden.fetchall() if self.hidden else (HiddenRow(0, 0),)
         # By number: UUIDs are hashed and compared in Python.
-        scores = {row.id.int: row for cursor in self.scores for row in await cursor.fetchall()}
+        scores = {row[0].int: row for cursor in self.scores for row in await cursor.fetchall()}
         return Candidates(
-            hits=[row.hit(scores[row.id.int]) for cursor in self.memories for row in await cursor.fetchall()],
+            hits=[hit(row, scores[row[0].int]) for hit, cursor in self.memories for row in await cursor.fetchall()],
             hidden={"scope": hidden.by_scope, "confidence": hidden.by_confidence},
             names=frozenset(name["asked"] for name in known if name["is_name"]),
             known_names=known_names,
@@ -267,8 +181,12 @@ class Pipeline:
             similar_names=frozenset(names.similar_names),
             user_names=frozenset(names.user_names),
             memories=names.memories or 0,
-            profiles={row.id: row.profile for row in await self.profiles.fetchall()} if self.profiles else {},
+            profiles=_profiles(await self.profiles.fetchall()) if self.profiles else {},
         )
+
+
+def _profiles(rows: Sequence[Values]) -> dict[UUID, list[float]]:
+    return dict(zip((row[0] for row in rows), from_vectors([row[1] for row in rows]), strict=True))
 
 
 async def search(database: Database, tenant: str, query: SearchQuery) -> Candidates:
@@ -284,19 +202,17 @@ async def send(transaction: Transaction, params: dict[str, Any]) -> Pipeline:
     names = await transaction.send_for(NamesRow._make, "search.names", **params)
     with_vector = params["embedding"] is not None
     hidden = await transaction.send_for(HiddenRow._make, "search.by_meaning", **params) if with_vector else None
-    scores = [await transaction.send_for(ScoresRow._make, "search.candidates", **params)]
+    scores = [await transaction.send_for(tuple, "search.candidates", **params)]
     if params["for_briefing"]:
-        scores.append(await transaction.send_for(ScoresRow._make, "search.more", **params))
-    memories: list[Any] = []
-    if params["with_facts"]:
-        memories.append(await transaction.send_for(FactRow._make, "search.facts", **params))
-    if params["with_rules"]:
-        memories.append(await transaction.send_for(RuleRow._make, "search.rules", **params))
-    if params["with_episodes"]:
-        memories.append(await transaction.send_for(EpisodeRow._make, "search.episodes", **params))
+        scores.append(await transaction.send_for(tuple, "search.more", **params))
+    memories = [
+        (make_hit, await transaction.send_for(tuple, f"search.{table}", **params))
+        for make_hit, table in ((_fact, "facts"), (_rule, "rules"), (_episode, "episodes"))
+        if params[f"with_{table}"]
+    ]
     profiles = None
     if params["for_briefing"]:
-        profiles = await transaction.send_for(ProfileRow._make, "search.profiles", **params)
+        profiles = await transaction.send_for(tuple, "search.profiles", **params)
     guessed, spelled = frozenset(params["guessed"]), frozenset(params["spelled"])
     return Pipeline(guessed, spelled, names, hidden, scores, profiles, memories)
 

@@ -83,7 +83,7 @@ FROM (
         UNION ALL SELECT id, score FROM by_index WHERE ahead AND memory_type = 'fact') h
     WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s
 ) n
-JOIN {tables}.facts m ON m.tenant_id = %(tenant)s AND m.id = n.id
+CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) m
 WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
 UNION ALL
 SELECT {hidden_by}
@@ -92,7 +92,7 @@ FROM (
         UNION ALL SELECT id, score FROM by_index WHERE ahead AND memory_type = 'rule') h
     WHERE %(with_hidden)s ORDER BY score DESC, id LIMIT %(candidates)s
 ) n
-JOIN {tables}.rules m ON m.tenant_id = %(tenant)s AND m.id = n.id
+CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) m
 WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
 
 -- name: by_meaning
@@ -205,7 +205,7 @@ FROM (
         SELECT id FROM by_words WHERE name_rarity > 0 AND initial = ascii('fact') AND %(for_briefing)s
         ORDER BY score DESC, id LIMIT 1000
     ) w CROSS JOIN LATERAL (
-        SELECT f.id, f.importance FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = w.id OFFSET 0
+        {visible.fact_by_id} ANY(ARRAY[w.id]) ORDER BY id OFFSET 0
     ) i
     ORDER BY importance DESC, id
 ) n
@@ -224,21 +224,23 @@ SELECT m.fact_id AS id, m.id AS context_id, true AS matters, {best_similarity} A
 FROM (
     SELECT f.id AS fact_id, 'episode' AS memory_type, s.id
     FROM listed l
-    JOIN {tables}.facts f ON f.tenant_id = %(tenant)s AND f.id = l.id
-    JOIN {tables}.episodes s ON s.tenant_id = %(tenant)s AND s.id = f.source_episode_id
-        AND s.validity = 'active' AND (s.pinned OR s.expires_at > %(now)s)
+    CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[l.id]) ORDER BY id OFFSET 0) f
+    CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[f.source_episode_id]) ORDER BY id OFFSET 0) s
+    WHERE l.memory_type = 'fact' AND s.validity = 'active' AND (s.pinned OR s.expires_at > %(now)s)
         AND (%(butlers)s::text[] IS NULL OR s.butler = ANY(%(butlers)s))
-    WHERE l.memory_type = 'fact'
 ) m
 UNION ALL
 SELECT e.id, p.id, p.content {asks}, NULL
 FROM listed l
-JOIN {tables}.episodes e ON e.tenant_id = %(tenant)s AND e.id = l.id
+CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[l.id]) ORDER BY id OFFSET 0) e
 CROSS JOIN LATERAL (
-    SELECT n.id, n.content FROM {tables}.episodes n
-    WHERE n.tenant_id = %(tenant)s AND n.butler = e.butler AND n.session_id = e.session_id
-        AND (n.observed_at, n.created_at, n.id) < (e.observed_at, e.created_at, e.id) AND n.validity = 'active'
-        AND (n.pinned OR n.expires_at > %(now)s)
+    SELECT n.id, n.content FROM (
+        SELECT * FROM {tables}.episodes n
+        WHERE n.tenant_id = %(tenant)s AND n.butler = e.butler AND n.session_id = e.session_id
+            AND (n.observed_at, n.created_at, n.id) < (e.observed_at, e.created_at, e.id)
+        ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC OFFSET 0
+    ) n
+    WHERE n.validity = 'active' AND (n.pinned OR n.expires_at > %(now)s)
     ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
 ) p
 WHERE l.memory_type = 'episode'
@@ -322,15 +324,15 @@ WHERE (SELECT count(*) FROM left_for_details) > 0;
 -- The subjects of the best candidates, and those that their texts name; not the user, whom everything is about.
 SELECT DISTINCT f.subject, f.subject_label
 FROM (
-    SELECT f.id FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = ANY(ARRAY(SELECT id FROM best))
+    SELECT id FROM best
     UNION ALL
     SELECT n.memory_id
     FROM (
-        SELECT e.content FROM {tables}.episodes e
-        WHERE e.tenant_id = %(tenant)s AND e.id = ANY(ARRAY(SELECT id FROM best))
+        SELECT e.content FROM best b
+        CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) e
         UNION ALL
-        SELECT r.content FROM {tables}.rules r
-        WHERE r.tenant_id = %(tenant)s AND r.id = ANY(ARRAY(SELECT id FROM best))
+        SELECT r.content FROM best b
+        CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[b.id]) ORDER BY id OFFSET 0) r
     ) t
     CROSS JOIN LATERAL unnest(tsvector_to_array(to_tsvector('simple', left(t.content, 2000)))) AS w (lexeme)
     CROSS JOIN LATERAL (
@@ -340,9 +342,7 @@ FROM (
     ) n
 ) m
 -- One by one: a plan made for a small tenant would read all facts of a large one.
-CROSS JOIN LATERAL (
-    SELECT f.subject, f.subject_label FROM {tables}.facts f WHERE f.tenant_id = %(tenant)s AND f.id = m.id OFFSET 0
-) f
+CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[m.id]) ORDER BY id OFFSET 0) f
 WHERE f.subject <> ALL(%(user_keys)s::text[]) AND NOT EXISTS (
     SELECT FROM {tables}.aliases a
     WHERE a.tenant_id = %(tenant)s AND a.alias = f.subject AND a.subject = ANY(%(user_keys)s::text[])
@@ -354,8 +354,9 @@ WHERE f.subject <> ALL(%(user_keys)s::text[]) AND NOT EXISTS (
 SELECT 'fact' AS memory_type, f.id
 FROM named_subjects s
 CROSS JOIN LATERAL (
-    SELECT f.id FROM {tables}.facts f
-    WHERE f.tenant_id = %(tenant)s AND f.subject = s.subject AND f.validity IN ('active', 'fading')
+    SELECT f.id FROM (SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND subject = s.subject
+        ORDER BY predicate OFFSET 0) f
+    WHERE f.validity IN ('active', 'fading')
     ORDER BY f.importance DESC, f.id LIMIT %(important_facts)s
 ) f
 UNION ALL
@@ -370,9 +371,14 @@ CROSS JOIN LATERAL (
 
 -- part: by_kind
 -- Memories for the task's kind of work: the product of the two domain profiles.
-SELECT p.memory_id AS id, round(1e4 * -(p.profile OPERATOR({vector}.<#>) k.profile)) AS score
-FROM {tables}.profiles p CROSS JOIN kind_of_work k
-WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND k.profile IS NOT NULL
+SELECT p.memory_id AS id,
+    round(1e4 * -(p.profile OPERATOR({vector}.<#>) (SELECT profile FROM kind_of_work))) AS score
+FROM {tables}.profiles p
+WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND (SELECT profile IS NOT NULL FROM kind_of_work)
+
+-- part: facts_by_kind
+-- The facts among them. OFFSET 0: the score is computed once for each.
+{by_kind} AND p.memory_type = 'fact' OFFSET 0
 
 -- name: more
 -- For a briefing: candidates that the two lists need not hold. Memories for the same kind of work, one step away from
@@ -383,15 +389,24 @@ WITH query AS MATERIALIZED (
     SELECT %(kind_of_work)s::{vector}.vector AS profile
 ), best AS MATERIALIZED (
     SELECT unnest(nullif(current_setting('memory_butler.best', true), '')::uuid[]) AS id
+), facts_head AS MATERIALIZED (
+    -- As in the ranking by meaning: the head of the list mostly suffices.
+    SELECT id, score FROM ({facts_by_kind}) p WHERE score > 0 ORDER BY score DESC, id LIMIT 4 * %(candidates)s
+), facts_of_kind AS MATERIALIZED (
+    SELECT n.id FROM facts_head n {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), named_subjects AS MATERIALIZED (
     {named_subjects}
 ), listed AS MATERIALIZED (
     SELECT t.name, t.type, nullif(current_setting('memory_butler.candidate_' || t.name, true), '')::uuid[] AS ids
     FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
 ), wanted AS MATERIALIZED (
-    (SELECT 'fact' AS memory_type, n.id FROM (
-        {by_kind} AND p.memory_type = 'fact' ORDER BY score DESC, id
-    ) n {visible.fact} WHERE n.score > 0 ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
+    SELECT 'fact' AS memory_type, id FROM facts_of_kind
+    UNION
+    (SELECT 'fact', n.id FROM (
+        SELECT id, score FROM ({facts_by_kind}) p
+        WHERE score > 0 AND (SELECT count(*) < %(candidates)s FROM facts_of_kind)
+        ORDER BY score DESC, id OFFSET (SELECT count(*) FROM facts_head)
+    ) n {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_of_kind))
     UNION
     (SELECT 'rule', n.id FROM (
         {by_kind} AND p.memory_type = 'rule' ORDER BY score DESC, id
@@ -403,8 +418,9 @@ WITH query AS MATERIALIZED (
     UNION
     (SELECT 'rule', id FROM {tables}.rules WHERE tenant_id = %(tenant)s AND pinned ORDER BY id LIMIT %(candidates)s)
     UNION
-    (SELECT 'episode', n.id FROM {tables}.episodes n {visible.episode} WHERE n.tenant_id = %(tenant)s
-    ORDER BY n.observed_at DESC, n.id DESC LIMIT %(recent_episodes)s)
+    (SELECT 'episode', n.id FROM (
+        SELECT id, observed_at FROM {tables}.episodes WHERE tenant_id = %(tenant)s ORDER BY observed_at DESC, id DESC
+    ) n {visible.episode} ORDER BY n.observed_at DESC, n.id DESC LIMIT %(recent_episodes)s)
 ), added AS MATERIALIZED (
     SELECT 'fact' AS memory_type, n.id FROM wanted n {visible.fact} WHERE n.memory_type = 'fact'
     UNION ALL
@@ -430,7 +446,7 @@ SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at
     f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
     f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned
 FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL (SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) f
+CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) f
 WHERE f.validity IN ('active', 'fading');
 
 -- name: rules
@@ -439,7 +455,7 @@ SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at
     r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
     r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned
 FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL (SELECT * FROM {tables}.rules WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) r
+CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) r
 WHERE r.validity IN ('active', 'fading');
 
 -- name: episodes
@@ -447,7 +463,7 @@ WHERE r.validity IN ('active', 'fading');
 SELECT e.id, e.ref, e.butler, e.content, e.tags, e.validity, e.created_at, e.last_referenced_at, e.butler AS scope,
     e.importance, e.observed_at, e.session_id, e.pinned, old.id IS NOT NULL AS since_changed, old.replaced_by
 FROM unnest(nullif(current_setting('memory_butler.candidate_episodes', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL (SELECT * FROM {tables}.episodes WHERE tenant_id = %(tenant)s AND id = c.id OFFSET 0) e
+CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) e
 LEFT JOIN LATERAL (
     SELECT f.id, n.id AS replaced_by FROM {tables}.facts f
     LEFT JOIN {tables}.facts n ON n.tenant_id = %(tenant)s AND n.subject = f.subject AND n.predicate = f.predicate
@@ -459,7 +475,7 @@ WHERE e.validity = 'active';
 
 -- name: profiles
 -- For a briefing: the domain profiles of the candidates.
-SELECT p.memory_id AS id, p.profile::real[] AS profile
+SELECT p.memory_id AS id, p.profile
 FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
 CROSS JOIN LATERAL unnest(nullif(current_setting('memory_butler.candidate_' || t.name, true), '')::uuid[]) AS c (id)
 JOIN {tables}.profiles p ON p.tenant_id = %(tenant)s AND p.memory_type = t.type AND p.memory_id = c.id
