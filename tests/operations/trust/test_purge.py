@@ -1,19 +1,32 @@
 """Purging: nothing of a memory is left in any table, the log keeps its order, and a receipt proves it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from memory_butler.errors import NotFound
-from memory_butler.models import NewEpisode, NewFact, NewRule, Stored
+from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from memory_butler.models import (
+    Caller,
+    Lineage,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    Outcome,
+    Principal,
+    Question,
+    Role,
+    Stored,
+)
+from memory_butler.operations.consolidation import run_now
 from memory_butler.operations.history.replay import replay
+from memory_butler.operations.history.undo import undo
+from memory_butler.operations.lifecycle.sweep import sweep
 from memory_butler.operations.retrieval.get import get
 from memory_butler.operations.trust import purge_receipts
-from memory_butler.operations.trust.purge import purge
-from memory_butler.operations.writing import remember
+from memory_butler.operations.trust.purge import PurgeReport, PurgeRequest, purge
+from memory_butler.operations.writing import correct, feedback, forget, remember
 from memory_butler.resources import Resources
 
 CANARY = "zanzibarcanary"
@@ -52,9 +65,9 @@ async def test_a_purged_fact_is_in_no_table(resources: Resources, owner: psycopg
     second = await fact(resources, CANARY, f"{CANARY} two")
     kept = await fact(resources, "Ben", "likes tea")
     assert {"facts.content", "texts.body", "postings.lexeme", "aliases.alias"} <= set(traces(owner, CANARY))
-    planned = await purge(resources, ref=f"fact:{second.ref}")
+    planned = await purge(resources, PurgeRequest(ref=f"fact:{second.ref}"))
     assert planned.dry_run and {one.ref for one in planned.touched} == {first.ref, second.ref}
-    done = await purge(resources, ref=f"fact:{second.ref}", dry_run=False, reason="asked for")
+    done = await purge(resources, PurgeRequest(ref=f"fact:{second.ref}"), dry_run=False, reason="asked for")
     assert traces(owner, CANARY) == []
     assert done.receipt and done.counts and done.counts["facts"] == 2
     assert (await replay(resources)).equal
@@ -63,14 +76,14 @@ async def test_a_purged_fact_is_in_no_table(resources: Resources, owner: psycopg
         await get(resources, "fact", second.ref)
     check = await purge_receipts.verify(resources, done.receipt)
     assert check.holds, check.problems
-    again = await purge(resources, ref=f"fact:{second.ref}", dry_run=False)
+    again = await purge(resources, PurgeRequest(ref=f"fact:{second.ref}"), dry_run=False)
     assert (again.touched, again.receipt) == ((), done.receipt)
 
 
 async def test_an_older_version_goes_alone(resources: Resources, owner: psycopg.Connection[Any]) -> None:
     first = await fact(resources, "Anna", f"{CANARY} one")
     second = await fact(resources, "Anna", "green")
-    await purge(resources, ref=f"fact:{first.ref}", dry_run=False)
+    await purge(resources, PurgeRequest(ref=f"fact:{first.ref}"), dry_run=False)
     assert traces(owner, CANARY) == []
     details = await get(resources, "fact", second.ref)
     assert details.memory.supersedes_id is None

@@ -17,6 +17,7 @@ from memory_butler.operations.lifecycle.sweep_shard import Pages, Shard
 from memory_butler.policy.lifecycle.sweep import Duty
 from memory_butler.policy.memories.validation import slug, validate_lineage
 from memory_butler.resources import Resources
+from memory_butler.store.history import chain
 from memory_butler.store.lifecycle import sweep as store
 
 DUTIES: tuple[tuple[Duty, Callable[[Shard], Pages]], ...] = (
@@ -131,6 +132,9 @@ async def sweep(
             dry_run=dry_run,
         )
         shards.append(await _sweep_shard(shard, progress, number * len(DUTIES), len(names) * len(DUTIES)))
+    if not dry_run:
+        async with resources.database.unlocked_write(tenant) as transaction:
+            await chain.seal(transaction, resources.clock())
     return SweepReport(
         started_at=started_at, dry_run=dry_run, shards=tuple(shards), seconds=round(time.monotonic() - began, 3)
     )

@@ -11,6 +11,7 @@ from memory_butler.models import (
     GLOBAL_SCOPE,
     LIVE,
     Caller,
+    ConsolidationStatus,
     Episode,
     Event,
     Fact,
@@ -102,7 +103,8 @@ async def require(transaction: Transaction, caller: Caller, handle: Handle) -> M
     found = await memories.get(transaction, handle.type, handle.id, handle.ref)
     if found is None and handle.type is MemoryType.EPISODE:
         grave = await episodes.find_tombstone(transaction, handle.id, handle.ref)
-        if grave and grave["reason"] != "purged" and visibility.may_see(caller.principal, grave["butler"], is_episode=True):
+        visible = grave and visibility.may_see(caller.principal, grave["butler"], is_episode=True)
+        if grave and visible and grave["reason"] != "purged":
             raise NotFound(
                 f"{handle} was deleted on {grave['deleted_at'].date()} ({grave['reason']}); only its trace is kept.",
                 recovery="What was learned from it is linked to it: search for that instead.",
@@ -159,7 +161,7 @@ def _upkeep(settings: Settings, memory: Memory, tier: Tier) -> dict[str, Any]:
         is_kept = sweep.is_kept_beyond_ttl(
             pinned=memory.pinned,
             active=memory.validity in LIVE,
-            consolidated=memory.consolidated,
+            pending=memory.consolidation_status is ConsolidationStatus.PENDING,
             reference_count=memory.reference_count,
             protected_from=settings.lifecycle_of(memory.butler).eden.protected_from,
         )

@@ -63,7 +63,8 @@ async def forget_about(
             dry_run=True, touched=matches.memories, names=matches.names, aliases=matches.aliases, mentions=mentions
         )
     now = resources.clock()
-    digest = fingerprint("forget_about", {"subject": target.subject, "text": target.text, "reach": asdict(target.reach), "reason": reason})
+    asked = {"subject": target.subject, "text": target.text, "reach": asdict(target.reach)}
+    digest = fingerprint("forget_about", {**asked, "reason": reason})
     async with resources.database.write(tenant, now) as transaction:
         response = await stored_response(transaction, caller, key, digest, now)
         if response:

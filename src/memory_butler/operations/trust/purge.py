@@ -10,7 +10,6 @@ from uuid import UUID
 
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller, MemoryType
-from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.trust import exact_matches, purge_receipts, residue
 from memory_butler.operations.trust.exact_matches import MatchedMemory, any_mentions, in_order, matched, texts_in
 from memory_butler.operations.writing.change_target import validate_reason
@@ -27,6 +26,19 @@ from memory_butler.store.trust.purging import LooseWords
 
 LONGEST_SECONDS = 600
 DERIVED = "derived from it alone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeRequest:
+    """The memory (`ref`), or the facts about a subject, or the memories that contain an identifier (`text`).
+
+    `derived` includes what was derived from them alone.
+    """
+
+    ref: str | None = None
+    subject: str | None = None
+    text: str | None = None
+    derived: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,26 +87,23 @@ class _Plan:
 
 async def purge(
     resources: Resources,
+    request: PurgeRequest,
     caller: Caller | None = None,
     *,
-    ref: str | None = None,
-    subject: str | None = None,
-    text: str | None = None,
     dry_run: bool = True,
-    derived: bool = True,
     reason: str | None = None,
+    patience_seconds: float | None = None,
 ) -> PurgeReport:
-    """Find a memory, the facts about a subject or the memories with an identifier; erase them unless it is a dry run.
+    """Find the memories of a request; erase them unless it is a dry run. Purging again changes nothing.
 
-    Earlier versions of a fact go with it and, unless `derived` is off, what was derived from the purged memories alone.
-    Purging again changes nothing.
+    Earlier versions of a fact go with it. The data files are rewritten after the purge; a caller with a deadline waits
+    for that only so long, and it goes on.
     """
     caller = resources.admin(caller, "purge memories")
-    handle = _parse_ref(ref, subject, text)
+    handle = _parse_ref(request)
     reason = validate_reason(reason)
-    await audit_access(resources, caller, "purge")
     tenant = caller.principal.tenant
-    target = exact_matches.parse_target(caller, subject, text, every_state=True)
+    target = exact_matches.parse_target(caller, request.subject, request.text, every_state=True)
     found = exact_matches.Matches(memories=(), names=(), aliases=())
     if handle is None:
         found = await exact_matches.find(resources, tenant, target)
@@ -103,7 +112,7 @@ async def purge(
             found = await _find_one(transaction, handle)
             if not found.memories:
                 return await _purged_before(transaction, handle, dry_run=dry_run)
-        plan = await _expand(transaction, target, found, derived=derived)
+        plan = await _expand(transaction, target, found, derived=request.derived)
         sources = await purging.sources(transaction, plan.entries)
         report = PurgeReport(
             dry_run=dry_run,
@@ -116,16 +125,19 @@ async def purge(
         )
         if not dry_run:
             await _check_reason(transaction, reason, plan, (*found.names, target.text))
-            report = await _erase(resources, transaction, audit_trail(resources, caller, now), plan, report, reason)
+            report = await _erase(
+                resources, transaction, plan, report, trail=audit_trail(resources, caller, now), reason=reason
+            )
     if dry_run:
         mentions = await exact_matches.count_mentions(resources, tenant, target, set(plan.entries))
         return replace(report, mentions=mentions)
-    cleaned = await residue.clean_up(resources, tenant) if report.receipt else None
+    cleaned = await residue.clean_up_within(resources, tenant, patience_seconds) if report.receipt else None
     return replace(report, residue=cleaned)
 
 
-def _parse_ref(ref: str | None, subject: str | None, text: str | None) -> Handle | None:
-    if (ref is None) == (subject is None and text is None):
+def _parse_ref(request: PurgeRequest) -> Handle | None:
+    ref = request.ref
+    if (ref is None) == (request.subject is None and request.text is None):
         raise InvalidInput(
             "Pass either ref, or subject or text.",
             recovery="ref purges one memory, for example fact:k3f7; subject the facts about it; text every memory that"
@@ -245,9 +257,10 @@ async def _check_reason(
 async def _erase(
     resources: Resources,
     transaction: Transaction,
-    trail: AuditTrail,
     plan: _Plan,
     report: PurgeReport,
+    *,
+    trail: AuditTrail,
     reason: str | None,
 ) -> PurgeReport:
     """Delete everything, record the events and store the receipt. The result has no content lines."""

@@ -1,4 +1,4 @@
-"""Receipts of purges: made, listed and verified. They name what was purged by type, id and reference, never in words."""
+"""Receipts of purges: made, listed and verified. They name memories by type, id and reference, never in words."""
 
 import hashlib
 import json

@@ -1,5 +1,6 @@
 """Residue: after a purge, rewrite the data files of the embedded store and note it in the receipts."""
 
+import asyncio
 import logging
 
 from memory_butler.errors import MemoryButlerError
@@ -12,6 +13,19 @@ CLEAN, PENDING, EXTERNAL = "clean", "pending", "external database"
 AT_ONCE_BYTES = 256 * 2**20
 BY_JOB_BYTES = 4 * 2**30
 log = logging.getLogger(__name__)
+
+
+# Rewrites that go on after the call that started them.
+_running: set[asyncio.Task[str | None]] = set()
+
+
+async def clean_up_within(resources: Resources, tenant: str, seconds: float | None) -> str | None:
+    """The same as `clean_up`, but returns `pending` after some seconds and goes on in the background."""
+    task = asyncio.create_task(clean_up(resources, tenant))
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    return task.result() if done else PENDING
 
 
 async def clean_up(resources: Resources, tenant: str, most_bytes: int = AT_ONCE_BYTES) -> str | None:

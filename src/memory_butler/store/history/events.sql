@@ -28,7 +28,8 @@ jsonb_build_object('salt', coalesce((
 -- name: record
 -- One event per changed memory, with its full state after the change taken from its row; words go to `texts`.
 WITH changed AS (
-    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.request_id, o.n, s.state, (s.words || {salt})::text AS body
+    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.request_id, o.n, s.state,
+        (s.words || {salt})::text AS body
     FROM json_to_recordset(%(changes)s::json)
         AS o (n int, entity_type text, id uuid, event_id uuid, event_type text, extra jsonb, undoes uuid,
             request_id text)

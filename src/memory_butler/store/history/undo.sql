@@ -98,7 +98,8 @@ ORDER BY e.seq DESC;
 -- Those events whose memories returned to them by undoing later ones. A memory may differ slightly from the event, if
 -- its exact state could not be restored.
 WITH RECURSIVE earlier AS (
-    SELECT e.id AS wanted, e.entity_id, e.payload AS left_as, e.text_hash AS words, l.id, l.undoes, l.payload, l.text_hash
+    SELECT e.id AS wanted, e.entity_id, e.payload AS left_as, e.text_hash AS words, l.id, l.undoes, l.payload,
+        l.text_hash
     FROM {schema}.memory_events e
     CROSS JOIN LATERAL (
         SELECT * FROM {schema}.memory_events x

@@ -43,7 +43,9 @@ async def each(transaction: Transaction, reach: Reach, *, every_state: bool = Fa
     """All aliases in use, or also the withdrawn ones."""
     after: UUID | None = UUID(int=0)
     while after:
-        rows = await transaction.all("aliases.after", after=after, scopes=reach.scopes, limit=PAGE, every_state=every_state)
+        rows = await transaction.all(
+            "aliases.after", after=after, scopes=reach.scopes, limit=PAGE, every_state=every_state
+        )
         for row in rows:
             yield row
         after = rows[-1]["id"] if len(rows) == PAGE else None

@@ -56,10 +56,11 @@ REVOKE UPDATE, DELETE ON {schema}.purge_receipts FROM {app_role};
 GRANT UPDATE (residue) ON {schema}.purge_receipts TO {app_role};
 
 -- The payload of an event without the words that a caller chose: names of sessions and requests, and error messages.
+-- The name of the tenant, which an import may change, is left out, too.
 CREATE FUNCTION {schema}.wordless(payload jsonb) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
 BEGIN
     payload := payload #- '{state,session_id}' #- '{state,request_id}' #- '{state,last_consolidation_error}'
-        #- '{application,session_id}' #- '{application,request_id}';
+        #- '{application,session_id}' #- '{application,request_id}' #- '{state,tenant_id}' #- '{tombstone,tenant_id}';
     IF payload ? 'links' THEN
         payload := jsonb_set(payload, '{links}', (SELECT coalesce(jsonb_agg(l.link - 'request_id' ORDER BY l.n), '[]')
             FROM jsonb_array_elements(payload -> 'links') WITH ORDINALITY AS l (link, n)));

@@ -35,8 +35,8 @@ def sieve(*, pieces: Sequence[str], capitals: str, smalls: str, odd: str) -> dic
 async def that_may_name(
     database: Database, tenant: str, reach: Reach, *, every_state: bool = False, **prefilter: Any
 ) -> AsyncIterator[Row]:
-    """Every live memory, or every one, that passes a sieve. A page is a transaction of its own: however many memories there are,
-    none takes long."""
+    """Every live memory, or every one, that passes a sieve. A page is a transaction of its own: however many
+    memories there are, none takes long."""
     after: UUID | None = UUID(int=0)
     while after:
         async with database.read(tenant) as transaction:
