@@ -14,6 +14,16 @@ from memory_butler.resources import Resources
 
 Connection = psycopg.Connection[Any]
 
+# All hashes computed anew, from an event on.
+RECOMPUTED = """WITH RECURSIVE linked AS (
+    SELECT e.seq, sha256(memory.chained_content(e)) AS chain FROM memory.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.seq = {first}
+    UNION ALL
+    SELECT e.seq, sha256(l.chain || memory.chained_content(e)) FROM linked l
+    JOIN memory.memory_events e ON e.tenant_id = %(tenant)s AND e.seq = l.seq + 1
+) UPDATE memory.memory_events e SET chain = l.chain FROM linked l
+WHERE e.tenant_id = %(tenant)s AND e.seq = l.seq"""
+
 
 async def busy(resources: Resources) -> None:
     """Some events of every kind: several in one statement, references, reasons."""
@@ -66,10 +76,10 @@ async def test_ordinary_work_keeps_it(resources: Resources) -> None:
     ],
 )
 async def test_the_first_break_is_named(
-    resources: Resources, owner: Connection, tenant: str, statement: str, seq: int, problem: str
+    resources: Resources, owner: Connection, statement: str, seq: int, problem: str
 ) -> None:
     await busy(resources)
-    tampered(owner, tenant, statement)
+    tampered(owner, resources.settings.tenant, statement)
     broken = (await replay(resources)).chain.broken
     assert broken and broken.seq == seq and problem in broken.problem
 
@@ -79,15 +89,7 @@ async def test_a_rewritten_chain_does_not_match_its_seal(resources: Resources, o
     await busy(resources)
     await sweep(resources)
     tampered(owner, tenant, "UPDATE memory.memory_events SET actor = 'eve' WHERE tenant_id = %(tenant)s AND seq = 1")
-    last = owner.execute("SELECT max(seq) FROM memory.memory_events WHERE tenant_id = %s", [tenant]).fetchone()
-    assert last
-    for number in range(1, last[0] + 1):
-        tampered(
-            owner, tenant,
-            f"""UPDATE memory.memory_events e SET chain = sha256(coalesce((SELECT p.chain FROM memory.memory_events p
-            WHERE p.tenant_id = e.tenant_id AND p.seq = e.seq - 1), '') || memory.chained_content(e))
-            WHERE tenant_id = %(tenant)s AND seq = {number}""",
-        )  # fmt: skip
+    tampered(owner, tenant, RECOMPUTED.format(first=1))
     broken = (await replay(resources)).chain.broken
     assert broken and "seal" in broken.problem
 
@@ -99,17 +101,7 @@ async def test_events_from_before_the_chain_are_counted(resources: Resources, ow
     owner.execute(
         "INSERT INTO memory.event_seals (tenant_id, seq, chain, sealed_at) VALUES (%s, 3, '', now())", [tenant]
     )
-    tampered(
-        owner, tenant,
-        """WITH RECURSIVE linked AS (
-            SELECT e.seq, sha256(memory.chained_content(e)) AS chain FROM memory.memory_events e
-            WHERE e.tenant_id = %(tenant)s AND e.seq = 4
-            UNION ALL
-            SELECT e.seq, sha256(l.chain || memory.chained_content(e)) FROM linked l
-            JOIN memory.memory_events e ON e.tenant_id = %(tenant)s AND e.seq = l.seq + 1
-        ) UPDATE memory.memory_events e SET chain = l.chain FROM linked l
-        WHERE e.tenant_id = %(tenant)s AND e.seq = l.seq""",
-    )  # fmt: skip
+    tampered(owner, tenant, RECOMPUTED.format(first=4))
     report: Report = await replay(resources)
     assert report.intact
     assert (report.chain.unchained, report.chain.checked) == (3, report.events - 3)

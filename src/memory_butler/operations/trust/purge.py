@@ -154,9 +154,7 @@ def _parse_ref(request: PurgeRequest) -> Handle | None:
 
 
 @asynccontextmanager
-async def _opened(
-    resources: Resources, tenant: str, *, dry_run: bool
-) -> AsyncIterator[tuple[Transaction, datetime]]:
+async def _opened(resources: Resources, tenant: str, *, dry_run: bool) -> AsyncIterator[tuple[Transaction, datetime]]:
     """A snapshot for a dry run, or the one transaction of a purge."""
     now = resources.clock()
     if dry_run:
@@ -235,9 +233,7 @@ async def _loose_words(transaction: Transaction, identifier: str, ids: list[UUID
     )
 
 
-async def _check_reason(
-    transaction: Transaction, reason: str | None, plan: _Plan, named: Iterable[str | None]
-) -> None:
+async def _check_reason(transaction: Transaction, reason: str | None, plan: _Plan, named: Iterable[str | None]) -> None:
     """Refuse a reason that repeats the words that are purged: it stays in the receipt."""
     if reason is None:
         return

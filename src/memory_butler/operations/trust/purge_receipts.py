@@ -97,9 +97,7 @@ async def receipts(resources: Resources, caller: Caller | None = None, *, limit:
         return [_receipt(row) for row in await purging.receipts(transaction, max(1, min(limit, LISTED)))]
 
 
-async def verify(
-    resources: Resources, receipt: UUID | Mapping[str, Any], caller: Caller | None = None
-) -> ReceiptCheck:
+async def verify(resources: Resources, receipt: UUID | Mapping[str, Any], caller: Caller | None = None) -> ReceiptCheck:
     """Check that a receipt, by id or as it was saved, matches the log and that nothing it names came back."""
     caller = resources.admin(caller, "verify receipts of purges")
     id = receipt if isinstance(receipt, UUID) else _id_of(receipt)
@@ -165,5 +163,3 @@ def _id_of(receipt: Mapping[str, Any]) -> UUID:
         raise InvalidInput(
             "The file is not a receipt of a purge.", recovery="Pass the JSON that `memory-butler purge receipts` shows."
         ) from None
-
-

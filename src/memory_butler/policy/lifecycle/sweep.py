@@ -80,9 +80,7 @@ def maturity_change(before: Maturity, after: Maturity) -> str:
     return "promoted" if before in _TRUST and _TRUST.index(after) > _TRUST.index(before) else "demoted"
 
 
-def is_kept_beyond_ttl(
-    *, pinned: bool, active: bool, pending: bool, reference_count: int, protected_from: int
-) -> bool:
+def is_kept_beyond_ttl(*, pinned: bool, active: bool, pending: bool, reference_count: int, protected_from: int) -> bool:
     """Whether an episode is kept after its TTL: it is pinned, or it is referenced often and waits for consolidation.
 
     A retracted episode and a dead letter are never consolidated, so they are deleted.

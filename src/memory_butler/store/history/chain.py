@@ -44,11 +44,12 @@ async def check(transaction: Transaction, pieces: Pieces, progress: Progress) ->
     start = int((await transaction.row("chain.start"))["seq"])
     ending = await transaction.one("chain.ending")
     seals = int((await transaction.row("chain.count_seals"))["seals"])
-    broken = None
+    broken: ChainBreak | None = None
     for piece in pieces.by_event():
         if broken is None and piece["upto"] > start:
             row = await transaction.one("chain.first_break", start=start, **piece)
-            broken = row and ChainBreak(seq=row["seq"], event_id=row["id"], problem=_PROBLEMS[row["kind"]])
+            if row:
+                broken = ChainBreak(seq=row["seq"], event_id=row["id"], problem=_PROBLEMS[row["kind"]])
         progress("Checking the hash chain", piece["upto"], pieces.events)
     if broken is None and (seal := await transaction.one("chain.broken_seal")):
         broken = ChainBreak(seq=seal["seq"], event_id=seal["id"], problem="it does not match its seal")

@@ -56,11 +56,10 @@ REVOKE UPDATE, DELETE ON {schema}.purge_receipts FROM {app_role};
 GRANT UPDATE (residue) ON {schema}.purge_receipts TO {app_role};
 
 -- The payload of an event without the words that a caller chose: names of sessions and requests, and error messages.
--- The name of the tenant, which an import may change, is left out, too.
 CREATE FUNCTION {schema}.wordless(payload jsonb) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
 BEGIN
     payload := payload #- '{state,session_id}' #- '{state,request_id}' #- '{state,last_consolidation_error}'
-        #- '{application,session_id}' #- '{application,request_id}' #- '{state,tenant_id}' #- '{tombstone,tenant_id}';
+        #- '{application,session_id}' #- '{application,request_id}';
     IF payload ? 'links' THEN
         payload := jsonb_set(payload, '{links}', (SELECT coalesce(jsonb_agg(l.link - 'request_id' ORDER BY l.n), '[]')
             FROM jsonb_array_elements(payload -> 'links') WITH ORDINALITY AS l (link, n)));
@@ -68,15 +67,15 @@ BEGIN
     RETURN payload;
 END $body$;
 
--- The content of an event that its chain covers: everything that a purge leaves as it is. Does not depend on the
--- session's settings.
+-- The content of an event that its chain covers: everything that a purge leaves as it is, without the name of the
+-- tenant, which an import may change. Does not depend on the session's settings.
 CREATE FUNCTION {schema}.chained_content(e {schema}.memory_events) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$
 BEGIN
     RETURN convert_to(concat_ws(E'\n', e.seq, e.id, e.event_type, e.entity_type, coalesce(e.entity_id::text, '-'),
         extract(epoch FROM e.occurred_at), to_jsonb(e.actor), coalesce(e.group_id::text, '-'),
         coalesce(e.undoes::text, '-'), e.payload_version, coalesce(encode(e.text_hash, 'hex'), '-'),
-        {schema}.wordless(e.payload)), 'UTF8');
+        {schema}.wordless(e.payload) #- '{state,tenant_id}' #- '{tombstone,tenant_id}'), 'UTF8');
 END $body$;
 
 -- Seq numbers are assigned under the tenant's lock, and the rows of one statement come in their order: the
@@ -141,6 +140,12 @@ BEGIN
             ELSE sha256(uuid_send(gen_random_uuid()) || e.text_hash) END
     WHERE e.tenant_id = tenant AND e.entity_id = ANY(ids);
     GET DIAGNOSTICS scrubbed = ROW_COUNT;
+    -- Reads that returned nothing else.
+    UPDATE {schema}.memory_events e
+    SET request_id = NULL, subrequest_id = NULL, segment_id = NULL, session_id = NULL
+    WHERE e.tenant_id = tenant AND e.entity_type = 'reference' AND e.payload -> 'ids' <@ to_jsonb(ids)
+        AND e.seq = ANY (ARRAY(SELECT DISTINCT r.seq FROM {schema}.memory_references r
+            WHERE r.tenant_id = tenant AND r.memory_id = ANY(ids)));
     IF cardinality(sessions) > 0 THEN
         UPDATE {schema}.memory_events e
         SET session_id = NULL, payload = e.payload #- '{state,session_id}' #- '{application,session_id}'

@@ -128,9 +128,7 @@ async def _drop_texts(transaction: Transaction, texts: Sequence[tuple[UUID, byte
     return int((await transaction.row("purging.drop_reasons", ids=reports))["reasons"]) if reports else 0
 
 
-async def record(
-    transaction: Transaction, items: Sequence[Row], *, receipt: UUID, actor: str, now: datetime
-) -> None:
+async def record(transaction: Transaction, items: Sequence[Row], *, receipt: UUID, actor: str, now: datetime) -> None:
     """Record the events of a purge: rows of event_id, event_type, entity_type, id and payload, in this order."""
     rows = [{"n": n, **item} for n, item in enumerate(items, start=1)]
     await transaction.send("purging.record", items=recordset(rows), receipt=receipt, actor=actor, now=now)
