@@ -126,20 +126,24 @@ def _receipts(ctx: typer.Context, tenant: str | None) -> None:
     async def task(resources: "Resources") -> "list[PurgeReceipt]":
         return await purge_receipts.receipts(resources, await caller_of(resources, tenant, "purge"))
 
-    terminal.run_and_print(ctx, task, _receipt_table, lambda found: {"receipts": found, "count": len(found)})
+    terminal.run_and_print(ctx, task, _receipt_lines, lambda found: {"receipts": found, "count": len(found)})
 
 
-def _receipt_table(receipts: "list[PurgeReceipt]") -> "RenderableType":
-    from memory_butler.adapters.cli.tables.memories import plain_table, safe
+def _receipt_lines(receipts: "list[PurgeReceipt]") -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
 
-    table = plain_table("receipt", "purged at", "by", ">memories", "data files", "backups", "reason", pad_edge=False)
+    from memory_butler.adapters.cli.tables.memories import safe
+
+    lines = []
     for one in receipts:
         state = one.residue["state"] if one.residue else "pending"
-        table.add_row(
-            str(one.id), f"{one.purged_at:%Y-%m-%d %H:%M}", safe(one.actor), str(len(one.items)), state,
-            str(len(one.backups)), safe(one.reason or ""),
-        )  # fmt: skip
-    return table if receipts else "Nothing was purged."
+        count = f"{len(one.items)} {'item' if len(one.items) == 1 else 'items'}"
+        about = f"{one.purged_at:%Y-%m-%d %H:%M} by {safe(one.actor)}: {count}, data files {state}"
+        about += f", {len(one.backups)} earlier backups" if one.backups else ""
+        about += f". Reason: {safe(one.reason)}" if one.reason else ""
+        lines += [Text(str(one.id), style="cyan"), Text(f"  {about}")]
+    return Group(*lines) if lines else "Nothing was purged."
 
 
 def _verify(ctx: typer.Context, receipt: str | None, tenant: str | None) -> None:
