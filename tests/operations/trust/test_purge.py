@@ -1,6 +1,7 @@
 """Purging: nothing of a memory is left in any table, the log keeps its order, and a receipt proves it."""
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -25,10 +26,13 @@ from memory_butler.models.wire.codec import encode
 from memory_butler.operations.consolidation import run_now
 from memory_butler.operations.history.replay import replay
 from memory_butler.operations.history.undo import undo
+from memory_butler.operations.lifecycle.cleanup import cleanup
 from memory_butler.operations.lifecycle.sweep import sweep
 from memory_butler.operations.retrieval.get import get
 from memory_butler.operations.retrieval.search import search
-from memory_butler.operations.trust import purge_receipts
+from memory_butler.operations.transfer.export import export
+from memory_butler.operations.transfer.import_ import import_
+from memory_butler.operations.trust import purge_receipts, residue
 from memory_butler.operations.trust.purge import PurgeReport, PurgeRequest, purge
 from memory_butler.operations.writing import correct, feedback, forget, remember
 from memory_butler.resources import Resources
@@ -250,7 +254,7 @@ async def test_a_search_in_the_past_finds_no_words(resources: Resources, clock: 
     await erase(resources, ref=f"fact:{stored.ref}")
     answer = await search(resources, Question(query="green tea", as_of=then))
     assert answer.results == ()
-    assert "1 fact" in " ".join(answer.degraded)
+    assert "1 purged fact" in " ".join(answer.degraded)
 
 
 async def test_an_expired_episode_leaves_no_words(
@@ -303,3 +307,34 @@ async def test_a_receipt_that_does_not_hold(resources: Resources, owner: psycopg
     )
     back = await purge_receipts.verify(resources, receipt.id)
     assert "1 rows of texts belong to purged memories again" in back.problems
+
+
+async def test_an_export_afterwards_has_no_words(resources: Resources, tmp_path: Path, canary: str) -> None:
+    """It can be imported: the log, the receipt's events and what is left of a version chain are complete."""
+    first = await fact(resources, "Anna", f"{canary} blue", "color")
+    await fact(resources, "Anna", "green", "color")
+    episode = await remember.episode(resources, NewEpisode(content=f"{canary} called", butler="main"))
+    await erase(resources, ref=f"fact:{first.ref}")
+    await erase(resources, ref=f"episode:{episode.ref}")
+    file = tmp_path / "memory.jsonl"
+    await export(resources, file)
+    assert canary.encode() not in file.read_bytes()
+    other = second_tenant(resources)
+    await import_(other, file)
+    assert (await replay(other)).intact
+    with pytest.raises(NotFound, match="was purged on"):
+        await get(other, "fact", first.ref)
+
+
+async def test_a_large_store_is_rewritten_by_the_cleanup_job(
+    resources: Resources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then the receipt says that it is pending."""
+    monkeypatch.setattr(residue.clean_up, "__defaults__", (0,))
+    stored = await fact(resources, "Anna", "blue", "color")
+    assert (await erase(resources, ref=f"fact:{stored.ref}")).residue == "pending"
+    assert [one.residue for one in await purge_receipts.receipts(resources)] == [None]
+    report = await cleanup(resources, resources.local_caller())
+    assert report["purge_residue"] == "clean"
+    [receipt] = await purge_receipts.receipts(resources)
+    assert receipt.residue and receipt.residue["state"] == "clean"
