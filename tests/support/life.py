@@ -438,7 +438,7 @@ class Life(RuleBasedStateMachine):
                 WHERE e.tenant_id = %(tenant)s AND e.entity_id = rows.id ORDER BY seq DESC LIMIT 1
             ) last ON true
             WHERE (row - '{consolidated,reference_count,last_referenced_at}'::text[])
-                IS DISTINCT FROM (state || words) - '{reference_count,last_referenced_at}'::text[]
+                IS DISTINCT FROM (state || words) - '{salt,reference_count,last_referenced_at}'::text[]
             """
         )
 

@@ -204,7 +204,7 @@ def contents(life: Life) -> dict[str, list[str]]:
         query = sql.SQL(
             "SELECT replace((to_jsonb(o) - %s::text[])::text, %s, 'tenant') FROM {} o WHERE tenant_id = %s ORDER BY 1"
         ).format(sql.Identifier("memory", table))
-        hidden = ["seq", "group_id", *(["id"] if table == "memory_events" else [])]
+        hidden = ["seq", "group_id", *(["id", "chain"] if table == "memory_events" else [])]
         rows = life.owner.execute(query, (hidden, life.tenant, life.tenant)).fetchall()
         found[table] = [row for (row,) in rows]
     return found

@@ -128,6 +128,21 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         body = {"subject": subject, "text": text, "dry_run": dry_run}
         return await self._write("forget_about", body, options, wire.ForgetAnswer)
 
+    async def purge(
+        self,
+        *,
+        ref: str | None = None,
+        subject: str | None = None,
+        text: str | None = None,
+        dry_run: bool = True,
+        derived: bool = True,
+        reason: str | None = None,
+        **options: Unpack[Options],
+    ) -> wire.PurgeAnswer:
+        """Erase a memory, or everything about a person or an identifier, for good; by default only list it."""
+        body = {"ref": ref, "subject": subject, "text": text, "dry_run": dry_run, "derived": derived, "reason": reason}
+        return await self._read("purge", body, options, wire.PurgeAnswer)
+
     async def restore(
         self, type: str, id: str | UUID, *, supersede: bool = False, **options: Unpack[ReasonedOptions]
     ) -> models.Stored:

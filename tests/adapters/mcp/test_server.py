@@ -52,6 +52,7 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
         "memory_forget",
         "memory_forget_about",
         "memory_undo",
+        "memory_purge",
     }
     assert {name for name, hint in hints.items() if hint.idempotent_hint} == {
         "memory_confirm",
@@ -61,6 +62,7 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
         "memory_pin",
         "memory_unpin",
         "memory_undo",
+        "memory_purge",
         "memory_explain",
         "memory_stats",
         "memory_context",
@@ -171,7 +173,7 @@ async def _arguments(call: Call, tool: str) -> dict[str, Any]:
         values["fact_id"] = (await call("memory_store_fact", **FACT)).body["ref"]
     for _ in range(3 if tool == "memory_reverse" else 0):
         await call("memory_mark_harmful", rule_id=ref)
-    if tool == "memory_forget_about":
+    if tool in ("memory_forget_about", "memory_purge"):
         return {"subject": "Anna"}
     values["episodes"] = [{"content": "A green day.", "butler": "coder"}]
     values["requests"] = [{"trigger_prompt": "green"}]

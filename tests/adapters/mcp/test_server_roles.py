@@ -98,6 +98,7 @@ def _arguments(fact: str, rule: str) -> dict[str, dict[str, Any]]:
         "memory_consolidation_submit": {"run": nothing, "proposal": {"version": 1}},
         "memory_reverse": {"rule_id": rule},
         "memory_undo": {"id": nothing},
+        "memory_purge": {"subject": "nobody at all"},
     }
 
 

@@ -56,7 +56,7 @@ SENSIBLE: dict[str, Any] = {
     "episodes": [{"content": "Painted a room.", "butler": "main"}],
 }
 # What may be left out, but not all of it.
-NEEDED = {"memory_forget_about": ["subject"]}
+NEEDED = {"memory_forget_about": ["subject"], "memory_purge": ["subject"]}
 SUCCESS = range(200, 300)
 Seen = Counter[tuple[str, int]]
 

@@ -63,6 +63,7 @@ class Planting:
             "memory_mark_helpful": self._rule,
             "memory_mark_harmful": self._rule,
             "memory_forget_about": self._subject,
+            "memory_purge": self._subject,
             "memory_restore": self._forgotten,
             "memory_unpin": self._pinned,
             "memory_reverse": self._warning,

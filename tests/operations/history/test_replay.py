@@ -224,7 +224,8 @@ class TestPieceByPiece:
             "memory_links": 2,
             "memory_references": 6,
         }
-        assert list(told) == ["Reading the log", "Rebuilding memories", "Rebuilding links", "Comparing"]
+        stages = ["Reading the log", "Rebuilding memories", "Rebuilding links", "Comparing"]
+        assert list(told) == ["Checking the hash chain", *stages]
         for steps in told.values():
             assert len(steps) > 2
             assert steps == sorted(steps)

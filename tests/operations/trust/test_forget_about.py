@@ -8,7 +8,7 @@ import pytest
 
 from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Outcome, Stored
-from memory_butler.operations.trust import forget_about
+from memory_butler.operations.trust import exact_matches, forget_about
 from memory_butler.operations.trust.forget_about import ForgetReport
 from memory_butler.operations.writing import feedback, forget, remember
 from memory_butler.operations.writing.restore import restore
@@ -314,7 +314,7 @@ async def test_too_much_at_once_is_refused(
     resources: Resources, monkeypatch: pytest.MonkeyPatch, everything: Everything
 ) -> None:
     """Beyond the limit nothing is forgotten, shown or really: the error says to narrow it down."""
-    monkeypatch.setattr(forget_about, "MAX_MEMORIES", 3)
+    monkeypatch.setattr(exact_matches, "MAX_MEMORIES", 3)
     for number in range(4):
         await fact(resources, "Anna", f"Anna's note {number}", f"note {number}")
     before = everything()

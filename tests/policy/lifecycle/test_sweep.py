@@ -118,22 +118,22 @@ def test_a_change_of_maturity_has_a_name(before: Maturity, after: Maturity, said
 
 
 @pytest.mark.parametrize(
-    ("pinned", "active", "consolidated", "references", "kept"),
+    ("pinned", "active", "pending", "references", "kept"),
     [
-        (False, True, False, 2, False),
-        (False, True, False, 3, True),
-        (False, True, True, 3, False),
-        (False, False, False, 3, False),
-        (True, True, True, 0, True),
-        (True, False, False, 0, True),
+        (False, True, True, 2, False),
+        (False, True, True, 3, True),
+        (False, True, False, 3, False),
+        (False, False, True, 3, False),
+        (True, True, False, 0, True),
+        (True, False, True, 0, True),
     ],
 )
 def test_an_episode_is_kept_beyond_ttl_only_for_a_reason(
-    pinned: bool, active: bool, consolidated: bool, references: int, kept: bool
+    pinned: bool, active: bool, pending: bool, references: int, kept: bool
 ) -> None:
-    """Pinned, or used often and not yet consolidated; a forgotten one will never be, and goes."""
+    """Pinned, or used often and waiting for consolidation; a forgotten one and a dead letter go."""
     assert kept == sweep.is_kept_beyond_ttl(
-        pinned=pinned, active=active, consolidated=consolidated, reference_count=references, protected_from=3
+        pinned=pinned, active=active, pending=pending, reference_count=references, protected_from=3
     )
 
 

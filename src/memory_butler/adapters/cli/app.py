@@ -19,6 +19,7 @@ from memory_butler.adapters.cli import (
     index,
     jobs,
     memory,
+    purge,
     remember,
     retrieval,
     server,
@@ -49,7 +50,7 @@ app.add_typer(audit.audit_app, name="audit")
 COMMANDS = (
     *(retrieval.search, retrieval.recall, retrieval.get, retrieval.context, memory.confirm, memory.forget),
     *(retrieval.stats, retrieval.explain, memory.helpful, memory.harmful, memory.restore, memory.correct, memory.pin),
-    *(memory.unpin, memory.reverse, memory.forget_about, remember.store, upkeep.sweep, upkeep.recount),
+    *(memory.unpin, memory.reverse, memory.forget_about, purge.purge, remember.store, upkeep.sweep, upkeep.recount),
     *(event_log.undo, jobs.work, jobs.jobs, connect.connect, connect.disconnect, server.dashboard, server.hook),
     *(event_log.replay, transfer.export, transfer.import_, transfer.backup, transfer.restore_backup, server.serve),
     *(server.mcp, server.reindex, server.doctor, server.stop, server.uninstall, server.demo, server.version),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memory_butler.models import UndoReport
     from memory_butler.operations.history.replay import Report
     from memory_butler.resources import Resources
+    from memory_butler.store.history.chain import ChainReport
 
 
 def undo(
@@ -48,7 +49,8 @@ def replay(
     tenant: Tenant = None,
     as_json: Json = False,
 ) -> None:
-    """Rebuild a tenant from its event log in a scratch schema and compare: exit code 0 if equal, 1 if not."""
+    """Rebuild a tenant from its event log in a scratch schema, compare, and check the hash chain of the events: exit
+    code 0 if the store matches its log and the chain holds, 1 if not."""
     from memory_butler.adapters.cli.consolidate import caller_of
     from memory_butler.operations.history import replay as replay_operation
 
@@ -68,13 +70,13 @@ def replay(
     report = terminal.run_and_print(
         ctx, task, lambda report: _table(report, tenant or terminal.settings_of(ctx).tenant), _encode
     )
-    raise typer.Exit(0 if report.equal else 1)
+    raise typer.Exit(0 if report.intact else 1)
 
 
 def _encode(report: "Report") -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {"equal": report.equal, **asdict(report)}
+    return {"equal": report.equal, "intact": report.intact, **asdict(report)}
 
 
 def _table(report: "Report", tenant: str) -> "RenderableType":
@@ -97,4 +99,19 @@ def _table(report: "Report", tenant: str) -> "RenderableType":
     if report.equal and not report.events:
         verdict = f"the tenant {tenant} has none. Name another one with --tenant NAME."
     parts.append(Text(f"{report.events:,} events replayed: {verdict}"))
+    if report.events:
+        parts.append(_chain(report.chain))
     return Group(*parts)
+
+
+def _chain(chain: "ChainReport") -> "RenderableType":
+    from rich.text import Text
+
+    before = f" {chain.unchained:,} events from before the upgrade have no hash chain." if chain.unchained else ""
+    if chain.broken is None:
+        ended = f"; it ends with {chain.head[:16]}" if chain.head else ""
+        counted = f"{chain.checked:,} events in the hash chain, {chain.seals:,} seals"
+        return Text(f"{counted}: the chain holds{ended}.{before}")
+    event = f" (id {chain.broken.event_id})" if chain.broken.event_id else ""
+    broken = f"✗ The hash chain breaks at event {chain.broken.seq:,}{event}: {chain.broken.problem}."
+    return Text(broken + before, style="bold red")

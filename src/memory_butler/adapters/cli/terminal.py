@@ -26,7 +26,7 @@ ProgressUpdate = Callable[[str | None, int, int | None], None]
 # Errors name MCP tools. These are the commands that do the same; a tool that is not listed has no command.
 _SAME_NAME: Final = (
     *("store", "search", "recall", "explain", "get", "stats", "context", "confirm", "forget", "forget_about"),
-    *("restore", "correct", "pin", "unpin", "reverse", "undo"),
+    *("restore", "correct", "pin", "unpin", "reverse", "undo", "purge"),
 )
 COMMANDS_OF_TOOLS: Final = {
     **{f"memory_store_{kind}": f"remember {kind}" for kind in ("episode", "fact", "rule")},

@@ -14,6 +14,7 @@ from memory_butler.models.wire import memory_answers as wire
 from memory_butler.models.wire.codec import copy_fields
 from memory_butler.operations.briefing.brief_batch import BriefResult
 from memory_butler.operations.trust.forget_about import ForgetReport
+from memory_butler.operations.trust.purge import PurgeReport
 from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
@@ -109,12 +110,19 @@ def page_of(page: Page[Any], to_entry: Callable[[Any], Any]) -> Page[Any]:
 
 
 def forget_answer(report: ForgetReport) -> wire.ForgetAnswer:
-    touched = [
+    return copy_fields(wire.ForgetAnswer, report, **_touched(report))
+
+
+def purge_answer(report: PurgeReport) -> wire.PurgeAnswer:
+    return copy_fields(wire.PurgeAnswer, report, **_touched(report))
+
+
+def _touched(report: ForgetReport | PurgeReport) -> dict[str, Any]:
+    touched = tuple(
         wire.TouchedMemory(ref=f"{entry.type}:{entry.ref}", why=", ".join(entry.why), line=entry.line)
         for entry in report.touched[:NAMED]
-    ]
-    counts = {"count": len(report.touched), "aliases": len(report.aliases)}
-    return copy_fields(wire.ForgetAnswer, report, touched=tuple(touched), **counts)
+    )
+    return {"touched": touched, "count": len(report.touched), "aliases": len(report.aliases)}
 
 
 def undo_answer(report: models.UndoReport) -> wire.UndoAnswer:

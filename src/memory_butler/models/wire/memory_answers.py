@@ -162,6 +162,24 @@ class ForgetAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeAnswer:
+    """Memories that a purge matches. `touched` holds the first 200 of them; `receipt` is set once they are erased."""
+
+    dry_run: bool
+    count: int
+    touched: tuple[TouchedMemory, ...]
+    derived: int = 0
+    aliases: int = 0
+    names: tuple[str, ...] = ()
+    kept_sources: tuple[str, ...] = ()
+    elsewhere: int = 0
+    mentions: int | None = None
+    receipt: UUID | None = None
+    counts: dict[str, int] | None = None
+    residue: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UndoAnswer(UndoReport):
     """`not_brought_back` holds the first 200 deleted episodes; the count covers all."""
 

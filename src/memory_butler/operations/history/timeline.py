@@ -24,7 +24,7 @@ from memory_butler.store.history.timeline import Choice, Found, Line
 USUAL, MOST = 30, 100
 # So many pieces of the log are looked through before somebody is asked whether to go on.
 ROUNDS = 20
-_FOR_GOOD = "episode.deleted"
+_FOR_GOOD = {"episode.deleted", *(f"{kind}.purged" for kind in KINDS), "fact.cut_off", "store.purged"}
 
 
 async def timeline(
@@ -111,7 +111,7 @@ def _entry(caller: Caller, found: Found) -> TimelineEntry:
         for one in found.events
     )
     last, is_group = lines[-1], found.together > 1
-    can_be = set(found.counts) != {_FOR_GOOD} if is_group else _can_be_undone(last)
+    can_be = bool(set(found.counts) - _FOR_GOOD) if is_group else _can_be_undone(last)
     undone = can_be and (found.all_undone if is_group else last.undone)
     name = last.activity.event.group_id if is_group else last.activity.event.id
     return TimelineEntry(

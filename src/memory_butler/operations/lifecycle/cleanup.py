@@ -7,6 +7,7 @@ from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.retrieval.indexing import catch_up
+from memory_butler.operations.trust import residue
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.history import scratch
@@ -20,7 +21,7 @@ BATCH = 1000
 
 async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     """Delete a shard's old run records (the latest of each job stays), finished jobs, dead workers and the schema of an
-    interrupted replay; index again what an earlier version indexed."""
+    interrupted replay; index again what an earlier version indexed; rewrite the data files after a large purge."""
     async with resources.database.unlocked_write(shard.principal.tenant) as transaction:
         runs = await job_runs.drop_old(transaction, shard.principal.butler, resources.clock() - RUNS_KEPT)
         distilled = await runs_store.drop_old_runs(
@@ -41,6 +42,8 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     report["reindexed"] = await catch_up(resources, shard.principal.tenant)
     # From now on all of the tenant is found by meaning with this one; the next model sees that it is another.
     report[job_status.INDEXED_UNDER] = resources.embedding_version
+    if cleaned := await residue.clean_up(resources, shard.principal.tenant, residue.BY_JOB_BYTES):
+        report["purge_residue"] = cleaned
     try:
         report["scratch_schemas"] = int(await scratch.drop_left_over(resources.database))
     except MemoryButlerError as problem:

@@ -17,6 +17,7 @@ from memory_butler.operations.lifecycle.sweep_shard import Pages, Shard
 from memory_butler.policy.lifecycle.sweep import Duty
 from memory_butler.policy.memories.validation import slug, validate_lineage
 from memory_butler.resources import Resources
+from memory_butler.store.history import chain
 from memory_butler.store.lifecycle import sweep as store
 
 DUTIES: tuple[tuple[Duty, Callable[[Shard], Pages]], ...] = (
@@ -133,6 +134,9 @@ async def sweep(
         )
         keep = frozenset({Duty.DELETE} if jump else ())
         shards.append(await _sweep_shard(shard, progress, number * len(DUTIES), len(names) * len(DUTIES), keep))
+    if not dry_run:
+        async with resources.database.unlocked_write(tenant) as transaction:
+            await chain.seal(transaction, resources.clock())
     kept = sum(duty.changed for shard in shards for duty in shard.duties if duty.duty is Duty.DELETE)
     if jump and kept and not dry_run:
         raise Conflict(

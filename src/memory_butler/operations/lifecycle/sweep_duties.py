@@ -226,7 +226,7 @@ def delete_expired_episodes(shard: Shard) -> Pages:
             if not sweep.is_kept_beyond_ttl(
                 pinned=row["pinned"],
                 active=row["active"],
-                consolidated=row["consolidated"],
+                pending=row["pending"],
                 reference_count=row["reference_count"],
                 protected_from=shard.lifecycle.eden.protected_from,
             )

@@ -11,6 +11,7 @@ from memory_butler.models import (
     GLOBAL_SCOPE,
     LIVE,
     Caller,
+    ConsolidationStatus,
     Episode,
     Event,
     Fact,
@@ -35,6 +36,7 @@ from memory_butler.store.gate.database import Transaction
 from memory_butler.store.gate.driver_errors import LockBusy
 from memory_butler.store.history import events, undo
 from memory_butler.store.memories import aliases, episodes, facts, links, memories
+from memory_butler.store.trust import purging
 
 
 async def get(
@@ -114,15 +116,30 @@ async def require(transaction: Transaction, caller: Caller, handle: Handle) -> M
     found = await memories.get(transaction, handle.type, handle.id, handle.ref)
     if found is None and handle.type is MemoryType.EPISODE:
         grave = await episodes.find_tombstone(transaction, handle.id, handle.ref)
-        if grave and visibility.may_see(caller.principal, grave["butler"], is_episode=True):
+        visible = grave and visibility.may_see(caller.principal, grave["butler"], is_episode=True)
+        if grave and visible and grave["reason"] != "purged":
             raise NotFound(
                 f"{handle} was deleted on {grave['deleted_at'].date()} ({grave['reason']}); only its trace is kept.",
                 recovery="What was learned from it is linked to it: search for that instead.",
             )
+    if found is None:
+        await _refuse_purged(transaction, caller, handle)
     owner = found.butler if isinstance(found, Episode) else found.scope if found else ""
     if found is None or not visibility.may_see(caller.principal, owner, is_episode=isinstance(found, Episode)):
         raise NotFound(f"There is no {handle}.")
     return found
+
+
+async def _refuse_purged(transaction: Transaction, caller: Caller, handle: Handle) -> None:
+    """Say that a memory was purged, to callers who could have seen it."""
+    purged = await purging.find_purged(transaction, handle.type, handle.id, handle.ref)
+    is_episode = handle.type is MemoryType.EPISODE
+    if purged and visibility.may_see(caller.principal, purged["owner"] or "", is_episode=is_episode):
+        raise NotFound(
+            f"{handle} was purged on {purged['occurred_at'].date()}: it was erased for good (receipt"
+            f" {purged['receipt']}).",
+            recovery="It cannot be restored.",
+        )
 
 
 def confidence_now(memory: Memory, now: datetime) -> float:
@@ -157,7 +174,7 @@ def _upkeep(settings: Settings, memory: Memory, tier: Tier) -> dict[str, Any]:
         is_kept = sweep.is_kept_beyond_ttl(
             pinned=memory.pinned,
             active=memory.validity in LIVE,
-            consolidated=memory.consolidated,
+            pending=memory.consolidation_status is ConsolidationStatus.PENDING,
             reference_count=memory.reference_count,
             protected_from=settings.lifecycle_of(memory.butler).eden.protected_from,
         )

@@ -1,11 +1,13 @@
 """Backup and restore: the whole embedded store, every tenant of it, as one file."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_butler.errors import InvalidInput
 from memory_butler.operations.transfer.export_file import Progress, atomic_file, no_progress, open_file
 from memory_butler.settings import Settings
 from memory_butler.store.embedded.backup import CopiedPostgres
+from memory_butler.store.embedded.backup_log import note_backup
 
 
 def backup(settings: Settings, path: Path, *, replace: bool = False, progress: Progress = no_progress) -> int:
@@ -13,6 +15,7 @@ def backup(settings: Settings, path: Path, *, replace: bool = False, progress: P
     store = _store(settings)
     with atomic_file(path, replace=replace) as file:
         store.back_up(file, lambda done, total: progress("Backing up", done, total))
+    note_backup(store.home, path, datetime.now(UTC))
     return path.stat().st_size
 
 

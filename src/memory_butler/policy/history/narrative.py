@@ -231,6 +231,8 @@ _EVENTS: dict[str, tuple[str, str | Callable[[Event, EventContext], str]]] = {
     "matured": ("the change of maturity", _matured),
     "reversed": ("the reversal", "Reset to candidate by {who}; only later feedback counts"),
     "deleted": ("the deletion", _deleted),
+    "purged": ("the purge", "Purged by {who}: its text was erased for good"),
+    "cut_off": ("the purge of an earlier version", "The fact that it replaced was purged"),
     "undone": ("the undo", _undone),
     "consolidated": ("the consolidation", _consolidated),
     "set_back": ("the failed consolidation", _set_back),

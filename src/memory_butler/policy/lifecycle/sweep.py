@@ -80,14 +80,12 @@ def maturity_change(before: Maturity, after: Maturity) -> str:
     return "promoted" if before in _TRUST and _TRUST.index(after) > _TRUST.index(before) else "demoted"
 
 
-def is_kept_beyond_ttl(
-    *, pinned: bool, active: bool, consolidated: bool, reference_count: int, protected_from: int
-) -> bool:
-    """Whether an episode is kept after its TTL: it is pinned, or it is referenced often and not consolidated yet.
+def is_kept_beyond_ttl(*, pinned: bool, active: bool, pending: bool, reference_count: int, protected_from: int) -> bool:
+    """Whether an episode is kept after its TTL: it is pinned, or it is referenced often and waits for consolidation.
 
-    A retracted episode is never consolidated, so it is deleted.
+    A retracted episode and a dead letter are never consolidated, so they are deleted.
     """
-    return pinned or (active and not consolidated and reference_count >= protected_from)
+    return pinned or (active and pending and reference_count >= protected_from)
 
 
 def surplus(held: int, capacity: int, stale: int = 0) -> int:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -76,10 +77,13 @@ async def record(transaction: Transaction, trail: AuditTrail, changes: Sequence[
 
 
 async def reason_of(transaction: Transaction, memory_id: UUID, reason: str | None) -> dict[str, Any]:
-    """Store the text of a reason apart from its event; returns the hash for the event."""
+    """Store the text of a reason apart from its event; returns the hash for the event.
+
+    The random salt, deleted with the text, keeps the hash from being guessed.
+    """
     if reason is None:
         return {}
-    body = json.dumps({"reason": reason}, ensure_ascii=False)
+    body = json.dumps({"reason": reason, "salt_of_reason": secrets.token_hex(16)}, ensure_ascii=False)
     await transaction.send("events.keep_text", memory_id=memory_id, body=body)
     return {"reason_hash": hashlib.sha256(body.encode()).hexdigest()}
 

@@ -17,27 +17,36 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) b ON true
 
+-- part: salt
+-- The salt of a memory's texts: random, and the same in all of them. It makes their hashes keyed: once the texts are
+-- deleted, nobody can tell if a hash is that of a guessed text.
+jsonb_build_object('salt', coalesce((
+    SELECT x.body::jsonb ->> 'salt' FROM {schema}.texts x
+    WHERE x.tenant_id = %(tenant)s AND x.memory_id = o.id AND x.body::jsonb ? 'salt' LIMIT 1),
+    gen_random_uuid()::text))
+
 -- name: record
 -- One event per changed memory, with its full state after the change taken from its row; words go to `texts`.
 WITH changed AS (
-    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.request_id, o.n, s.state, s.body
+    SELECT o.entity_type, o.id, o.event_id, o.event_type, o.extra, o.undoes, o.request_id, o.n, s.state,
+        (s.words || {salt})::text AS body
     FROM json_to_recordset(%(changes)s::json)
         AS o (n int, entity_type text, id uuid, event_id uuid, event_type text, extra jsonb, undoes uuid,
             request_id text)
     -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
     LEFT JOIN LATERAL (
         SELECT to_jsonb(f) - '{{facts.texts}}'::text[] AS state,
-            (SELECT to_jsonb(t) FROM (SELECT {facts.texts}) t)::text AS body
+            (SELECT to_jsonb(t) FROM (SELECT {facts.texts}) t) AS words
         FROM {schema}.facts f WHERE o.entity_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = o.id
         UNION ALL
-        SELECT to_jsonb(r) - '{{rules.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {rules.texts}) t)::text
+        SELECT to_jsonb(r) - '{{rules.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {rules.texts}) t)
         FROM {schema}.rules r WHERE o.entity_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = o.id
         UNION ALL
         SELECT to_jsonb(p) - '{{episodes.texts}, consolidated}'::text[],
-            (SELECT to_jsonb(t) FROM (SELECT {episodes.texts}) t)::text
+            (SELECT to_jsonb(t) FROM (SELECT {episodes.texts}) t)
         FROM {schema}.episodes p WHERE o.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = o.id
         UNION ALL
-        SELECT to_jsonb(a) - '{{aliases.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {aliases.texts}) t)::text
+        SELECT to_jsonb(a) - '{{aliases.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {aliases.texts}) t)
         FROM {schema}.aliases a WHERE o.entity_type = 'alias' AND a.tenant_id = %(tenant)s AND a.id = o.id
     ) s ON true
 ), kept AS (

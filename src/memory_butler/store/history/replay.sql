@@ -55,7 +55,7 @@ WITH made AS (
 SELECT count(*) AS made FROM made;
 
 -- name: rebuild_tombstones
--- Rebuild the tombstones of deleted episodes from a part of the log.
+-- Rebuild the tombstones of deleted episodes from a part of the log; returns their number and that of purged memories.
 WITH made AS (
     INSERT INTO {scratch}.episode_tombstones
     SELECT m.*
@@ -65,20 +65,22 @@ WITH made AS (
         AND e.payload ? 'tombstone'
     RETURNING 1
 )
-SELECT count(*) AS made FROM made;
+SELECT (SELECT count(*) FROM made) + (
+    SELECT count(*) FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.payload ? 'purged') AS made;
 
 -- name: drop_references
--- Delete the references of an episode before its deletion. The planner has no statistics of rebuilt tables: here and
+-- Delete the references of a memory before its deletion. The planner has no statistics of rebuilt tables: here and
 -- below they are read by key.
 DELETE FROM {scratch}.memory_references r
 WHERE r.tenant_id = %(tenant)s AND r.memory_id = ANY (ARRAY(
     SELECT e.entity_id FROM {schema}.memory_events e
-    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.entity_type = 'episode'
-        AND e.payload ? 'tombstone'
+    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.payload ?| '{tombstone,purged}'
+        AND e.entity_id IS NOT NULL
 )) AND EXISTS (
     SELECT FROM {schema}.memory_events e
     WHERE e.tenant_id = %(tenant)s AND e.entity_id = r.memory_id AND e.seq > r.seq AND e.seq <= %(upto)s
-        AND e.payload ? 'tombstone'
+        AND e.payload ?| '{tombstone,purged}'
 );
 
 -- name: rebuild_states

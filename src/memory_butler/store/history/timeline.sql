@@ -42,11 +42,13 @@ WITH piece AS (
 {told};
 
 -- name: named
--- The memories with a short reference, of any type, including deleted episodes.
+-- The memories with a short reference, of any type, including deleted episodes and purged memories.
 SELECT id FROM {schema}.facts WHERE tenant_id = %(tenant)s AND ref = %(ref)s
 UNION ALL SELECT id FROM {schema}.rules WHERE tenant_id = %(tenant)s AND ref = %(ref)s
 UNION ALL SELECT id FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND ref = %(ref)s
-UNION ALL SELECT episode_id FROM {schema}.episode_tombstones WHERE tenant_id = %(tenant)s AND ref = %(ref)s;
+UNION ALL SELECT episode_id FROM {schema}.episode_tombstones WHERE tenant_id = %(tenant)s AND ref = %(ref)s
+UNION ALL SELECT entity_id FROM {schema}.memory_events
+WHERE tenant_id = %(tenant)s AND event_type IN ('fact.purged', 'rule.purged') AND payload #>> '{purged,ref}' = %(ref)s;
 
 -- part: chosen
 -- True if an event matches the filters and is visible to the caller.

@@ -10,8 +10,9 @@ ORDER BY kind
 LIMIT 1;
 
 -- part: undoable
--- A decay rate follows the settings: the events that write a changed one are exempt from undo.
-split_part(e.event_type, '.', 2) <> 'rate_changed'
+-- A decay rate follows the settings, and a purge is for good: the events that write a changed rate or cut a fact off
+-- from the purged one that it replaced are exempt from undo.
+split_part(e.event_type, '.', 2) NOT IN ('rate_changed', 'cut_off')
 
 -- part: present
 -- The current state of the memory or alias of an event.
@@ -43,8 +44,8 @@ WITH picked AS MATERIALIZED (
 SELECT e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at,
     coalesce(e.payload #>> '{state,ref}', e.payload #>> '{tombstone,ref}', e.entity_id::text) AS ref,
     e.payload -> 'application' AS application, e.payload -> 'undone' AS undid,
-    e.entity_type = 'episode' AND here.state IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
-    l.id = e.id OR (l.text_hash = e.text_hash
+    here.state IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
+    l.id = e.id OR ({schema}.same_text(%(tenant)s, e.entity_id, l.text_hash, e.text_hash)
         AND jsonb_strip_nulls({schema}.left_state(l.payload)) = jsonb_strip_nulls({schema}.left_state(e.payload)))
         AS is_unchanged,
     l.undoes IS NOT NULL AS is_last_undo,
@@ -97,7 +98,8 @@ ORDER BY e.seq DESC;
 -- Those events whose memories returned to them by undoing later ones. A memory may differ slightly from the event, if
 -- its exact state could not be restored.
 WITH RECURSIVE earlier AS (
-    SELECT e.id AS wanted, e.payload AS left_as, e.text_hash AS words, l.id, l.undoes, l.payload, l.text_hash
+    SELECT e.id AS wanted, e.entity_id, e.payload AS left_as, e.text_hash AS words, l.id, l.undoes, l.payload,
+        l.text_hash
     FROM {schema}.memory_events e
     CROSS JOIN LATERAL (
         SELECT * FROM {schema}.memory_events x
@@ -106,7 +108,7 @@ WITH RECURSIVE earlier AS (
     ) l
     WHERE e.tenant_id = %(tenant)s AND e.id = ANY(%(ids)s)
     UNION ALL
-    SELECT w.wanted, w.left_as, w.words, y.id, y.undoes, y.payload, y.text_hash
+    SELECT w.wanted, w.entity_id, w.left_as, w.words, y.id, y.undoes, y.payload, y.text_hash
     FROM earlier w
     JOIN {schema}.memory_events x ON x.tenant_id = %(tenant)s AND x.id = w.undoes
     CROSS JOIN LATERAL (
@@ -117,7 +119,7 @@ WITH RECURSIVE earlier AS (
 )
 SELECT DISTINCT wanted AS id FROM earlier
 WHERE jsonb_strip_nulls({schema}.left_state(payload)) = jsonb_strip_nulls({schema}.left_state(left_as))
-    AND text_hash = words;
+    AND {schema}.same_text(%(tenant)s, entity_id, text_hash, words);
 
 -- name: later
 -- Later events of a memory that are not undone, oldest first.
@@ -126,7 +128,7 @@ FROM {schema}.memory_events e
 JOIN {schema}.memory_events x ON x.tenant_id = %(tenant)s AND x.entity_id = e.entity_id AND x.seq > e.seq
 LEFT JOIN {schema}.memory_events u ON u.tenant_id = %(tenant)s AND u.id = x.undoes
 WHERE e.tenant_id = %(tenant)s AND e.id = %(id)s AND (u.seq IS NULL OR u.seq <= e.seq)
-    AND NOT {schema}.is_undone(%(tenant)s, x.id) AND split_part(x.event_type, '.', 2) <> 'rate_changed'
+    AND NOT {schema}.is_undone(%(tenant)s, x.id) AND split_part(x.event_type, '.', 2) NOT IN ('rate_changed', 'cut_off')
 ORDER BY x.seq
 LIMIT %(limit)s;
 

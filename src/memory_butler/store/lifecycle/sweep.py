@@ -8,6 +8,7 @@ from uuid import UUID
 
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.retrieval import search_index
+from memory_butler.store.trust import purging
 
 # Before every id and every moment: the start of a scan.
 FIRST_ID = UUID(int=0)
@@ -150,8 +151,10 @@ async def insert_tombstones(
 
 
 async def delete_episodes(transaction: Transaction, ids: Collection[UUID]) -> None:
-    """Delete episodes with their texts and index entries. Their events must be written before."""
+    """Delete episodes with their texts and index entries, and their words from their events, which must be written
+    before."""
     await search_index.clear(transaction, list(ids))
+    await purging.scrub_events(transaction, ids)
     await transaction.send("sweep.delete_episodes", ids=list(ids))
 
 

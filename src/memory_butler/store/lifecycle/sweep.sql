@@ -187,7 +187,8 @@ SELECT m.id FROM ({tier}) m WHERE m.id = ANY(%(ids)s) AND NOT m.is_protected AND
 
 -- name: expired_episodes
 -- The next episodes of a shard past their TTL. Episodes of an undecided proposal are kept until it is decided.
-SELECT e.id, e.ref, e.expires_at, e.pinned, e.validity = 'active' AS active, e.consolidated, e.reference_count
+SELECT e.id, e.ref, e.expires_at, e.pinned, e.validity = 'active' AS active,
+    e.consolidation_status = 'pending' AS pending, e.reference_count
 FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.butler = %(butler)s AND e.expires_at <= %(now)s
     AND (e.expires_at, e.id) > (%(after_at)s, %(after)s) AND NOT {runs.held}

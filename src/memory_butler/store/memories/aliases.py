@@ -39,19 +39,23 @@ async def of_subject(transaction: Transaction, subject: str, scopes: Sequence[st
     return await transaction.column("aliases.of_subject", subject=subject, scopes=scopes, limit=SHOWN)
 
 
-async def each(transaction: Transaction, reach: Reach) -> AsyncIterator[Row]:
-    """All aliases of a subject."""
+async def each(transaction: Transaction, reach: Reach, *, every_state: bool = False) -> AsyncIterator[Row]:
+    """All aliases in use, or also the withdrawn ones."""
     after: UUID | None = UUID(int=0)
     while after:
-        rows = await transaction.all("aliases.after", after=after, scopes=reach.scopes, limit=PAGE)
+        rows = await transaction.all(
+            "aliases.after", after=after, scopes=reach.scopes, limit=PAGE, every_state=every_state
+        )
         for row in rows:
             yield row
         after = rows[-1]["id"] if len(rows) == PAGE else None
 
 
-async def ids_of_subjects(transaction: Transaction, subjects: Sequence[str], reach: Reach, limit: int) -> list[UUID]:
+async def ids_of_subjects(
+    transaction: Transaction, subjects: Sequence[str], reach: Reach, limit: int, *, every_state: bool = False
+) -> list[UUID]:
     return await transaction.column(
-        "aliases.ids_of_subjects", subjects=list(subjects), scopes=reach.scopes, limit=limit
+        "aliases.ids_of_subjects", subjects=list(subjects), scopes=reach.scopes, limit=limit, every_state=every_state
     )
 
 

@@ -45,14 +45,15 @@ LIMIT %(limit)s;
 -- name: after
 -- The next aliases by id that the caller may know.
 SELECT a.id, a.subject, a.alias_label FROM {schema}.aliases a
-WHERE a.tenant_id = %(tenant)s AND a.validity = 'active' AND a.id > %(after)s AND {is_known}
+WHERE a.tenant_id = %(tenant)s AND (%(every_state)s OR a.validity = 'active') AND a.id > %(after)s AND {is_known}
 ORDER BY a.id
 LIMIT %(limit)s;
 
 -- name: ids_of_subjects
 -- Ids of the aliases of these subjects that the caller may know.
 SELECT a.id FROM {schema}.aliases a
-WHERE a.tenant_id = %(tenant)s AND a.validity = 'active' AND a.subject = ANY(%(subjects)s) AND {is_known}
+WHERE a.tenant_id = %(tenant)s AND (%(every_state)s OR a.validity = 'active') AND a.subject = ANY(%(subjects)s)
+    AND {is_known}
 ORDER BY a.id
 LIMIT %(limit)s;
 

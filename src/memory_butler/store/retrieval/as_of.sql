@@ -72,5 +72,8 @@ FROM (SELECT DISTINCT memory_id, words FROM {tables}.postings WHERE tenant_id = 
 ANALYZE {tables}.facts, {tables}.rules, {tables}.episodes, {tables}.known;
 
 -- name: wordless
--- The number of past memories whose text was removed since, by type.
-SELECT entity_type, count(*) AS count FROM {tables}.wordless GROUP BY entity_type ORDER BY entity_type;
+-- The number of past memories whose text was removed since, by type; purged ones apart.
+SELECT CASE WHEN EXISTS (SELECT FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.entity_id = w.id AND e.payload ? 'purged') THEN 'purged ' ELSE '' END
+    || w.entity_type AS entity_type, count(*) AS count
+FROM {tables}.wordless w GROUP BY 1 ORDER BY 1;

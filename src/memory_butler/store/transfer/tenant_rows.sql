@@ -17,7 +17,7 @@ FROM {schema}.tenants t WHERE t.tenant_id = %(tenant)s;
 
 -- part: line
 -- A row r as a line of a file, without the tenant and without what the database generates.
-(to_jsonb(r) - '{tenant_id,consolidated}'::text[]
+(to_jsonb(r) - '{tenant_id,consolidated,chain}'::text[]
     #- '{payload,state,tenant_id}' #- '{payload,tombstone,tenant_id}')::text AS line
 
 -- part: after
@@ -143,7 +143,8 @@ INSERT INTO {schema}.memory_events (
 )
 SELECT %(tenant)s, g.event_id, (SELECT last_seq FROM numbered) - (SELECT count(*) FROM given) + g.n,
     'episode.imported', 'episode', g.episode_id, %(now)s, %(actor)s, 1, jsonb_build_object('tombstone', g.tombstone)
-FROM given g;
+FROM given g
+ORDER BY g.n;
 
 -- name: record_import
 -- The event of an import: the file and the actor.

@@ -1,6 +1,7 @@
 """Search for memories that name somebody, and retraction of many memories."""
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 from uuid import UUID
 
 from memory_butler.models import MemoryType, Reach
@@ -17,15 +18,25 @@ async def names_of(transaction: Transaction, subject: str, reach: Reach) -> list
     return await transaction.column("forgetting.names_of", subject=subject, scopes=reach.scopes, limit=NAMES)
 
 
-async def about_subject(transaction: Transaction, names: Sequence[str], reach: Reach, limit: int) -> list[Row]:
-    return await transaction.all("forgetting.about_subject", names=list(names), scopes=reach.scopes, limit=limit)
+async def about_subject(
+    transaction: Transaction, names: Sequence[str], reach: Reach, limit: int, *, every_state: bool = False
+) -> list[Row]:
+    return await transaction.all(
+        "forgetting.about_subject", names=list(names), scopes=reach.scopes, limit=limit, every_state=every_state
+    )
+
+
+def sieve(*, pieces: Sequence[str], capitals: str, smalls: str, odd: str) -> dict[str, Any]:
+    """The parameters of a prefilter."""
+    patterns = [f"%{piece.translate(_LITERAL)}%" for piece in pieces]
+    return {"patterns": patterns, "capitals": capitals, "smalls": smalls, "odd": f"[{odd}]"}
 
 
 async def that_may_name(
-    database: Database, tenant: str, reach: Reach, *, pieces: Sequence[str], capitals: str, smalls: str, odd: str
+    database: Database, tenant: str, reach: Reach, *, every_state: bool = False, **prefilter: Any
 ) -> AsyncIterator[Row]:
-    """Every live memory that passes a sieve. A page is a transaction of its own: however many memories there are,
-    none takes long."""
+    """Every live memory, or every one, that passes a sieve. A page is a transaction of its own: however many
+    memories there are, none takes long."""
     after: UUID | None = UUID(int=0)
     while after:
         async with database.read(tenant) as transaction:
@@ -36,10 +47,8 @@ async def that_may_name(
                 until=end["id"] if end else LAST,
                 scopes=reach.scopes,
                 butlers=reach.butlers,
-                patterns=[f"%{piece.translate(_LITERAL)}%" for piece in pieces],
-                capitals=capitals,
-                smalls=smalls,
-                odd=f"[{odd}]",
+                every_state=every_state,
+                **sieve(**prefilter),
             )
         for row in rows:
             yield row

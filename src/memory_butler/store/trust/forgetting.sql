@@ -15,10 +15,10 @@ ORDER BY name
 LIMIT %(limit)s;
 
 -- name: about_subject
--- The live facts about a subject within the caller's reach.
+-- The facts about a subject within the caller's reach: the live ones, or all.
 SELECT 'fact' AS type, id, ref, subject_label, predicate_label, content, tags, metadata, '{}'::text[] AS reasons
 FROM {schema}.facts
-WHERE tenant_id = %(tenant)s AND subject = ANY(%(names)s) AND validity IN ('active', 'fading')
+WHERE tenant_id = %(tenant)s AND subject = ANY(%(names)s) AND (%(every_state)s OR validity IN ('active', 'fading'))
     AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
 ORDER BY id
 LIMIT %(limit)s;
@@ -38,35 +38,45 @@ OFFSET %(size)s - 1
 LIMIT 1;
 
 -- name: that_may_name
--- The live memories of a page within the caller's reach that may contain an identifier. A coarse filter:
--- policy/trust/identifiers.py decides which of them do.
-SELECT type, id, ref, subject_label, predicate_label, content, tags, metadata, reasons
+-- The memories of a page within the caller's reach that may contain an identifier: the live ones, or all, and then
+-- also in the name of a session. A coarse filter: policy/trust/identifiers.py decides which of them do.
+SELECT type, id, ref, subject_label, predicate_label, content, tags, metadata, reasons, session
 FROM (
     SELECT 'fact' AS type, id, ref, subject_label, predicate_label, content, tags, metadata, '{}'::text[] AS reasons,
-        subject_label || E'\n' || predicate_label || E'\n' || content || E'\n' || array_to_string(tags, E'\n')
-            || metadata::text AS words
+        NULL AS session, subject_label || E'\n' || predicate_label || E'\n' || content || E'\n'
+            || array_to_string(tags, E'\n') || metadata::text AS words
     FROM {schema}.facts
-    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s AND validity IN ('active', 'fading')
+    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s
+        AND (%(every_state)s OR validity IN ('active', 'fading'))
         AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
     UNION ALL
-    SELECT 'rule', id, ref, NULL, NULL, content, tags, metadata, harmful_reasons,
+    SELECT 'rule', id, ref, NULL, NULL, content, tags, metadata, harmful_reasons, NULL,
         content || E'\n' || array_to_string(tags, E'\n') || metadata::text || array_to_string(harmful_reasons, E'\n')
     FROM {schema}.rules
-    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s AND validity IN ('active', 'fading')
+    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s
+        AND (%(every_state)s OR validity IN ('active', 'fading'))
         AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
     UNION ALL
     SELECT 'episode', id, ref, NULL, NULL, content, tags, metadata, '{}',
+        CASE WHEN %(every_state)s THEN session_id END,
         content || E'\n' || array_to_string(tags, E'\n') || metadata::text
+            || CASE WHEN %(every_state)s THEN coalesce(E'\n' || session_id || E'\n'
+                || translate(session_id, '_-', '  '), '') ELSE '' END
     FROM {schema}.episodes
-    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s AND validity = 'active'
+    WHERE tenant_id = %(tenant)s AND id > %(after)s AND id <= %(until)s
+        AND (%(every_state)s OR validity = 'active')
         AND (%(butlers)s::text[] IS NULL OR butler = ANY(%(butlers)s))
     -- Keeps the words from being put together anew each time they are looked at.
     OFFSET 0
 ) m
-WHERE CASE WHEN octet_length(words) = length(words) THEN lower(words COLLATE "C") LIKE ALL(%(patterns)s::text[])
+WHERE {passes};
+
+-- part: passes
+-- True if the column `words` may contain an identifier.
+CASE WHEN octet_length(words) = length(words) THEN lower(words COLLATE "C") LIKE ALL(%(patterns)s::text[])
     ELSE words ~ %(odd)s OR translate(
         lower(CASE WHEN words IS NFKC NORMALIZED THEN words ELSE normalize(words, NFKC) END COLLATE "C"),
-        %(capitals)s, %(smalls)s) LIKE ALL(%(patterns)s::text[]) END;
+        %(capitals)s, %(smalls)s) LIKE ALL(%(patterns)s::text[]) END
 
 -- name: retract
 -- each: fact=facts, rule=rules, episode=episodes

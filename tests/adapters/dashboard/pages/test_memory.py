@@ -3,11 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
 from tests.support.service import Service
 
 from memory_butler.adapters.dashboard.pages.memory import MAX_GROUP_SIZE
+from memory_butler.errors import NotFound
 from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
 from memory_butler.models.listings import Listing
 from memory_butler.operations.browse import listings
@@ -265,3 +267,22 @@ async def test_one_of_very_many_changes_is_taken_back_alone(visit: Visit, resour
     await expect(page.locator(".mb-entry-undone")).to_have_count(1)
     in_use = Listing(type=MemoryType.FACT, subject="Ana", validity=("active",))
     assert [one.memory.id for one in (await listings.memories(resources, in_use)).items] == [listed.memory.id]
+
+
+async def test_a_memory_is_erased_for_good(visit: Visit, resources: Resources) -> None:
+    """A dialog lists everything that goes; cancelling changes nothing; afterwards the page says that it was purged."""
+    old = await remember.fact(resources, NewFact(subject="Ana", predicate="seat", content="a window seat"))
+    new = await remember.fact(resources, NewFact(subject="Ana", predicate="seat", content="an aisle seat"))
+    page = await visit(f"/memory/fact/{new.ref}")
+    await page.get_by_role("button", name="Erase for good").click()
+    dialog = page.locator(".mb-dialog")
+    await expect(dialog).to_contain_text("This cannot be undone")
+    await expect(dialog).to_contain_text(f"fact:{old.ref}")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(dialog).to_have_count(0)
+    await expect(page.locator(".mb-hero-text")).to_have_text("an aisle seat")
+    await page.get_by_role("button", name="Erase for good").click()
+    await dialog.get_by_role("button", name="Erase for good").click()
+    await expect(page.locator(".mb-memory")).to_contain_text(f"fact:{new.ref} was purged on")
+    with pytest.raises(NotFound, match="was purged"):
+        await get.get(resources, "fact", old.ref, bump=False)

@@ -133,3 +133,16 @@ def test_a_long_report_stays_readable(capsys: pytest.CaptureFixture[str]) -> Non
     assert "1,150 changes were undone, 1 skipped, 3 undone before." in said
     answer = undo_answer(report)
     assert (answer.not_brought_back_count, len(answer.not_brought_back)) == (25, 25)
+
+
+async def test_a_purge_is_shown_first_and_leaves_a_receipt(call: Call) -> None:
+    """Without dry_run=false nothing happens; with it the memory is gone for good, and the answer has no words."""
+    fact = (await call("memory_store_fact", subject="Ben", predicate="phone", content="It's 555-0199.")).body["ref"]
+    shown = (await call("memory_purge", text="555-0199")).body
+    assert (shown["dry_run"], shown["count"]) == (True, 1)
+    assert shown["touched"] == [{"ref": fact, "why": "named in its content", "line": "Ben · phone: It's 555-0199."}]
+    done = (await call("memory_purge", text="555-0199", dry_run=False, reason="She asked.")).body
+    assert "555-0199" not in str(done) and len(done["receipt"]) == 36 and done["counts"]["facts"] == 1
+    assert (await call("memory_get", type="fact", id=fact)).error == "not_found"
+    assert (await call("memory_purge", ref=fact, dry_run=False)).body["receipt"] == done["receipt"]
+    assert (await call("memory_purge")).error == "validation_error"

@@ -5,12 +5,13 @@ from uuid import UUID
 from fastapi import Request
 from nicegui import events, ui
 
-from memory_butler.adapters.dashboard.actions import memory_actions
+from memory_butler.adapters.dashboard.actions import memory_actions, purge_action
 from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
 from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard, is_double_click
 from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components import memory_sections
+from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
 from memory_butler.adapters.dashboard.components.elements import card, chip, tag, visible_text
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
@@ -67,6 +68,7 @@ class MemoryPage:
         self._bar = UndoBar(self.context, self._redraw, lambda done: self._focus(done.action))
         self._keyboard = KeyboardFocus()
         self._actions = ActionRunner(self.context, self._bar)
+        self._confirm = ConfirmDialog()
         memory_sections.draw_back_link(portrait)
         with tag("div", "mb-memory") as self._root:
             self._head = tag("div", "mb-memory-head")
@@ -121,7 +123,7 @@ class MemoryPage:
         try:
             portrait, beside = await self._read()
         except NotFound as problem:
-            # An episode that expired while its page was open.
+            # An episode that expired, or a memory that was purged, while its page was open.
             self._shown_ids = set()
             self._root.clear()
             with self._root, tag("div", "mb-memory-head"):
@@ -175,6 +177,11 @@ class MemoryPage:
                 button.props("outline no-caps dense padding='4px 12px'")
                 button.props["data-act"] = action.name
                 button.on("click", handle_errors(self._action_handler(action.name, memory)), ["detail"])
+            if self.context.may(purge_action.OPERATION):
+                button = ui.button(purge_action.LABEL, icon="delete_forever", color=None)
+                button.props("outline no-caps dense padding='4px 12px'")
+                button.props["data-act"] = "purge"
+                button.on("click", handle_errors(self._purge_handler(memory)), ["detail"])
             with tag("a", "mb-link-small", href=url_for("/graph", {"center": f"{memory.type}:{memory.ref}"})):
                 ui.icon("hub").props('aria-hidden="true"')
                 tag("span", text="Show in graph")
@@ -185,6 +192,18 @@ class MemoryPage:
                 if is_first and not is_double_click(event) and await self._actions.run(name, memory):
                     await self._redraw()
                     self._focus(name)
+
+        return start
+
+    def _purge_handler(self, memory: Memory) -> Handler:
+        async def start(event: events.GenericEventArguments) -> None:
+            with self._click_guard.once("purge", memory.id) as is_first:
+                if not is_first or is_double_click(event):
+                    return
+                done = await purge_action.purge_memory(self.context, self._confirm, memory)
+                if done:
+                    ui.notify(f"Erased for good. Receipt: {done.receipt}", type="positive", position="bottom")
+                    await self._redraw()
 
         return start
 

@@ -18,7 +18,7 @@ _ACTIONS_OF_TONE = {
     "info": ("consolidated", "superseded", "undone"),
     "warn": ("faded", "set_back"),
     "quiet": ("expired", "deleted", "rate_changed", "referenced"),
-    "bad": ("retracted", "harmful", "dead_lettered", "failed"),
+    "bad": ("retracted", "harmful", "dead_lettered", "failed", "purged"),
 }
 _TONES = {action: tone for tone, actions in _ACTIONS_OF_TONE.items() for action in actions}
 

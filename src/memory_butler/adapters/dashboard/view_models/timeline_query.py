@@ -29,7 +29,7 @@ _ACTIONS = (
     *("created", "confirmed", "superseded", "faded", "expired", "retracted", "restored", "undone", "promoted"),
     *("revived", "rate_changed"),
     *("helpful", "harmful", "matured", "reversed", "pinned", "unpinned", "consolidated", "set_back"),
-    *("dead_lettered", "requeued", "deleted", "imported"),
+    *("dead_lettered", "requeued", "deleted", "purged", "imported"),
 )
 _KINDS = {
     "": "Changes",

@@ -1,14 +1,15 @@
-"""Tools for the event log: read it, and undo changes."""
+"""Tools for the event log: read it, undo changes, and erase memories for good."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import Context, Key, ReadScope, Whole
+from memory_butler.adapters.mcp.arguments import Context, Flag, Key, ReadScope, Whole
 from memory_butler.adapters.mcp.tool_base import DESTRUCTIVE, PURE_READ, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
-from memory_butler.models.wire.memory_answers import ActivityPage, UndoAnswer
+from memory_butler.models.wire.memory_answers import ActivityPage, PurgeAnswer, UndoAnswer
 from memory_butler.operations.history import activity, undo
+from memory_butler.operations.trust import purge
 from memory_butler.policy.access.roles import ADMINS, ANY_ROLE
 
 
@@ -39,6 +40,45 @@ class HistoryTools(ToolGroup):
         """
         options = {"skip_changed": bool(skip_changed), "idempotency_key": idempotency_key}
         return answers.undo_answer(await self._run(request_context, undo.undo, id, **options))
+
+    @tool(ADMINS, DESTRUCTIVE)
+    async def memory_purge(
+        self,
+        *,
+        ref: Annotated[
+            str | None, Field(description="Purge this memory and its earlier versions, for example fact:k3f7.")
+        ] = None,
+        subject: Annotated[
+            str | None, Field(description="Purge the facts about this subject and its aliases, for example 'Anna'.")
+        ] = None,
+        text: Annotated[
+            str | None, Field(description="Purge memories that contain this whole name, address or number.")
+        ] = None,
+        dry_run: Annotated[
+            Flag, Field(description="Only list the matches; default true. Pass false to erase them for good.")
+        ] = None,
+        derived: Annotated[
+            Flag, Field(description="Also purge what was derived from the matches alone; default true.")
+        ] = None,
+        reason: Annotated[
+            str | None, Field(description="Reason for the receipt. It must not repeat the erased words.")
+        ] = None,
+        request_context: Context = None,
+    ) -> PurgeAnswer:
+        """Erase memories for good: text, vectors, search index, history and everything else. Administrators only.
+
+        Use it only when the user demands erasure; otherwise use memory_forget, which can be undone. Run it with
+        dry_run first and show the user the matches; after approval call it again with dry_run=false. Matches exact
+        text like memory_forget_about, also in memories that are out of use.
+        Returns `count`, `touched` (ref, why, and in a dry run the line), `derived` (how many of them were derived from
+        the others), `kept_sources` (episodes that still hold the words they came from), and after the purge `receipt`,
+        `counts` by table and `residue`.
+
+        Example: memory_purge(ref="fact:k3f7")
+        """
+        request = purge.PurgeRequest(ref=ref, subject=subject, text=text, derived=derived is not False)
+        options = {"dry_run": dry_run is not False, "reason": reason, "patience_seconds": self.deadline_seconds / 4}
+        return answers.purge_answer(await self._run(request_context, purge.purge, request, **options))
 
 
 class ActivityTools(ToolGroup):

@@ -1,0 +1,62 @@
+"""Physical residue: rewrite the data files of the embedded store, so that deleted rows leave no bytes in them.
+
+A deleted row stays in its page until the space is used again, in the write-ahead log until its segment is overwritten,
+and its values in the planner's statistics until the table is counted again.
+"""
+
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from memory_butler.store.embedded.upgrade import DATABASE, SUPERUSER
+from memory_butler.store.gate.database import Database
+from memory_butler.store.gate.driver_errors import translated
+from memory_butler.store.gate.queries import load_queries
+
+LOCK_MILLISECONDS: Final = 5_000
+# Segments that were prepared ahead are used up one by one; there are at most min_wal_size of them.
+_ROUNDS: Final = 64
+
+
+async def rewrite(database: Database, most_bytes: int) -> bool:
+    """Rewrite all tables of the store and renew the write-ahead log; returns False if it is larger than allowed.
+
+    Raises an error if a table stays in use: repeat it later.
+    """
+    assert database.embedded
+    queries, schema = load_queries(database.names), database.names.schema
+    with translated():
+        connection = await psycopg.AsyncConnection.connect(
+            database.embedded.dsn(SUPERUSER, DATABASE), autocommit=True, row_factory=dict_row
+        )
+        async with connection as owner:
+            size = await (await owner.execute(queries["residue.size"], {"schema": schema})).fetchone()
+            if not size or size["bytes"] > most_bytes:
+                return False
+            await owner.execute(queries["residue.wait_briefly"], {"milliseconds": str(LOCK_MILLISECONDS)})
+            tables = await (await owner.execute(queries["residue.tables"], {"schema": schema})).fetchall()
+            for table in tables:
+                holder = sql.Identifier(table["schema"], table["name"]).as_bytes(owner)
+                await owner.execute(queries["residue.rewrite"].replace(b"{holder}", holder))
+            await owner.execute(queries["residue.rewrite_statistics"])
+            await _renew_log(owner, queries)
+    return True
+
+
+async def _renew_log(owner: psycopg.AsyncConnection[dict[str, Any]], queries: dict[str, bytes]) -> None:
+    await owner.execute(queries["residue.stop_recycling"])
+    try:
+        await owner.execute(queries["residue.reload"])
+        for _ in range(_ROUNDS):
+            await owner.execute(queries["residue.mark_log"])
+            await owner.execute(queries["residue.end_segment"])
+            await owner.execute(queries["residue.checkpoint"])
+            other = await (await owner.execute(queries["residue.other_segments"])).fetchone()
+            if other and not other["segments"]:
+                break
+    finally:
+        if not owner.broken:
+            await owner.execute(queries["residue.recycle_again"])
+            await owner.execute(queries["residue.reload"])

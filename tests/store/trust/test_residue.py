@@ -1,0 +1,55 @@
+"""Physical residue: after a purge no byte of the purged words is in any file of the store."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.models import NewEpisode, NewFact, NewRule
+from memory_butler.operations.consolidation.run_now import consolidate_now
+from memory_butler.operations.retrieval.get import get
+from memory_butler.operations.transfer.backup import backup
+from memory_butler.operations.trust import purge_receipts
+from memory_butler.operations.trust.purge import PurgeRequest, purge
+from memory_butler.operations.writing import remember
+from memory_butler.resources import open_resources
+from memory_butler.store.embedded.server import EmbeddedPostgres
+
+CANARY = "Quetzalcanary"
+FACTS = 60
+
+
+def files_with(folder: Path, word: str) -> list[str]:
+    """The files below a folder that contain a word, in any case."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and word.lower().encode() in path.read_bytes().lower():
+            found.append(str(path.relative_to(folder)))
+    return found
+
+
+async def test_no_file_of_a_stopped_store_holds_the_words(new_home: Callable[[], Path], tmp_path: Path) -> None:
+    """Not in the data files, the planner's statistics, the write-ahead log or the log of the server. The receipt names
+    the backup that still holds them."""
+    home = new_home()
+    copy = tmp_path / "before.backup"
+    async with open_resources(home=home, embedder=FakeEmbedder()) as resources:
+        for number in range(FACTS):
+            stored = await remember.fact(
+                resources, NewFact(subject=f"{CANARY} {number}", predicate="note", content=f"{CANARY} {number} " * 40)
+            )
+            await get(resources, "fact", stored.ref)
+        await remember.rule(resources, NewRule(content=f"Ask {CANARY} first.", tags=(CANARY,)))
+        await remember.episode(resources, NewEpisode(content=f"{CANARY} lives in Oslo.", butler="main"))
+        await consolidate_now(resources)
+        kept = await remember.fact(resources, NewFact(subject="Ben", predicate="drink", content="tea"))
+        await asyncio.to_thread(backup, resources.settings, copy)
+        assert files_with(home, CANARY)
+        done = await purge(resources, PurgeRequest(text=CANARY), dry_run=False)
+        assert done.residue == "clean" and len(done.touched) >= FACTS + 2
+        [receipt] = await purge_receipts.receipts(resources)
+        assert [(one["path"], one["exists"]) for one in receipt.backups] == [(str(copy), True)]
+        assert receipt.residue and receipt.residue["state"] == "clean"
+        assert (await get(resources, "fact", kept.ref)).memory.content == "tea"
+    EmbeddedPostgres(home).stop()
+    assert files_with(home, CANARY) == []
