@@ -20,6 +20,7 @@ from memory_butler.adapters.cli import (
     memory,
     remember,
     retrieval,
+    review,
     server,
     terminal,
     tokens,
@@ -41,6 +42,7 @@ app.add_typer(remember.remember_app, name="remember")
 app.add_typer(index.index_app, name="index")
 app.add_typer(consolidate.consolidate_app, name="consolidate")
 app.add_typer(dead_letters.dead_letters_app, name="dead-letters")
+app.add_typer(review.review_app, name="review")
 app.add_typer(tokens.token_app, name="token")
 
 # In the order of `--help` and of the reference.

@@ -17,6 +17,7 @@ from memory_butler.operations.trust.forget_about import ForgetReport
 from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
+from memory_butler.policy.memories.text import trust_mark
 from memory_butler.policy.retrieval.relevance import level_of
 
 Entry = TypeVar("Entry", IngestResult, BriefResult)
@@ -40,6 +41,7 @@ def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
         tier=tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
         scope=hit.scope if hit.type is not models.MemoryType.EPISODE else None,
         tags=tuple(hit.tags or ()),
+        unverified=trust_mark(hit),
         warning=warning(hit.content, hit.harmful_reasons or [])
         if hit.maturity == models.Maturity.ANTI_PATTERN
         else None,

@@ -23,6 +23,7 @@ from memory_butler.models import (
     NewFact,
     NewNote,
     NewRule,
+    Origin,
     Permanence,
     Question,
     Tier,
@@ -87,7 +88,8 @@ def optional_label(value: object, name: str) -> str | None:
 def optional_labels(new: NewEpisode | NewFact | NewRule | NewNote) -> dict[str, Any]:
     """The optional texts of a request, checked; the source episode is a handle and is checked when it is looked up."""
     names = [field.name for field in fields(new) if field.type == str | None and field.name != "source_episode"]
-    return {name: optional_label(getattr(new, name), name) for name in names}
+    labels: dict[str, Any] = {name: optional_label(getattr(new, name), name) for name in names}
+    return labels | {"source": None if new.source is None else parse_choice(Origin, new.source, "source")}
 
 
 def slug(value: object, name: str) -> str:

@@ -176,9 +176,10 @@ class FactRow(NamedTuple):
     permanence: str
     valid_at: datetime | None
     pinned: bool
+    origin: str
 
     def hit(self, scores: ScoresRow) -> Hit:
-        own = {"pinned": self.pinned, **scores.named}
+        own = {"pinned": self.pinned, "origin": self.origin, **scores.named}
         return Hit(MemoryType.FACT, *(scores.shared + self[1:10] + (None, None) + self[10:17]), **own)
 
 
@@ -198,6 +199,7 @@ class RuleRow(NamedTuple):
     maturity: str
     harmful_reasons: list[str]
     pinned: bool
+    origin: str
 
     def hit(self, scores: ScoresRow) -> Hit:
         shared = scores.shared + self[1:9] + (None, None, None) + self[9:12]
@@ -205,6 +207,7 @@ class RuleRow(NamedTuple):
             "maturity": self.maturity,
             "harmful_reasons": self.harmful_reasons,
             "pinned": self.pinned,
+            "origin": self.origin,
             **scores.named,
         }
         return Hit(MemoryType.RULE, *shared, **own)
@@ -226,10 +229,11 @@ class EpisodeRow(NamedTuple):
     pinned: bool
     since_changed: bool
     replaced_by: UUID | None
+    origin: str
 
     def hit(self, scores: ScoresRow) -> Hit:
         own = {"pinned": self.pinned, "since_changed": self.since_changed, "replaced_by": self.replaced_by}
-        return Hit(MemoryType.EPISODE, *(scores.shared + self[1:12]), **{**own, **scores.named})
+        return Hit(MemoryType.EPISODE, *(scores.shared + self[1:12]), **{**own, "origin": self.origin, **scores.named})
 
 
 class ProfileRow(NamedTuple):
