@@ -30,6 +30,7 @@ from memory_butler.models import (
 )
 from memory_butler.policy.lifecycle.tiers import tier_named, types_in
 from memory_butler.policy.memories.references import is_reference
+from memory_butler.policy.memories.visible_text import visible_text
 
 EPISODE_CHARACTERS = 20_000
 FACT_CHARACTERS = 4_000
@@ -64,7 +65,7 @@ class Handle:
 
 
 def clean_text(value: object, name: str, limit: int) -> str:
-    """Returns the text stripped and in NFC. Refuses empty or long text, NUL and invalid Unicode."""
+    """Returns the text stripped, in NFC, without hidden characters. Refuses empty or long text, NUL, invalid Unicode."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
     if "\x00" in value:
@@ -73,7 +74,7 @@ def clean_text(value: object, name: str, limit: int) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise InvalidInput(f"{name} contains an invalid Unicode character (a lone surrogate).") from None
-    text = unicodedata.normalize("NFC", value).strip()
+    text = unicodedata.normalize("NFC", visible_text(value)).strip()
     if not text:
         raise InvalidInput(f"{name} is empty.")
     if len(text) > limit:
@@ -174,7 +175,7 @@ def clean_metadata(value: dict[str, Any]) -> dict[str, Any]:
     try:
         encoded = json.dumps(value, allow_nan=False, ensure_ascii=False)
         size = len(encoded.encode())
-        plain: dict[str, Any] = json.loads(encoded)
+        plain: dict[str, Any] = _visible(json.loads(encoded))
     except (TypeError, ValueError, RecursionError):
         raise InvalidInput("metadata must be plain JSON, valid Unicode and not nested too deeply.") from None
     if size > METADATA_BYTES:
@@ -182,6 +183,18 @@ def clean_metadata(value: dict[str, Any]) -> dict[str, Any]:
     if _ESCAPED_NUL.search(encoded):
         raise InvalidInput("metadata contains a NUL character, which cannot be stored.")
     return plain
+
+
+def _visible(value: Any) -> Any:
+    """JSON without hidden characters in its texts."""
+    match value:
+        case str():
+            return visible_text(value)
+        case list():
+            return [_visible(one) for one in value]
+        case dict():
+            return {visible_text(key): _visible(one) for key, one in value.items()}
+    return value
 
 
 def parse_handle(memory_type: object, value: object) -> Handle:

@@ -13,6 +13,7 @@ from memory_butler.models import NewEpisode, NewFact, NewRule, Origin
 from memory_butler.policy.trust.instruction_cues import instruction_kind, is_blatant
 from memory_butler.policy.trust.origin import UNTRUSTED, lowest
 from memory_butler.policy.trust.quoted_parts import part_origin, quoted_parts, shown_origin
+from memory_butler.policy.trust.secrets import has_secret
 
 New = TypeVar("New", NewEpisode, NewFact, NewRule)
 
@@ -20,6 +21,7 @@ INSTRUCTION = "instruction"
 RULE_FROM_UNTRUSTED_SOURCE = "rule_from_untrusted_source"
 CONTESTED = "contested"
 PROTECTED_PROPERTY = "protected_property"
+SECRET = "secret"
 
 # Properties that decide what the reader is and may do. A source without trust cannot set them.
 _SELF = re.compile(
@@ -62,6 +64,8 @@ def _reason(new: NewEpisode | NewFact | NewRule, origin: Origin) -> str | None:
             return f"{INSTRUCTION}:{kind}"
         if isinstance(new, NewFact) and _is_protected(new):
             return PROTECTED_PROPERTY
+        if has_secret(text):
+            return SECRET
         return RULE_FROM_UNTRUSTED_SOURCE if isinstance(new, NewRule) else None
     for part in quoted_parts(new.content):
         if kind := instruction_kind(part.text):

@@ -6,6 +6,7 @@ from memory_butler.policy.trust.assessment import (
     INSTRUCTION,
     PROTECTED_PROPERTY,
     RULE_FROM_UNTRUSTED_SOURCE,
+    SECRET,
 )
 
 _FROM = {
@@ -40,4 +41,6 @@ def describe_reason(reason: str, origin: str) -> str:
         return f"{source} cannot set a rule"
     if kind == PROTECTED_PROPERTY:
         return f"{source} cannot set the role, rights or instructions of an agent"
+    if kind == SECRET:
+        return f"{source} holds what looks like a password, key or token"
     return reason.replace("_", " ").replace(":", ": ")

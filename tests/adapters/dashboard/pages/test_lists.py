@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import pytest
 from playwright.async_api import Page, expect
 from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
 from tests.conftest import MovingClock
@@ -13,6 +14,9 @@ from memory_butler.operations.browse import listings
 from memory_butler.operations.writing import forget, remember
 from memory_butler.policy.lifecycle.confidence import falls_below
 from memory_butler.resources import Resources
+
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
 
 HOSTILE = [
     '<img src=x onerror="window.hacked=1">',

@@ -30,6 +30,9 @@ from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.writing import correct, feedback, forget, remember
 from memory_butler.resources import Resources
 
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
+
 HOSTILE = (
     '<img src=x onerror="window.hacked=1">',
     "<script>window.hacked=1</script>",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from playwright.async_api import expect
 from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
 from tests.support.service import Service
@@ -16,6 +17,9 @@ from memory_butler.operations.retrieval import get
 from memory_butler.operations.trust import forget_about
 from memory_butler.operations.writing import correct, feedback, forget, pin, remember
 from memory_butler.resources import Resources
+
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
 
 HOSTILE = (
     "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script> {{ 1 + 1 }} \u202egnp.exe 🦊 " + "w" * 300
