@@ -1,8 +1,8 @@
 """OWASP's Agent Memory Security Benchmark (AMSB) with default settings: `python -m benchmarks.trust.amsb`.
 
-The benchmark writes values under keys and reads them back after a session. Here a key is subject and predicate of a fact,
-its source class the `source` of the write, and reading back is a search without a minimum relevance: everything that a
-read of the tenant can return.
+The benchmark writes values under keys and reads them back after a session. Here a key is subject and predicate of a
+fact, its source class the `source` of the write, and reading back is a search without a minimum relevance: everything
+that a read of the tenant can return.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ SOURCES = {
 }
 
 
-class MemoryButlerAdapter(MemorySystemAdapter):  # type: ignore[misc]
+class MemoryButlerAdapter(MemorySystemAdapter):
     """A tenant of its own in an open store; the benchmark calls it from another thread."""
 
     name = "memory-butler"

@@ -31,7 +31,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture
 def text_of_older_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writes store hidden characters, as earlier versions did: their rows are still there, and pages show them safely."""
+    """Writes store hidden characters, as earlier versions did: pages show such rows safely."""
     monkeypatch.setattr(validation, "visible_text", lambda text: text)
 
 

@@ -227,7 +227,7 @@ Source = Annotated[str | None, Field(description="Reference or id of the episode
 Origin = Annotated[
     str | None,
     Field(
-        description="Where the content comes from: user (the user said it), agent (you concluded it), tool (tool output, "
+        description="Where the content comes from: user (the user said it), agent (you concluded it), tool (output, "
         "file), external (web page, mail, document, other people) or import; default agent."
     ),
 ]

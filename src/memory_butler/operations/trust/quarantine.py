@@ -1,7 +1,7 @@
 """The review inbox: memories that are not used until a person approves them.
 
-Approving puts a memory into use; the person vouches for it, so its origin becomes `user`, and a contested value replaces
-the current one. Rejecting leaves it out of use, like a forgotten memory. Both are events and can be undone.
+Approving puts a memory into use; the person vouches for it, so its origin becomes `user`, and a contested value
+replaces the current one. Rejecting leaves it out of use, like a forgotten memory. Both are events and can be undone.
 """
 
 from dataclasses import dataclass

@@ -44,7 +44,6 @@ from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
 from memory_butler.store.memories import aliases, episodes, facts, rules
 
-
 Derived = TypeVar("Derived", NewFact, NewRule)
 
 

@@ -65,7 +65,7 @@ class Handle:
 
 
 def clean_text(value: object, name: str, limit: int) -> str:
-    """Returns the text stripped, in NFC, without hidden characters. Refuses empty or long text, NUL, invalid Unicode."""
+    """Returns the text stripped, in NFC and visible. Refuses empty or long text, NUL and invalid Unicode."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
     if "\x00" in value:

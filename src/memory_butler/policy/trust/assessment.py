@@ -1,7 +1,7 @@
 """Assessment of what is written: its origin, and whether it waits for a person before it is used.
 
-Origin: the source that the caller names, at most. A text without a named source is an agent's, unless its form shows that
-most of it comes from elsewhere. What the user says is never questioned.
+Origin: the source that the caller names, at most. A text without a named source is an agent's, unless its form shows
+that most of it comes from elsewhere. What the user says is never questioned.
 """
 
 import re
@@ -56,21 +56,25 @@ def derived_origin(source: str | None, content: str, episodes: Sequence[tuple[st
 
 
 def _reason(new: NewEpisode | NewFact | NewRule, origin: Origin) -> str | None:
-    if origin is Origin.USER and new.source == Origin.USER:
+    if origin is Origin.USER:
         return None
     if origin in UNTRUSTED:
-        text = f"{new.subject} {new.predicate}: {new.content}" if isinstance(new, NewFact) else new.content
-        if kind := instruction_kind(new.content) or instruction_kind(text.replace("_", " ")):
-            return f"{INSTRUCTION}:{kind}"
-        if isinstance(new, NewFact) and _is_protected(new):
-            return PROTECTED_PROPERTY
-        if has_secret(text):
-            return SECRET
-        return RULE_FROM_UNTRUSTED_SOURCE if isinstance(new, NewRule) else None
+        return _reason_of_untrusted(new)
     for part in quoted_parts(new.content):
         if kind := instruction_kind(part.text):
             return f"{INSTRUCTION}:{kind}"
     return f"{INSTRUCTION}:override" if is_blatant(new.content) else None
+
+
+def _reason_of_untrusted(new: NewEpisode | NewFact | NewRule) -> str | None:
+    text = f"{new.subject} {new.predicate}: {new.content}" if isinstance(new, NewFact) else new.content
+    if kind := instruction_kind(new.content) or instruction_kind(text.replace("_", " ")):
+        return f"{INSTRUCTION}:{kind}"
+    if isinstance(new, NewFact) and _is_protected(new):
+        return PROTECTED_PROPERTY
+    if has_secret(text):
+        return SECRET
+    return RULE_FROM_UNTRUSTED_SOURCE if isinstance(new, NewRule) else None
 
 
 def _is_protected(new: NewFact) -> bool:

@@ -13,50 +13,77 @@ from memory_butler.models import Origin
 LINE_CHARACTERS = 1_000
 # Share of a text that must come from elsewhere for the whole text to count as such.
 MOSTLY = 0.6
+CONDITION_CHARACTERS = 60
 
 _MAIL = (
     r"-{2,}\s?(?:original|forwarded) message|begin forwarded message|fwd? ?: \S"
-    r"|(?:from|von|de|da) ?: ?\S[^\n]{0,200}[@<]|(?:subject|betreff|objet|asunto) ?: \S|(?:reply-to|return-path|message-id) ?: "
+    r"|(?:from|von|de|da) ?: ?\S[^\n]{0,200}[@<]|(?:subject|betreff|objet|asunto) ?: \S|(?:reply-to|return-path"
+    r"|message-id) ?: "
     r"|(?:on|am|le|el) [^:]{6,80}(?:wrote|schrieb|a écrit|escribió) ?:"
 )
 _PAGE = (
     r"<!doctype html|</?(?:html|head|body|title|meta|article|section|div|span|script|style|p|h\d|li|a)\b|<!--"
     r"|(?:url|source|page|link|fetched|retrieved|scraped|crawled|visited|browsed|contents? of|text of|opened)"
     r" ?(?:from|at|url)? ?:? <?https?://"
+    r"|(?:web ?page|web content|incoming (?:e-?mail|mail|message)) ?:|<(?:document|web_?page|e-?mail|attachment)\b"
     r"|(?:web ?page|page|site|website|article|search result|snippet|wiki|document|pdf|readme|transcript|ticket"
     r"|calendar invite|invitation|attachment) (?:title|contents?|text|body|excerpt|snippet) ?:"
 )
 _TOOL = (
     r"(?:tool|function|command|shell|terminal|console|api|server|plugin|mcp|query|search|browser|http)"
     r"[ _-](?:output|results?|response|returned|log) ?[:\]]|\[tool|<tool_|<function_results|<search_results"
-    r"|(?:stdout|stderr|exit code) ?:|\$ [a-z]|>>> \S|traceback \(most recent call last"
+    r"|(?:tool|function)(?: ?\([^)\n]{0,40}\)| [\w.-]{1,40})? ?:|(?:stdout|stderr|exit code) ?:|\$ [a-z]|>>> \S"
+    r"|traceback \(most recent call last"
     r"|\d{4}-\d\d-\d\d[t ]\d\d:\d\d\S{0,20} \[?(?:info|warn|warning|error|debug|notice)\b|\[(?:info|warn|error|debug)\]"
     r"|(?://|/\*|#|--|;) ?(?:todo|fixme|note|hack|xxx|ai|llm|assistant|agent|instruction|system)\b"
     r"|[\[{] ?\"(?:results?|data|output|content|response|items)\" ?:"
 )
 _DOCUMENT = (
-    r"(?:web ?pages?|web ?sites?|page|site|article|blog(?: post)?|post|wiki|forum|thread|tweet|e-?mails?|mail|newsletter"
+    r"(?:web ?pages?|web ?sites?|page|site|article|blog(?: post)?|post|wiki|forum|thread|tweet|e-?mails?|mail"
+    r"|newsletter"
     r"|message|letter|sms|dm|attachment|document|documentation|docs?|pdf|readme|spreadsheet|slides?|contract|ticket"
-    r"|issue|pull request|pr|review|(?:code |source )?comment|commit message|invite|invitation|calendar (?:invite|event)"
+    r"|issue|pull request|pr|review|(?:code |source )?comment|commit message|invite|invitation|calendar (?:invite"
+    r"|event)"
     r"|search results?|snippet|transcript|log(?: file)?|config file|advert|banner|popup|leaflet|flyer|webseite|seite"
     r"|e-?mail von|nachricht|página|correo|courriel|documento)"
 )
 _SAYING = (
-    r"(?:says?|said|states?|stated|reads|claims?|claimed|asks?|asked|tells?|told|instructs?|instructed|demands?|demanded"
-    r"|recommends?|recommended|writes|wrote|suggests?|suggested|insists?|insisted|requests?|requested|wants|sagt|schreibt"
-    r"|dice|dit|(?:contains?|contained|includes?|included|shows?|showed|returned|printed|mentions?|mentioned|notes?|noted)"
+    r"(?:says?|said|states?|stated|reads|claims?|claimed|asks?|asked|tells?|told|instructs?|instructed|demands?"
+    r"|demanded"
+    r"|recommends?|recommended|writes|wrote|suggests?|suggested|insists?|insisted|sagt|schreibt"
+    r"|dice|dit|(?:contains?|contained|includes?|included|shows?|showed|returned|printed|mentions?|mentioned|notes?"
+    r"|noted)"
     r" ?[:\"“'‘])"
 )
+_THE = (
+    r"(?:the|an?|this|that|these|their|his|her|my|our|its|your|one|some|another|[\w-]+['’]s|der|die|das|eine?|la|el|le"
+    r"|una?|une?)"
+)
+# Between a document and its verb: no other clause.
+_ATTRIBUTE = r"(?:(?!\b(?:that|and|but|or|who|which|to)\b)[^.!?\n:;,]){0,60}?"
 _INTRODUCED = re.compile(
-    rf"\b{_DOCUMENT}\b(?:'s|’s)?[^.!?\n:;]{{0,60}}?\b{_SAYING}"
-    rf"|\b{_DOCUMENT} (?:from|by|at|on|von|de) [^.!?\n:]{{1,60}}:"
+    rf"(?:\b{_THE} (?:(?!user |said )[\w'’-]+ ){{0,3}}{_DOCUMENT}|\breadme|\bweb ?pages?|\bweb ?sites?)\b(?:'s"
+    rf"|’s)?{_ATTRIBUTE}\b{_SAYING}"
+    rf"|\b{_DOCUMENT} (?:from|by|at|on|von|de) (?:[^.!?\n:]|[.!?](?=\S)){{1,60}}:"
+    r"|\b(?:fetched|visited|opened|browsed|read|scraped|downloaded|summari[sz]ed) (?:the )?(?:page |site "
+    r"|url )?<?https?://"
     rf"|\b(?:according to|as per|quote[sd]? from|quoting|pasted from|copied from|excerpt from|laut|selon|según)"
-    rf" (?:the |a |an |their |his |her |this |that |der |dem |la |le |el )?(?:[\w'’.-]+ ){{0,3}}(?:{_DOCUMENT}\b|https?://)"
+    rf" (?:the |a |an |their |his |her |this |that |der |dem |la |le |el )?(?:[\w'’.-]+ ){{0,3}}(?:{_DOCUMENT}\b"
+    rf"|https?://)"
     r"|\bforwarded (?:by|from) ",
     re.IGNORECASE,
 )
+# "If a page says …" quotes no page.
+_CONDITION = re.compile(
+    r"\b(?:if|when(?:ever)?|unless|in case|any|no|every|each|whatever|wenn|falls|si|cuando|quand)"
+    r"(?: (?:an?|the|any|some|eine?|una?|une?))?\s*$"
+    r"|\b(?:user|i|we) (?:also )?(?:said|says?|told|mentions?|mentioned|reports?|reported|asks?|asked|wants?"
+    r"|confirmed)\b",
+    re.IGNORECASE,
+)
 _TOOL_SAID = re.compile(
-    r"\b(?:tool|command|script|api|server|test runner|compiler|linter|output|endpoint|function|query)\b[^.!?\n:;]{0,40}?"
+    r"\b(?:tool|command|script|api|server|test runner|compiler|linter|output|endpoint|function"
+    r"|query)\b[^.!?\n:;]{0,40}?"
     r"\b(?:says?|said|printed|prints|returned|returns|reported|responded|replied|answered) ?[:\"“'‘]",
     re.IGNORECASE,
 )
@@ -120,7 +147,7 @@ def _split(text: str) -> tuple[list[Part], str]:
     return parts, "\n".join(own)
 
 
-def _part_at(lines: list[str], place: int) -> tuple[int, int, Origin | None]:
+def _part_at(lines: list[str], place: int) -> tuple[int, int, Origin | None]:  # noqa: PLR0911 (one line a kind)
     """Where the part that begins in a line begins in it, the line after it, and its origin; None if none begins."""
     line = lines[place][:LINE_CHARACTERS]
     if _TO_END.match(line):
@@ -132,7 +159,7 @@ def _part_at(lines: list[str], place: int) -> tuple[int, int, Origin | None]:
         return 0, closing + 1, Origin.TOOL
     if _TOOL_LINE.match(line):
         return 0, _paragraph_end(lines, place), Origin.TOOL
-    if found := _INTRODUCED.search(line):
+    if (found := _INTRODUCED.search(line)) and not _CONDITION.search(line[: found.start()][-CONDITION_CHARACTERS:]):
         return found.start(), _paragraph_end(lines, place), Origin.EXTERNAL
     if found := _TOOL_SAID.search(line):
         return found.start(), _paragraph_end(lines, place), Origin.TOOL
