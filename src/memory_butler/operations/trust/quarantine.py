@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memory_butler.errors import Conflict
 from memory_butler.models import Caller, Fact, Memory, MemoryType, Origin, Rule, Stored, Validity
-from memory_butler.models.wire.codec import encode
+from memory_butler.models.wire.memory_answers import QuarantineAnswer, QuarantinedMemory
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, validate_reason, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.operations.writing.restore import occupant_of
@@ -34,23 +34,22 @@ class Waiting:
     current_ref: str | None = None
     current_content: str | None = None
 
-    def answer(self) -> dict[str, object]:
-        """The entry as JSON."""
+    def answer(self) -> QuarantinedMemory:
         memory = self.memory
-        shown: dict[str, object] = {
-            "ref": f"{memory.type}:{memory.ref}",
-            "type": memory.type,
-            "content": memory.content,
-            "origin": memory.origin,
-            "reason": memory.quarantine_reason,
-            "why": self.why,
-            "created_at": encode(memory.created_at),
-        }
-        if isinstance(memory, Fact):
-            shown |= {"subject": memory.subject_label, "predicate": memory.predicate_label}
-        if self.current_ref:
-            shown["contests"] = {"ref": f"fact:{self.current_ref}", "content": self.current_content}
-        return shown
+        is_fact = isinstance(memory, Fact)
+        return QuarantinedMemory(
+            ref=f"{memory.type}:{memory.ref}",
+            type=memory.type,
+            content=memory.content,
+            subject=memory.subject_label if is_fact else None,
+            predicate=memory.predicate_label if is_fact else None,
+            origin=memory.origin,
+            reason=memory.quarantine_reason or "",
+            why=self.why,
+            created_at=memory.created_at,
+            contests=f"fact:{self.current_ref}" if self.current_ref else None,
+            contested_content=self.current_content,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +59,8 @@ class Inbox:
     items: tuple[Waiting, ...]
     total: int
 
-    def answer(self) -> dict[str, object]:
-        return {"items": [one.answer() for one in self.items], "total": self.total}
+    def answer(self) -> QuarantineAnswer:
+        return QuarantineAnswer(items=tuple(one.answer() for one in self.items), total=self.total)
 
 
 async def inbox(resources: Resources, caller: Caller | None = None, *, limit: int = 100) -> Inbox:

@@ -97,7 +97,7 @@ def slug(value: object, name: str) -> str:
     """Returns the normal form of a butler's name, a scope or a tenant."""
     text = clean_text(value, name, LABEL_CHARACTERS)
     normal = re.sub(r"\s+", "-", text.casefold())
-    if not _SLUG.fullmatch(normal):
+    if not _SLUG.fullmatch(normal) or visible_text(str(value)) != value:
         raise InvalidInput(
             f"{name} {text!r} is not of the form a-z, 0-9, '.', '_' or '-', starting with a letter or digit, "
             "at most 63 characters."

@@ -82,7 +82,8 @@ _ASKING = (
     r"|permission|this|these|it\b)"
 )
 _READER = (
-    r"(?:ai|a\.i\.|assistants?|agents?|language models?|models?|llms?|bots?|chatbots?|claude|chatgpt|gpt|copilot|gemini)"
+    r"(?:ai|a\.i\.|assistants?|agents?|language models?|models?|llms?|bots?|chatbots?|claude|chatgpt|gpt|copilot"
+    r"|gemini)"
 )
 _POWER = (
     r"(?:admin(?:istrator|istrative)?|root|superuser|super ?admin|owner|operator|full|elevated|unrestricted|unlimited"
