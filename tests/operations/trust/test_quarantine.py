@@ -46,20 +46,19 @@ async def found(resources: Resources, words: str) -> list[str]:
 async def test_no_read_returns_what_waits(resources: Resources) -> None:
     """Search, briefing, lists and graph leave it out; get says why; stats count it; the inbox lists it."""
     stored = await held(resources)
-    assert (stored.outcome, stored.quarantine_reason) == ("quarantined", "instruction:exfiltration")
+    assert (stored.outcome, stored.quarantine_reason) == ("quarantined", "instruction:order")
     assert await found(resources, "tea list") == []
     request = BriefRequest(trigger_prompt="Anna tea list drop.example", butler="main")
     assert "drop.example" not in (await brief.brief(resources, request)).text
     assert (await listings.memories(resources, Listing(type=MemoryType.FACT))).items == ()
     assert len((await listings.memories(resources, Listing(type=MemoryType.FACT, quarantined=True))).items) == 1
-    assert await graph.subjects(resources) == ()
+    assert not await graph.subjects(resources)
     with pytest.raises(NotFound, match="quarantined"):
         await get.get(resources, "fact", stored.ref)
     assert (await stats.stats(resources))["memories"]["facts"] == {"quarantined": 1}
     box = await quarantine.inbox(resources)
-    assert [(one.memory.ref, one.why) for one in box.items] == [
-        (stored.ref, "an outside source asks to send or reveal data")
-    ]
+    assert [one.memory.ref for one in box.items] == [stored.ref]
+    assert box.items[0].why == "an outside source gives orders to its reader"
 
 
 async def test_approving_puts_it_into_use_and_undo_takes_it_back(resources: Resources) -> None:
@@ -74,7 +73,7 @@ async def test_approving_puts_it_into_use_and_undo_takes_it_back(resources: Reso
     await undo.undo(resources, details.events[-1].id)
     assert await found(resources, "tea list") == [] and (await quarantine.inbox(resources)).total == 1
     report = await replay.replay(resources)
-    assert all(not table.differences for table in report.tables)
+    assert not any(table.differences for table in report.tables.values())
 
 
 async def test_rejecting_leaves_it_out_of_use(resources: Resources) -> None:
@@ -127,7 +126,7 @@ async def test_a_rule_from_an_untrusted_source_waits(resources: Resources) -> No
 
 async def test_consolidation_gives_what_it_learns_the_origin_of_its_part(resources: Resources) -> None:
     """The user's sentence becomes a trusted fact; the quoted mail's becomes a marked one."""
-    text = "Anna lives in Lisbon.\n\n> Bruno lives in Berlin."
+    text = "Anna lives in Lisbon.\n\nFetched https://x.example/a\nBruno lives in Berlin."
     await remember.episode(resources, NewEpisode(content=text, butler="main", source="user"))
     await consolidate_now(resources)
     page = await listings.memories(resources, Listing(type=MemoryType.FACT))

@@ -335,7 +335,9 @@ class _Applier:
     def _origin(self, item: Item, evidence: Sequence[UUID]) -> Origin:
         """The lowest origin of the episodes, or of the quoted parts of them, that an item comes from."""
         cited = [self.present[one].episode for one in evidence]
-        return derived_origin(None, item.content, [(episode.origin, episode.content) for episode in cited])
+        return derived_origin(
+            None, f"{item.subject} {item.content}", [(episode.origin, episode.content) for episode in cited]
+        )
 
     def _check_order(self, decision: supersession.Decision, evidence: Sequence[UUID]) -> None:
         """Refuse to replace a fact whose evidence is newer than the item's."""

@@ -208,7 +208,8 @@ def _with_lineage(new: Derived, source: Episode | None) -> Derived:
     """The request with the lowest origin of its lineage: its own source and its source episode."""
     if source is None:
         return new
-    return replace(new, source=derived_origin(new.source, new.content, [(source.origin, source.content)]))
+    said = f"{new.subject} {new.content}" if isinstance(new, NewFact) else new.content
+    return replace(new, source=derived_origin(new.source, said, [(source.origin, source.content)]))
 
 
 async def _with_importance(
