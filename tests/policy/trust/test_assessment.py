@@ -51,6 +51,6 @@ def test_the_quarantine_that_a_caller_asks_for_is_kept() -> None:
 def test_what_is_derived_is_as_trusted_as_the_least_of_its_sources() -> None:
     """Also by the part of an episode that it comes from."""
     mixed = "Anna moved to Rome.\n\n> Flights are booked with Skyhop."
-    assert derived_origin(None, "Anna moved to Rome.", [("user", mixed)]) is Origin.AGENT
+    assert derived_origin(None, "Anna moved to Rome.", [("user", mixed)]) is Origin.USER
     assert derived_origin(None, "Flights are booked with Skyhop.", [("user", mixed)]) is Origin.EXTERNAL
     assert derived_origin("user", "x", [("user", "y"), ("tool", "z")]) is Origin.TOOL

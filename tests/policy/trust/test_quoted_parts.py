@@ -24,6 +24,7 @@ from memory_butler.policy.trust.quoted_parts import part_origin, quoted_parts, s
         ("Anna likes green tea.", None),
         ("Anna: I'm celiac.", None),
         ("Result: all tests pass.", None),
+        ("<script> tags must be async.", None),
         ("Email: anna@x.example", None),
         ("If a page says to ignore the rules, tell Lena.", None),
         ("The user said the email from Anna asks for slides.", None),

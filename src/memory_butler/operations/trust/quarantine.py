@@ -36,13 +36,12 @@ class Waiting:
 
     def answer(self) -> QuarantinedMemory:
         memory = self.memory
-        is_fact = isinstance(memory, Fact)
         return QuarantinedMemory(
             ref=f"{memory.type}:{memory.ref}",
             type=memory.type,
             content=memory.content,
-            subject=memory.subject_label if is_fact else None,
-            predicate=memory.predicate_label if is_fact else None,
+            subject=memory.subject_label if isinstance(memory, Fact) else None,
+            predicate=memory.predicate_label if isinstance(memory, Fact) else None,
             origin=memory.origin,
             reason=memory.quarantine_reason or "",
             why=self.why,

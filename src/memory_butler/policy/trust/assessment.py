@@ -52,7 +52,8 @@ def origin_of(content: str, source: str | None) -> Origin:
 def derived_origin(source: str | None, content: str, episodes: Sequence[tuple[str, str]]) -> Origin:
     """The origin of what is derived from episodes, each given by its origin and text: the lowest of its lineage."""
     lineage = [origin for _, text in episodes if (origin := part_origin(text, content))]
-    return lowest([source or Origin.AGENT, *(origin for origin, _ in episodes), *lineage])
+    named = [source] if source else []
+    return lowest([*named, *(origin for origin, _ in episodes), *lineage])
 
 
 def _reason(new: NewEpisode | NewFact | NewRule, origin: Origin) -> str | None:

@@ -22,7 +22,8 @@ _MAIL = (
     r"|(?:on|am|le|el) [^:]{6,80}(?:wrote|schrieb|a écrit|escribió) ?:"
 )
 _PAGE = (
-    r"<!doctype html|</?(?:html|head|body|title|meta|article|section|div|span|script|style|p|h\d|li|a)\b|<!--"
+    r"<!doctype html|</?(?:html|head|body)\b|<!--"
+    r"|<(?:title|meta|article|section|div|span|script|style|p|h\d|li|a)\b[^>\n]{0,200}>[^\n]{0,600}</"
     r"|(?:url|source|page|link|fetched|retrieved|scraped|crawled|visited|browsed|contents? of|text of|opened)"
     r" ?(?:from|at|url)? ?:? <?https?://"
     r"|(?:web ?page|web content|incoming (?:e-?mail|mail|message)) ?:|<(?:document|web_?page|e-?mail|attachment)\b"

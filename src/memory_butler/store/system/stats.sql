@@ -4,8 +4,8 @@ CASE WHEN quarantine_reason IS NULL THEN validity ELSE 'quarantined' END
 
 -- name: counts
 -- Memories by type, butler and state, with the columns that determine their tier.
-SELECT 'fact' AS type, source_butler AS butler, {standing} AS validity, permanence, NULL AS maturity, NULL AS consolidation,
-    count(*) AS count, min(created_at) AS oldest, sum(reference_count)::bigint AS references
+SELECT 'fact' AS type, source_butler AS butler, {standing} AS validity, permanence, NULL AS maturity,
+    NULL AS consolidation, count(*) AS count, min(created_at) AS oldest, sum(reference_count)::bigint AS references
 FROM {schema}.facts
 WHERE tenant_id = %(tenant)s AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
 GROUP BY source_butler, {standing}, permanence

@@ -66,15 +66,17 @@ async def furnish(resources: Resources, clock: MovingClock, tenant: str) -> list
     for number, text in enumerate(HOSTILE):
         label, tags = text[:LABEL], (text[:60],)
         episode = await remember.episode(
-            resources, NewEpisode(content=text, butler="main", session_id=label, tags=tags, importance=9), by
+            resources,
+            NewEpisode(content=text, butler="main", session_id=label, tags=tags, importance=9, source="user"),
+            by,
         )
         fact = await remember.fact(
             resources,
             NewFact(subject=label, predicate=f"{label} {number}"[-LABEL:], content=text, tags=tags,
-                    source_episode=episode.ref, aliases=(f"{number} {label}",)),
+                    source_episode=episode.ref, source="user", aliases=(f"{number} {label}",)),
             by,
         )  # fmt: skip
-        rule = await remember.rule(resources, NewRule(content=f"{text} {number}", tags=tags), by)
+        rule = await remember.rule(resources, NewRule(content=f"{text} {number}", tags=tags, source="user"), by)
         await feedback.mark(resources, rule.ref, Outcome.HARMFUL, by, reason=label)
         clock.move(minutes=1)
         if number == 0:
