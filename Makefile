@@ -13,7 +13,7 @@ DEMO ?= $(HOME)/.memory-butler-demo
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo demo-store setup setup-dev browser check lint lint-web format types test test-one test-faults test-rest \
-	test-isolation test-durability test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
+	test-isolation test-durability test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -80,6 +80,10 @@ test-isolation: setup-dev ## Thousands of random calls aimed at other tenants (m
 
 test-durability: setup-dev ## Kill the server and its database under load (minutes)
 	$(BIN)/python -m tests.stories.durability
+
+test-trust: setup-dev ## OWASP's memory benchmark, poisoned and legitimate texts (minutes)
+	$(BIN)/python -m benchmarks.trust.amsb
+	$(BIN)/python -m benchmarks.trust.poison
 
 test-clients: setup-dev ## The real Claude Code, Codex, Gemini CLI and MCP Inspector (minutes; needs Node.js)
 	$(BIN)/python -m tests.adapters.connect.real_clients

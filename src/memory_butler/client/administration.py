@@ -6,10 +6,10 @@ from typing import Unpack
 from uuid import UUID
 
 from memory_butler.client.listings import part
-from memory_butler.client.requests import ClientBase, Options, WriteOptions
-from memory_butler.models import Role, Token
+from memory_butler.client.requests import ClientBase, Options, ReasonedOptions, WriteOptions
+from memory_butler.models import Role, Stored, Token
 from memory_butler.models.wire.codec import JsonObject, copy_fields
-from memory_butler.models.wire.memory_answers import CreatedToken, UndoAnswer
+from memory_butler.models.wire.memory_answers import CreatedToken, QuarantineAnswer, UndoAnswer
 
 
 class AdministrationMethods(ClientBase):
@@ -44,6 +44,18 @@ class AdministrationMethods(ClientBase):
     async def requeue(self, id: str | UUID, *, again: bool = False, **options: Unpack[WriteOptions]) -> JsonObject:
         """Requeue an episode with a fresh retry count; with `again` also a consolidated one."""
         return await self._write(f"dead_letters/{part(id)}/requeue", {"again": again or None}, options, dict)
+
+    async def quarantine(self, *, limit: int = 100, **options: Unpack[Options]) -> QuarantineAnswer:
+        """The memories that are not used until a person approves them, oldest first: `items` and `total`."""
+        return await self._get("/quarantine", options, QuarantineAnswer, {"limit": str(limit)})
+
+    async def approve_memory(self, type: str, id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
+        """Put a quarantined memory into use; it supersedes the value that it contests."""
+        return await self._write(f"quarantine/{part(type)}/{part(id)}/approve", {}, options, Stored)
+
+    async def reject_memory(self, type: str, id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
+        """Leave a quarantined memory out of use."""
+        return await self._write(f"quarantine/{part(type)}/{part(id)}/reject", {}, options, Stored)
 
     async def create_token(
         self,

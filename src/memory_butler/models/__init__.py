@@ -70,6 +70,7 @@ from memory_butler.models.vocabulary import (
     Maturity as Maturity,
     MemoryType as MemoryType,
     Mode as Mode,
+    Origin as Origin,
     Outcome as Outcome,
     Permanence as Permanence,
     Relation as Relation,

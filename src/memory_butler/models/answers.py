@@ -9,7 +9,7 @@ from uuid import UUID
 from memory_butler.models.history import HistoryLine
 from memory_butler.models.memories import Event, Fact, Link, Memory
 from memory_butler.models.neighbours import Neighbour
-from memory_butler.models.vocabulary import MemoryType, Tier
+from memory_butler.models.vocabulary import MemoryType, Origin, Tier
 from memory_butler.models.wire.codec import Reference, Wire
 
 SubjectName = Annotated[str | None, Wire(name="subject")]
@@ -18,9 +18,10 @@ PredicateName = Annotated[str | None, Wire(name="predicate")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """Result of a write. `outcome` is `created`, `confirmed` (an equal one existed), `superseded` (replaced one) …
+    """Result of a write. `outcome` is `created`, `confirmed` (an equal one existed), `superseded` (replaced one),
+    `quarantined` (not used until a person approves it, because of `quarantine_reason`) …
 
-    `redacted` counts the secrets that were replaced by markers, by kind; `note` says what else was done about them.
+    `redacted` counts the secrets that were replaced by markers, by kind.
     """
 
     type: MemoryType
@@ -29,7 +30,7 @@ class Stored:
     outcome: str
     superseded_ref: Annotated[str | None, Wire(name="supersedes", prefix="fact")] = None
     redacted: dict[str, int] | None = None
-    note: str | None = None
+    quarantine_reason: str | None = None
 
 
 class Hit(NamedTuple):
@@ -85,12 +86,13 @@ class Hit(NamedTuple):
     # How few memories have the rarest name of the question that it has: 1 if it is the only one.
     name_rarity: float = 0.0
     context_id: UUID | None = None
+    origin: str = Origin.AGENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemory:
     """A memory in search results. `warning` is set for rules that became anti-patterns, `since_changed` for episodes
-    whose fact has been replaced."""
+    whose fact has been replaced, `unverified` for memories from a less trusted source than the user and agents."""
 
     ref: Reference
     type: MemoryType
@@ -113,6 +115,8 @@ class FoundMemory:
     last_referenced_at: datetime | None = None
     warning: str | None = None
     since_changed: bool = False
+    origin: str = Origin.AGENT
+    unverified: str | None = None
 
 
 class ScoreParts(NamedTuple):

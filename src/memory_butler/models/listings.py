@@ -26,7 +26,7 @@ class Listing:
     """Filters and order of a list of memories of one type. An empty field does not filter.
 
     `contains` must occur literally, `words` must all occur in any order; both ignore case. `learned_by` is the butler
-    that stored a fact or rule.
+    that stored a fact or rule. `quarantined` also lists memories that wait for a person's decision.
     """
 
     type: MemoryType
@@ -48,6 +48,7 @@ class Listing:
     words: str | None = None
     sort: Sort = Sort.CREATED
     descending: bool = True
+    quarantined: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

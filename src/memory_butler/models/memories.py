@@ -1,4 +1,8 @@
-"""Episodes, facts and rules, as requested and as stored; links and events."""
+"""Episodes, facts and rules, as requested and as stored; links and events.
+
+A request has a `source`: where its content comes from (an `Origin`), None if the caller does not say. With a
+`quarantine_reason` it is stored, but not used until a person approves it.
+"""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +14,7 @@ from memory_butler.models.vocabulary import (
     ConsolidationStatus,
     Maturity,
     MemoryType,
+    Origin,
     Permanence,
     Relation,
     Tier,
@@ -28,6 +33,8 @@ class NewEpisode:
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     idempotency_key: str | None = None
+    source: str | None = None
+    quarantine_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +61,8 @@ class Episode:
     metadata: dict[str, Any]
     request_id: str | None
     pinned: bool
+    origin: Origin = Origin.AGENT
+    quarantine_reason: str | None = None
 
     type = MemoryType.EPISODE
 
@@ -72,6 +81,8 @@ class NewFact:
     aliases: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     idempotency_key: str | None = None
+    source: str | None = None
+    quarantine_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +113,8 @@ class Fact:
     metadata: dict[str, Any]
     request_id: str | None
     pinned: bool
+    origin: Origin = Origin.AGENT
+    quarantine_reason: str | None = None
 
     type = MemoryType.FACT
 
@@ -114,6 +127,8 @@ class NewRule:
     source_episode: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     idempotency_key: str | None = None
+    source: str | None = None
+    quarantine_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +160,8 @@ class Rule:
     request_id: str | None
     pinned: bool
     judged_from: datetime | None
+    origin: Origin = Origin.AGENT
+    quarantine_reason: str | None = None
 
     type = MemoryType.RULE
 
@@ -159,6 +176,7 @@ class NewNote:
     importance: int = 5
     tags: tuple[str, ...] = ()
     idempotency_key: str | None = None
+    source: str | None = None
 
 
 Memory = Episode | Fact | Rule

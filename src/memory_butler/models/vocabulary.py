@@ -47,6 +47,17 @@ class ConsolidationStatus(StrEnum):
     DEAD_LETTER = "dead_letter"
 
 
+class Origin(StrEnum):
+    """Where a memory comes from: the user said it, an agent concluded it, it was imported from the user's own files or
+    memories, a tool or file returned it, or a web page, mail or third party said it."""
+
+    USER = "user"
+    AGENT = "agent"
+    IMPORT = "import"
+    TOOL = "tool"
+    EXTERNAL = "external"
+
+
 class Tier(StrEnum):
     EDEN = "eden"
     MID = "mid"

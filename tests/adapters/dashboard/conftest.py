@@ -18,6 +18,7 @@ from tests.support.service import Door, Service, on_loopback, with_service
 from memory_butler.adapters.dashboard.server.middleware import build_dashboard
 from memory_butler.adapters.http.app import listening
 from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.policy.memories import validation
 from memory_butler.resources import Resources
 from memory_butler.settings import load_settings
 
@@ -26,6 +27,12 @@ PATIENCE_MS = 20_000
 expect.set_options(timeout=PATIENCE_MS)
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def text_of_older_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes store hidden characters, as earlier versions did: pages show such rows safely."""
+    monkeypatch.setattr(validation, "visible_text", lambda text: text)
 
 
 @pytest.fixture(scope="session")

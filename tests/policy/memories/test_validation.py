@@ -41,6 +41,7 @@ from memory_butler.policy.memories.validation import (
     validate_rule,
     whole_number,
 )
+from memory_butler.policy.memories.visible_text import visible_text
 
 A_TIME = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
@@ -95,7 +96,7 @@ def test_different_names_stay_apart(one: str, other: str) -> None:
 
 @given(
     st.text(alphabet=st.characters(min_codepoint=1, exclude_categories=["Cs"]), min_size=1).filter(
-        lambda text: text.strip()
+        lambda text: visible_text(text).strip()
     )
 )
 def test_a_normal_name_is_its_own_normal_name(label: str) -> None:

@@ -22,6 +22,7 @@ from memory_butler.adapters.cli import (
     purge,
     remember,
     retrieval,
+    review,
     server,
     terminal,
     tokens,
@@ -43,6 +44,7 @@ app.add_typer(remember.remember_app, name="remember")
 app.add_typer(index.index_app, name="index")
 app.add_typer(consolidate.consolidate_app, name="consolidate")
 app.add_typer(dead_letters.dead_letters_app, name="dead-letters")
+app.add_typer(review.review_app, name="review")
 app.add_typer(tokens.token_app, name="token")
 app.add_typer(audit.audit_app, name="audit")
 

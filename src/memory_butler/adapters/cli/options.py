@@ -31,4 +31,5 @@ AsOf = Annotated[
 Expand = Annotated[int, typer.Option(help="Number of neighbours to show with each result, 0–5.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; can be repeated.")]
 Importance = Annotated[int, typer.Option(help="Importance, 1–10.")]
+Source = Annotated[str, typer.Option(help="Where the content comes from: user, agent, import, tool or external.")]
 StoreScope = Annotated[str, typer.Option(help="Scope: 'global' (every butler reads it) or a butler's name.")]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from memory_butler.adapters.cli.options import Importance, Key, StoreScope, Tags, ToolJson
+from memory_butler.adapters.cli.options import Importance, Key, Source, StoreScope, Tags, ToolJson
 from memory_butler.adapters.cli.terminal import parse_time, read_text, request_of, run_write, settings_of
 
 New = TypeVar("New")
@@ -41,6 +41,7 @@ def remember_fact(
     alias: Annotated[
         list[str] | None, typer.Option("--alias", help="Another name of the subject; can be repeated.")
     ] = None,
+    source: Source = "user",
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:
@@ -60,6 +61,7 @@ def remember_rule(
     *,
     scope: StoreScope = "global",
     tag: Tags = None,
+    source: Source = "user",
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:
@@ -83,6 +85,7 @@ def remember_episode(
     importance: Importance = 5,
     observed_at: Annotated[str | None, typer.Option(help="Time of the observation: 2026-03-01T09:30:00+01:00.")] = None,
     tag: Tags = None,
+    source: Source = "user",
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:
@@ -106,6 +109,7 @@ def store(
         str | None, typer.Option(help="Butler that owns the note (default: the configured butler).")
     ] = None,
     importance: Importance = 5,
+    source: Source = "user",
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:

@@ -224,6 +224,13 @@ FactHandle = Annotated[str, Field(description="Reference (fact:k3f7) or id of th
 Flag = Annotated[bool | None, BeforeValidator(as_flag)]
 Reason = Annotated[str | None, Field(description="Why, in one sentence; stored with the memory.")]
 Source = Annotated[str | None, Field(description="Reference or id of the episode that it was learned from.")]
+Origin = Annotated[
+    str | None,
+    Field(
+        description="Where the content comes from: user (the user said it), agent (you concluded it), tool (output, "
+        "file), external (web page, mail, document, other people) or import; default agent."
+    ),
+]
 EpisodeContent = Annotated[str, Field(description="What happened or was decided, up to 20,000 characters.")]
 EpisodeButler = Annotated[str, Field(description="Butler of the session, for example 'coder'.")]
 SessionId = Annotated[str | None, Field(description="Id of the agent session.")]

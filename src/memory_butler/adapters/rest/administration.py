@@ -11,22 +11,23 @@ from fastmcp.utilities.json_schema import dereference_refs
 from pydantic import Field
 from starlette.responses import Response
 
-from memory_butler.adapters.mcp.arguments import Flag, Key, Moment
+from memory_butler.adapters.mcp.arguments import Flag, Key, Moment, Reason
 from memory_butler.adapters.mcp.tool_base import CallContext
-from memory_butler.adapters.rest.listings import Paged, Text
+from memory_butler.adapters.rest.listings import HandleInPath, Paged, Text, TypeInPath
 from memory_butler.adapters.rest.request_handler import RequestBody, RequestHandler, parse_body
 from memory_butler.adapters.rest.schemas import TOTALS, documented, request_body
 from memory_butler.adapters.wire import answers, consolidation
-from memory_butler.models import Episode, NewToken, Token
+from memory_butler.models import Episode, NewToken, Stored, Token
 from memory_butler.models.listings import Page
 from memory_butler.models.wire.codec import INLINE, copy_fields
-from memory_butler.models.wire.memory_answers import CreatedToken, UndoAnswer
+from memory_butler.models.wire.memory_answers import CreatedToken, QuarantineAnswer, UndoAnswer
 from memory_butler.operations.access import tokens
 from memory_butler.operations.browse import listings
 from memory_butler.operations.consolidation import dead_letters, review
 from memory_butler.operations.consolidation.diff import diff
 from memory_butler.operations.history import undo
 from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.trust import quarantine
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS
 
 RunId = Annotated[str, InPath(description="Id of the run.", json_schema_extra={"format": "uuid"})]
@@ -68,6 +69,11 @@ class RequeueOptions(RequestBody):
     idempotency_key: Key = None
 
 
+class QuarantineDecision(RequestBody):
+    reason: Reason = None
+    idempotency_key: Key = None
+
+
 class TokenRequest(RequestBody):
     butler: str = Field(max_length=LABEL_CHARACTERS, description="Butler that the token acts as.")
     role: Literal["reader", "agent", "admin", "operator"] = Field("agent", description="Role of the token.")
@@ -77,7 +83,7 @@ class TokenRequest(RequestBody):
 
 def administration_routes(handler: RequestHandler) -> APIRouter:
     router = APIRouter(tags=["administration"])
-    for add in (_jobs, _runs, _review, _dead_letters, _tokens):
+    for add in (_jobs, _runs, _review, _dead_letters, _quarantine, _tokens):
         add(router, handler)
     return router
 
@@ -186,6 +192,37 @@ def _dead_letters(router: APIRouter, handler: RequestHandler) -> None:
             return consolidation.requeue_answer(done)
 
         return await handler.answer(request, "requeue", work, context=body.request_context)
+
+
+def _quarantine(router: APIRouter, handler: RequestHandler) -> None:
+    @router.get("/quarantine", **documented(QuarantineAnswer))
+    async def quarantined(
+        request: Request, limit: Annotated[int, Query(ge=1, le=1000, description="Maximum number of entries.")] = 100
+    ) -> Response:
+        """List the memories that are not used until a person approves them, oldest first, each with the reason."""
+        return await handler.run(
+            request, "quarantine", quarantine.inbox, limit=limit, to_answer=lambda found: found.answer()
+        )
+
+    async def decide(request: Request, operation: Any, type: str, handle: str) -> Response:
+        body = await parse_body(request, QuarantineDecision)
+
+        async def work(call: CallContext) -> Stored:
+            options = {"reason": body.reason, "idempotency_key": body.idempotency_key}
+            stored: Stored = await operation(call.resources, type, handle, call.caller, **options)
+            return stored
+
+        return await handler.answer(request, "quarantine", work, context=body.request_context)
+
+    @router.post("/quarantine/{type}/{handle}/approve", **documented(Stored), **_takes(QuarantineDecision))
+    async def approve_memory(request: Request, type: TypeInPath, handle: HandleInPath) -> Response:
+        """Put a quarantined memory into use. A contested value supersedes the current one."""
+        return await decide(request, quarantine.approve, type, handle)
+
+    @router.post("/quarantine/{type}/{handle}/reject", **documented(Stored), **_takes(QuarantineDecision))
+    async def reject_memory(request: Request, type: TypeInPath, handle: HandleInPath) -> Response:
+        """Leave a quarantined memory out of use. It can be restored like a forgotten one."""
+        return await decide(request, quarantine.reject, type, handle)
 
 
 def _tokens(router: APIRouter, handler: RequestHandler) -> None:

@@ -63,6 +63,7 @@ class MemoryFilter(Paged):
     time_to: InQuery = Field(None, description="Happened (or, without a time, stored) before this time.")
     contains: Text | None = Field(None, description="Contains this text, ignoring case.")
     words: Text | None = Field(None, description="Contains all of these words or parts of words, in any order.")
+    quarantined: bool = Field(False, description="Also list memories that wait for a person's decision.")
     sort: Sort = Field(
         Sort.CREATED,
         description="Sort key; rules have no importance, episodes no confidence. `observed`: when it happened.",

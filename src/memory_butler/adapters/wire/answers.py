@@ -18,6 +18,7 @@ from memory_butler.operations.trust.purge import PurgeReport
 from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
+from memory_butler.policy.memories.text import trust_mark
 from memory_butler.policy.retrieval.relevance import level_of
 from memory_butler.policy.trust.redaction import redact
 
@@ -42,6 +43,7 @@ def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
         tier=tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity),
         scope=hit.scope if hit.type is not models.MemoryType.EPISODE else None,
         tags=tuple(hit.tags or ()),
+        unverified=trust_mark(hit),
         warning=warning(hit.content, hit.harmful_reasons or [])
         if hit.maturity == models.Maturity.ANTI_PATTERN
         else None,

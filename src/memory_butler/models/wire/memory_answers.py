@@ -140,6 +140,32 @@ class LinksAnswer(Page[LinkLine]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedMemory:
+    """A memory that waits for a person's decision: `why` is the reason in words, `contests` the more trusted fact that
+    it contradicts."""
+
+    ref: str
+    type: MemoryType
+    content: str
+    subject: str | None
+    predicate: str | None
+    origin: str
+    reason: str
+    why: str
+    created_at: datetime
+    contests: str | None
+    contested_content: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineAnswer:
+    """The oldest quarantined memories, and the number of all of them."""
+
+    items: tuple[QuarantinedMemory, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TouchedMemory:
     """A memory that matches a forget request. `line` is shown in a dry run only."""
 

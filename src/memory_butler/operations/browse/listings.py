@@ -269,6 +269,7 @@ def _filters(wanted: Listing, reach: Reach) -> dict[str, Any]:
         "time_from": wanted.time_from,
         "time_to": wanted.time_to,
         "needles": _some(needles),
+        "quarantined": wanted.quarantined,
     }
     importance = {"importance_min": wanted.importance_min, "importance_max": wanted.importance_max}
     if wanted.type is MemoryType.EPISODE:

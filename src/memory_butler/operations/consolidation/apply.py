@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from memory_butler.models import (
     MemoryType,
     NewFact,
     NewRule,
+    Origin,
     RefusalReason,
     RefusedItem,
     Rule,
@@ -33,6 +34,7 @@ from memory_butler.policy.consolidation.stored_items import item_to_json
 from memory_butler.policy.lifecycle.confidence import DecayRules
 from memory_butler.policy.lifecycle.sweep import first_importance
 from memory_butler.policy.memories import observation_order, supersession
+from memory_butler.policy.trust.assessment import derived_origin
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import KnownFact, KnownRule
@@ -261,7 +263,7 @@ class _Applier:
 
     async def _fact(self, item: Item, entry: Indexed, evidence: list[UUID]) -> Stored:
         if same := self.facts.same(item):
-            return await self._confirm(MemoryType.FACT, same, evidence)
+            return await self._confirm(MemoryType.FACT, same, evidence, self._origin(item, evidence))
         new = NewFact(
             subject=item.subject,
             predicate=item.predicate,
@@ -272,24 +274,28 @@ class _Applier:
             scope=self.facts.scope_of(item) or self.scope,
             tags=item.tags,
             valid_at=item.valid_at,
+            source=self._origin(item, evidence),
         )
         known = self.facts.current(item, new.scope)
         decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)
         self._check_order(decision, evidence)
         stored = await self.writer.fact(new, entry, decision=decision, sources=evidence)
+        if stored.quarantine_reason:
+            return stored
         self._note_evidence(stored.id, evidence)
         if known:
             self.facts.remove(known)
         names = normal_name(new.subject), normal_name(new.predicate)
-        self.facts.add(KnownFact(stored.id, stored.ref, new.scope, *names, new.valid_at, new.content))
+        origin = new.source or Origin.AGENT
+        self.facts.add(KnownFact(stored.id, stored.ref, new.scope, *names, new.valid_at, new.content, origin))
         return stored
 
     async def _update(self, item: Item, entry: Indexed | None, evidence: list[UUID]) -> Stored:
         old = await self._target(item)
         assert isinstance(old, Fact)
         if same_fact_content(old.content, item.content):
-            return await self._confirm(MemoryType.FACT, old, evidence)
-        new = corrected_fact(old, item.content)
+            return await self._confirm(MemoryType.FACT, old, evidence, self._origin(item, evidence))
+        new = replace(corrected_fact(old, item.content), source=self._origin(item, evidence))
         twin = await find_duplicate(self.transaction, old, new)
         if twin:
             raise _ItemRefused(RefusalReason.CONFLICT, f"fact:{twin.ref} says so already.")
@@ -307,16 +313,31 @@ class _Applier:
             raise _ItemRefused(
                 RefusalReason.HARMFUL_RULE, f"This rule caused harm before and is kept as a warning, rule:{twin.ref}."
             )
+        origin = self._origin(item, evidence)
         if twin:
-            return await self.writer.confirm(MemoryType.RULE, twin, evidence)
-        new = NewRule(content=item.content, scope=self.scope, tags=item.tags)
+            return await self.writer.confirm(MemoryType.RULE, twin, evidence, origin)
+        new = NewRule(content=item.content, scope=self.scope, tags=item.tags, source=origin)
         stored = await self.writer.rule(new, entry, evidence)
-        self.rules.append(KnownRule(stored.id, stored.ref, new.content, Maturity.CANDIDATE))
+        if not stored.quarantine_reason:
+            self.rules.append(KnownRule(stored.id, stored.ref, new.content, Maturity.CANDIDATE, origin))
         return stored
 
-    async def _confirm(self, kind: MemoryType, known: supersession.LiveMemory, evidence: Sequence[UUID]) -> Stored:
+    async def _confirm(
+        self,
+        kind: MemoryType,
+        known: supersession.LiveMemory,
+        evidence: Sequence[UUID],
+        origin: str | None = None,
+    ) -> Stored:
         self._note_evidence(known.id, evidence)
-        return await self.writer.confirm(kind, known, evidence)
+        return await self.writer.confirm(kind, known, evidence, origin)
+
+    def _origin(self, item: Item, evidence: Sequence[UUID]) -> Origin:
+        """The lowest origin of the episodes, or of the quoted parts of them, that an item comes from."""
+        cited = [self.present[one].episode for one in evidence]
+        return derived_origin(
+            None, f"{item.subject} {item.content}", [(episode.origin, episode.content) for episode in cited]
+        )
 
     def _check_order(self, decision: supersession.Decision, evidence: Sequence[UUID]) -> None:
         """Refuse to replace a fact whose evidence is newer than the item's."""

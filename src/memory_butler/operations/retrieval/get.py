@@ -64,6 +64,11 @@ async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump
     )
     async with opened as transaction:
         memory = await require(transaction, caller, wanted)
+        if memory.quarantine_reason and bump:
+            raise NotFound(
+                f"{wanted} is quarantined ({memory.quarantine_reason}) and not returned until a person approves it.",
+                recovery="A person decides with `memory-butler review` or in the dashboard.",
+            )
         eyes = visibility.viewer(caller.principal)
         scopes = None if eyes is None else (GLOBAL_SCOPE, eyes)
         around, hidden = (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory_butler.models import EVERY_SCOPE, Caller, Fact, Rule
+from memory_butler.models import EVERY_SCOPE, Caller, Fact, Memory, Rule
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.lifecycle.job_status import LateJob
 from memory_butler.policy.access import visibility
@@ -11,6 +11,7 @@ from memory_butler.policy.lifecycle.confidence import anchor, falls_below
 from memory_butler.resources import Resources
 from memory_butler.store.system import alerts as store
 from memory_butler.store.system.alerts import EpisodeCounts, MarkBurst, OpenItems
+from memory_butler.store.trust import quarantine
 
 IMPORTANT = 7
 FADES_WITHIN = timedelta(days=7)
@@ -38,8 +39,8 @@ class NewWarning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alerts:
-    """The first entries of each kind, and totals. Dead letters, proposals and jobs are for administrators only;
-    `line` counts the episodes that the caller may see by consolidation status."""
+    """The first entries of each kind, and totals. Dead letters, proposals, jobs and quarantined memories are for
+    administrators only; `line` counts the episodes that the caller may see by consolidation status."""
 
     fading: tuple[FadingFact, ...]
     fading_total: int
@@ -52,6 +53,8 @@ class Alerts:
     dead_letters: OpenItems
     proposals: OpenItems
     jobs: tuple[LateJob, ...]
+    quarantined: tuple[Memory, ...] = ()
+    quarantined_total: int = 0
 
 
 async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
@@ -63,6 +66,8 @@ async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
     now = resources.clock()
     dead_letters = proposals = OpenItems(0, None)
     jobs: tuple[LateJob, ...] = ()
+    quarantined: list[Memory] = []
+    quarantined_total = 0
     async with resources.database.read(caller.principal.tenant) as transaction:
         facts, fading_total = await store.fading(
             transaction,
@@ -79,6 +84,7 @@ async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
         line = await store.episode_counts(transaction, reached.butlers)
         if governs:
             dead_letters, proposals = await store.dead_letters(transaction), await store.proposals(transaction)
+            quarantined, quarantined_total = await quarantine.waiting(transaction, SHOWN)
             jobs = await job_status.late(transaction, resources.settings.upkeep.intervals(), now)
     return Alerts(
         fading=tuple(FadingFact(fact=fact, fades_at=_fades_at(resources, fact)) for fact in facts),
@@ -92,6 +98,8 @@ async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
         dead_letters=dead_letters,
         proposals=proposals,
         jobs=jobs,
+        quarantined=tuple(quarantined),
+        quarantined_total=quarantined_total,
     )
 
 

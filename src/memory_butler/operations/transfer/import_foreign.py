@@ -10,7 +10,7 @@ from datetime import datetime
 
 from memory_butler.english.text.normalize import normal_name
 from memory_butler.errors import InvalidInput
-from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule
+from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Origin
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.transfer.export_file import Progress, no_progress
@@ -105,6 +105,7 @@ def _admitted(resources: Resources, caller: Caller, items: Sequence[New], report
 
 
 def _admit(new: New) -> New:
+    new = replace(new, source=new.source or Origin.IMPORT)
     if isinstance(new, NewEpisode):
         return validate_episode(new)
     return validate_fact(new) if isinstance(new, NewFact) else validate_rule(new)

@@ -53,7 +53,7 @@ class Admitted:
         """The result of the write with these counts."""
         if not self.redacted:
             return stored
-        return replace(stored, redacted=dict(self.redacted), note=self.quarantine_reason)
+        return replace(stored, redacted=dict(self.redacted))
 
 
 NOTHING = Admitted()
@@ -90,6 +90,8 @@ def admit(resources: Resources, new: New, caller: Caller) -> tuple[New, Admitted
         changed["predicate"] = admission.text(new.predicate, NAME_CHARACTERS)
         changed["aliases"] = admission.texts(new.aliases, NAME_CHARACTERS)
     admitted = admission.done()
+    if admitted.quarantine_reason and not isinstance(new, NewNote):
+        changed["quarantine_reason"] = admitted.quarantine_reason
     return (replace(new, **changed) if admitted.redacted else new), admitted
 
 

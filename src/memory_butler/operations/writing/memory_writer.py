@@ -7,15 +7,29 @@ second time, the collected writes are sent first: an event records the state rig
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from memory_butler.english.text.normalize import normal_name
-from memory_butler.models import Fact, Link, MemoryType, NewEpisode, NewFact, NewRule, Permanence, Relation, Stored
+from memory_butler.models import (
+    Fact,
+    Link,
+    MemoryType,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    Origin,
+    Permanence,
+    Relation,
+    Stored,
+)
 from memory_butler.policy.lifecycle import confidence
 from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.references import short_reference
+from memory_butler.policy.trust.assessment import CONTESTED, admitted, origin_of
+from memory_butler.policy.trust.origin import outranks
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import events
@@ -32,6 +46,12 @@ def content_hash(content: str) -> bytes:
 def open_writer(resources: Resources, transaction: Transaction, trail: AuditTrail) -> "MemoryWriter":
     """A writer with the decay rates of the butler that the memories belong to."""
     return MemoryWriter(transaction, trail, resources.settings.lifecycle_of(trail.butler).decay)
+
+
+def _stored(kind: MemoryType, row: Row) -> Stored:
+    reason = row["quarantine_reason"]
+    outcome = "quarantined" if reason else "created"
+    return Stored(type=kind, id=row["id"], ref=row["ref"], outcome=outcome, quarantine_reason=reason)
 
 
 class MemoryWriter:
@@ -59,6 +79,7 @@ class MemoryWriter:
         self._touched = set[UUID]()
         self._superseded: list[UUID] = []
         self._confirmed = defaultdict[MemoryType, list[UUID]](list)
+        self._raised = defaultdict[tuple[MemoryType, str], list[UUID]](list)
         self._rows = defaultdict[MemoryType, list[Row]](list)
         self._pinned: list[UUID] = []
         self._entries: list[Named] = []
@@ -67,34 +88,40 @@ class MemoryWriter:
 
     def episode(self, new: NewEpisode, entry: Indexed, *, ttl_days: float) -> Stored:
         """Store a validated episode."""
-        now = self._trail.now
+        now, new = self._trail.now, admitted(new)
         row = memories.as_row(
             new,
+            origin=new.source,
             observed_at=new.observed_at or now,
             expires_at=now + timedelta(days=ttl_days),
             **self._identity(new.content),
         )
         self._rows[MemoryType.EPISODE].append(row)
         self._add_created((MemoryType.EPISODE, row["id"], entry))
-        return Stored(type=MemoryType.EPISODE, id=row["id"], ref=row["ref"], outcome="created")
+        return _stored(MemoryType.EPISODE, row)
 
     async def fact(
         self, new: NewFact, entry: Indexed, *, decision: supersession.Decision, sources: Sequence[UUID]
     ) -> Stored:
-        """Store a validated fact as the supersession policy decided."""
+        """Store a validated fact as the supersession policy decided. A fact of a lower rank replaces none."""
+        new = admitted(new)
         if isinstance(decision, supersession.Restates):
-            return await self.confirm(MemoryType.FACT, decision.known, sources)
-        if isinstance(decision, supersession.Replaces):
-            return await self._replace(decision.old, new, entry, sources, outcome="superseded")
+            return await self.confirm(MemoryType.FACT, decision.known, sources, new.source)
+        if isinstance(decision, supersession.Replaces) and not new.quarantine_reason:
+            if outranks(decision.old.origin, new.source or Origin.AGENT):
+                new = replace(new, quarantine_reason=CONTESTED)
+            else:
+                return await self._replace(decision.old, new, entry, sources, outcome="superseded")
         row = self._add_fact(new, sources)
         self._add_created((MemoryType.FACT, row["id"], entry), sources)
-        return Stored(type=MemoryType.FACT, id=row["id"], ref=row["ref"], outcome="created")
+        return _stored(MemoryType.FACT, row)
 
     async def correct(self, old: Fact, new: NewFact, entry: Indexed, reason: str | None) -> Stored:
         """Supersede a wrong fact by a validated right one, which keeps its pin.
 
         The events of both facts name the other one, the actor and the reason.
         """
+        new = replace(new, source=origin_of(new.content, new.source))
         stored = await self._replace(old, new, entry, outcome="corrected")
         if old.pinned:
             self._pinned.append(stored.id)
@@ -106,20 +133,29 @@ class MemoryWriter:
 
     async def rule(self, new: NewRule, entry: Indexed, sources: Sequence[UUID]) -> Stored:
         """Store a validated rule."""
+        new = admitted(new)
         row = memories.as_row(
             new,
             confidence=confidence.NEW_RULE_CONFIDENCE,
             decay_rate=confidence.rule_rate(self._decay),
-            **self._origin(new.content, sources),
+            **self._provenance(new, sources),
         )
         self._rows[MemoryType.RULE].append(row)
         self._add_created((MemoryType.RULE, row["id"], entry), sources)
-        return Stored(type=MemoryType.RULE, id=row["id"], ref=row["ref"], outcome="created")
+        return _stored(MemoryType.RULE, row)
 
-    async def confirm(self, kind: MemoryType, known: supersession.LiveMemory, sources: Sequence[UUID]) -> Stored:
-        """Confirm a known memory that was stated again, with the evidence for it."""
+    async def confirm(
+        self,
+        kind: MemoryType,
+        known: supersession.LiveMemory,
+        sources: Sequence[UUID],
+        origin: str | None = None,
+    ) -> Stored:
+        """Confirm a known memory that was stated again, with the evidence for it. A higher origin replaces its own."""
         await self._touch(known.id)
         self._confirmed[kind].append(known.id)
+        if origin and outranks(origin, known.origin):
+            self._raised[kind, origin].append(known.id)
         self._add_change(kind, known.id, "confirmed", sources)
         return Stored(type=kind, id=known.id, ref=known.ref, outcome="confirmed")
 
@@ -135,6 +171,8 @@ class MemoryWriter:
             await facts.supersede(transaction, self._superseded)
         for kind, ids in self._confirmed.items():
             await memories.confirm(transaction, kind, ids, now)
+        for (kind, origin), ids in self._raised.items():
+            await memories.raise_origin(transaction, kind, ids, origin)
         for kind, rows in self._rows.items():
             await memories.insert(transaction, kind, rows)
         for fact_id in self._pinned:
@@ -173,14 +211,15 @@ class MemoryWriter:
             confidence=confidence.NEW_FACT_CONFIDENCE,
             decay_rate=confidence.fact_rate(Permanence(new.permanence), self._decay),
             supersedes_id=supersedes_id,
-            **self._origin(new.content, sources),
+            **self._provenance(new, sources),
         )
         self._rows[MemoryType.FACT].append(row)
         return row
 
-    def _origin(self, content: str, sources: Sequence[UUID]) -> Row:
+    def _provenance(self, new: NewFact | NewRule, sources: Sequence[UUID]) -> Row:
         return {
-            **self._identity(content),
+            **self._identity(new.content),
+            "origin": new.source,
             "source_butler": self._trail.butler,
             "source_episode_id": next(iter(sources), None),
             "request_id": self._request_of(sources),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from memory_butler.english.text.names import check_aliases, name_key
 from memory_butler.english.text.normalize import normal_name
@@ -38,11 +38,14 @@ from memory_butler.policy.memories.validation import (
     validate_note,
     validate_rule,
 )
+from memory_butler.policy.trust.assessment import derived_origin, origin_of
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
 from memory_butler.store.memories import aliases, episodes, facts, rules
+
+Derived = TypeVar("Derived", NewFact, NewRule)
 
 
 async def episode(resources: Resources, new: NewEpisode, caller: Caller | None = None) -> Stored:
@@ -66,6 +69,8 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
         "importance": new.importance,
         "tags": new.tags,
         "idempotency_key": new.idempotency_key,
+        "source": new.source,
+        "quarantine_reason": admitted.quarantine_reason,
     }
     if new.tier == Tier.EDEN:
         observed = validate_episode(NewEpisode(butler=name, session_id=caller.lineage.session_id, **fields))
@@ -119,11 +124,12 @@ async def _fact(resources: Resources, new: NewFact, caller: Caller, admitted: Ad
         source = await _source_episode(transaction, caller, new.source_episode)
         grouped = isinstance(decision, supersession.Replaces) or bool(new.aliases)
         trail = audit_trail(resources, caller, now, grouped=grouped, admitted=admitted)
-        weighted = await _with_importance(resources, transaction, new, source, now)
+        weighted = await _with_importance(resources, transaction, _with_lineage(new, source), source, now)
         writer = open_writer(resources, transaction, trail)
         stored = await writer.fact(weighted, entry, decision=decision, sources=[source.id] if source else [])
         await writer.flush()
-        await _add_aliases(transaction, trail, new)
+        if not stored.quarantine_reason:
+            await _add_aliases(transaction, trail, new)
         return stored
 
     digest = fingerprint("fact", new)
@@ -184,9 +190,9 @@ async def rule(resources: Resources, new: NewRule, caller: Caller | None = None)
         writer = open_writer(resources, transaction, trail)
         if twin:
             _refuse_warning(twin)
-            stored = await writer.confirm(MemoryType.RULE, twin, sources)
+            stored = await writer.confirm(MemoryType.RULE, twin, sources, origin_of(new.content, new.source))
         else:
-            stored = await writer.rule(new, entry, sources)
+            stored = await writer.rule(_with_lineage(new, source), entry, sources)
         await writer.flush()
         return stored
 
@@ -214,6 +220,14 @@ async def _source_episode(transaction: Transaction, caller: Caller, handle: str 
     source = await require(transaction, caller, parse_handle(MemoryType.EPISODE, handle))
     assert isinstance(source, Episode)
     return source
+
+
+def _with_lineage(new: Derived, source: Episode | None) -> Derived:
+    """The request with the lowest origin of its lineage: its own source and its source episode."""
+    if source is None:
+        return new
+    said = f"{new.subject} {new.content}" if isinstance(new, NewFact) else new.content
+    return replace(new, source=derived_origin(new.source, said, [(source.origin, source.content)]))
 
 
 async def _with_importance(

@@ -37,7 +37,8 @@ async def restore(
         memory = await require_changeable(transaction, caller, target)
         if memory.validity is Validity.ACTIVE:
             return write_result(memory, "already_active")
-        occupant = await _occupant(transaction, memory)
+        _refuse_quarantined(memory, target)
+        occupant = await occupant_of(transaction, memory)
         if occupant and not (supersede and isinstance(occupant, Fact)):
             raise _conflict(target, occupant)
         superseded = occupant if isinstance(occupant, Fact) else None
@@ -67,7 +68,15 @@ async def find_conflict(
     async with resources.database.read(caller.principal.tenant) as transaction:
         await _refuse_deleted(transaction, caller, target)
         memory = await require_changeable(transaction, caller, target)
-        return None if memory.validity is Validity.ACTIVE else await _occupant(transaction, memory)
+        return None if memory.validity is Validity.ACTIVE else await occupant_of(transaction, memory)
+
+
+def _refuse_quarantined(memory: Memory, handle: Handle) -> None:
+    if memory.quarantine_reason:
+        raise Conflict(
+            f"{handle} is quarantined ({memory.quarantine_reason}): only a person can put it into use.",
+            recovery="A person decides with `memory-butler review` or in the dashboard.",
+        )
 
 
 async def _refuse_deleted(transaction: Transaction, caller: Caller, handle: Handle) -> None:
@@ -81,7 +90,7 @@ async def _refuse_deleted(transaction: Transaction, caller: Caller, handle: Hand
         )
 
 
-async def _occupant(transaction: Transaction, memory: Memory) -> Fact | Rule | None:
+async def occupant_of(transaction: Transaction, memory: Memory) -> Fact | Rule | None:
     """Returns the live fact of the same property or occurrence, or the live rule with the same content."""
     if isinstance(memory, Fact):
         return await facts.find_occupant(transaction, memory.id)

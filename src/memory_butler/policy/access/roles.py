@@ -14,7 +14,19 @@ OPERATORS = frozenset({Role.OPERATOR})
 
 _READING = ("list_memories", "history", "links")
 _ADMINISTERING = (
-    *("jobs", "runs", "review", "dead_letters", "requeue", "consolidate", "tokens", "system_info", "export", "import"),
+    *(
+        "jobs",
+        "runs",
+        "review",
+        "dead_letters",
+        "requeue",
+        "quarantine",
+        "consolidate",
+        "tokens",
+        "system_info",
+        "export",
+        "import",
+    ),
 )
 ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(_READING, ANY_ROLE),

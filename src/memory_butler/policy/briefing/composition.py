@@ -13,6 +13,7 @@ from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.memories.text import briefing_line
 from memory_butler.policy.retrieval.ranking import ranking_order
+from memory_butler.policy.trust.origin import is_trusted
 
 TITLE = "# What I remember"
 NOTHING = "Nothing I remember bears on this."
@@ -106,10 +107,11 @@ def _section(kind: MemoryType, kept: Sequence[Chosen]) -> str:
 
 
 def in_order(kind: MemoryType, lines: Sequence[Chosen]) -> list[Chosen]:
-    """The lines of a section in text order: by score, rules by maturity first."""
+    """The lines of a section in text order: by score, rules by maturity first; less trusted ones after the others."""
     ordered = sorted(lines, key=lambda one: ranking_order(one.entry))
     if kind is MemoryType.RULE:
         ordered.sort(key=lambda one: RULE_ORDER.index(Maturity(one.entry.hit.maturity or Maturity.CANDIDATE)))
+    ordered.sort(key=lambda one: not is_trusted(one.entry.hit.origin))
     return ordered
 
 

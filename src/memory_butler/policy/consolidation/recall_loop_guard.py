@@ -28,16 +28,16 @@ from memory_butler.policy.briefing.composition import HEADINGS, NOTHING, TITLE
 from memory_butler.policy.memories.references import ALPHABET, SHORTEST
 
 FEWEST_WORDS = 4
-ENDING_CHARACTERS = 40
+ENDING_CHARACTERS = 100
 WRAPPED_LINES = 12
 
 _TYPE = r"(?:fact|rule|episode)s?"
 _REF = rf"{_TYPE}\s*:\s*[{ALPHABET}]{{{SHORTEST},13}}"
 REFERENCE = caseless(
     rf"\[\s*{_REF}(?:\s*[,;]\s*{_REF})*\s*\]"
-    r"(?:\s*(?:confidence\s+[01]\.\d\d|(?:candidate|established|proven)\b))?[ .,;]*"
+    r"(?:\s*(?:confidence\s+[01]\.\d\d|(?:candidate|established|proven)\b))?(?:\s*\(unverified[^)\n]{0,60}\))?[ .,;]*"
 )
-_CONFIDENT = re.compile(r"\bconfidence [01]\.\d\d\W*$")
+_CONFIDENT = re.compile(r"\bconfidence [01]\.\d\d\W*(?:\(unverified[^)]{0,60}\)\W*)?$")
 _WARNING = re.compile(r"\bANTI-PATTERN: Do NOT ")
 _ROW = re.compile(rf"\s{{0,40}}\d\.\d{{3}}\s{{1,40}}{_TYPE}:[{ALPHABET}]{{{SHORTEST},13}}\s")
 _UNDER_ROW = re.compile(r"\s{12}\s{0,100}\S")

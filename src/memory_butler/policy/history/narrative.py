@@ -44,6 +44,9 @@ def name_event(event_type: str, at: datetime) -> str:
     return f"{noun} of {day(at)}"
 
 
+QUARANTINED = "It is quarantined and not in use until a person approves it."
+
+
 def describe(event: Event, context: EventContext = NO_CONTEXT) -> str:
     """One event in one or two sentences. An unknown event type is described by its name."""
     action = _action(event.event_type)
@@ -97,6 +100,8 @@ def outlook(
 
 
 def _why_it_stays(memory: Fact | Rule) -> str:
+    if memory.quarantine_reason:
+        return QUARANTINED
     if memory.validity not in LIVE:
         return f"It is {_OUT_OF_USE[memory.validity]} and not in use. It can be restored."
     if memory.pinned:
@@ -106,6 +111,7 @@ def _why_it_stays(memory: Fact | Rule) -> str:
 
 def _outlook_of_episode(episode: Episode, now: datetime, *, is_kept: bool) -> str:
     hidden = "It is forgotten and not in use. " if episode.validity not in LIVE else ""
+    hidden = f"{QUARANTINED} " if episode.quarantine_reason else hidden
     end = day(episode.expires_at)
     if episode.pinned:
         return f"{hidden}It is pinned: it is kept until it is unpinned."
@@ -122,7 +128,15 @@ def _outlook_of_episode(episode: Episode, now: datetime, *, is_kept: bool) -> st
 def _created(event: Event, context: EventContext) -> str:
     if "correction" in event.payload:
         return f"Stored by {_who(event)} as a correction of {context.other or 'an earlier fact'}"
-    return f"Stored by {_who(event)}"
+    waits = (
+        "; quarantined until a person approves it" if event.payload.get("state", {}).get("quarantine_reason") else ""
+    )
+    return f"Stored by {_who(event)}{waits}"
+
+
+def _approved(event: Event, context: EventContext) -> str:
+    superseded = f"; it supersedes {context.other}" if context.other else ""
+    return f"Approved by {_who(event)}{superseded}"
 
 
 def _confirmed(event: Event, context: EventContext) -> str:
@@ -239,6 +253,8 @@ _EVENTS: dict[str, tuple[str, str | Callable[[Event, EventContext], str]]] = {
     "dead_lettered": ("the dead-lettering", _dead_lettered),
     "failed": ("the permanent failure", "Consolidation failed permanently: {error}"),
     "requeued": ("the requeue", "Requeued for consolidation by {who}"),
+    "approved": ("the approval", _approved),
+    "rejected": ("the rejection", "Rejected by {who}: it stays out of use"),
 }
 
 

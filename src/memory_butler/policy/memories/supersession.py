@@ -17,6 +17,9 @@ class LiveMemory(Protocol):
     @property
     def content(self) -> str: ...
 
+    @property
+    def origin(self) -> str: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Coexists:

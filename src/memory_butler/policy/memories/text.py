@@ -8,6 +8,8 @@ from datetime import datetime
 from memory_butler.english.text.normalize import UNSPACED, as_words
 from memory_butler.models import Hit, Maturity, MemoryType
 from memory_butler.policy.memories.anti_patterns import warning
+from memory_butler.policy.trust.origin import PARTLY, mark
+from memory_butler.policy.trust.quoted_parts import quoted_parts
 
 LINE_CHARACTERS = 500
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
@@ -79,8 +81,20 @@ def day(moment: datetime) -> str:
     return moment.date().isoformat()
 
 
+def trust_mark(hit: Hit) -> str | None:
+    """The words that mark a memory from a less trusted source; also an episode that quotes one."""
+    if marked := mark(hit.origin):
+        return marked
+    return PARTLY if hit.type is MemoryType.EPISODE and quoted_parts(hit.content) else None
+
+
 def briefing_line(hit: Hit, effective_confidence: float) -> str:
-    """A memory as one line: content, reference, and confidence or maturity."""
+    """A memory as one line: content, reference, confidence or maturity, and the mark of a less trusted source."""
+    line, marked = _briefing_line(hit, effective_confidence), trust_mark(hit)
+    return f"{line} ({marked})" if marked else line
+
+
+def _briefing_line(hit: Hit, effective_confidence: float) -> str:
     reference = f"[{hit.type}:{hit.ref}]"
     if hit.type is MemoryType.FACT:
         when = f" (on {day(hit.valid_at)})" if hit.valid_at else ""

@@ -24,12 +24,14 @@ from memory_butler.models import (
     NewFact,
     NewNote,
     NewRule,
+    Origin,
     Permanence,
     Question,
     Tier,
 )
 from memory_butler.policy.lifecycle.tiers import tier_named, types_in
 from memory_butler.policy.memories.references import is_reference
+from memory_butler.policy.memories.visible_text import visible_text
 from memory_butler.policy.trust.redaction import redact_token
 
 EPISODE_CHARACTERS = 20_000
@@ -67,7 +69,7 @@ class Handle:
 
 
 def clean_text(value: object, name: str, limit: int) -> str:
-    """Returns the text stripped and in NFC. Refuses empty or long text, NUL and invalid Unicode.
+    """Returns the text stripped, in NFC and visible. Refuses empty or long text, NUL and invalid Unicode.
 
     The length is checked first: everything after it costs time in proportion to the limit, not to the request.
     """
@@ -82,7 +84,7 @@ def clean_text(value: object, name: str, limit: int) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise InvalidInput(f"{name} contains an invalid Unicode character (a lone surrogate).") from None
-    text = nfc(value).strip()
+    text = nfc(visible_text(value)).strip()
     if not text:
         raise InvalidInput(f"{name} is empty.")
     if len(text) > limit:
@@ -96,7 +98,8 @@ def optional_label(value: object, name: str) -> str | None:
 
 def optional_labels(new: NewEpisode | NewFact | NewRule | NewNote) -> dict[str, Any]:
     """The optional texts of a request, checked; the source episode is a handle and is checked when it is looked up."""
-    labels: dict[str, Any] = {"idempotency_key": clean_key(new.idempotency_key)}
+    source = None if new.source is None else parse_choice(Origin, new.source, "source")
+    labels: dict[str, Any] = {"idempotency_key": clean_key(new.idempotency_key), "source": source}
     if isinstance(new, NewEpisode):
         labels["session_id"] = clean_id(new.session_id, "session_id")
     return labels
@@ -106,7 +109,7 @@ def slug(value: object, name: str) -> str:
     """Returns the normal form of a butler's name, a scope or a tenant."""
     text = clean_text(value, name, LABEL_CHARACTERS)
     normal = re.sub(r"\s+", "-", text.casefold())
-    if not _SLUG.fullmatch(normal):
+    if not _SLUG.fullmatch(normal) or visible_text(str(value)) != value:
         raise InvalidInput(
             f"{name} {text!r} is not of the form a-z, 0-9, '.', '_' or '-', starting with a letter or digit, "
             "at most 63 characters."
@@ -184,7 +187,7 @@ def clean_metadata(value: dict[str, Any]) -> dict[str, Any]:
     try:
         encoded = json.dumps(value, allow_nan=False, ensure_ascii=False)
         size = len(encoded.encode())
-        plain: dict[str, Any] = json.loads(encoded)
+        plain: dict[str, Any] = _visible(json.loads(encoded))
     except (TypeError, ValueError, RecursionError):
         raise InvalidInput("metadata must be plain JSON, valid Unicode and not nested too deeply.") from None
     if size > METADATA_BYTES:
@@ -192,6 +195,18 @@ def clean_metadata(value: dict[str, Any]) -> dict[str, Any]:
     if _ESCAPED_NUL.search(encoded):
         raise InvalidInput("metadata contains a NUL character, which cannot be stored.")
     return plain
+
+
+def _visible(value: Any) -> Any:
+    """JSON without hidden characters in its texts."""
+    match value:
+        case str():
+            return visible_text(value)
+        case list():
+            return [_visible(one) for one in value]
+        case dict():
+            return {visible_text(key): _visible(one) for key, one in value.items()}
+    return value
 
 
 def parse_handle(memory_type: object, value: object) -> Handle:

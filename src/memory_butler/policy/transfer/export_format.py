@@ -17,7 +17,7 @@ from typing import Any, get_args
 from uuid import UUID
 
 from memory_butler.errors import InvalidInput
-from memory_butler.models import Episode, Fact, Rule
+from memory_butler.models import Episode, Fact, Origin, Rule
 from memory_butler.models.wire.codec import NONE, record_fields
 
 FORMAT = "memory-butler"
@@ -75,6 +75,9 @@ FIELDS: dict[str, dict[str, str]] = {
 }
 # Fields that name another record of the same kind, which must be written first.
 PARENTS = {"fact": "supersedes_id", "application": "withdraws"}
+
+# Fields that files of earlier versions do not have.
+_ASSUMED = {"origin": Origin.AGENT.value}
 
 _BYTES = re.compile(r"\\x(?:[0-9a-f]{2})*")
 _REF = re.compile(r"[0-9a-z]{4,13}")
@@ -188,6 +191,8 @@ def check(number: int, row: Record) -> tuple[str, list[str]]:
     for name in unknown:
         del row[name]
     for name, type_name in fields.items():
+        if name in _ASSUMED:
+            row.setdefault(name, _ASSUMED[name])
         if name not in row and not type_name.endswith("?"):
             raise damaged(number, f"the {kind} has no field {name!r}.")
         row.setdefault(name, None)

@@ -7,6 +7,7 @@ CROSS JOIN LATERAL (
         SELECT {links.end}, left(coalesce(f.content, r.content, p.content), %(characters)s::int) AS content,
             f.subject, f.subject_label, f.predicate_label,
             coalesce(f.validity, r.validity, p.validity) AS validity,
+            coalesce(f.quarantine_reason, r.quarantine_reason, p.quarantine_reason) AS quarantine_reason,
             coalesce(f.valid_at, f.created_at, r.created_at, p.observed_at, t.observed_at) AS at
         FROM (
             SELECT s.*, s.target_type AS other_type, s.target_id AS other_id
@@ -17,7 +18,7 @@ CROSS JOIN LATERAL (
         ) b
         {links.other}
     ) l
-    WHERE {links.visible}
+    WHERE {links.visible} AND l.quarantine_reason IS NULL
     ORDER BY l.created_at DESC, l.relation, l.source_id, l.target_id LIMIT %(each)s
 ) n
 ORDER BY c.place, n.created_at DESC, n.relation, n.source_id, n.target_id;
@@ -29,7 +30,7 @@ CROSS JOIN LATERAL (
     SELECT f.id, f.ref, left(f.content, %(characters)s::int) AS content, f.subject, f.subject_label, f.predicate_label,
         f.validity, coalesce(f.valid_at, f.created_at) AS at
     FROM {schema}.facts f
-    WHERE f.tenant_id = %(tenant)s AND f.subject = s.subject
+    WHERE f.tenant_id = %(tenant)s AND f.subject = s.subject AND f.quarantine_reason IS NULL
         AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s::text[]))
     ORDER BY f.validity IN ('active', 'fading') DESC, coalesce(f.last_confirmed_at, f.created_at) DESC, f.id
     LIMIT %(each)s

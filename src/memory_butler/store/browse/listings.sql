@@ -19,6 +19,7 @@ m.tenant_id = %(tenant)s
     AND (%(subject)s::text IS NULL OR m.subject = %(subject)s::text)
     AND (%(predicate)s::text IS NULL OR m.predicate = %(predicate)s::text)
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
+    AND (m.quarantine_reason IS NULL OR %(quarantined)s)
     AND (%(permanence)s::text[] IS NULL OR m.permanence = ANY(%(permanence)s::text[]))
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(importance_min)s::int IS NULL OR m.importance >= %(importance_min)s::int)
@@ -34,6 +35,7 @@ m.tenant_id = %(tenant)s
     AND (%(scopes)s::text[] IS NULL OR m.scope = ANY(%(scopes)s::text[]))
     AND (%(learned_by)s::text IS NULL OR m.source_butler = %(learned_by)s::text)
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
+    AND (m.quarantine_reason IS NULL OR %(quarantined)s)
     AND (%(maturity)s::text[] IS NULL OR m.maturity = ANY(%(maturity)s::text[]))
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(time_from)s::timestamptz IS NULL OR m.created_at >= %(time_from)s::timestamptz)
@@ -45,6 +47,7 @@ m.tenant_id = %(tenant)s
 m.tenant_id = %(tenant)s
     AND (%(butlers)s::text[] IS NULL OR m.butler = ANY(%(butlers)s::text[]))
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
+    AND (m.quarantine_reason IS NULL OR %(quarantined)s)
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(importance_min)s::int IS NULL OR m.importance >= %(importance_min)s::int)
     AND (%(importance_max)s::int IS NULL OR m.importance <= %(importance_max)s::int)

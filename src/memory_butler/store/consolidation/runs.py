@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from memory_butler.models import ConsolidationStatus, Usage
+from memory_butler.models import ConsolidationStatus, Origin, Usage
 from memory_butler.settings import EdenTier
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories.episodes import QueuedEpisode, first, in_line
@@ -70,6 +70,7 @@ class KnownFact(NamedTuple):
     predicate: str
     valid_at: datetime | None
     content: str
+    origin: str = Origin.AGENT
 
 
 class KnownRule(NamedTuple):
@@ -79,6 +80,7 @@ class KnownRule(NamedTuple):
     ref: str
     content: str
     maturity: str
+    origin: str = Origin.AGENT
 
 
 async def close_lost(transaction: Transaction, butler: str, now: datetime) -> list[UUID]:

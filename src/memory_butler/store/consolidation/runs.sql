@@ -167,7 +167,7 @@ WHERE tenant_id = %(tenant)s AND content_hash = ANY(%(hashes)s) AND validity IN 
 
 -- name: alike
 -- Live facts of these subjects and predicate classes, in these scopes.
-SELECT f.id, f.ref, f.scope, f.subject, f.predicate, f.valid_at, f.content
+SELECT f.id, f.ref, f.scope, f.subject, f.predicate, f.valid_at, f.content, f.origin
 FROM {schema}.facts f
 JOIN unnest(%(subjects)s::text[], %(classes)s::text[]) AS w (subject, class)
     ON f.subject = w.subject AND split_part(f.predicate, ':', 1) = w.class
@@ -189,7 +189,7 @@ WHERE f.tenant_id = %(tenant)s AND f.id = ANY(%(ids)s::uuid[]);
 
 -- name: rules_in
 -- Live rules of these scopes, for the detection of paraphrases.
-SELECT r.id, r.ref, r.content, r.maturity FROM {schema}.rules r
+SELECT r.id, r.ref, r.content, r.maturity, r.origin FROM {schema}.rules r
 WHERE r.tenant_id = %(tenant)s AND r.scope = ANY(%(scopes)s::text[]) AND r.validity IN ('active', 'fading')
 ORDER BY r.content_hash = ANY(%(hashes)s::bytea[]) DESC, r.created_at, r.id
 LIMIT %(limit)s;

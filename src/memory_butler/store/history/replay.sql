@@ -95,8 +95,8 @@ WITH newest AS (
 ), states AS MATERIALIZED (
     SELECT e.entity_type, e.entity_id,
         CASE WHEN e.text_hash IS NULL OR t.body IS NOT NULL THEN
-            -- What was written before there were pins was not pinned.
-            '{"pinned": false}' || (e.payload -> 'state') || coalesce(t.body::jsonb, '{}')
+            -- What was written before there were pins was not pinned; before there were origins, by an agent.
+            '{"pinned": false, "origin": "agent"}' || (e.payload -> 'state') || coalesce(t.body::jsonb, '{}')
             || CASE WHEN r.times = 0 THEN '{}' ELSE
                 jsonb_build_object('reference_count', (e.payload #>> '{state,reference_count}')::int + r.times,
                     'last_referenced_at', greatest(r.at, (e.payload #>> '{state,last_referenced_at}')::timestamptz)) END

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from memory_butler.models import ConsolidationStatus, Episode, Validity
+from memory_butler.models import ConsolidationStatus, Episode, Origin, Validity
 from memory_butler.settings import EdenTier
 from memory_butler.store.gate.database import Row, Transaction
 
@@ -19,6 +19,7 @@ def as_episode(row: Row) -> Episode:
             **row,
             "validity": Validity(row["validity"]),
             "consolidation_status": ConsolidationStatus(row["consolidation_status"]),
+            "origin": Origin(row["origin"]),
         }
     )
 

@@ -1,7 +1,7 @@
 -- part: mutable
 -- The columns of an episode that a change may write and an undo restores.
 validity, consolidation_status, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
-importance, pinned, tags, metadata, expires_at
+importance, pinned, tags, metadata, expires_at, origin, quarantine_reason
 
 -- part: columns
 -- The columns of an episode, except the one that the database generates (`consolidated`).

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from memory_butler.models import GLOBAL_SCOPE, USER_KEYS, Fact, NewFact, Permanence, Validity
+from memory_butler.models import GLOBAL_SCOPE, USER_KEYS, Fact, NewFact, Origin, Permanence, Validity
 from memory_butler.store.gate.database import Row, Transaction
 
 CHAIN_EACH_WAY = 100
@@ -11,7 +11,8 @@ CHAIN_EACH_WAY = 100
 
 def as_fact(row: Row) -> Fact:
     row.pop("content_hash")
-    return Fact(**{**row, "validity": Validity(row["validity"]), "permanence": Permanence(row["permanence"])})
+    kinds = {"validity": Validity(row["validity"]), "permanence": Permanence(row["permanence"])}
+    return Fact(**{**row, **kinds, "origin": Origin(row["origin"])})
 
 
 async def find_known(

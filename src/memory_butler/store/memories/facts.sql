@@ -1,6 +1,7 @@
 -- part: mutable
 -- The columns of a fact that a change may write and an undo restores.
-validity, confidence, decay_rate, permanence, importance, pinned, tags, metadata, last_confirmed_at
+validity, confidence, decay_rate, permanence, importance, pinned, tags, metadata, last_confirmed_at, origin,
+quarantine_reason
 
 -- part: texts
 -- The columns that an event keeps apart, as text that can be removed.

@@ -46,6 +46,15 @@ async def set_pinned(transaction: Transaction, kind: MemoryType, memory_id: UUID
     await transaction.send(f"memories.set_pinned:{kind}", id=memory_id, pinned=pinned)
 
 
+async def raise_origin(transaction: Transaction, kind: MemoryType, ids: Sequence[UUID], origin: str) -> None:
+    await transaction.send(f"memories.raise_origin:{kind}", ids=list(ids), origin=origin)
+
+
+async def release(transaction: Transaction, kind: MemoryType, memory_id: UUID, origin: str | None) -> None:
+    """End the quarantine of a memory, which is still out of use; `origin` is its new one, if it changes."""
+    await transaction.send(f"memories.release:{kind}", id=memory_id, origin=origin)
+
+
 async def confirm(transaction: Transaction, kind: MemoryType, ids: Sequence[UUID], now: datetime) -> None:
     await transaction.send(f"memories.confirm:{kind}", ids=list(ids), now=now)
 

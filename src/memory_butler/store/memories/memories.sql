@@ -1,6 +1,7 @@
 -- part: of_new
--- The initial values of every new memory.
-jsonb_build_object('tenant_id', %(tenant)s::text, 'created_at', g.given -> 'now', 'validity', 'active',
+-- The initial values of every new memory. What is quarantined is not in use.
+jsonb_build_object('tenant_id', %(tenant)s::text, 'created_at', g.given -> 'now',
+    'validity', CASE WHEN g.given ->> 'quarantine_reason' IS NULL THEN 'active' ELSE 'retracted' END,
     'reference_count', 0, 'pinned', false)
 
 -- name: set_validity
@@ -12,6 +13,17 @@ UPDATE {schema}.{table} SET validity = %(validity)s WHERE tenant_id = %(tenant)s
 -- each: fact=facts, rule=rules, episode=episodes
 -- Pin or unpin a memory.
 UPDATE {schema}.{table} SET pinned = %(pinned)s WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
+-- name: raise_origin
+-- each: fact=facts, rule=rules
+-- A source with a higher rank stated memories again: they have its origin now.
+UPDATE {schema}.{table} SET origin = %(origin)s WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s);
+
+-- name: release
+-- each: fact=facts, rule=rules, episode=episodes
+-- End the quarantine of a memory: a person vouches for it, or it stays out of use.
+UPDATE {schema}.{table} SET quarantine_reason = NULL, origin = coalesce(%(origin)s, origin)
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- part: renewed
 -- Active, with the decay restarted; never earlier than before.

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from memory_butler.models import Maturity, Rule, Validity
+from memory_butler.models import Maturity, Origin, Rule, Validity
 from memory_butler.store.gate.database import Row, Transaction
 
 # A warning names so many reasons: enough to understand it, few enough to read.
@@ -12,7 +12,8 @@ REASONS = 5
 
 def as_rule(row: Row) -> Rule:
     row.pop("content_hash")
-    return Rule(**{**row, "validity": Validity(row["validity"]), "maturity": Maturity(row["maturity"])})
+    kinds = {"validity": Validity(row["validity"]), "maturity": Maturity(row["maturity"])}
+    return Rule(**{**row, **kinds, "origin": Origin(row["origin"])})
 
 
 async def find_live_twin(transaction: Transaction, scope: str, digest: bytes) -> Rule | None:

@@ -1,7 +1,8 @@
 -- part: mutable
 -- The columns of a rule that a change may write and an undo restores.
 validity, maturity, confidence, decay_rate, effectiveness_score, applied_count, success_count, harmful_count,
-harmful_reasons, last_applied_at, last_evaluated_at, judged_from, pinned, tags, metadata, last_confirmed_at
+harmful_reasons, last_applied_at, last_evaluated_at, judged_from, pinned, tags, metadata, last_confirmed_at,
+origin, quarantine_reason
 
 -- part: texts
 -- The columns that an event keeps apart, as text that can be removed.

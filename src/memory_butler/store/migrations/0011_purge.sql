@@ -223,7 +223,7 @@ END $body$;
 -- The part of a memory's state that an undo compares and restores. A purge may have removed the fact that it replaced.
 CREATE OR REPLACE FUNCTION {schema}.left_state(payload jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
-    ('{"pinned": false, "judged_from": null}' || (payload -> 'state'))
+    ('{"pinned": false, "judged_from": null, "origin": "agent", "quarantine_reason": null}' || (payload -> 'state'))
         - '{reference_count,last_referenced_at,decay_rate,supersedes_id}'::text[];
 
 CREATE OR REPLACE FUNCTION {schema}.require_revision(program_revision text) RETURNS void

@@ -138,17 +138,17 @@ Values = tuple[Any, ...]
 
 def _fact(row: Values, scores: Values) -> Hit:
     own = (*row[1:10], None, None, *row[10:17], None, None, row[17], False, None)
-    return Hit._make((MemoryType.FACT, *scores[:12], *own, *scores[12:]))
+    return Hit._make((MemoryType.FACT, *scores[:12], *own, *scores[12:], row[18]))
 
 
 def _rule(row: Values, scores: Values) -> Hit:
     own = (*row[1:9], None, None, None, *row[9:12], None, None, None, None, *row[12:15], False, None)
-    return Hit._make((MemoryType.RULE, *scores[:12], *own, *scores[12:]))
+    return Hit._make((MemoryType.RULE, *scores[:12], *own, *scores[12:], row[15]))
 
 
 def _episode(row: Values, scores: Values) -> Hit:
     own = (*row[1:12], *NO_DECAY, None, None, None, None, None, None, *row[12:15])
-    return Hit._make((MemoryType.EPISODE, *scores[:12], *own, *scores[12:]))
+    return Hit._make((MemoryType.EPISODE, *scores[:12], *own, *scores[12:], row[15]))
 
 
 @dataclass(frozen=True, slots=True)

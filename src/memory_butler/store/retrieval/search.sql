@@ -444,7 +444,7 @@ WHERE (SELECT count(*) FROM extended) > 0;
 -- The candidates that are facts, unless one was withdrawn since the statement before. A pinned fact does not decay.
 SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at, f.last_referenced_at, f.scope,
     f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
-    f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned
+    f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned, f.origin
 FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) f
 WHERE f.validity IN ('active', 'fading');
@@ -453,7 +453,7 @@ WHERE f.validity IN ('active', 'fading');
 -- The candidates that are rules. Neither a pinned rule nor a warning decays.
 SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at, r.last_referenced_at, r.scope,
     r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
-    r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned
+    r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned, r.origin
 FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) r
 WHERE r.validity IN ('active', 'fading');
@@ -461,7 +461,8 @@ WHERE r.validity IN ('active', 'fading');
 -- name: episodes
 -- The candidates that are episodes. `since_changed`: a fact that came from it has been replaced, by `replaced_by`.
 SELECT e.id, e.ref, e.butler, e.content, e.tags, e.validity, e.created_at, e.last_referenced_at, e.butler AS scope,
-    e.importance, e.observed_at, e.session_id, e.pinned, old.id IS NOT NULL AS since_changed, old.replaced_by
+    e.importance, e.observed_at, e.session_id, e.pinned, old.id IS NOT NULL AS since_changed, old.replaced_by,
+    e.origin
 FROM unnest(nullif(current_setting('memory_butler.candidate_episodes', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) e
 LEFT JOIN LATERAL (

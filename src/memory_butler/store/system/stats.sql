@@ -1,21 +1,25 @@
+-- part: standing
+-- The state of a memory; one that waits for a person's decision counts as quarantined.
+CASE WHEN quarantine_reason IS NULL THEN validity ELSE 'quarantined' END
+
 -- name: counts
 -- Memories by type, butler and state, with the columns that determine their tier.
-SELECT 'fact' AS type, source_butler AS butler, validity, permanence, NULL AS maturity, NULL AS consolidation,
-    count(*) AS count, min(created_at) AS oldest, sum(reference_count)::bigint AS references
+SELECT 'fact' AS type, source_butler AS butler, {standing} AS validity, permanence, NULL AS maturity,
+    NULL AS consolidation, count(*) AS count, min(created_at) AS oldest, sum(reference_count)::bigint AS references
 FROM {schema}.facts
 WHERE tenant_id = %(tenant)s AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
-GROUP BY source_butler, validity, permanence
+GROUP BY source_butler, {standing}, permanence
 UNION ALL
-SELECT 'rule', source_butler, validity, NULL, maturity, NULL, count(*), min(created_at), sum(reference_count)::bigint
+SELECT 'rule', source_butler, {standing}, NULL, maturity, NULL, count(*), min(created_at), sum(reference_count)::bigint
 FROM {schema}.rules
 WHERE tenant_id = %(tenant)s AND (%(scopes)s::text[] IS NULL OR scope = ANY(%(scopes)s))
-GROUP BY source_butler, validity, maturity
+GROUP BY source_butler, {standing}, maturity
 UNION ALL
-SELECT 'episode', butler, validity, NULL, NULL, consolidation_status, count(*), min(created_at),
+SELECT 'episode', butler, {standing}, NULL, NULL, consolidation_status, count(*), min(created_at),
     sum(reference_count)::bigint
 FROM {schema}.episodes
 WHERE tenant_id = %(tenant)s AND (%(butlers)s::text[] IS NULL OR butler = ANY(%(butlers)s))
-GROUP BY butler, validity, consolidation_status
+GROUP BY butler, {standing}, consolidation_status
 ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- name: confidence

@@ -16,6 +16,9 @@ from memory_butler.models.graph import Edge, MemoryGraph, Node, NodeKind
 from memory_butler.operations.writing import correct, remember
 from memory_butler.resources import Resources
 
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
+
 HOSTILE = "<img src=x onerror='window.hacked=1'>{{ 7 * 7 }}\u202egnp"
 NODE = """name => {
     const chart = getElement(Number(document.querySelector('.nicegui-echart').id.slice(1))).chart;

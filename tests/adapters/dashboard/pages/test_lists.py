@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import pytest
 from playwright.async_api import Page, expect
 from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
 from tests.conftest import MovingClock
@@ -13,6 +14,9 @@ from memory_butler.operations.browse import listings
 from memory_butler.operations.writing import forget, remember
 from memory_butler.policy.lifecycle.confidence import falls_below
 from memory_butler.resources import Resources
+
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
 
 HOSTILE = [
     '<img src=x onerror="window.hacked=1">',
@@ -170,10 +174,11 @@ async def test_a_reader_sees_and_is_offered_nothing(log_in: LogIn, resources: Re
 async def test_hostile_words_stay_words(visit: Visit, resources: Resources) -> None:
     """Markup, templates, scripts and steering characters in every place of a row are text, also on a phone."""
     for number, words in enumerate(HOSTILE):
-        fact = NewFact(subject=words[:150], predicate=f"p{number} {words[:100]}", content=words, tags=(words[:60],))
+        given = {"content": words, "tags": (words[:60],), "source": "user"}
+        fact = NewFact(subject=words[:150], predicate=f"p{number} {words[:100]}", **given)  # type: ignore[arg-type]
         await remember.fact(resources, fact)
-        await remember.rule(resources, NewRule(content=words, tags=(words[:60],)))
-        await remember.episode(resources, NewEpisode(content=words, butler="main", tags=(words[:60],)))
+        await remember.rule(resources, NewRule(**given))  # type: ignore[arg-type]
+        await remember.episode(resources, NewEpisode(butler="main", **given))  # type: ignore[arg-type]
     page = await visit("/facts?order=asc")
     shown = [words.replace("\u202e", "⟨U+202E⟩") for words in HOSTILE]
     await _says(page, *shown)

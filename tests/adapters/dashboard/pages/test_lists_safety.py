@@ -30,6 +30,9 @@ from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.writing import correct, feedback, forget, remember
 from memory_butler.resources import Resources
 
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
+
 HOSTILE = (
     '<img src=x onerror="window.hacked=1">',
     "<script>window.hacked=1</script>",
@@ -63,15 +66,17 @@ async def furnish(resources: Resources, clock: MovingClock, tenant: str) -> list
     for number, text in enumerate(HOSTILE):
         label, tags = text[:LABEL], (text[:60],)
         episode = await remember.episode(
-            resources, NewEpisode(content=text, butler="main", session_id=label, tags=tags, importance=9), by
+            resources,
+            NewEpisode(content=text, butler="main", session_id=label, tags=tags, importance=9, source="user"),
+            by,
         )
         fact = await remember.fact(
             resources,
             NewFact(subject=label, predicate=f"{label} {number}"[-LABEL:], content=text, tags=tags,
-                    source_episode=episode.ref, aliases=(f"{number} {label}",)),
+                    source_episode=episode.ref, source="user", aliases=(f"{number} {label}",)),
             by,
         )  # fmt: skip
-        rule = await remember.rule(resources, NewRule(content=f"{text} {number}", tags=tags), by)
+        rule = await remember.rule(resources, NewRule(content=f"{text} {number}", tags=tags, source="user"), by)
         await feedback.mark(resources, rule.ref, Outcome.HARMFUL, by, reason=label)
         clock.move(minutes=1)
         if number == 0:

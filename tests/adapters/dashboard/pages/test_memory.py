@@ -19,6 +19,9 @@ from memory_butler.operations.trust import forget_about
 from memory_butler.operations.writing import correct, feedback, forget, pin, remember
 from memory_butler.resources import Resources
 
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
+
 HOSTILE = (
     "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script> {{ 1 + 1 }} \u202egnp.exe 🦊 " + "w" * 300
 )

@@ -24,6 +24,9 @@ from memory_butler.operations.writing import feedback, remember
 from memory_butler.resources import Resources
 from memory_butler.store.system.alerts import EpisodeCounts
 
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
+
 Connection = psycopg.Connection[tuple[Any, ...]]
 HOSTILE = "<img src=x onerror='window.hacked=1'>{{ 7*7 }}\u202egnp.exe"
 

@@ -37,6 +37,9 @@ from memory_butler.operations.retrieval import explain, search
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
 
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
+
 HOSTILE = '<img src=x onerror="window.hacked=1"> {{ 7 * 7 }} \u202egnp.exe green tea ' + "x" * 300
 
 

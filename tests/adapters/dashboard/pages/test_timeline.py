@@ -20,6 +20,9 @@ from memory_butler.operations.history import timeline
 from memory_butler.operations.writing import forget, remember
 from memory_butler.resources import Resources
 
+# Hidden characters can only be in rows of earlier versions.
+pytestmark = pytest.mark.usefixtures("text_of_older_versions")
+
 HOSTILE = "<script>window.hacked=1</script>{{ 7*7 }}\u202e" + "x" * 300
 
 

@@ -38,6 +38,9 @@ _OUTCOMES = {
     "unpinned": "Unpinned {ref}: decay restarts now",
     "already_unpinned": "{ref} is not pinned",
     "reversed": "Reversed {ref}: it is a candidate rule again",
+    "quarantined": "Stored {ref} in quarantine: it is not used until you approve it (memory-butler review)",
+    "approved": "Approved {ref}: it is in use",
+    "rejected": "Rejected {ref}: it stays out of use",
 }
 TIERS = {models.Tier.EDEN: "Eden", models.Tier.MID: "mid-term", models.Tier.LONG: "long-term"}
 _KINSHIPS = {
@@ -162,12 +165,12 @@ def neighbour(related: models.Neighbour) -> Text:
 
 def stored(result: models.Stored) -> RenderableType:
     template = _OUTCOMES.get(result.outcome, f"{result.outcome}: {{ref}}")
-    if result.outcome == "restored" and result.superseded_ref:
+    if result.outcome in ("restored", "approved") and result.superseded_ref:
         template += "; it supersedes {old}"
     text = template.format(ref=f"{result.type}:{result.ref}", old=f"fact:{result.superseded_ref}") + "."
     if result.redacted:
         text += f" Redacted {counted_kinds(result.redacted)}."
-    return Text(f"{text} {result.note}." if result.note else text)
+    return Text(text)
 
 
 def counted_kinds(counts: Mapping[str, int]) -> str:
@@ -214,6 +217,7 @@ def _properties(result: models.MemoryDetails) -> dict[str, str]:
         pairs |= {"maturity": memory.maturity, "feedback": marks}
         pairs |= {"effectiveness": "" if score is None else f"{score:.2f}"}
         pairs |= {"harmful because": "; ".join(memory.harmful_reasons)}
+    pairs |= {"origin": memory.origin, "quarantined": memory.quarantine_reason}
     pairs |= {"state": memory.validity, "tier": result.tier, "stored": memory.created_at}
     pairs |= {"referenced": f"{memory.reference_count} times, last {date_of(memory.last_referenced_at)}"}
     pairs |= {"fades": result.fades_at, "expires": result.expires_at, "outlook": result.outlook}

@@ -12,6 +12,7 @@ from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.operations.history import undo
 from memory_butler.operations.retrieval import get
+from memory_butler.operations.trust import quarantine
 from memory_butler.operations.writing import correct, feedback, forget, pin, restore
 from memory_butler.policy.lifecycle.confidence import DecayRules
 from memory_butler.resources import Resources
@@ -70,6 +71,14 @@ async def _restore(call: CallContext, kind: str, handle: str, input: ActionInput
     )
 
 
+async def _approve(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
+    return await quarantine.approve(call.resources, kind, handle, call.caller, reason=input.reason)
+
+
+async def _reject(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
+    return await quarantine.reject(call.resources, kind, handle, call.caller, reason=input.reason)
+
+
 def _mark(outcome: models.Outcome) -> Operation:
     return lambda call, _, rule, input: feedback.mark(call.resources, rule, outcome, call.caller, reason=input.reason)
 
@@ -93,6 +102,8 @@ ACTIONS = {
         Action("pin", "Pin", "push_pin", "memory_pin", "Pinned", _on_memory(pin.pin)),
         Action("unpin", "Unpin", "push_pin", "memory_unpin", "Unpinned", _on_memory(pin.unpin)),
         Action("forget", "Forget", "delete", "memory_forget", "Forgotten", _forget, "reason"),
+        Action("approve", "Approve", "verified_user", "quarantine", "Approved", _approve),
+        Action("reject", "Reject", "block", "quarantine", "Rejected", _reject, "reason"),
         Action("restore", "Restore", "restore_from_trash", "memory_restore", "Restored", _restore),
     )
 }
@@ -101,7 +112,9 @@ ACTIONS = {
 def available_actions(context: PageContext, memory: models.Memory) -> list[Action]:
     """The actions that apply to the memory's current state and that the user's role allows."""
     names: list[str] = []
-    if memory.validity not in (models.Validity.ACTIVE, models.Validity.FADING):
+    if memory.quarantine_reason:
+        names += ["approve", "reject"]
+    elif memory.validity not in (models.Validity.ACTIVE, models.Validity.FADING):
         names.append("restore")
     else:
         if memory.type is models.MemoryType.FACT:

@@ -14,6 +14,7 @@ from memory_butler.models.days import Day, Growth
 from memory_butler.operations.system.alerts import IMPORTANT, Alerts
 from memory_butler.policy.lifecycle.schedule import JobState
 from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.trust.reasons import describe_reason
 from memory_butler.store.system.alerts import EpisodeCounts
 
 Props = dict[str, Any]
@@ -242,6 +243,7 @@ def attention_list(attention: Alerts, *, may_confirm: bool) -> list[Props]:
     """The items that need attention, most urgent first."""
     return [
         *_consolidation_items(attention),
+        *_quarantined_items(attention),
         *_job_items(attention),
         *_fading_items(attention, may_confirm=may_confirm),
         *_warning_items(attention),
@@ -260,6 +262,19 @@ def _consolidation_items(attention: Alerts) -> Iterable[Props]:
         detail = "Facts and rules are stored once you approve them. Oldest:"
         more = {"detail": detail, "at": proposals.oldest, "go": "Review"}
         yield _item("proposals", "rate_review", "warn", title, _PROPOSALS, **more)
+
+
+def _quarantined_items(attention: Alerts) -> Iterable[Props]:
+    for one in attention.quarantined:
+        title = fact_text(one) if isinstance(one, Fact) else truncate(one.content, SHOWN_CHARACTERS)
+        detail = f"Not in use until you decide: {describe_reason(one.quarantine_reason or '', one.origin)}. Stored:"
+        more = {"kind": "quarantined", "detail": detail, "at": one.created_at, "go": "Review"}
+        yield _item(str(one.id), "gpp_maybe", "warn", title, memory_path(one.type, one.ref), **more)
+    left = attention.quarantined_total - len(attention.quarantined)
+    if left > 0:
+        title = f"{count_text(left, 'more quarantined memory', 'more quarantined memories')} to review"
+        detail = "memory-butler review lists all of them."
+        yield _item("more-quarantined", "more_horiz", "warn", title, "/", detail=detail, go="")
 
 
 def _job_items(attention: Alerts) -> Iterable[Props]:

@@ -25,6 +25,7 @@ class WritingTools(ToolGroup):
         observed_at: arguments.ObservedAt = None,
         tags: arguments.Tags = None,
         metadata: arguments.Metadata = None,
+        source: arguments.Origin = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
@@ -67,6 +68,7 @@ class WritingTools(ToolGroup):
             ),
         ] = None,
         metadata: arguments.Metadata = None,
+        source: arguments.Origin = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
@@ -92,6 +94,7 @@ class WritingTools(ToolGroup):
         tags: arguments.Tags = None,
         source_episode: arguments.Source = None,
         metadata: arguments.Metadata = None,
+        source: arguments.Origin = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
@@ -118,6 +121,7 @@ class WritingTools(ToolGroup):
             str | None, Field(description="Butler that the note belongs to. Defaults to the calling agent.")
         ] = None,
         importance: arguments.Importance = None,
+        source: arguments.Origin = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:

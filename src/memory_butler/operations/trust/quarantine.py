@@ -1,0 +1,158 @@
+"""The review inbox: memories that are not used until a person approves them.
+
+Approving puts a memory into use; the person vouches for it, so its origin becomes `user`, and a contested value
+replaces the current one. Rejecting leaves it out of use, like a forgotten memory. Both are events and can be undone.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory_butler.errors import Conflict
+from memory_butler.models import Caller, Fact, Memory, MemoryType, Origin, Rule, Stored, Validity
+from memory_butler.models.wire.memory_answers import QuarantineAnswer, QuarantinedMemory
+from memory_butler.operations.writing.change_target import reactivate, require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.restore import occupant_of
+from memory_butler.policy.memories.validation import Handle, optional_label, parse_handle, whole_number
+from memory_butler.policy.trust.reasons import describe_reason
+from memory_butler.resources import Resources
+from memory_butler.store.gate.database import Transaction
+from memory_butler.store.history import events
+from memory_butler.store.history.events import Change
+from memory_butler.store.memories import memories
+from memory_butler.store.trust import quarantine as store
+
+MAX_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A quarantined memory: why it waits, and the current value that it contests."""
+
+    memory: Memory
+    why: str
+    current_ref: str | None = None
+    current_content: str | None = None
+
+    def answer(self) -> QuarantinedMemory:
+        memory = self.memory
+        return QuarantinedMemory(
+            ref=f"{memory.type}:{memory.ref}",
+            type=memory.type,
+            content=memory.content,
+            subject=memory.subject_label if isinstance(memory, Fact) else None,
+            predicate=memory.predicate_label if isinstance(memory, Fact) else None,
+            origin=memory.origin,
+            reason=memory.quarantine_reason or "",
+            why=self.why,
+            created_at=memory.created_at,
+            contests=f"fact:{self.current_ref}" if self.current_ref else None,
+            contested_content=self.current_content,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """The oldest quarantined memories, and the number of all of them."""
+
+    items: tuple[Waiting, ...]
+    total: int
+
+    def answer(self) -> QuarantineAnswer:
+        return QuarantineAnswer(items=tuple(one.answer() for one in self.items), total=self.total)
+
+
+async def inbox(resources: Resources, caller: Caller | None = None, *, limit: int = 100) -> Inbox:
+    """Returns the memories that wait for a decision, oldest first."""
+    caller = resources.allowed(caller, "quarantine")
+    limit = whole_number(limit, "limit", 1, MAX_LIMIT)
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        found, total = await store.waiting(transaction, limit)
+        contesting = [one.id for one in found if isinstance(one, Fact)]
+        rows = await store.contested_values(transaction, contesting) if contesting else []
+    current = {row["contester"]: row for row in rows}
+    return Inbox(
+        items=tuple(
+            Waiting(
+                memory=one,
+                why=describe_reason(one.quarantine_reason or "", one.origin),
+                current_ref=current[one.id]["ref"] if one.id in current else None,
+                current_content=current[one.id]["content"] if one.id in current else None,
+            )
+            for one in found
+        ),
+        total=total,
+    )
+
+
+async def approve(
+    resources: Resources,
+    memory_type: str,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Put a quarantined memory into use; it supersedes the value that it contests."""
+    caller = resources.allowed(caller, "quarantine")
+    target, reason = parse_handle(memory_type, handle), validate_reason(reason)
+
+    async def work(transaction: Transaction, now: datetime) -> Stored:
+        memory = await _require_waiting(transaction, caller, target)
+        occupant = await occupant_of(transaction, memory)
+        if isinstance(occupant, Rule):
+            raise Conflict(
+                f"{target} says the same as rule:{occupant.ref}, which is {occupant.validity}.",
+                recovery=f"Reject {target}.",
+            )
+        trail = audit_trail(resources, caller, now, grouped=occupant is not None)
+        changes = []
+        if occupant:
+            await memories.set_validity(transaction, MemoryType.FACT, occupant.id, Validity.SUPERSEDED)
+            changes.append(Change(MemoryType.FACT, occupant.id, "superseded", {"restored": str(memory.id)}))
+        await memories.release(transaction, memory.type, memory.id, Origin.USER)
+        await reactivate(resources, transaction, memory, now)
+        extra = {"supersedes": str(occupant.id)} if occupant else {}
+        extra |= await events.reason_of(transaction, memory.id, reason)
+        await events.record(transaction, trail, [*changes, Change(memory.type, memory.id, "approved", extra)])
+        return write_result(memory, "approved", superseded=occupant)
+
+    digest = fingerprint("approve", {"type": target.type, "id": str(target), "reason": reason})
+    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+
+
+async def reject(
+    resources: Resources,
+    memory_type: str,
+    handle: str,
+    caller: Caller | None = None,
+    *,
+    reason: str | None = None,
+    idempotency_key: str | None = None,
+) -> Stored:
+    """Leave a quarantined memory out of use for good: it is forgotten."""
+    caller = resources.allowed(caller, "quarantine")
+    target, reason = parse_handle(memory_type, handle), validate_reason(reason)
+
+    async def work(transaction: Transaction, now: datetime) -> Stored:
+        memory = await _require_waiting(transaction, caller, target)
+        await memories.release(transaction, memory.type, memory.id, None)
+        extra = await events.reason_of(transaction, memory.id, reason)
+        await events.record(
+            transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "rejected", extra)]
+        )
+        return write_result(memory, "rejected")
+
+    digest = fingerprint("reject", {"type": target.type, "id": str(target), "reason": reason})
+    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+
+
+async def _require_waiting(transaction: Transaction, caller: Caller, target: Handle) -> Memory:
+    memory = await require_changeable(transaction, caller, target)
+    if memory.quarantine_reason is None:
+        raise Conflict(
+            f"{target} is not quarantined; it is {memory.validity}.",
+            recovery="`memory-butler review` lists what waits for a decision.",
+        )
+    return memory
