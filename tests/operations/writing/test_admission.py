@@ -188,7 +188,7 @@ async def test_an_import_is_redacted(
 
 
 async def test_the_settings_of_tenant_and_butler_decide(resources: Resources, tenant: str) -> None:
-    """A refused kind is an error without its value; a quarantined one is redacted with a note; a kept one stays."""
+    """A refused kind is an error without its value; a quarantined one is redacted and waits; a kept one stays."""
     given: dict[str, Any] = {
         "tenants": {tenant: {"redaction": {"actions": {"github_token": "refuse"}}}},
         "butlers": {"main": {"redaction": {"actions": {"aws_key": "quarantine", "pin": "keep"}}}},
@@ -199,5 +199,6 @@ async def test_the_settings_of_tenant_and_butler_decide(resources: Resources, te
         await remember.rule(strict, NewRule(content=f"Use {CANARY}."))
     assert "github_token" in refused.value.message and CANARY not in refused.value.message
     done = await remember.rule(strict, NewRule(content=f"Use {SECOND}, PIN 4711."))
-    assert (done.redacted, done.note) == ({"aws_key": 1}, "contains a secret (aws_key)")
+    assert (done.redacted, done.quarantine_reason) == ({"aws_key": 1}, "contains a secret (aws_key)")
+    assert done.outcome == "quarantined"
     assert (await get(strict, "rule", done.ref)).memory.content == "Use [redacted: aws_key], PIN 4711."

@@ -5,7 +5,7 @@ A memory is recognized by its content: importing it again stores nothing, whatev
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memory_butler.english.text.normalize import normal_name

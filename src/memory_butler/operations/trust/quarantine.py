@@ -10,10 +10,11 @@ from datetime import datetime
 from memory_butler.errors import Conflict
 from memory_butler.models import Caller, Fact, Memory, MemoryType, Origin, Rule, Stored, Validity
 from memory_butler.models.wire.memory_answers import QuarantineAnswer, QuarantinedMemory
-from memory_butler.operations.writing.change_target import reactivate, require_changeable, validate_reason, write_result
+from memory_butler.operations.writing.admission import admit_reason
+from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.operations.writing.restore import occupant_of
-from memory_butler.policy.memories.validation import Handle, optional_label, parse_handle, whole_number
+from memory_butler.policy.memories.validation import Handle, clean_key, parse_handle, whole_number
 from memory_butler.policy.trust.reasons import describe_reason
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
@@ -96,7 +97,8 @@ async def approve(
 ) -> Stored:
     """Put a quarantined memory into use; it supersedes the value that it contests."""
     caller = resources.allowed(caller, "quarantine")
-    target, reason = parse_handle(memory_type, handle), validate_reason(reason)
+    target = parse_handle(memory_type, handle)
+    reason, admitted = admit_reason(resources, caller, reason)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         memory = await _require_waiting(transaction, caller, target)
@@ -106,7 +108,7 @@ async def approve(
                 f"{target} says the same as rule:{occupant.ref}, which is {occupant.validity}.",
                 recovery=f"Reject {target}.",
             )
-        trail = audit_trail(resources, caller, now, grouped=occupant is not None)
+        trail = audit_trail(resources, caller, now, grouped=occupant is not None, admitted=admitted)
         changes = []
         if occupant:
             await memories.set_validity(transaction, MemoryType.FACT, occupant.id, Validity.SUPERSEDED)
@@ -119,7 +121,7 @@ async def approve(
         return write_result(memory, "approved", superseded=occupant)
 
     digest = fingerprint("approve", {"type": target.type, "id": str(target), "reason": reason})
-    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+    return await run_idempotent(resources, caller, clean_key(idempotency_key), digest, work)
 
 
 async def reject(
@@ -133,19 +135,22 @@ async def reject(
 ) -> Stored:
     """Leave a quarantined memory out of use for good: it is forgotten."""
     caller = resources.allowed(caller, "quarantine")
-    target, reason = parse_handle(memory_type, handle), validate_reason(reason)
+    target = parse_handle(memory_type, handle)
+    reason, admitted = admit_reason(resources, caller, reason)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         memory = await _require_waiting(transaction, caller, target)
         await memories.release(transaction, memory.type, memory.id, None)
         extra = await events.reason_of(transaction, memory.id, reason)
         await events.record(
-            transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "rejected", extra)]
+            transaction,
+            audit_trail(resources, caller, now, admitted=admitted),
+            [Change(memory.type, memory.id, "rejected", extra)],
         )
         return write_result(memory, "rejected")
 
     digest = fingerprint("reject", {"type": target.type, "id": str(target), "reason": reason})
-    return await run_idempotent(resources, caller, optional_label(idempotency_key, "idempotency_key"), digest, work)
+    return await run_idempotent(resources, caller, clean_key(idempotency_key), digest, work)
 
 
 async def _require_waiting(transaction: Transaction, caller: Caller, target: Handle) -> Memory:

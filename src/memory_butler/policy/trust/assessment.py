@@ -13,7 +13,7 @@ from memory_butler.models import NewEpisode, NewFact, NewRule, Origin
 from memory_butler.policy.trust.instruction_cues import instruction_kind, is_blatant
 from memory_butler.policy.trust.origin import UNTRUSTED, lowest
 from memory_butler.policy.trust.quoted_parts import part_origin, quoted_parts, shown_origin
-from memory_butler.policy.trust.secrets import has_secret
+from memory_butler.policy.trust.redaction import has_marker
 
 New = TypeVar("New", NewEpisode, NewFact, NewRule)
 
@@ -73,7 +73,7 @@ def _reason_of_untrusted(new: NewEpisode | NewFact | NewRule) -> str | None:
         return f"{INSTRUCTION}:{kind}"
     if isinstance(new, NewFact) and _is_protected(new):
         return PROTECTED_PROPERTY
-    if has_secret(text):
+    if has_marker(text):
         return SECRET
     return RULE_FROM_UNTRUSTED_SOURCE if isinstance(new, NewRule) else None
 

@@ -108,6 +108,11 @@ def marker(kind: str) -> str:
     return f"[redacted: {kind}]"
 
 
+def has_marker(text: str) -> bool:
+    """True if a secret was removed from the text."""
+    return "[redacted: " in text
+
+
 def redact_token(text: str, policy: RedactionPolicy = DEFAULT) -> Redacted:
     """Replace only what is certainly a secret: in identifiers, such as request ids, random characters are usual."""
     view = plain_view(text)
