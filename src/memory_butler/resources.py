@@ -11,6 +11,7 @@ from typing import Any
 
 from memory_butler.ai.distillers import Distiller, open_distiller
 from memory_butler.ai.domains import DomainModel, load_domains
+from memory_butler.ai.download import HUB_URL
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.ai.reranking import Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
@@ -91,13 +92,8 @@ async def open_resources(
     models.mkdir(mode=0o700, exist_ok=True)
     weights = await asyncio.to_thread(resolve_weights, settings.embedding.folder, models)
     own_embedder = embedder is None
-    embedder = embedder or OnnxEmbedder(
-        cache=models,
-        weights_folder=settings.embedding.folder,
-        precision=settings.embedding.precision,
-        threads=settings.embedding.threads,
-        cached_queries=settings.embedding.query_cache,
-    )
+    if embedder is None:
+        embedder = await asyncio.to_thread(open_embedder, settings, models)
     reranker = _reranker(settings, models)
     distiller = open_distiller(settings)
     domains = DomainModel(embedder, load_domains(settings.briefing.domains), models)
@@ -131,6 +127,23 @@ async def open_resources(
         if distiller:
             await distiller.close()
         await database.close()
+
+
+def open_embedder(settings: Settings, models: Path, *, hub_url: str | None = HUB_URL) -> Embedder:
+    """The configured embedding model; it loads with the first text."""
+    if settings.embedding.model is not None:
+        # Imported here: it is off by default, and importing it would slow down every start.
+        from memory_butler.ai.optional_models.folder_embedder import open_folder_embedder  # noqa: PLC0415
+
+        return open_folder_embedder(settings.embedding, models)
+    return OnnxEmbedder(
+        cache=models,
+        weights_folder=settings.embedding.folder,
+        hub_url=hub_url,
+        precision=settings.embedding.precision,
+        threads=settings.embedding.threads,
+        cached_queries=settings.embedding.query_cache,
+    )
 
 
 def _reranker(settings: Settings, models: Path) -> Reranker | None:

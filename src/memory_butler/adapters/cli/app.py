@@ -18,6 +18,7 @@ from memory_butler.adapters.cli import (
     index,
     jobs,
     memory,
+    models,
     remember,
     retrieval,
     server,
@@ -42,6 +43,7 @@ app.add_typer(index.index_app, name="index")
 app.add_typer(consolidate.consolidate_app, name="consolidate")
 app.add_typer(dead_letters.dead_letters_app, name="dead-letters")
 app.add_typer(tokens.token_app, name="token")
+app.add_typer(models.models_app, name="models")
 
 # In the order of `--help` and of the reference.
 COMMANDS = (

@@ -82,7 +82,10 @@ async def rank_candidates(
     found = await _fetch(resources, caller, question, query, parsed)
     found = await _fetch_corrected(resources, caller, question, found) or found
     query, candidates = found.query, await _with_upcoming(resources, caller, question, found)
-    rules = ranking_rules(resources.settings.retrieval)
+    calibration = resources.embedder.version.calibration
+    if calibration.is_needed:
+        candidates = replace(candidates, hits=calibration.hits(candidates.hits))
+    rules = replace(ranking_rules(resources.settings.retrieval), calibration=calibration)
     parsed = _with_knowledge(found.parsed, candidates)
     looked, missed = await _second_look(resources, parsed, candidates, mode, rules)
     min_relevance = _least(resources.settings.retrieval, question, query, parsed)

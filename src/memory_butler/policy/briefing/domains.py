@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_butler.english.text.stems import stem
+from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 
 Vectors = npt.NDArray[np.float32]
 Profile = npt.NDArray[np.float32]
@@ -56,6 +57,7 @@ class DomainPhrases:
     domains: tuple[Domain, ...]
     tasks: tuple[Vectors, ...]
     memories: tuple[Vectors, ...]
+    calibration: Calibration = UNCALIBRATED
 
     @cached_property
     def _stems(self) -> list[frozenset[str]]:
@@ -75,7 +77,8 @@ class DomainPhrases:
 
     def _activations(self, vectors: Vectors, phrases: Sequence[Vectors], text: str, cues: Sequence[float]) -> Profile:
         is_used = np.array([len(part) > 0 for part in phrases])
-        similarity = np.array([_nearest(vectors, part) for part in phrases])
+        cosines = np.array([_nearest(vectors, part) for part in phrases])
+        similarity = (cosines - self.calibration.zero) * self.calibration.scale
         usual = float(np.median(similarity[is_used])) if is_used.any() else 0.0
         words = {stem(word) for word in _WORD.findall(text.casefold().replace("_", " "))}
         bonus = np.array(cues) + [PER_WORD * min(MAX_WORDS, len(words & stems)) for stems in self._stems]
