@@ -28,7 +28,7 @@ class ScoreWeights(DeprecatedGroup):
 
 
 class CrossEncoderSettings(Group):
-    """The cross-encoder of `retrieval.rerank.method = "cross_encoder"`."""
+    """The cross-encoder of `retrieval.rerank.method = "cross_encoder"` and of a deep search."""
 
     folder: Path | None = Field(
         None, description="Folder with model.onnx (or onnx/model.onnx) and tokenizer.json of a sequence classifier."
@@ -64,6 +64,18 @@ class Rerank(Group):
         return self
 
 
+class DeepLook(Group):
+    """A deep search or briefing (`deep`): a cross-encoder looks at the best candidates again."""
+
+    candidates: int = Field(30, ge=1, le=200, description="Maximum number of candidates for the cross-encoder.")
+    milliseconds: float = Field(
+        3000,
+        gt=0,
+        le=30_000,
+        description="Time limit in milliseconds. After it the results stay in the usual order and say so.",
+    )
+
+
 class Retrieval(Group):
     """Search."""
 
@@ -90,6 +102,7 @@ class Retrieval(Group):
         description="Minimum relevance of a result as a share of the best one's. Applies if a request sets no minimum.",
     )
     rerank: Rerank = Rerank()
+    deep: DeepLook = DeepLook()
 
 
 class Quotas(Group):

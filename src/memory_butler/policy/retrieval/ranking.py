@@ -104,7 +104,7 @@ def rank(
             continue
         fit = likely / most if by_votes else _fit_of_place(place, len(hits))
         ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
-    return _behind_replacements(sorted(ranked, key=ranking_order))
+    return behind_replacements(sorted(ranked, key=ranking_order))
 
 
 def most_relevant(ranked: Sequence[Ranked]) -> float:
@@ -112,7 +112,7 @@ def most_relevant(ranked: Sequence[Ranked]) -> float:
     return max((one.parts.relevance for one in ranked if not one.hit.since_changed), default=0.0)
 
 
-def _behind_replacements(ranked: list[Ranked]) -> list[Ranked]:
+def behind_replacements(ranked: list[Ranked]) -> list[Ranked]:
     """The same order, but an episode whose fact was replaced comes directly behind the fact that replaced it."""
     if not any(one.hit.since_changed for one in ranked):
         return ranked

@@ -1,8 +1,9 @@
 """Relevance of memories that the judge cannot assess: the question or the memory is not in English.
 
-The default embedding model knows English, so a similarity between other texts says little, and the judge's weights were fitted
-to English questions. Such pairs are compared by their words alone: a rare word, a name or a number that both have is
-evidence, and so is a form of the same word. Without any, nothing is relevant, unless a multilingual model is used.
+The default embedding model knows English, so a similarity between other texts says little, and the judge's weights
+were fitted to English questions. Such pairs are compared by their words alone: a rare word, a name or a number that
+both have is evidence, and so is a form of the same word. Without any, nothing is relevant, unless a multilingual model
+is used.
 """
 
 import math
