@@ -56,8 +56,11 @@ def get_model(
 def _table(found: "list[ModelStatus]") -> "RenderableType":
     from memory_butler.adapters.cli.tables.memories import plain_table
 
-    table = plain_table("model", "kind", "languages", "license", ">download", "installed", "use")
+    table = plain_table()
+    table.add_column("model", no_wrap=True)
+    for name in ("kind", "languages", "license", "download", "installed"):
+        table.add_column(name)
     for one in found:
         size, installed = f"{one.download_mb} MB", "yes" if one.installed else "no"
-        table.add_row(one.name, one.kind, one.languages, one.license, size, installed, one.use)
+        table.add_row(one.name, one.kind, one.languages, one.license, size, installed)
     return table

@@ -19,9 +19,9 @@ from memory_butler.policy.retrieval.question import ParsedQuestion
 from memory_butler.policy.retrieval.ranking import DIGITS, RankingRules, behind_replacements, ranking_order
 
 # Fitted to labelled questions: the log odds of both models, weighted.
-OF_JUDGE = 0.8
-OF_MODEL = 0.35
-OFFSET = 0.5
+OF_JUDGE = 1.0
+OF_MODEL = 0.12
+OFFSET = -0.07
 # Keeps log odds finite.
 LEAST = 1e-6
 # The score of a memory that must not gain.

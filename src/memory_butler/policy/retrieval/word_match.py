@@ -40,7 +40,7 @@ def word_relevances(
         return by_words
     by_meaning = calibration.by_meaning([hit.similarity for hit in hits])
     return [
-        1 - (1 - (words or 0.0)) * (1 - meaning) if words is not None or _is_compared(hit, parsed) else None
+        max(words or 0.0, meaning) if words is not None or _is_compared(hit, parsed) else None
         for hit, words, meaning in zip(hits, by_words, by_meaning, strict=True)
     ]
 
