@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
 
+# Scores depend on the time since a memory was stored.
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 TEXTS = ("tea in the morning", "coffee at eight", "the user likes tea", "what does the train drink", "eight coffee tea")
 QUERY = "what tea does the user drink in the morning ?"
 COMMAND = "memory-butler models get ms-marco-MiniLM-L-12-v2"
@@ -24,7 +27,7 @@ COMMAND = "memory-butler models get ms-marco-MiniLM-L-12-v2"
 async def opened(home: Path, tenant: str, folder: Path | None = None, **deep: Any) -> AsyncIterator[Resources]:
     retrieval = {"deep": deep, "rerank": {"cross_encoder": {"folder": folder}}}
     settings = load_settings(home=home, tenant=tenant, retrieval=retrieval)
-    async with open_resources(settings, embedder=FakeEmbedder()) as resources:
+    async with open_resources(settings, embedder=FakeEmbedder(), clock=lambda: NOW) as resources:
         yield resources
 
 
