@@ -11,8 +11,9 @@ from typing import Any
 
 from memory_butler.ai.distillers import Distiller, open_distiller
 from memory_butler.ai.domains import DomainModel, load_domains
+from memory_butler.ai.download import HUB_URL
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
-from memory_butler.ai.reranking import Reranker
+from memory_butler.ai.reranking import LazyReranker, Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
 from memory_butler.ai.weights import resolve_weights
 from memory_butler.models import Caller, Principal, Role
@@ -42,6 +43,7 @@ class Resources:
     embedding_version: int
     opened_at: datetime
     reranker: Reranker | None = None
+    deep_look: Reranker | None = None
     distiller: Distiller | None = None
     name_predictor: NamePredictor = field(default_factory=NamePredictor)
 
@@ -91,14 +93,10 @@ async def open_resources(
     models.mkdir(mode=0o700, exist_ok=True)
     weights = await asyncio.to_thread(resolve_weights, settings.embedding.folder, models)
     own_embedder = embedder is None
-    embedder = embedder or OnnxEmbedder(
-        cache=models,
-        weights_folder=settings.embedding.folder,
-        precision=settings.embedding.precision,
-        threads=settings.embedding.threads,
-        cached_queries=settings.embedding.query_cache,
-    )
+    if embedder is None:
+        embedder = await asyncio.to_thread(open_embedder, settings, models)
     reranker = _reranker(settings, models)
+    deep_look = reranker or LazyReranker(lambda: _cross_encoder(settings, models))
     distiller = open_distiller(settings)
     domains = DomainModel(embedder, load_domains(settings.briefing.domains), models)
     database = Database.from_settings(settings)
@@ -120,25 +118,46 @@ async def open_resources(
             embedding_version=version,
             opened_at=clock(),
             reranker=reranker,
+            deep_look=deep_look,
             distiller=distiller,
         )
     finally:
         await domains.close()
         if own_embedder:
             await embedder.close()
-        if reranker:
-            await reranker.close()
+        await deep_look.close()
         if distiller:
             await distiller.close()
         await database.close()
 
 
+def open_embedder(settings: Settings, models: Path, *, hub_url: str | None = HUB_URL) -> Embedder:
+    """The configured embedding model; it loads with the first text."""
+    if settings.embedding.model is not None:
+        # Imported here: it is off by default, and importing it would slow down every start.
+        from memory_butler.ai.optional_models.folder_embedder import open_folder_embedder  # noqa: PLC0415
+
+        return open_folder_embedder(settings.embedding, models)
+    return OnnxEmbedder(
+        cache=models,
+        weights_folder=settings.embedding.folder,
+        hub_url=hub_url,
+        precision=settings.embedding.precision,
+        threads=settings.embedding.threads,
+        cached_queries=settings.embedding.query_cache,
+    )
+
+
 def _reranker(settings: Settings, models: Path) -> Reranker | None:
-    rerank = settings.retrieval.rerank
-    if rerank.method != "cross_encoder":
-        return None
+    return _cross_encoder(settings, models) if settings.retrieval.rerank.method == "cross_encoder" else None
+
+
+def _cross_encoder(settings: Settings, models: Path) -> Reranker:
+    """The configured cross-encoder, or the one that `models get` fetches."""
     # Imported here: it is off by default, and importing it would slow down every start.
     from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource  # noqa: PLC0415
+    from memory_butler.ai.optional_models.catalog import DEEP_LOOK_MODEL  # noqa: PLC0415
 
-    model = rerank.cross_encoder
-    return CrossEncoder(CrossEncoderSource(model.folder, model.repo), cache=models, threads=model.threads)
+    model = settings.retrieval.rerank.cross_encoder
+    source = CrossEncoderSource(model.folder, model.repo, name=DEEP_LOOK_MODEL)
+    return CrossEncoder(source, cache=models, threads=model.threads)

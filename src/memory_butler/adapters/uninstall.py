@@ -10,6 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory_butler.ai.optional_models.catalog import catalog
 from memory_butler.errors import InvalidInput
 from memory_butler.settings import Settings
 from memory_butler.store.embedded.account import ACCOUNT
@@ -26,6 +27,7 @@ OWN_FILES = (
     "models/cross-encoder",
     "models/cross-encoder-*.onnx",
     "models/.download-*",
+    *(f"models/{name}" for name in catalog()),
     "logs/memory-butler.log*",
     "logs/postgres.log*",
     "config.toml",

@@ -1,7 +1,8 @@
 """Reranking with a cross-encoder: a sequence classifier that scores a query and a text together.
 
-It is more precise than comparing two vectors, and costs one run of the model per text. Off by default. Any model that
-has been exported to ONNX works: the settings name its folder or its repository.
+It is more precise than comparing two vectors, and costs one run of the model per text. A deep search uses one, and the
+settings can use one for every search. Any model that has been exported to ONNX works: the settings name its folder or
+its repository, or `models get` fetches one.
 """
 
 import math
@@ -18,6 +19,7 @@ from tokenizers import Encoding, Tokenizer
 from memory_butler.ai.batching import BatchingThread, Vectors
 from memory_butler.ai.download import HUB_URL, download, parse_repository
 from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
+from memory_butler.ai.optional_models.catalog import require_model
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, TargetUnavailable
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
@@ -50,9 +52,19 @@ class CrossEncoderSource:
     folder: Path | None = None
     repo: str | None = None
     hub_url: str | None = HUB_URL
+    # Without a folder and a repository: a model that `models get` fetches.
+    name: str | None = None
 
     def locate(self, cache: Path) -> tuple[Path, Path]:
         """Return the paths of the ONNX file and of the tokenizer; downloads a repository the first time. Blocks."""
+        if self.folder is None and self.repo is None and self.name is not None:
+            model = require_model(self.name)
+            if not model.is_installed(cache):
+                raise TargetUnavailable(
+                    f"The model {model.name} is not installed; run `memory-butler models get {model.name}`.",
+                    recovery=f"Run `memory-butler models get {model.name}`.",
+                )
+            return _model_file(model.folder(cache)), _tokenizer_file(model.folder(cache))
         if self.folder is not None:
             return _model_file(self.folder), _tokenizer_file(self.folder)
         if self.repo is None:

@@ -134,7 +134,8 @@ class DomainModel:
             at += len(domain.tasks)
             memories.append(vectors[at : at + len(domain.memories)])
             at += len(domain.memories)
-        return DomainPhrases(self._domains, tuple(tasks), tuple(memories))
+        calibration = self._embedder.version.calibration
+        return DomainPhrases(self._domains, tuple(tasks), tuple(memories), calibration)
 
     @property
     def _file(self) -> Path:

@@ -1,11 +1,11 @@
-"""Texts to vectors: the protocol, the real embedder and a fake one without a model."""
+"""Texts to vectors: the protocol, the default embedder and a fake one without a model."""
 
 import hashlib
 import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
@@ -13,12 +13,13 @@ from typing import Protocol, cast
 import numpy as np
 from tokenizers import Tokenizer
 
-from memory_butler.ai.batching import BatchingThread, Vectors
+from memory_butler.ai.batching import BatchingThread, Model, Vectors
 from memory_butler.ai.download import HUB_URL
 from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, Precision, cached_graph
 from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
 from memory_butler.ai.weights import MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
 from memory_butler.errors import InvalidInput
+from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 
 MAX_TOKENS = 256
 # Enough for 256 tokens of any real text; beyond it only the time to tokenise would grow.
@@ -28,11 +29,15 @@ DEFAULT_CACHED_QUERIES = 1024
 
 @dataclass(frozen=True)
 class EmbeddingVersion:
-    """Identifies the model of a vector: vectors of different versions are never compared."""
+    """Identifies the model of a vector: vectors of different versions are never compared.
+
+    `calibration` says how to read its cosines.
+    """
 
     name: str
     dimensions: int
     digest: str
+    calibration: Calibration = UNCALIBRATED
 
 
 class Embedder(Protocol):
@@ -54,8 +59,54 @@ class Embedder(Protocol):
         """Close the model; pending requests fail. May be called twice."""
 
 
-class OnnxEmbedder:
-    """all-MiniLM-L6-v2 on ONNX Runtime; loads in its own thread, at the first text or at `start`."""
+class BatchingEmbedder:
+    """Embeds with a model that loads in its own thread, at the first text or at `start`.
+
+    Some models want a prefix that tells questions and passages apart.
+    """
+
+    def __init__(
+        self,
+        version: EmbeddingVersion,
+        load: Callable[[], Model],
+        *,
+        threads: int | None = None,
+        cached_queries: int = DEFAULT_CACHED_QUERIES,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+    ) -> None:
+        self._version = version
+        self._queries = QueryCache(cached_queries)
+        self._query_prefix, self._passage_prefix = query_prefix, passage_prefix
+        self._thread = BatchingThread(load, threads=threads or min(2, os.cpu_count() or 1))
+
+    @property
+    def version(self) -> EmbeddingVersion:
+        return self._version
+
+    async def start(self) -> None:
+        await self._thread.vectors((), urgent=True)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self._version.dimensions), np.float32)
+        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        vectors = await self._thread.vectors([f"{self._passage_prefix}{text}" for text in rows], urgent=False)
+        return vectors if len(rows) == len(texts) else vectors[[rows[text] for text in texts]]
+
+    async def embed_query(self, text: str) -> Vectors:
+        vector = self._queries.get(text)
+        if vector is None:
+            (vector,) = await self._thread.vectors((f"{self._query_prefix}{text}",), urgent=True)
+            vector = self._queries.put(text, vector)
+        return vector
+
+    async def close(self) -> None:
+        await self._thread.close()
+
+
+class OnnxEmbedder(BatchingEmbedder):
+    """all-MiniLM-L6-v2 on ONNX Runtime, the default."""
 
     def __init__(
         self,
@@ -68,35 +119,12 @@ class OnnxEmbedder:
         cached_queries: int = DEFAULT_CACHED_QUERIES,
     ) -> None:
         digest = f"{MODEL_FILE.sha256[:16]}-{precision}-g{GRAPH_VERSION}"
-        self._version = EmbeddingVersion(MODEL_NAME, DIMENSIONS, digest)
-        self._queries = QueryCache(cached_queries)
-        bounded = threads or min(2, os.cpu_count() or 1)
-        self._thread = BatchingThread(
-            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, precision), threads=bounded
+        super().__init__(
+            EmbeddingVersion(MODEL_NAME, DIMENSIONS, digest),
+            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, precision),
+            threads=threads,
+            cached_queries=cached_queries,
         )
-
-    @property
-    def version(self) -> EmbeddingVersion:
-        return self._version
-
-    async def start(self) -> None:
-        await self._thread.vectors((), urgent=True)
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.empty((0, DIMENSIONS), np.float32)
-        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        vectors = await self._thread.vectors(tuple(rows), urgent=False)
-        return vectors if len(rows) == len(texts) else vectors[[rows[text] for text in texts]]
-
-    async def embed_query(self, text: str) -> Vectors:
-        vector = self._queries.get(text)
-        if vector is None:
-            vector = self._queries.put(text, (await self._thread.vectors((text,), urgent=True))[0])
-        return vector
-
-    async def close(self) -> None:
-        await self._thread.close()
 
 
 class MiniLm:

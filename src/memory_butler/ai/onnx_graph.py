@@ -1,4 +1,4 @@
-"""Converts the safetensors of all-MiniLM-L6-v2 to an ONNX graph, once, and caches it as a file.
+"""Converts the tensors of a BERT encoder to an ONNX graph; that of all-MiniLM-L6-v2 once, cached as a file.
 
 The graph takes token ids and an attention mask and returns unit vectors: mean pooling and normalization are inside it.
 
@@ -26,10 +26,13 @@ DTYPES = {"F32": "<f4", "I64": "<i8"}
 Tensors = dict[str, npt.NDArray[Any]]
 Precision = Literal["int8", "float32"]
 
-LAYERS = 6
 HEADS = 12
 DIMENSIONS = 384
 EPSILON = 1e-12
+
+# Tensors of word vectors in blocks, in place of the plain ones.
+WORD_STEPS = "embeddings.word_embeddings.steps"
+WORD_SCALES = "embeddings.word_embeddings.scales"
 
 # Two products of at most 255 × 64 add up within 16 bits, which is how processors without VNNI sum them.
 WEIGHT_STEPS = 64
@@ -139,7 +142,7 @@ def build_graph(tensors: Tensors, precision: Precision = "float32") -> bytes:
     graph = _Graph(precision)
     helper = graph.onnx.helper
     hidden = _embeddings(graph, tensors)
-    for layer in range(LAYERS):
+    for layer in range(sum(name.endswith("attention.self.query.weight") for name in tensors)):
         hidden = _layer(graph, tensors, f"encoder.layer.{layer}.", hidden)
     output = _pooling(graph, hidden)
     shape = ["batch", "length"]
@@ -162,13 +165,43 @@ def build_graph(tensors: Tensors, precision: Precision = "float32") -> bytes:
 def _embeddings(graph: _Graph, tensors: Tensors) -> str:
     # Every token is of the first segment, so the segment's vector is added to the positions once.
     segment = tensors["embeddings.token_type_embeddings.weight"][0]
-    constants = [
-        graph.constant("words", tensors["embeddings.word_embeddings.weight"]),
-        graph.constant("positions", tensors["embeddings.position_embeddings.weight"] + segment),
-    ]
+    positions = graph.constant("positions", tensors["embeddings.position_embeddings.weight"] + segment)
     norm = [graph.constant(f"norm.{part}", tensors[f"embeddings.LayerNorm.{part}"]) for part in ("weight", "bias")]
-    inputs = ["ids", "", *constants, "", *norm]
+    if WORD_STEPS in tensors:
+        placed = graph.add("Add", [_words(graph, tensors), _first_positions(graph, positions)], "placed")
+        return graph.add("LayerNormalization", [placed, *norm], "embedded", axis=-1, epsilon=EPSILON)
+    words = graph.constant("words", tensors["embeddings.word_embeddings.weight"])
+    inputs = ["ids", "", words, positions, "", *norm]
     return graph.fused("EmbedLayerNormalization", inputs, "embedded", "unused", epsilon=EPSILON)
+
+
+def _words(graph: _Graph, tensors: Tensors) -> str:
+    """Look up word vectors that are stored as small integers, with one scale for each block of a vector."""
+    steps, scales = tensors[WORD_STEPS], tensors[WORD_SCALES]
+    found = graph.add("Gather", [graph.constant("words", steps), "ids"], "words.found")
+    real = graph.add("Cast", [found], "words.real", to=graph.onnx.TensorProto.FLOAT)
+    scale = graph.add("Gather", [graph.constant("words.scales", scales), "ids"], "words.scale")
+    scale = graph.add("Cast", [scale], "words.scale.real", to=graph.onnx.TensorProto.FLOAT)
+    count = scales.shape[1]
+    blocks = graph.constant("words.blocks", np.array([0, 0, count, steps.shape[1] // count], np.int64))
+    one = graph.constant("words.block", np.array([0, 0, count, 1], np.int64))
+    scaled = graph.add(
+        "Mul",
+        [
+            graph.add("Reshape", [real, blocks], "words.real.blocks"),
+            graph.add("Reshape", [scale, one], "words.scale.blocks"),
+        ],
+        "words.scaled",
+    )
+    whole = graph.constant("words.whole", np.array([0, 0, steps.shape[1]], np.int64))
+    return graph.add("Reshape", [scaled, whole], "words.vectors")
+
+
+def _first_positions(graph: _Graph, positions: str) -> str:
+    """As many positions as the texts have tokens."""
+    shape = graph.add("Shape", ["ids"], "ids.shape", start=1, end=2)
+    zero = graph.constant("position.first", np.array([0], np.int64))
+    return graph.add("Slice", [positions, zero, shape, zero], "positions.found")
 
 
 def _layer(graph: _Graph, tensors: Tensors, prefix: str, hidden: str) -> str:

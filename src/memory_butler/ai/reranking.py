@@ -4,7 +4,8 @@ A search never fails because of it: after a timeout or an error the original ord
 """
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from memory_butler.errors import DeadlinePassed, MemoryButlerError, TargetUnavailable
@@ -21,6 +22,31 @@ class Reranker(Protocol):
 
     async def close(self) -> None:
         """Close the model; pending requests fail. May be called twice."""
+
+
+class LazyReranker:
+    """Opens a reranker at its first use: opening one takes longer than most commands, and few need it."""
+
+    def __init__(self, open_it: Callable[[], Reranker]) -> None:
+        self._open = open_it
+        self._opened: Reranker | None = None
+        self._lock = threading.Lock()
+
+    async def start(self) -> None:
+        await self._reranker().start()
+
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        return await self._reranker().score(query, texts)
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+    def _reranker(self) -> Reranker:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
 
 
 class RerankTooSlow(DeadlinePassed):
@@ -44,6 +70,17 @@ async def rerank(
             f"{len(chosen)} candidates took the reranker longer than {milliseconds:g} ms.",
             recovery="Give it fewer candidates or more time in the settings under retrieval.rerank.",
         ) from None
+    except MemoryButlerError as problem:
+        raise RerankFailed(problem.message, recovery=problem.recovery) from problem
+
+
+async def load(reranker: Reranker, seconds: float) -> None:
+    """Wait until the model is loaded; raises `RerankTooSlow` or `RerankFailed`. Loading goes on after a timeout."""
+    try:
+        async with asyncio.timeout(seconds):
+            await reranker.start()
+    except TimeoutError:
+        raise RerankTooSlow("The cross-encoder is still loading.", recovery="Try again in a minute.") from None
     except MemoryButlerError as problem:
         raise RerankFailed(problem.message, recovery=problem.recovery) from problem
 

@@ -57,7 +57,8 @@ class Question:
     """A search request. `min_confidence`, `min_relevance` and `limit` default to the settings. `as_of` searches a past
     state; `time_from` and `time_to` filter by time.
 
-    `expand` is the maximum number of neighbours of each kind per result.
+    `expand` is the maximum number of neighbours of each kind per result. `deep` adds a cross-encoder's look at the best
+    candidates.
     """
 
     query: str
@@ -73,6 +74,7 @@ class Question:
     time_to: datetime | None = None
     as_of: datetime | None = None
     expand: int = 0
+    deep: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +84,4 @@ class BriefRequest:
     token_budget: int | None = None
     as_of: datetime | None = None
     with_own: bool = False
+    deep: bool = False

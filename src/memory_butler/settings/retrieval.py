@@ -28,7 +28,7 @@ class ScoreWeights(DeprecatedGroup):
 
 
 class CrossEncoderSettings(Group):
-    """The cross-encoder of `retrieval.rerank.method = "cross_encoder"`."""
+    """The cross-encoder of `retrieval.rerank.method = "cross_encoder"` and of a deep search."""
 
     folder: Path | None = Field(
         None, description="Folder with model.onnx (or onnx/model.onnx) and tokenizer.json of a sequence classifier."
@@ -64,6 +64,18 @@ class Rerank(Group):
         return self
 
 
+class DeepLook(Group):
+    """A deep search or briefing (`deep`): a cross-encoder looks at the best candidates again."""
+
+    candidates: int = Field(30, ge=1, le=200, description="Maximum number of candidates for the cross-encoder.")
+    milliseconds: float = Field(
+        3000,
+        gt=0,
+        le=30_000,
+        description="Time limit in milliseconds. After it the results stay in the usual order and say so.",
+    )
+
+
 class Retrieval(Group):
     """Search."""
 
@@ -90,6 +102,7 @@ class Retrieval(Group):
         description="Minimum relevance of a result as a share of the best one's. Applies if a request sets no minimum.",
     )
     rerank: Rerank = Rerank()
+    deep: DeepLook = DeepLook()
 
 
 class Quotas(Group):
@@ -147,13 +160,26 @@ class BriefingSettings(DeprecatedGroup):
 
 
 class Embedding(Group):
-    """The embedding model."""
+    """The embedding model. A change of the model makes the worker embed all memories again."""
 
+    model: str | None = Field(
+        None,
+        min_length=1,
+        description="Another model: a name from `memory-butler models list`, or a folder with model.onnx and"
+        " tokenizer.json, of 384 dimensions. Unset: all-MiniLM-L6-v2.",
+    )
+    pooling: Literal["mean", "cls"] | None = Field(
+        None, description="Pooling of `model`: the mean of the tokens or the first. Unset: as known, else `mean`."
+    )
+    query_prefix: str | None = Field(None, description="Text before each question. Unset: as known of `model`.")
+    passage_prefix: str | None = Field(None, description="Text before each passage. Unset: as known of `model`.")
     folder: Path | None = Field(
-        None, description="Folder with model.safetensors and tokenizer.json. Used before any other source."
+        None,
+        description="Folder with model.safetensors and tokenizer.json of the default model. Used before any other"
+        " source.",
     )
     precision: Literal["int8", "float32"] = Field(
-        "int8", description="Precision of the model. A change makes the worker embed all memories again."
+        "int8", description="Precision of the default model. A change makes the worker embed all memories again."
     )
     threads: int = Field(2, ge=1, le=64, description="Number of threads. Each embeds one text at a time.")
     query_cache: int = Field(1024, ge=0, le=1_000_000, description="Number of query vectors in the cache.")

@@ -19,6 +19,7 @@ from memory_butler.adapters.cli import (
     index,
     jobs,
     memory,
+    models,
     purge,
     remember,
     retrieval,
@@ -47,6 +48,7 @@ app.add_typer(dead_letters.dead_letters_app, name="dead-letters")
 app.add_typer(review.review_app, name="review")
 app.add_typer(tokens.token_app, name="token")
 app.add_typer(audit.audit_app, name="audit")
+app.add_typer(models.models_app, name="models")
 
 # In the order of `--help` and of the reference.
 COMMANDS = (

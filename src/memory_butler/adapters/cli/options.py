@@ -29,6 +29,10 @@ AsOf = Annotated[
     str | None, typer.Option(metavar="TIME", help="Use the state of the store at this time: 2026-03-01T09:30:00+01:00.")
 ]
 Expand = Annotated[int, typer.Option(help="Number of neighbours to show with each result, 0–5.")]
+Deep = Annotated[
+    bool,
+    typer.Option("--deep", help="Let a cross-encoder look at the best candidates again; see `memory-butler models`."),
+]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; can be repeated.")]
 Importance = Annotated[int, typer.Option(help="Importance, 1–10.")]
 Source = Annotated[str, typer.Option(help="Where the content comes from: user, agent, import, tool or external.")]

@@ -44,6 +44,7 @@ def search(
     until: options.Until = None,
     as_of: options.AsOf = None,
     expand: options.Expand = 0,
+    deep: options.Deep = False,
     as_json: options.ToolJson = False,
 ) -> None:
     """Search memories by meaning and by words, best first."""
@@ -144,6 +145,7 @@ def context(
     receipt: Annotated[
         bool, typer.Option("--receipt", help="Print the token counts and the omitted memories on stderr.")
     ] = False,
+    deep: options.Deep = False,
     as_json: options.ToolJson = False,
 ) -> None:
     """Print the briefing for the start of an agent session."""
@@ -157,6 +159,7 @@ def context(
         butler=butler or settings.butler,
         token_budget=budget,
         as_of=terminal.parse_time(as_of, "--as-of"),
+        deep=deep,
     )
     briefing = terminal.run_task(settings, lambda opened: brief.brief(opened, request))
     if as_json:

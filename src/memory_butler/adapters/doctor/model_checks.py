@@ -28,18 +28,12 @@ def check_embedding(context: CheckContext) -> Iterator[Finding]:
     if not context.model_found:
         yield Finding("embedding", "warning", "not checked: the model weights are missing")
         return
-    from memory_butler.ai.embedding import OnnxEmbedder  # noqa: PLC0415
+    from memory_butler.resources import open_embedder  # noqa: PLC0415
 
     settings = context.settings
 
     async def embed() -> tuple[float, float, int]:
-        embedder = OnnxEmbedder(
-            cache=settings.home / "models",
-            weights_folder=settings.embedding.folder,
-            precision=settings.embedding.precision,
-            hub_url=None,
-            threads=settings.embedding.threads,
-        )
+        embedder = open_embedder(settings, settings.home / "models", hub_url=None)
         try:
             await embedder.start()
             began = time.perf_counter()
@@ -53,7 +47,8 @@ def check_embedding(context: CheckContext) -> Iterator[Finding]:
         advice = f"Delete {settings.home / 'models'}; the next start creates it again."
         yield Finding("embedding", "problem", f"the model returns vectors of length {length:g}, expected 1", advice)
     else:
-        yield Finding("embedding", "ok", f"{dimensions} dimensions, {took * 1000:.0f} ms per text")
+        chosen = f"{settings.embedding.model}: " if settings.embedding.model else ""
+        yield Finding("embedding", "ok", f"{chosen}{dimensions} dimensions, {took * 1000:.0f} ms per text")
 
 
 def cross_encoder(folder: Path | None, repo: str | None, home: Path, threads: int = 2) -> Finding:

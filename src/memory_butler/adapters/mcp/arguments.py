@@ -235,6 +235,13 @@ EpisodeContent = Annotated[str, Field(description="What happened or was decided,
 EpisodeButler = Annotated[str, Field(description="Butler of the session, for example 'coder'.")]
 SessionId = Annotated[str | None, Field(description="Id of the agent session.")]
 TriggerPrompt = Annotated[str, Field(description="The task or message to work on.")]
+Deep = Annotated[
+    Flag,
+    Field(
+        description="Let a cross-encoder look at the best candidates again: better for paraphrases, takes up to 3 "
+        "seconds. English only; needs a model that the user has fetched."
+    ),
+]
 WithOwn = Annotated[
     Flag,
     Field(

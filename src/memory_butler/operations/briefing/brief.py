@@ -50,7 +50,11 @@ async def find_candidates(
     """Returns the candidates of a briefing, and the limits that it must fit into."""
     quotas, budget = resources.settings.briefing.quotas, request.token_budget
     question = Question(
-        query=request.trigger_prompt, butler=request.butler, types=tuple(MemoryType), as_of=request.as_of
+        query=request.trigger_prompt,
+        butler=request.butler,
+        types=tuple(MemoryType),
+        as_of=request.as_of,
+        deep=request.deep,
     )
     found = await rank_candidates(
         resources,

@@ -9,13 +9,14 @@ from memory_butler.english.text.names import removed_words
 from memory_butler.errors import TargetUnavailable
 from memory_butler.languages.detection import Language
 from memory_butler.languages.grams import asked_grams
-from memory_butler.models import USER_KEYS, Caller, Hit, MemoryType, Mode, Question, Ranked, Tier
+from memory_butler.models import USER_KEYS, Caller, MemoryType, Mode, Question, Ranked, Tier
 from memory_butler.operations.retrieval.candidate_source import check_as_of, fetch_candidates
+from memory_butler.operations.retrieval.deep_search import hit_text, look_deeper
 from memory_butler.policy.access import visibility
 from memory_butler.policy.briefing.domains import Profile, strongest
 from memory_butler.policy.briefing.selection import TASK_SHARE
 from memory_butler.policy.lifecycle.tiers import MEMBERS
-from memory_butler.policy.memories.text import indexed_text, searched_words
+from memory_butler.policy.memories.text import searched_words
 from memory_butler.policy.retrieval.overview import HINTS, Overview, best_of
 from memory_butler.policy.retrieval.question import (
     ParsedQuestion,
@@ -85,12 +86,19 @@ async def rank_candidates(
     found = await _fetch(resources, caller, question, query, parsed)
     found = await _fetch_corrected(resources, caller, question, found) or found
     query, candidates = found.query, await _with_upcoming(resources, caller, question, found)
-    rules = ranking_rules(resources.settings.retrieval)
+    calibration = resources.embedder.version.calibration
+    if calibration.is_needed:
+        candidates = replace(candidates, hits=calibration.hits(candidates.hits))
+    rules = replace(ranking_rules(resources.settings.retrieval), calibration=calibration)
     parsed = _with_knowledge(found.parsed, candidates)
     looked, missed = await _second_look(resources, parsed, candidates, mode, rules)
     min_relevance = _least(resources.settings.retrieval, question, query, parsed)
-    least = 0.0 if with_irrelevant or parsed.overview else min_relevance
+    is_deep = question.deep and mode is Mode.HYBRID
+    least = 0.0 if with_irrelevant or parsed.overview or is_deep else min_relevance
     ranked = rank(candidates.hits, parsed, mode, rules, now, second_look=looked, min_relevance=least)
+    if is_deep:
+        ranked, not_deep = await look_deeper(resources, parsed, ranked, rules)
+        missed = (*missed, *not_deep)
     overview = best_of(parsed.overview, ranked, now, candidates.user_names) if parsed.overview else []
     if overview:
         ranked, min_relevance = overview, 0.0
@@ -297,7 +305,7 @@ async def _second_look(
     scores, degraded = await rerank_if_possible(
         resources.reranker,
         parsed.text,
-        [_text(hits[at]) for _, _, at in order[: setting.candidates]],
+        [hit_text(hits[at]) for _, _, at in order[: setting.candidates]],
         limit=setting.candidates,
         milliseconds=setting.milliseconds,
     )
@@ -307,7 +315,3 @@ async def _second_look(
     for (_, _, at), score in zip(order, scores, strict=False):
         looked[at] = score
     return looked, ()
-
-
-def _text(hit: Hit) -> str:
-    return indexed_text(hit.type, hit.subject_label, hit.predicate_label, hit.content)

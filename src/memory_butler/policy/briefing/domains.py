@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from memory_butler.english.text.stems import stem
 from memory_butler.policy.briefing.task_cues import looks_like_code
+from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 
 Vectors = npt.NDArray[np.float32]
 Profile = npt.NDArray[np.float32]
@@ -69,6 +70,7 @@ class DomainPhrases:
     domains: tuple[Domain, ...]
     tasks: tuple[Vectors, ...]
     memories: tuple[Vectors, ...]
+    calibration: Calibration = UNCALIBRATED
 
     @cached_property
     def _places_of_tasks(self) -> Places:
@@ -113,9 +115,10 @@ class DomainPhrases:
         return self._activations(similarity, self.memories, text, tagged)
 
     def _activations(
-        self, similarity: npt.NDArray[np.float64], phrases: Sequence[Vectors], text: str, cues: Sequence[float]
+        self, cosines: npt.NDArray[np.float64], phrases: Sequence[Vectors], text: str, cues: Sequence[float]
     ) -> Profile:
         is_used = np.array([len(part) > 0 for part in phrases])
+        similarity = (cosines - self.calibration.zero) * self.calibration.scale
         usual = float(np.median(similarity[is_used])) if is_used.any() else 0.0
         words = {stem(word) for word in _WORD.findall(text.casefold().replace("_", " "))}
         bonus = np.array(cues) + [PER_WORD * min(MAX_WORDS, len(words & stems)) for stems in self._stems]

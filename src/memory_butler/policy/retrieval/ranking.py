@@ -23,6 +23,7 @@ from memory_butler.models import Hit, Maturity, MemoryType, Mode, Ranked, ScoreP
 from memory_butler.policy.lifecycle.confidence import anchor, effective_confidence
 from memory_butler.policy.lifecycle.maturity import IMPORTANCE_OF_MATURITY
 from memory_butler.policy.retrieval import relevance as relevance_model
+from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 from memory_butler.policy.retrieval.question import ParsedQuestion
 from memory_butler.policy.retrieval.word_match import word_relevances
 
@@ -47,6 +48,7 @@ class RankingRules:
     keyword_weight: float
     recency_half_life_days: float
     with_judge: bool = True
+    calibration: Calibration = UNCALIBRATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,7 @@ def rank(
     places = lists.fused if second_look is None else _looked_again(lists.fused, second_look)
     likelihoods = relevance_model.relevances(votes, best, parsed)
     most = relevance_model.relevance(best, best, parsed)
-    by_words = word_relevances(hits, parsed) if mode is not Mode.SEMANTIC else []
+    by_words = word_relevances(hits, parsed, rules.calibration) if mode is not Mode.SEMANTIC else []
     if any(likely is not None for likely in by_words):
         likelihoods = _with_words(likelihoods, by_words, parsed)
         most = max(likelihoods) or 1.0
@@ -102,7 +104,7 @@ def rank(
             continue
         fit = likely / most if by_votes else _fit_of_place(place, len(hits))
         ranked.append(Ranked(hit, _parts(hit, (lists.semantic[at], lists.keyword[at]), (fit, likely), rules, now)))
-    return _behind_replacements(sorted(ranked, key=ranking_order))
+    return behind_replacements(sorted(ranked, key=ranking_order))
 
 
 def most_relevant(ranked: Sequence[Ranked]) -> float:
@@ -110,7 +112,7 @@ def most_relevant(ranked: Sequence[Ranked]) -> float:
     return max((one.parts.relevance for one in ranked if not one.hit.since_changed), default=0.0)
 
 
-def _behind_replacements(ranked: list[Ranked]) -> list[Ranked]:
+def behind_replacements(ranked: list[Ranked]) -> list[Ranked]:
     """The same order, but an episode whose fact was replaced comes directly behind the fact that replaced it."""
     if not any(one.hit.since_changed for one in ranked):
         return ranked

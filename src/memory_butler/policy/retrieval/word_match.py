@@ -1,8 +1,9 @@
 """Relevance of memories that the judge cannot assess: the question or the memory is not in English.
 
-The embedding model knows English, so a similarity between other texts says little, and the judge's weights were fitted
-to English questions. Such pairs are compared by their words alone: a rare word, a name or a number that both have is
-evidence, and so is a form of the same word. Without any, nothing is relevant.
+The default embedding model knows English, so a similarity between other texts says little, and the judge's weights
+were fitted to English questions. Such pairs are compared by their words alone: a rare word, a name or a number that
+both have is evidence, and so is a form of the same word. Without any, nothing is relevant, unless a multilingual model
+is used.
 """
 
 import math
@@ -12,6 +13,7 @@ from memory_butler.languages.detection import Language, language_of, likely_lang
 from memory_butler.languages.terms import ComparedText, Term, compared_text, strength, terms_of
 from memory_butler.models import Hit
 from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 from memory_butler.policy.retrieval.question import ParsedQuestion
 
 # Evidence: one point for a word that only one memory has, and the share of the question's words, weighted.
@@ -28,8 +30,22 @@ KNOWN = 0.5
 UNKNOWN_COMMON = 0.2
 
 
-def word_relevances(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float | None]:
-    """The relevance of each candidate by words, or None where the judge decides."""
+def word_relevances(
+    hits: Sequence[Hit], parsed: ParsedQuestion, calibration: Calibration = UNCALIBRATED
+) -> list[float | None]:
+    """The relevance of each candidate by words, or None where the judge decides. A multilingual model adds the
+    relevance by meaning."""
+    by_words = _by_words(hits, parsed)
+    if not calibration.is_multilingual:
+        return by_words
+    by_meaning = calibration.by_meaning([hit.similarity for hit in hits])
+    return [
+        max(words or 0.0, meaning) if words is not None or _is_compared(hit, parsed) else None
+        for hit, words, meaning in zip(hits, by_words, by_meaning, strict=True)
+    ]
+
+
+def _by_words(hits: Sequence[Hit], parsed: ParsedQuestion) -> list[float | None]:
     compared = [at for at, hit in enumerate(hits) if _has_words(hit) and _is_compared(hit, parsed)]
     # A candidate for a question in another language that has none of its words is not relevant.
     found: list[float | None] = [0.0 if parsed.language is Language.OTHER else None] * len(hits)

@@ -47,6 +47,7 @@ class RetrievalTools(ToolGroup):
         expand: arguments.Expand = None,
         time_from: arguments.TimeFrom = None,
         time_to: arguments.TimeTo = None,
+        deep: arguments.Deep = None,
         request_context: arguments.Context = None,
     ) -> SearchResults:
         """Search memories by meaning and keywords, best match first.
@@ -172,6 +173,7 @@ class RetrievalTools(ToolGroup):
         token_budget: arguments.TokenBudget = None,
         as_of: AsOf = None,
         with_own: arguments.WithOwn = None,
+        deep: arguments.Deep = None,
         request_context: arguments.Context = None,
     ) -> Briefing:
         """Get a briefing for a task: vital facts, what is relevant, and standing rules for this kind of work.

@@ -1,0 +1,30 @@
+"""Cosines of other models on the scale of the default model."""
+
+from collections.abc import Callable
+
+import pytest
+
+from memory_butler.models import Hit
+from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
+
+E5 = Calibration(zero=0.75, scale=4.0, lead=3.0, enough=0.6)
+
+
+def test_similarities_are_mapped_and_missing_ones_stay(make_hit: Callable[..., Hit]) -> None:
+    hits = [make_hit(1, similarity=0.85, context_similarity=0.75), make_hit(2, similarity=None)]
+    mapped = E5.hits(hits)
+    assert mapped[0].similarity == pytest.approx(0.4)
+    assert mapped[0].context_similarity == pytest.approx(0.0)
+    assert mapped[1].similarity is None
+
+
+def test_the_default_needs_none_and_judges_english_only() -> None:
+    assert not UNCALIBRATED.is_needed
+    assert UNCALIBRATED.by_meaning([0.9, 0.2]) == [0.0, 0.0]
+
+
+def test_a_lead_over_the_next_candidates_is_evidence() -> None:
+    alone = E5.by_meaning([0.4, 0.1, 0.1, None])
+    among = E5.by_meaning([0.4, 0.38, 0.38, None])
+    assert alone[0] > 0.01 > among[0]
+    assert alone[3] == 0.0
