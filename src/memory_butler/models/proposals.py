@@ -80,6 +80,8 @@ class Item:
     importance: int = 5
     tags: tuple[str, ...] = ()
     valid_at: datetime | None = None
+    # Of a note: the people and things that it names, besides its subject.
+    mentions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

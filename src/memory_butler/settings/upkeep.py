@@ -81,6 +81,27 @@ class ClaudeCodeSettings(Group):
     seconds: float = Field(180, gt=0, le=3600, description="Timeout of a run in seconds.")
 
 
+class NoteSettings(Group):
+    """Notes: sentences kept in the person's own words where no fact or rule says them."""
+
+    enabled: bool = Field(True, description="Keep sentences worth keeping as notes if no fact or rule says them.")
+    hand_from: float = Field(
+        0.45, ge=0, le=1, description="Minimum salience of a note from an episode without an agent session."
+    )
+    session_from: float = Field(
+        0.55, ge=0, le=1, description="Minimum salience of a note from an agent session's notes."
+    )
+    chat_from: float = Field(0.6, ge=0, le=1, description="Minimum salience of a note from a conversation.")
+    sure_from: float = Field(
+        0.7,
+        ge=0,
+        le=1,
+        description="Salience from which a note has standard permanence. Below, it is volatile and only searches find it "
+        "until it is used, restated or confirmed.",
+    )
+    chat_most: int = Field(6, ge=0, le=100, description="Maximum number of notes per conversation.")
+
+
 class Consolidation(Group):
     """Consolidation of episodes into facts and rules."""
 
@@ -114,6 +135,7 @@ class Consolidation(Group):
     daily_dollars: float | None = Field(
         None, gt=0, description="Maximum cost in dollars per day and tenant. Unset: unlimited."
     )
+    notes: NoteSettings = NoteSettings()
     model: ModelSettings = ModelSettings()
     claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
 

@@ -107,11 +107,16 @@ def _line(place: int, item: Item, outcome: str, **more: Any) -> ItemResult:
     return ItemResult(place=place, kind=item.kind, outcome=outcome, shown=item_to_json(item), **more)
 
 
-async def prepare_items(resources: Resources, batch: Batch, items: Sequence[NumberedItem]) -> PreparedItems:
-    """Embed all items that may be stored, together, before the transaction."""
+async def prepare_items(
+    resources: Resources, batch: Batch, items: Sequence[NumberedItem], embedded: Mapping[int, Indexed] | None = None
+) -> PreparedItems:
+    """Embed all items that may be stored, together, before the transaction; `embedded` has those that are, by index."""
     known = {one.id: one for one in batch.known}
     wanted: list[tuple[int, Entry]] = []
+    done = embedded or {}
     for at, (_, item) in enumerate(items):
+        if at in done:
+            continue
         if item.kind is ItemKind.FACT:
             wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, item.subject, item.predicate)))
         elif item.kind is ItemKind.RULE:
@@ -119,9 +124,8 @@ async def prepare_items(resources: Resources, batch: Batch, items: Sequence[Numb
         elif item.kind is ItemKind.UPDATE and item.target in known:
             target = known[item.target]
             wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, target.subject, target.predicate)))
-    entries: Mapping[int, Indexed] = dict(
-        zip([at for at, _ in wanted], await index_entries(resources, [entry for _, entry in wanted]), strict=True)
-    )
+    indexed = await index_entries(resources, [entry for _, entry in wanted])
+    entries = {**done, **dict(zip([at for at, _ in wanted], indexed, strict=True))}
     own = resources.settings.consolidation.scope == "own"
     return PreparedItems(
         items=[(place, item, entries.get(at)) for at, (place, item) in enumerate(items)],
@@ -272,6 +276,7 @@ class _Applier:
             scope=self.facts.scope_of(item) or self.scope,
             tags=item.tags,
             valid_at=item.valid_at,
+            metadata={"mentions": list(item.mentions)} if item.mentions else {},
         )
         known = self.facts.current(item, new.scope)
         decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)

@@ -1,0 +1,167 @@
+"""Sentences that are never kept as notes: questions, hypotheses, fiction, orders to the reader, talk about the memory."""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from memory_butler.english.extraction.grammar.noise import (
+    asks,
+    gives_orders_to_the_reader,
+    hands_over_secrets,
+    is_commission,
+    is_fiction,
+    is_ironic,
+    is_role_play,
+)
+from memory_butler.english.text.word_sets import caseless
+from memory_butler.languages.speech.cues import CHATTER, CHATTER_CJK, opening, spaced, unspaced
+from memory_butler.languages.speech.utterances import ASSISTANT, Utterance
+
+FEWEST_WORDS = 3
+FEWEST_UNSPACED = 6
+MAX_WORDS = 40
+MAX_UNSPACED = 120
+SHORT_CHATTER_WORDS = 6
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+
+
+class Veto(StrEnum):
+    """Reason why a sentence is not kept in its own words."""
+
+    ASSISTANT = "said by the assistant"
+    QUESTION = "a question"
+    HYPOTHESIS = "only supposed"
+    FICTION = "fiction or a text to work on"
+    ORDER = "an order to the reader of the memory"
+    MEMORY = "about the memory itself"
+    CODE = "code or output of a program"
+    LENGTH = "too short or too long"
+    CHATTER = "small talk"
+
+
+_ASKING = opening(
+    "wer, was, wann, wo, warum, wieso, wie, welche, welcher, welches, kannst du, könntest du, können wir, soll ich, hast du",
+    "qué, quién, cuándo, dónde, por qué, cómo, cuál, puedes, podrías, podemos",
+    "qui, que, quand, où, pourquoi, comment, quel, quelle, est-ce que, peux-tu, pouvez-vous, tu peux",
+    "quem, quando, onde, por que, como, qual, você pode, pode me, podes",
+    "chi, che cosa, cosa, quando, dove, perché, come, quale, puoi, potresti",
+    "кто, что, когда, где, почему, зачем, как, какой, какая, можешь, можно ли",
+)
+_ASKING_CJK = re.compile(r"(?:か|かな|の|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么|今日の予定)")
+_STATES_FACTS = spaced("ja, denn, eigentlich")
+_SUPPOSED = opening(
+    "if i, if we, if only, what if, imagine, suppose, supposing, pretend, let's say, hypothetically, in theory, say i, i wish",
+    "maybe i, maybe we should, perhaps i, i might, i wonder, i was wondering, one day i, someday, would i, could i, for example, e.g., if you were",
+    "wenn ich, falls ich, stell dir vor, angenommen, vielleicht sollte, ich wünschte, was wäre, zum beispiel, eines tages",
+    "si yo, si pudiera, si tuviera, imagina, supongamos, quizás, quizá, tal vez, ojalá, por ejemplo, algún día",
+    "si j'étais, si j'avais, si je, imagine, imaginons, supposons, peut-être, par exemple, un jour",
+    "se eu, imagina, imagine, suponha, talvez, quem me dera, por exemplo, um dia",
+    "se io, se fossi, se avessi, immagina, supponiamo, forse, magari, per esempio, un giorno",
+    "если бы, представь, допустим, предположим, может быть, может, возможно, вот бы, например, когда-нибудь",
+)
+_SUPPOSED_ANYWHERE = caseless(
+    r"\b(?:hypothetically|if i (?:were|was|had|moved|could|won)|would be (?:nice|cool|great|fun)|wouldn't it|just kidding|jk)\b"
+)
+_SUPPOSED_CJK = re.compile(r"^(?:もし|たとえば|例えば|仮に|如果|假如|要是|也许|比如)|かもしれない|だろう")
+_FICTION = spaced(
+    "in meinem roman, in der geschichte, im film, die hauptfigur, es war einmal, übersetze, fasse zusammen, schreib mir einen, schreibe einen",
+    "en mi novela, en la película, érase una vez, el protagonista, la protagonista, traduce, resume este, escribe un, escríbeme",
+    "dans mon roman, dans le film, il était une fois, le personnage, l'héroïne, traduis, résume, écris-moi, écris un",
+    "no meu romance, no filme, era uma vez, o protagonista, traduz, traduza, resume este, escreve um, escreva um",
+    "nel mio romanzo, nel film, c'era una volta, il protagonista, traduci, riassumi, scrivi un, scrivimi",
+    "в моём романе, в фильме, жили-были, главный герой, переведи, напиши рассказ, сочини",
+)
+_FICTION_CJK = unspaced("小説の 主人公 昔々 映画の中 翻訳して 小说里 主角 从前有 电影里 翻译一下 写一篇")
+_ORDERS = caseless(
+    r"\b(?:ignore|disregard|override|bypass|vergiss|ignoriere|ignora|ignorez|ignore|игнорируй)\b[^.!?\n]{0,50}"
+    r"\b(?:instructions?|prompts?|rules|anweisungen|instrucciones|instruções|istruzioni|инструкци\w+)\b"
+    r"|(?:以前|上記|前)の指示を無視|忽略(?:以上|之前|前面)"
+    r"|\b(?:save|store|remember|write)\b[^.!?\n]{0,40}\b(?:as a rule|to (?:your|the) memory that the user)\b"
+    r"|\b(?:dear|attention,?|note to) (?:ai|assistant|llm|model|agent)s?\b|<\/?(?:system|instructions?)>"
+)
+_MEMORY = caseless(
+    r"\b(?:memory[ -]butler|memory_\w+|(?:the|your|my|its|from|in|to) memory (?:has|says|already|contains|returned|search|store)|"
+    r"(?:stored|saved|noted|recorded|recalled|added) (?:it |this |that )?(?:as|in|into|to|from) (?:a |the |my |your )?"
+    r"(?:memory|memories|note|fact|rule|episode)s?|(?:fact|rule|episode):\w{3,}|i(?:'ve| have)? (?:stored|noted|saved|recalled)|"
+    r"i(?:'ll| will) remember|according to (?:my|the) memor\w+|as an ai\b|context window|system prompt)\b"
+)
+_CODE = re.compile(
+    r"[{};]\s*$|=>|->|\(\)|</?\w+>|^\s*(?:const|let|var|def|class|import|return|SELECT|INSERT|UPDATE|sudo|git|pip|npm|docker|curl) "
+    r"|^\W*(?:https?://\S+)\W*$|\b\w+\.\w+\(|^[\w./-]+:\d+:|[=+*/<>|&]{2,}"
+)
+
+
+def veto(utterance: Utterance) -> Veto | None:
+    """The reason why a sentence is not kept as a note; None if it may be."""
+    text = utterance.text
+    if utterance.speaker == ASSISTANT:
+        return Veto.ASSISTANT
+    if _is_order(text):
+        return Veto.ORDER
+    if _MEMORY.search(text):
+        return Veto.MEMORY
+    if _CODE.search(text):
+        return Veto.CODE
+    if _has_odd_length(text):
+        return Veto.LENGTH
+    if utterance.asks or _asks(text):
+        return Veto.QUESTION
+    if is_fiction(text) or _FICTION.search(text) or _FICTION_CJK.search(text) or is_commission(text):
+        return Veto.FICTION
+    if _is_supposed(text):
+        return Veto.HYPOTHESIS
+    return Veto.CHATTER if _is_chatter(text) else None
+
+
+def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
+    """The veto of each sentence, in the light of the others: an order to the reader taints the whole text, a role play
+    all that follows, and irony the sentence before it."""
+    if any(_is_order(one.text) and one.speaker != ASSISTANT for one in said):
+        return [Veto.ORDER] * len(said)
+    found: list[Veto | None] = []
+    plays, handed_over = False, ""
+    for one in said:
+        plays = plays or (one.speaker != ASSISTANT and is_role_play(one.text))
+        handed_over = handed_over if handed_over == one.speaker else ""
+        reason = Veto.FICTION if plays or handed_over else veto(one)
+        if is_ironic(one.text):
+            reason = Veto.FICTION
+            found[-1:] = [found[-1] or Veto.FICTION] if found else []
+        if one.speaker != ASSISTANT and is_commission(one.text) and re.search(r":|\b(?:this|following|below)\b", one.text):
+            handed_over = one.speaker
+        found.append(reason)
+    return found
+
+
+def word_count(text: str) -> int:
+    """Words of a text; in a script without spaces two characters count as one."""
+    unspaced_characters = len(_CJK.findall(text))
+    return len(_WORD.findall(_CJK.sub(" ", text))) + (unspaced_characters + 1) // 2
+
+
+def _has_odd_length(text: str) -> bool:
+    if len(_CJK.findall(text)) > len(text) / 3:
+        return not FEWEST_UNSPACED <= len(text) <= MAX_UNSPACED
+    return not FEWEST_WORDS <= len(_WORD.findall(text)) <= MAX_WORDS
+
+
+def _is_order(text: str) -> bool:
+    return bool(_ORDERS.search(text)) or gives_orders_to_the_reader(text) or hands_over_secrets(text)
+
+
+def _asks(text: str) -> bool:
+    if _CJK.search(text):
+        return bool(_ASKING_CJK.search(text.rstrip("。. ")))
+    return asks(text)
+
+
+def _is_supposed(text: str) -> bool:
+    return bool(_SUPPOSED.match(text) or _SUPPOSED_ANYWHERE.search(text) or _SUPPOSED_CJK.search(text))
+
+
+def _is_chatter(text: str) -> bool:
+    """Short, and it begins with a greeting, thanks or an exclamation."""
+    if _CJK.search(text):
+        return bool(CHATTER_CJK.match(text)) and len(text) <= 14
+    return len(_WORD.findall(text)) <= SHORT_CHATTER_WORDS and bool(CHATTER.match(text))
