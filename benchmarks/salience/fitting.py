@@ -19,7 +19,7 @@ FOLDS = 5
 STEPS = 30
 # Fitted by cross-validation: a vector has 384 numbers for some 1,400 sentences.
 FEATURE_PENALTY = 1.0
-VECTOR_PENALTY = 1.5
+VECTOR_PENALTY = 0.5
 NOTE = "note:000000000000"
 Array = npt.NDArray[np.float64]
 

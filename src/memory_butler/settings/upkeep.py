@@ -86,12 +86,12 @@ class NoteSettings(Group):
 
     enabled: bool = Field(True, description="Keep sentences worth keeping as notes if no fact or rule says them.")
     hand_from: float = Field(
-        0.45, ge=0, le=1, description="Minimum salience of a note from an episode without an agent session."
+        0.45, ge=0, le=1, description="Minimum salience of a note from an episode that a person stored by hand."
     )
     session_from: float = Field(
-        0.55, ge=0, le=1, description="Minimum salience of a note from an agent session's notes."
+        0.7, ge=0, le=1, description="Minimum salience of a note from an episode that an agent stored."
     )
-    chat_from: float = Field(0.6, ge=0, le=1, description="Minimum salience of a note from a conversation.")
+    chat_from: float = Field(0.75, ge=0, le=1, description="Minimum salience of a note from a conversation.")
     sure_from: float = Field(
         0.7,
         ge=0,

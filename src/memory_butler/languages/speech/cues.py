@@ -112,17 +112,17 @@ STATES = spaced(
 )
 STATES_CJK = unspaced("です だ 住 働 好き 嫌い アレルギー 転職 引っ越 使 持っ 飼っ 通っ 名前 始め 是 住在 工作 喜欢 讨厌 过敏 搬 用 有 养 叫 换")
 CHATTER = opening(
-    "hi, hello, hey, morning, good morning, good evening, good night, evening, thanks, thank you, thx, ty, cheers, great, nice, cool, perfect, awesome, sounds good, ok, okay, sure, yep, yes, yeah, nope, no worries, lol, haha*, hahaha, hmm, hm, wow, ugh, oops, bye, see you, later, got it, done, works, let's, lets, alright, right, sorry, no problem, exactly, agreed, never mind, nevermind, welcome, congrats, congratulations, good, fine, enjoy, feels, anyway",
-    "hallo, moin, guten morgen, guten tag, guten abend, danke*, super, toll, prima, alles klar, gern, gerne, tschüss, bis später, bis dann, bis morgen, genau, stimmt, na gut, schon gut, endlich, los geht's, erst mal, mal sehen, schade, schön, verstanden",
-    "hola, buenos días, buenas, buenas tardes, gracias, vale, genial, perfecto, claro, jaja*, adiós, hasta luego, hasta mañana, de nada, qué bien, qué ilusión, de acuerdo, vamos, bueno, de momento, muy bien",
+    "hi, hello, hey, morning, good morning, good evening, good night, evening, thanks, thank you, thx, ty, cheers, great, nice, cool, perfect, awesome, sounds good, ok, okay, sure, yep, yes, yeah, nope, no worries, lol, haha*, hahaha, hmm, hm, wow, ugh, oops, bye, see you, later, got it, done, works, let's, lets, alright, right, sorry, no problem, exactly, agreed, never mind, nevermind, welcome, congrats, congratulations, good, fine, enjoy",
+    "hallo, moin, guten morgen, guten tag, guten abend, danke*, super, toll, prima, alles klar, gern, gerne, tschüss, bis später, bis dann, bis morgen, genau, stimmt, na gut, schon gut, los geht's, mal sehen, schade, schön, verstanden",
+    "hola, buenos días, buenas, buenas tardes, gracias, vale, genial, perfecto, claro, jaja*, adiós, hasta luego, hasta mañana, de nada, qué bien, de acuerdo, vamos, bueno, muy bien",
     "bonjour, bonsoir, salut, coucou, merci*, super, parfait, d'accord, génial, bien sûr, haha, à plus, à demain, au revoir, bonne nuit, bonne journée, pas de souci, allons-y, c'est parti, très bien, bravo",
     "olá, oi, bom dia, boa tarde, boa noite, obrigad*, valeu, ótimo, perfeito, claro, kkk*, rsrs*, tchau, até logo, até amanhã, de nada, vamos, beleza, tá bom, que bom",
     "ciao, buongiorno, buonasera, buonanotte, grazie*, perfetto, ottimo, va bene, certo, ahah*, a dopo, a domani, arrivederci, prego, figurati, andiamo, che bello, benissimo",
-    "привет, здравствуй*, доброе утро, добрый день, добрый вечер, спасибо*, отлично, супер, хорошо, ладно, ха-ха*, хаха*, пока, до свидания, до завтра, до вечера, до встречи, пожалуйста, конечно, договорились, понятно, ясно, давай, ну что, начнём, теперь к делу",
+    "привет, здравствуй*, доброе утро, добрый день, добрый вечер, спасибо*, отлично, супер, хорошо, ладно, ха-ха*, хаха*, пока, до свидания, до завтра, до вечера, до встречи, пожалуйста, конечно, договорились, понятно, ясно, давай, ну что, начнём",
 )
 CHATTER_CJK = re.compile(
     r"^(?:おはよう|こんにちは|こんばんは|おやすみ|ありがとう|うん|はい|ええ|ははは|笑|じゃあ|さて|よろしく|お疲れ|了解|すごい|"
-    r"またあとで|またね|いいね|なるほど|お願いします|先にお願い|你好|早上好|晚上好|早安|晚安|谢谢|多谢|好的|好吧|好|嗯|哈哈|再见|拜拜|"
+    r"またあとで|またね|いいね|なるほど|お願いします|你好|早上好|晚上好|早安|晚安|谢谢|多谢|好的|好吧|好|嗯|哈哈|再见|拜拜|"
     r"没问题|不客气|明白|收到|太好了|开始吧|辛苦)"
 )
 WORK_CHATTER = spaced(
@@ -130,7 +130,7 @@ WORK_CHATTER = spaced(
 )
 PROGRESS = opening(
     "fixed, added, updated, removed, renamed, refactored, merged, pushed, ran, reran, debugged, investigated, checked, looked, reviewed, explained, discussed, talked, went, tried, tested, wrote, created, moved the, cleaned, walked, helped, asked, answered, drafted, summarized, summarised, finished, completed, implemented, committed, opened, closed, restarted, installed, started, continued, working on, looking, reading, running, let me, i'll, i will, now, next, then, first, running, user asked, the user asked, session, nothing",
-    "habe, haben, heute, gerade, danach, dann, jetzt, besprochen, getestet, hoy, ahora, luego, después, estuvimos, revisamos, hablamos, probamos, aujourd'hui, maintenant, ensuite, on a, nous avons, hoje, agora, depois, conversamos, testamos, oggi, adesso, poi, abbiamo, сегодня, сейчас, потом, обсуждали, разбирались, проверили, посмотрели",
+    "habe, haben, heute, gerade, danach, dann, jetzt, besprochen, getestet, hoy, ahora, luego, después, revisamos, hablamos, probamos, aujourd'hui, maintenant, ensuite, on a, nous avons, hoje, agora, depois, conversamos, testamos, oggi, adesso, poi, abbiamo, сегодня, сейчас, потом, обсуждали, проверили, посмотрели",
 )
 PREFERENCE = spaced(
     "prefer*, favourite, favorite, rather, instead of, likes, loves, hates, can't stand, allergic, allergy, intolerant, diet, vegetarian, vegan, agreed, decided, decision, rule, policy, convention, standard, password hint, lives, works at, moved to, birthday, born, lieber, bevorzug*, allergisch, entschieden, vereinbart, preferir, prefier*, prefiro, alergi*, decidi*, préfèr*, allergi*, décidé, convenu, preferi*, deciso, предпочит*, аллерги*, решили, договорились"

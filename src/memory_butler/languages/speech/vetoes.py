@@ -11,10 +11,25 @@ from memory_butler.english.extraction.grammar.noise import (
     is_commission,
     is_fiction,
     is_ironic,
+    is_public,
     is_role_play,
+    speaks_of_software,
 )
 from memory_butler.english.text.word_sets import caseless
-from memory_butler.languages.speech.cues import CHATTER, CHATTER_CJK, opening, spaced, unspaced
+from memory_butler.languages.speech.cues import (
+    ALWAYS,
+    CHATTER,
+    CHATTER_CJK,
+    DATES,
+    FIRST_PERSON,
+    OBLIGATION,
+    PREFERENCE,
+    RELATIONS,
+    ROOT_CAUSES,
+    opening,
+    spaced,
+    unspaced,
+)
 from memory_butler.languages.speech.utterances import ASSISTANT, Utterance
 
 FEWEST_WORDS = 3
@@ -36,6 +51,9 @@ class Veto(StrEnum):
     ORDER = "an order to the reader of the memory"
     MEMORY = "about the memory itself"
     CODE = "code or output of a program"
+    PUBLIC = "general knowledge"
+    QUOTATION = "a quotation"
+    PROGRESS = "an account of work without a result"
     LENGTH = "too short or too long"
     CHATTER = "small talk"
 
@@ -48,8 +66,8 @@ _ASKING = opening(
     "chi, che cosa, cosa, quando, dove, perché, come, quale, puoi, potresti",
     "кто, что, когда, где, почему, зачем, как, какой, какая, можешь, можно ли",
 )
-_ASKING_CJK = re.compile(r"(?:か|かな|の|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么|今日の予定)")
-_STATES_FACTS = spaced("ja, denn, eigentlich")
+_ASKING_CJK = re.compile(r"(?:か|かな|の|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么)")
+_USER = opening("user, users, the user, a user, each user, every user")
 _SUPPOSED = opening(
     "if i, if we, if only, what if, imagine, suppose, supposing, pretend, let's say, hypothetically, in theory, say i, i wish",
     "maybe i, maybe we should, perhaps i, i might, i wonder, i was wondering, one day i, someday, would i, could i, for example, e.g., if you were",
@@ -90,6 +108,22 @@ _CODE = re.compile(
     r"[{};]\s*$|=>|->|\(\)|</?\w+>|^\s*(?:const|let|var|def|class|import|return|SELECT|INSERT|UPDATE|sudo|git|pip|npm|docker|curl) "
     r"|^\W*(?:https?://\S+)\W*$|\b\w+\.\w+\(|^[\w./-]+:\d+:|[=+*/<>|&]{2,}"
 )
+_QUOTED = re.compile(r"[\"“„«»「『][^\"“”„«»」』]{12,}[\"”“»«」』]")
+MOSTLY = 0.4
+_BIOGRAPHY = re.compile(
+    r"(?:Also asked about |Asked about )?[A-Z]\w+ (?:[A-Z]\w+ )?(?:was born in|was an? \w+ (?:who|that|and)|wrote|invented|composed|painted|"
+    r"discovered|founded|died in|lived in)\b"
+)
+# Openings of notes about work. They are kept if the sentence also says a cause, a rule, a preference or a date.
+_ACCOUNT = opening(
+    "suggested, recommended, translated, generated, brainstorm*, compared, explained, discussed, talked about, talked through, talked to, chatted",
+    "debugged, walked through, went through, went over, went back, helped, answered, practised, practiced, drafted, polished, reviewed, looked up, looked at",
+    "looked into, read about, read through, long discussion, long talk, long back, weekly sync, weekly check-in, call with, met with, notes from",
+    "lunch with, catch-up, quick sync, quick chat, user asked, the user asked, asked for, asked about, asked what, asked how, asked whether",
+    "worked on, worked through, continued, started working, spent, tested, tried, checked, wrote a, wrote the, summarized, summarised, searched, listed",
+    "besprochen, haben über, habe erklärt, hablamos, revisamos, expliqué, on a parlé, nous avons parlé, j'ai expliqué, falamos, expliquei, abbiamo parlato",
+    "ho spiegato, обсуждали, обсудили, объяснил, объяснила",
+)
 
 
 def veto(utterance: Utterance) -> Veto | None:
@@ -101,7 +135,7 @@ def veto(utterance: Utterance) -> Veto | None:
         return Veto.ORDER
     if _MEMORY.search(text):
         return Veto.MEMORY
-    if _CODE.search(text):
+    if _CODE.search(text) or speaks_of_software(text):
         return Veto.CODE
     if _has_odd_length(text):
         return Veto.LENGTH
@@ -109,8 +143,14 @@ def veto(utterance: Utterance) -> Veto | None:
         return Veto.QUESTION
     if is_fiction(text) or _FICTION.search(text) or _FICTION_CJK.search(text) or is_commission(text):
         return Veto.FICTION
+    if is_public(text) or _BIOGRAPHY.match(text):
+        return Veto.PUBLIC
     if _is_supposed(text):
         return Veto.HYPOTHESIS
+    if _is_quotation(text):
+        return Veto.QUOTATION
+    if _is_progress(text):
+        return Veto.PROGRESS
     return Veto.CHATTER if _is_chatter(text) else None
 
 
@@ -120,11 +160,18 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
     if any(_is_order(one.text) and one.speaker != ASSISTANT for one in said):
         return [Veto.ORDER] * len(said)
     found: list[Veto | None] = []
-    plays, handed_over = False, ""
+    plays, handed_over, is_general = False, "", False
+    of_software = any(speaks_of_software(one.text) for one in said)
     for one in said:
         plays = plays or (one.speaker != ASSISTANT and is_role_play(one.text))
         handed_over = handed_over if handed_over == one.speaker else ""
         reason = Veto.FICTION if plays or handed_over else veto(one)
+        # "Who wrote Dune?" is followed by more of the kind.
+        is_general = is_general or (one.speaker != ASSISTANT and is_public(one.text))
+        if is_general and reason is None and not FIRST_PERSON.search(one.text):
+            reason = Veto.PUBLIC
+        if of_software and reason is None and _USER.match(one.text):
+            reason = Veto.CODE
         if is_ironic(one.text):
             reason = Veto.FICTION
             found[-1:] = [found[-1] or Veto.FICTION] if found else []
@@ -158,6 +205,18 @@ def _asks(text: str) -> bool:
 
 def _is_supposed(text: str) -> bool:
     return bool(_SUPPOSED.match(text) or _SUPPOSED_ANYWHERE.search(text) or _SUPPOSED_CJK.search(text))
+
+
+def _is_quotation(text: str) -> bool:
+    """Most of it is between quotation marks."""
+    return sum(len(match[0]) for match in _QUOTED.finditer(text)) >= MOSTLY * len(text)
+
+
+def _is_progress(text: str) -> bool:
+    if not _ACCOUNT.match(text):
+        return False
+    says_more = (ALWAYS, DATES, OBLIGATION, PREFERENCE, RELATIONS, ROOT_CAUSES)
+    return not any(pattern.search(text) for pattern in says_more)
 
 
 def _is_chatter(text: str) -> bool:

@@ -91,8 +91,7 @@ class Candidate(NamedTuple):
 def source_of(episode: Episode, text: str) -> Source:
     if is_conversation(text):
         return Source.CHAT
-    is_by_hand = episode.metadata.get(BY_HAND) is True
-    return Source.SESSION if episode.session_id and not is_by_hand else Source.HAND
+    return Source.HAND if episode.metadata.get(BY_HAND) is True else Source.SESSION
 
 
 def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
