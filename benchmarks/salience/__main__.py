@@ -54,7 +54,9 @@ def report(found: list[Sample], wanted: Array, probabilities: Array, *, show: bo
 def as_toml(weights: Array) -> str:
     """The model as the package ships it."""
     count = len(Features._fields)
-    signs = [f"{name} = {value:.{DIGITS}f}" for name, value in zip(Features._fields, weights[1 : count + 1], strict=True)]
+    signs = [
+        f"{name} = {value:.{DIGITS}f}" for name, value in zip(Features._fields, weights[1 : count + 1], strict=True)
+    ]
     numbers = [f"{value:.{DIGITS}f}" for value in weights[count + 1 :]]
     lines = [f"    {', '.join(numbers[at : at + PER_LINE])}," for at in range(0, len(numbers), PER_LINE)]
     return "\n".join(

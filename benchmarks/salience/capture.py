@@ -1,7 +1,7 @@
 """Measure all that the built-in distiller keeps of the labelled episodes: python -m benchmarks.salience.capture.
 
-Merged figures: a label counts as kept if a fact or rule fits it or a note has its key words; an item is right if it fits
-a label or, for a note, has the key words of one.
+Merged figures: a label counts as kept if a fact or rule fits it or a note has its key words; an item is right if it
+fits a label or, for a note, has the key words of one.
 """
 
 import argparse
@@ -45,7 +45,7 @@ class Figures:
 
     def __str__(self) -> str:
         return (
-            f"merged precision {self.right / max(self.items, 1):.3f} ({self.right} of {self.items}, {self.notes} notes), "
+            f"merged precision {self.right / max(self.items, 1):.3f} ({self.right} of {self.items}), {self.notes} notes, "
             f"recall {self.kept / max(self.labels, 1):.3f} ({self.kept} of {self.labels}), "
             f"rules {self.rules_kept / max(self.rules, 1):.3f} ({self.rules_kept} of {self.rules}), "
             f"silence {self.kept_silent / max(self.silent, 1):.3f} ({self.kept_silent} of {self.silent})"
@@ -70,7 +70,8 @@ async def kept_items(embedder: Embedder, one: Labelled) -> list[Item]:
 
 def as_episode(one: Labelled) -> Episode:
     return Episode(
-        id=UUID(int=1), tenant_id="t", ref="2k7qz", butler="b", session_id=None, content=one.content, importance=5, tags=[],
+        id=UUID(int=1), tenant_id="t", ref="2k7qz", butler="b", session_id=None, content=one.content, importance=5,
+        tags=[],
         validity=Validity.ACTIVE, consolidation_status=ConsolidationStatus.PENDING, consolidated=False,
         consolidation_attempts=0, last_consolidation_error=None, next_consolidation_retry_at=None,
         observed_at=one.observed_at, created_at=one.observed_at, expires_at=one.observed_at, last_referenced_at=None,
@@ -80,7 +81,9 @@ def as_episode(one: Labelled) -> Episode:
 
 def fits(item: Item, label: dict[str, Any], *, is_rule: bool) -> bool:
     if item.predicate.startswith("note:"):
-        return fits_rule(item, label) or all(key.casefold() in f"{item.subject} {item.content}".casefold() for key in label["keys"])
+        return fits_rule(item, label) or all(
+            key.casefold() in f"{item.subject} {item.content}".casefold() for key in label["keys"]
+        )
     if is_rule:
         return item.kind is ItemKind.RULE and fits_rule(item, label)
     return item.kind is ItemKind.FACT and fits_fact(item, label)

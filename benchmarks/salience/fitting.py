@@ -73,7 +73,9 @@ async def matrix(embedder: Embedder, found: Sequence[Sample]) -> Array:
 def fit(rows: Array, wanted: Array) -> Array:
     """The weights: the constant, the features, the vector."""
     count = len(Features._fields)
-    penalty = np.concatenate([[1e-6], np.full(count, FEATURE_PENALTY), np.full(rows.shape[1] - 1 - count, VECTOR_PENALTY)])
+    penalty = np.concatenate(
+        [[1e-6], np.full(count, FEATURE_PENALTY), np.full(rows.shape[1] - 1 - count, VECTOR_PENALTY)]
+    )
     weights = np.zeros(rows.shape[1])
     for _ in range(STEPS):
         expected = probability(rows, weights)

@@ -159,6 +159,7 @@ class NewNote:
     importance: int = 5
     tags: tuple[str, ...] = ()
     idempotency_key: str | None = None
+    by_hand: bool = False
 
 
 Memory = Episode | Fact | Rule

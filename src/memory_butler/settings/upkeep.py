@@ -96,8 +96,8 @@ class NoteSettings(Group):
         0.7,
         ge=0,
         le=1,
-        description="Salience from which a note has standard permanence. Below, it is volatile and only searches find it "
-        "until it is used, restated or confirmed.",
+        description="Salience from which a note has standard permanence. Below, it is volatile and only searches "
+        "find it until it is used, restated or confirmed.",
     )
     chat_most: int = Field(6, ge=0, le=100, description="Maximum number of notes per conversation.")
 
@@ -108,9 +108,11 @@ class Consolidation(Group):
     distiller: Literal["auto", "built-in", "model", "claude-code", "agent", "off"] = Field(
         "auto", description="Distiller. `auto`: the model if one is configured, else the built-in distiller."
     )
-    scope: Literal["own", "global"] = Field(
-        "own",
-        description="Scope of new memories: the butler's own, or global. Existing memories keep their scope.",
+    scope: Literal["auto", "by-subject", "own", "global"] = Field(
+        "auto",
+        description="Scope of new memories: the butler's own, or global. `by-subject`: facts about the user and about "
+        "people are global, rules and facts about other things are the butler's own. `auto`: by subject in a local "
+        "store, own with a `database_url`. Existing memories keep their scope.",
     )
     batch: int | None = Field(
         None,

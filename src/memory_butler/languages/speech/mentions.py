@@ -10,7 +10,8 @@ from memory_butler.languages.speech.utterances import USER, Utterance
 
 MAX_MENTIONS = 8
 MAX_SUBJECT_WORD = 8
-_RUN = re.compile(r"[^\W\d_a-zß-öø-ÿа-яё]\w*(?:['’-]\w+)*(?:\.?[ ](?:(?:de|da|del|van|von|der|di|la|le|al)[ ])?[^\W\d_a-zß-öø-ÿа-яё]\w*(?:['’-]\w+)*){0,2}")
+_CAPITAL = r"[^\W\d_a-zß-öø-ÿа-яё]\w*(?:['’-]\w+)*"
+_RUN = re.compile(rf"{_CAPITAL}(?:\.?[ ](?:(?:de|da|del|van|von|der|di|la|le|al)[ ])?{_CAPITAL}){{0,2}}")
 _JAPANESE = re.compile(r"([\u4e00-\u9fff\u3041-\u30ff]{1,4}?)(?:さん|ちゃん|くん|先生|様)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _POSSESSIVE = re.compile(r"['’]s?$")

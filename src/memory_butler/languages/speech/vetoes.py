@@ -1,7 +1,7 @@
-"""Sentences that are never kept as notes: questions, hypotheses, fiction, orders to the reader, talk about the memory."""
+"""Sentences that are never kept as notes: questions, hypotheses, fiction, orders to the reader, small talk."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from memory_butler.english.extraction.grammar.noise import (
@@ -59,7 +59,8 @@ class Veto(StrEnum):
 
 
 _ASKING = opening(
-    "wer, was, wann, wo, warum, wieso, wie, welche, welcher, welches, kannst du, könntest du, können wir, soll ich, hast du",
+    "wer, was, wann, wo, warum, wieso, wie, welche, welcher, welches, kannst du, könntest du, können wir, soll ich",
+    "hast du",
     "qué, quién, cuándo, dónde, por qué, cómo, cuál, puedes, podrías, podemos",
     "qui, que, quand, où, pourquoi, comment, quel, quelle, est-ce que, peux-tu, pouvez-vous, tu peux",
     "quem, quando, onde, por que, como, qual, você pode, pode me, podes",
@@ -69,9 +70,12 @@ _ASKING = opening(
 _ASKING_CJK = re.compile(r"(?:か|かな|の|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么)")
 _USER = opening("user, users, the user, a user, each user, every user")
 _SUPPOSED = opening(
-    "if i, if we, if only, what if, imagine, suppose, supposing, pretend, let's say, hypothetically, in theory, say i, i wish",
-    "maybe i, maybe we should, perhaps i, i might, i wonder, i was wondering, one day i, someday, would i, could i, for example, e.g., if you were",
-    "wenn ich, falls ich, stell dir vor, angenommen, vielleicht sollte, ich wünschte, was wäre, zum beispiel, eines tages",
+    "if i, if we, if only, what if, imagine, suppose, supposing, pretend, let's say, hypothetically, in theory",
+    "say i, i wish",
+    "maybe i, maybe we should, perhaps i, i might, i wonder, i was wondering, one day i, someday, would i, could i",
+    "for example, e.g., if you were",
+    "wenn ich, falls ich, stell dir vor, angenommen, vielleicht sollte, ich wünschte, was wäre, zum beispiel",
+    "eines tages",
     "si yo, si pudiera, si tuviera, imagina, supongamos, quizás, quizá, tal vez, ojalá, por ejemplo, algún día",
     "si j'étais, si j'avais, si je, imagine, imaginons, supposons, peut-être, par exemple, un jour",
     "se eu, imagina, imagine, suponha, talvez, quem me dera, por exemplo, um dia",
@@ -79,12 +83,15 @@ _SUPPOSED = opening(
     "если бы, представь, допустим, предположим, может быть, может, возможно, вот бы, например, когда-нибудь",
 )
 _SUPPOSED_ANYWHERE = caseless(
-    r"\b(?:hypothetically|if i (?:were|was|had|moved|could|won)|would be (?:nice|cool|great|fun)|wouldn't it|just kidding|jk)\b"
+    r"\b(?:hypothetically|if i (?:were|was|had|moved|could|won)|would be (?:nice|cool|great|fun)|wouldn't it|"
+    r"just kidding|jk)\b"
 )
 _SUPPOSED_CJK = re.compile(r"^(?:もし|たとえば|例えば|仮に|如果|假如|要是|也许|比如)|かもしれない|だろう")
 _FICTION = spaced(
-    "in meinem roman, in der geschichte, im film, die hauptfigur, es war einmal, übersetze, fasse zusammen, schreib mir einen, schreibe einen",
-    "en mi novela, en la película, érase una vez, el protagonista, la protagonista, traduce, resume este, escribe un, escríbeme",
+    "in meinem roman, in der geschichte, im film, die hauptfigur, es war einmal, übersetze, fasse zusammen",
+    "schreib mir einen, schreibe einen",
+    "en mi novela, en la película, érase una vez, el protagonista, la protagonista, traduce, resume este",
+    "escribe un, escríbeme",
     "dans mon roman, dans le film, il était une fois, le personnage, l'héroïne, traduis, résume, écris-moi, écris un",
     "no meu romance, no filme, era uma vez, o protagonista, traduz, traduza, resume este, escreve um, escreva um",
     "nel mio romanzo, nel film, c'era una volta, il protagonista, traduci, riassumi, scrivi un, scrivimi",
@@ -99,59 +106,63 @@ _ORDERS = caseless(
     r"|\b(?:dear|attention,?|note to) (?:ai|assistant|llm|model|agent)s?\b|<\/?(?:system|instructions?)>"
 )
 _MEMORY = caseless(
-    r"\b(?:memory[ -]butler|memory_\w+|(?:the|your|my|its|from|in|to) memory (?:has|says|already|contains|returned|search|store)|"
+    r"\b(?:memory[ -]butler|memory_\w+|(?:the|your|my|its|from|in|to) memory (?:has|says|already|contains|returned|"
+    r"search|store)|"
     r"(?:stored|saved|noted|recorded|recalled|added) (?:it |this |that )?(?:as|in|into|to|from) (?:a |the |my |your )?"
-    r"(?:memory|memories|note|fact|rule|episode)s?|(?:fact|rule|episode):\w{3,}|i(?:'ve| have)? (?:stored|noted|saved|recalled)|"
+    r"(?:memory|memories|note|fact|rule|episode)s?|(?:fact|rule|episode):\w{3,}|"
+    r"i(?:'ve| have)? (?:stored|noted|saved|recalled)|"
     r"i(?:'ll| will) remember|according to (?:my|the) memor\w+|as an ai\b|context window|system prompt)\b"
 )
 _CODE = re.compile(
-    r"[{};]\s*$|=>|->|\(\)|</?\w+>|^\s*(?:const|let|var|def|class|import|return|SELECT|INSERT|UPDATE|sudo|git|pip|npm|docker|curl) "
+    r"[{};]\s*$|=>|->|\(\)|</?\w+>|^\s*(?:const|let|var|def|class|import|return|SELECT|INSERT|UPDATE|sudo|git|pip|npm|"
+    r"docker|curl) "
     r"|^\W*(?:https?://\S+)\W*$|\b\w+\.\w+\(|^[\w./-]+:\d+:|[=+*/<>|&]{2,}"
 )
 _QUOTED = re.compile(r"[\"“„«»「『][^\"“”„«»」』]{12,}[\"”“»«」』]")
 MOSTLY = 0.4
 _BIOGRAPHY = re.compile(
-    r"(?:Also asked about |Asked about )?[A-Z]\w+ (?:[A-Z]\w+ )?(?:was born in|was an? \w+ (?:who|that|and)|wrote|invented|composed|painted|"
+    r"(?:Also asked about |Asked about )?[A-Z]\w+ (?:[A-Z]\w+ )?"
+    r"(?:was born in|was an? \w+ (?:who|that|and)|wrote|invented|composed|painted|"
     r"discovered|founded|died in|lived in)\b"
 )
 # Openings of notes about work. They are kept if the sentence also says a cause, a rule, a preference or a date.
 _ACCOUNT = opening(
-    "suggested, recommended, translated, generated, brainstorm*, compared, explained, discussed, talked about, talked through, talked to, chatted",
-    "debugged, walked through, went through, went over, went back, helped, answered, practised, practiced, drafted, polished, reviewed, looked up, looked at",
-    "looked into, read about, read through, long discussion, long talk, long back, weekly sync, weekly check-in, call with, met with, notes from",
-    "lunch with, catch-up, quick sync, quick chat, user asked, the user asked, asked for, asked about, asked what, asked how, asked whether",
-    "worked on, worked through, continued, started working, spent, tested, tried, checked, wrote a, wrote the, summarized, summarised, searched, listed",
-    "besprochen, haben über, habe erklärt, hablamos, revisamos, expliqué, on a parlé, nous avons parlé, j'ai expliqué, falamos, expliquei, abbiamo parlato",
+    "suggested, recommended, translated, generated, brainstorm*, compared, explained, discussed, talked about",
+    "talked through, talked to, chatted",
+    "debugged, walked through, went through, went over, went back, helped, answered, practised, practiced, drafted",
+    "polished, reviewed, looked up, looked at",
+    "looked into, read about, read through, long discussion, long talk, long back, weekly sync, weekly check-in",
+    "call with, met with, notes from",
+    "lunch with, catch-up, quick sync, quick chat, user asked, the user asked, asked for, asked about, asked what",
+    "asked how, asked whether",
+    "worked on, worked through, continued, started working, spent, tested, tried, checked, wrote a, wrote the",
+    "summarized, summarised, searched, listed",
+    "besprochen, haben über, habe erklärt, hablamos, revisamos, expliqué, on a parlé, nous avons parlé",
+    "j'ai expliqué, falamos, expliquei, abbiamo parlato",
     "ho spiegato, обсуждали, обсудили, объяснил, объяснила",
 )
 
 
 def veto(utterance: Utterance) -> Veto | None:
     """The reason why a sentence is not kept as a note; None if it may be."""
-    text = utterance.text
     if utterance.speaker == ASSISTANT:
         return Veto.ASSISTANT
-    if _is_order(text):
-        return Veto.ORDER
-    if _MEMORY.search(text):
-        return Veto.MEMORY
-    if _CODE.search(text) or speaks_of_software(text):
-        return Veto.CODE
-    if _has_odd_length(text):
-        return Veto.LENGTH
-    if utterance.asks or _asks(text):
-        return Veto.QUESTION
-    if is_fiction(text) or _FICTION.search(text) or _FICTION_CJK.search(text) or is_commission(text):
-        return Veto.FICTION
-    if is_public(text) or _BIOGRAPHY.match(text):
-        return Veto.PUBLIC
-    if _is_supposed(text):
-        return Veto.HYPOTHESIS
-    if _is_quotation(text):
-        return Veto.QUOTATION
-    if _is_progress(text):
-        return Veto.PROGRESS
-    return Veto.CHATTER if _is_chatter(text) else None
+    text = utterance.text
+    # In this order: text that could do harm comes first.
+    checks: tuple[tuple[Veto, Callable[[str], object]], ...] = (
+        (Veto.ORDER, _is_order),
+        (Veto.MEMORY, _MEMORY.search),
+        (Veto.CODE, _is_code),
+        (Veto.LENGTH, _has_odd_length),
+        (Veto.QUESTION, lambda text: utterance.asks or _asks(text)),
+        (Veto.FICTION, _is_fiction),
+        (Veto.PUBLIC, lambda text: is_public(text) or _BIOGRAPHY.match(text)),
+        (Veto.HYPOTHESIS, _is_supposed),
+        (Veto.QUOTATION, _is_quotation),
+        (Veto.PROGRESS, _is_progress),
+        (Veto.CHATTER, _is_chatter),
+    )
+    return next((reason for reason, applies in checks if applies(text)), None)
 
 
 def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
@@ -175,7 +186,11 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
         if is_ironic(one.text):
             reason = Veto.FICTION
             found[-1:] = [found[-1] or Veto.FICTION] if found else []
-        if one.speaker != ASSISTANT and is_commission(one.text) and re.search(r":|\b(?:this|following|below)\b", one.text):
+        if (
+            one.speaker != ASSISTANT
+            and is_commission(one.text)
+            and re.search(r":|\b(?:this|following|below)\b", one.text)
+        ):
             handed_over = one.speaker
         found.append(reason)
     return found
@@ -195,6 +210,14 @@ def _has_odd_length(text: str) -> bool:
 
 def _is_order(text: str) -> bool:
     return bool(_ORDERS.search(text)) or gives_orders_to_the_reader(text) or hands_over_secrets(text)
+
+
+def _is_code(text: str) -> bool:
+    return bool(_CODE.search(text)) or speaks_of_software(text)
+
+
+def _is_fiction(text: str) -> bool:
+    return is_fiction(text) or is_commission(text) or bool(_FICTION.search(text) or _FICTION_CJK.search(text))
 
 
 def _asks(text: str) -> bool:

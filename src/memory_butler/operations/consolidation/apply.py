@@ -29,10 +29,12 @@ from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.writing.correct import corrected_fact, find_duplicate
 from memory_butler.operations.writing.memory_writer import MemoryWriter, content_hash
 from memory_butler.policy.consolidation.duplicates import item_key, same_fact_content, same_rule
+from memory_butler.policy.consolidation.scopes import is_about_people
 from memory_butler.policy.consolidation.stored_items import item_to_json
 from memory_butler.policy.lifecycle.confidence import DecayRules
 from memory_butler.policy.lifecycle.sweep import first_importance
 from memory_butler.policy.memories import observation_order, supersession
+from memory_butler.policy.memories.text import is_note
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import KnownFact, KnownRule
@@ -52,6 +54,8 @@ class PreparedItems:
 
     items: Sequence[tuple[int, Item, Indexed | None]]
     scope: str
+    # Scope of facts about the user and about people.
+    people_scope: str
     decay: DecayRules
 
 
@@ -126,10 +130,11 @@ async def prepare_items(
             wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, target.subject, target.predicate)))
     indexed = await index_entries(resources, [entry for _, entry in wanted])
     entries = {**done, **dict(zip([at for at, _ in wanted], indexed, strict=True))}
-    own = resources.settings.consolidation.scope == "own"
+    chosen = resources.settings.learned_scope
     return PreparedItems(
         items=[(place, item, entries.get(at)) for at, (place, item) in enumerate(items)],
-        scope=batch.butler if own else GLOBAL_SCOPE,
+        scope=GLOBAL_SCOPE if chosen == "global" else batch.butler,
+        people_scope=batch.butler if chosen == "own" else GLOBAL_SCOPE,
         decay=resources.settings.lifecycle_of(batch.butler).decay,
     )
 
@@ -198,6 +203,7 @@ class _Applier:
     trail: AuditTrail
     writer: MemoryWriter
     scope: str
+    people_scope: str
     present: dict[UUID, QueuedEpisode]
     keys: dict[int, set[Key]]
     done_before: set[Key]
@@ -216,7 +222,8 @@ class _Applier:
         places = [(normal_name(one.subject), normal_name(one.predicate)) for one in items if one.kind is ItemKind.FACT]
         rule_hashes = {content_hash(item.content) for item in items if item.kind is ItemKind.RULE}
         scopes = (trail.butler, GLOBAL_SCOPE)
-        near = {(subject, class_of(predicate)) for subject, predicate in places}
+        # A note restates only an equal one, so that the many notes about the user need not be loaded.
+        near = {(subject, predicate if is_note(predicate) else class_of(predicate)) for subject, predicate in places}
         exact = {predicate for _, predicate in places}
         alike = await runs.alike(transaction, near, exact, scopes) if places else []
         replaceable = {one.id for one in alike if one.predicate in exact and one.valid_at is None}
@@ -228,6 +235,7 @@ class _Applier:
                 transaction, trail, work.decay, {line.episode.id: line.episode.request_id for line in lines}
             ),
             scope=work.scope,
+            people_scope=work.people_scope,
             present={line.episode.id: line for line in lines},
             keys=keys,
             done_before=await runs.known_keys(transaction, wanted) if wanted else set(),
@@ -273,7 +281,7 @@ class _Applier:
             importance=self._importance(item, evidence),
             permanence=item.permanence,
             # A property that is already stored in a scope is superseded in that scope.
-            scope=self.facts.scope_of(item) or self.scope,
+            scope=self.facts.scope_of(item) or (self.people_scope if is_about_people(item) else self.scope),
             tags=item.tags,
             valid_at=item.valid_at,
             metadata={"mentions": list(item.mentions)} if item.mentions else {},

@@ -43,6 +43,7 @@ from memory_butler.operations.consolidation.prefetch import (
     ignore,
 )
 from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.policy.consolidation.nothing_kept import nothing_kept
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import EpisodeStatus
@@ -256,4 +257,5 @@ def _report(
         episodes=tuple(episode.ref for episode in batch.episodes),
         lines=tuple(sorted(outcomes.lines(), key=lambda line: line.place)),
         usage=usage,
+        nothing_kept=nothing_kept(batch.episodes, outcomes.lines()),
     )

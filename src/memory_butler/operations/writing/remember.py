@@ -20,6 +20,7 @@ from memory_butler.models import (
     Stored,
     Tier,
 )
+from memory_butler.models.vocabulary import BY_HAND
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, fingerprint, run_idempotent
@@ -63,7 +64,10 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
         "idempotency_key": new.idempotency_key,
     }
     if new.tier == Tier.EDEN:
-        observed = validate_episode(NewEpisode(butler=name, session_id=caller.lineage.session_id, **fields))
+        marks = {BY_HAND: True} if new.by_hand else {}
+        observed = validate_episode(
+            NewEpisode(butler=name, session_id=caller.lineage.session_id, metadata=marks, **fields)
+        )
         return await _episode(resources, observed, caller, fingerprint("note", new))
     note = NewFact(
         subject=name,

@@ -17,7 +17,7 @@ from uuid import UUID
 from memory_butler.english.extraction.remember_requests import remember_request
 from memory_butler.english.text.stems import stem
 from memory_butler.english.text.stop_words import LIGHT_WORDS
-from memory_butler.english.text.word_sets import caseless
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.languages.detection import function_words
 from memory_butler.languages.folding import fold
@@ -26,28 +26,36 @@ from memory_butler.languages.speech.mentions import likely_subject, mentions
 from memory_butler.languages.speech.utterances import USER, Utterance, is_conversation, utterances
 from memory_butler.languages.speech.vetoes import Veto, vetoes
 from memory_butler.models import Batch, Episode, Item, ItemKind, Permanence
+from memory_butler.models.vocabulary import BY_HAND
 from memory_butler.policy.consolidation.salience import Features, features
-from memory_butler.policy.memories.text import note_predicate
+from memory_butler.policy.memories.text import NOTES_TAG, note_predicate
 
 # Share of a sentence's content words that the items must have to say it.
 COVERED = 0.7
 SURE_IMPORTANCE = 4
 UNSURE_IMPORTANCE = 3
-TAG = "notes"
-# Key in an episode's metadata: a person stored it, not an agent.
-BY_HAND = "by_hand"
 SAME_LETTERS = 5
+# Verbs that a predicate says in other words: "lives in Porto" is a fact `home: Porto`.
+_PREDICATE_VERBS = word_set("""
+live lives lived living work works worked working like likes love loves hate hates dislike dislikes prefer prefers own
+owns call calls called name named speak speaks play plays drive drives born currently year years old meet met
+remember note please user users day today yesterday tomorrow
+""")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _ASKED = cues.opening(
-    "merk dir, merke dir, vergiss nicht, denk daran, erinnere mich, notier*, recuerda que, recuérdame, no olvides, anota, apunta",
+    "merk dir, merke dir, vergiss nicht, denk daran, erinnere mich, notier*, recuerda que, recuérdame, no olvides",
+    "anota, apunta",
     "souviens-toi, retiens, n'oublie pas, rappelle-moi, note que, lembra, lembre-se, lembre, não esqueça, anote, anota",
-    "ricorda che, ricordati, ricordami, non dimenticare, annota, запомни, не забудь, напомни, запиши, note to self, reminder, fyi",
+    "ricorda che, ricordati, ricordami, non dimenticare, annota, запомни, не забудь, напомни, запиши, note to self",
+    "reminder, fyi",
 )
 _ASKED_CJK = re.compile(r"覚えて|忘れないで|メモして|记住|记得|别忘|记一下")
 _CORRECTS = cues.spaced(
-    "actually, correction, i was wrong, not anymore, no longer, scratch that, i meant, instead of, changed my mind, update",
-    "doch nicht, stimmt nicht mehr, korrektur, nicht mehr, en realidad, corrección, ya no, en fait, correction, ne plus",
+    "actually, correction, i was wrong, not anymore, no longer, scratch that, i meant, instead of, changed my mind",
+    "update",
+    "doch nicht, stimmt nicht mehr, korrektur, nicht mehr, en realidad, corrección, ya no, en fait, correction",
+    "ne plus",
     "na verdade, correção, já não, in realtà, correzione, non più, на самом деле, поправка, больше не, уже не",
 )
 _RELATIVE = caseless(r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago)\b")
@@ -108,8 +116,10 @@ def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
         for one in _of_episode(episode, text, words):
             key = one.item.subject, one.item.predicate
             if before := found.get(key):
-                one = before._replace(item=replace(before.item, evidence=(*before.item.evidence, *one.item.evidence)))
-            found[key] = one
+                evidence = (*before.item.evidence, *one.item.evidence)
+                found[key] = before._replace(item=replace(before.item, evidence=evidence))
+            else:
+                found[key] = one
     return list(found.values())
 
 
@@ -142,9 +152,7 @@ def corrects(content: str) -> bool:
     return bool(_CORRECTS.search(content) or _CORRECTS_CJK.search(content))
 
 
-def _candidate(
-    episode: Episode, utterance: Utterance, source: Source, *, is_asked: bool, by_hand: bool
-) -> Candidate:
+def _candidate(episode: Episode, utterance: Utterance, source: Source, *, is_asked: bool, by_hand: bool) -> Candidate:
     named = mentions(utterance.text)
     if utterance.label:
         named = [utterance.label, *(name for name in named if name != utterance.label)]
@@ -158,7 +166,7 @@ def _candidate(
         content=content,
         permanence=Permanence.VOLATILE,
         importance=UNSURE_IMPORTANCE,
-        tags=(TAG,),
+        tags=(NOTES_TAG,),
         valid_at=_day(utterance.text, episode.observed_at),
         mentions=tuple(name for name in named if name != subject),
     )
@@ -209,7 +217,7 @@ def coverage(sentence: str, told: frozenset[str]) -> float:
     """Share of a sentence's content words among those that are told; 0 if nothing is told."""
     words = content_words(sentence)
     if not told or not words:
-        return 0.0
+        return float(bool(told))
     return sum(_is_told(word, told) for word in words) / len(words)
 
 
@@ -217,7 +225,8 @@ def content_words(text: str) -> set[str]:
     """The words of a text that carry its meaning, as stems; characters in a script without spaces."""
     ignored = function_words(text)
     words = {fold(word) for word in _WORD.findall(_CJK.sub(" ", text.replace("_", " ")))}
-    light = {word for word in words if word in LIGHT_WORDS or word in ignored or len(word) < 2}
+    idle = LIGHT_WORDS | _PREDICATE_VERBS | ignored
+    light = {word for word in words if word in idle or len(word) < 2}
     return {stem(word) for word in words - light} | set(_CJK.findall(text))
 
 

@@ -18,10 +18,15 @@ _AMOUNT = re.compile(
     r"\d\s*(?:€|\$|£|¥|%|kg|km|mg|ml|cm|mm|gb|mb|ms|am|pm|uhr|h|euro|euros|円|元|時|点|分|歳|岁|руб)|[€$£¥]\s*\d|\d:\d\d",
     re.IGNORECASE,
 )
-_TECHNICAL = re.compile(r"`|\w_\w|\w\.(?:py|js|ts|md|json|sql|toml|yml|yaml|csv|sh|txt)\b|https?://|[a-z][A-Z][a-z]|\(\)|#\d|/\w+/")
+_TECHNICAL = re.compile(
+    r"`|\w_\w|\w\.(?:py|js|ts|md|json|sql|toml|yml|yaml|csv|sh|txt)\b|https?://|[a-z][A-Z][a-z]|\(\)|#\d|/\w+/"
+)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _IMPERATIVE = cues.opening(
-    "use, ask, call, send, keep, put, write, add, avoid, check, run, remember, remind, don't, do not, never, always, make, stop, answer, reply, book, buy, tell, include, format, name, prefer, skip, schick, nutze, frag, schreib, verwende, usa, usen, manda, envía, pregunta, escribe, utilise, envoie, demande, écris, évite, use, envie, mande, pergunte, escreva, usa, invia, chiedi, scrivi, evita, присылай, пиши, используй, спрашивай, не"
+    "use, ask, call, send, keep, put, write, add, avoid, check, run, remember, remind, don't, do not, never, always",
+    "make, stop, answer, reply, book, buy, tell, include, format, name, prefer, skip, schick, nutze, frag, schreib",
+    "verwende, usa, usen, manda, envía, pregunta, escribe, utilise, envoie, demande, écris, évite, use, envie",
+    "mande, pergunte, escreva, usa, invia, chiedi, scrivi, evita, присылай, пиши, используй, спрашивай, не",
 )
 
 

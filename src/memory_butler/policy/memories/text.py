@@ -10,6 +10,8 @@ from memory_butler.models import Hit, Maturity, MemoryType
 from memory_butler.policy.memories.anti_patterns import warning
 
 LINE_CHARACTERS = 500
+# Tag of the notes that consolidation keeps.
+NOTES_TAG = "notes"
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 # Markdown markers of headings, lists and quotations. A minus sign or hash in front of a number is kept.
 _MARKER = "#*+•>-"
@@ -20,11 +22,17 @@ _FORGED = re.compile(
     rf"[{re.escape(_BRACKETS)}]\s*((?:fact|rule|episode)s?\s*[:：][^\[\]［］【】〔〕]{{0,40}})[\]］】〕]?",
     re.IGNORECASE,
 )
+_NOTE = re.compile(r"note:[0-9a-f]{12}")
 
 
 def note_predicate(digest: bytes) -> str:
     """Predicate of a note, from the hash of its content: different notes coexist, an equal note restates."""
     return f"note:{digest.hex()[:12]}"
+
+
+def is_note(predicate: str | None) -> bool:
+    """True for the predicate of a note, whose content is somebody's own words."""
+    return bool(predicate and _NOTE.fullmatch(predicate))
 
 
 def subject_and_predicate(subject: str | None, predicate: str | None) -> str:
@@ -84,7 +92,8 @@ def briefing_line(hit: Hit, effective_confidence: float) -> str:
     reference = f"[{hit.type}:{hit.ref}]"
     if hit.type is MemoryType.FACT:
         when = f" (on {day(hit.valid_at)})" if hit.valid_at else ""
-        line = one_line(f"{subject_and_predicate(hit.subject_label, hit.predicate_label)}: {hit.content}")
+        about, content = subject_and_predicate(hit.subject_label, hit.predicate_label), hit.content
+        line = one_line(f"{about}: “{content}”" if is_note(hit.predicate_label) else f"{about}: {content}")
         return f"- {line}{when} {reference} confidence {effective_confidence:.2f}"
     if hit.type is MemoryType.EPISODE:
         return f"- {day(hit.observed_at or hit.created_at)}: {one_line(hit.content)} {reference}"
