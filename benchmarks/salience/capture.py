@@ -45,7 +45,8 @@ class Figures:
 
     def __str__(self) -> str:
         return (
-            f"merged precision {self.right / max(self.items, 1):.3f} ({self.right} of {self.items}), {self.notes} notes, "
+            f"merged precision {self.right / max(self.items, 1):.3f} ({self.right} of {self.items}), "
+            f"{self.notes} notes, "
             f"recall {self.kept / max(self.labels, 1):.3f} ({self.kept} of {self.labels}), "
             f"rules {self.rules_kept / max(self.rules, 1):.3f} ({self.rules_kept} of {self.rules}), "
             f"silence {self.kept_silent / max(self.silent, 1):.3f} ({self.kept_silent} of {self.silent})"

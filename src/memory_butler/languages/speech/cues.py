@@ -109,9 +109,10 @@ DATES = spaced(
     "понедельник*, вторник*, сред*, четверг*, пятниц*, суббот*, воскресень*, январ*, феврал*, март*, апрел*, мая",
     "мае, июн*, июл*, август*, сентябр*, октябр*, ноябр*, декабр*, завтра, вчера, день рождения",
 )
-DATES_CJK = unspaced(
-    "月曜 火曜 水曜 木曜 金曜 土曜 日曜 月 明日 昨日 来週 先週 誕生日 周一 周二 周三 周四 周五 周六 周日 星期 明天 昨天 下周 生日 号"
-)
+DATES_CJK = unspaced("""
+月曜 火曜 水曜 木曜 金曜 土曜 日曜 月 明日 昨日 来週 先週 誕生日 周一 周二 周三 周四 周五 周六 周日
+星期 明天 昨天 下周 生日 号
+""")
 RELATIONS = spaced(
     "wife, husband, partner, son, daughter, kid, kids, child, children, baby, mother, mom, mum, father, dad",
     "parents, brother, sister, aunt, uncle, cousin, niece, nephew, grandma, grandpa, grandmother, grandfather",
@@ -131,9 +132,10 @@ RELATIONS = spaced(
     "бабушк*, дедушк*, друг, подруг*, сосед*, начальни*, коллег*, собак*, кошк*, тёщ*, свекров*, жену, мужа, сына",
     "отца, маму, брата, сестру",
 )
-RELATIONS_CJK = unspaced(
-    "夫 妻 息子 娘 子供 母 父 両親 兄 姉 弟 妹 祖母 祖父 友達 友人 上司 同僚 犬 猫 老婆 老公 丈夫 妻子 儿子 女儿 孩子 妈妈 爸爸 母亲 父亲 哥哥 姐姐 弟弟 妹妹 奶奶 爷爷 朋友 邻居 老板 同事 狗"
-)
+RELATIONS_CJK = unspaced("""
+夫 妻 息子 娘 子供 母 父 両親 兄 姉 弟 妹 祖母 祖父 友達 友人 上司 同僚 犬 猫 老婆 老公 丈夫 妻子
+儿子 女儿 孩子 妈妈 爸爸 母亲 父亲 哥哥 姐姐 弟弟 妹妹 奶奶 爷爷 朋友 邻居 老板 同事 狗
+""")
 STATES = spaced(
     "is, am, are, i'm, lives, live, works, work, likes, like, loves, love, hates, hate, prefers, prefer, uses, use",
     "has, have, owns, called, named, born, allergic, allergy, vegetarian, vegan, celiac, coeliac, diabetic, moved",
@@ -152,9 +154,10 @@ STATES = spaced(
     "живёт, живу, живем, живём, работает, работаю, люблю, любит, ненавижу, предпочитаю, использую, используем",
     "зовут, аллерги*, переехал*, играет, есть, начинает, купил*, вышла",
 )
-STATES_CJK = unspaced(
-    "です だ 住 働 好き 嫌い アレルギー 転職 引っ越 使 持っ 飼っ 通っ 名前 始め 是 住在 工作 喜欢 讨厌 过敏 搬 用 有 养 叫 换"
-)
+STATES_CJK = unspaced("""
+です だ 住 働 好き 嫌い アレルギー 転職 引っ越 使 持っ 飼っ 通っ 名前 始め 是 住在 工作 喜欢 讨厌
+过敏 搬 用 有 养 叫 换
+""")
 CHATTER = opening(
     "hi, hello, hey, morning, good morning, good evening, good night, evening, thanks, thank you, thx, ty, cheers",
     "great, nice, cool, perfect, awesome, sounds good, ok, okay, sure, yep, yes, yeah, nope, no worries, lol, haha*",

@@ -4,7 +4,8 @@ import re
 
 from memory_butler.english.text.names import looks_like_name
 from memory_butler.english.text.stop_words import GENERAL, NO_NAMES, STOP_WORDS
-from memory_butler.languages.detection import Language, language_of, likely_languages
+from memory_butler.languages.detection import Language, function_words, language_of, likely_languages
+from memory_butler.languages.folding import fold
 from memory_butler.languages.speech.cues import CHATTER, DATES, OPENS_FIRST_PERSON, RELATIONS
 from memory_butler.languages.speech.utterances import USER, Utterance
 
@@ -12,7 +13,7 @@ MAX_MENTIONS = 8
 MAX_SUBJECT_WORD = 8
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿа-яё]\w*(?:['’-]\w+)*"
 _RUN = re.compile(rf"{_CAPITAL}(?:\.?[ ](?:(?:de|da|del|van|von|der|di|la|le|al)[ ])?{_CAPITAL}){{0,2}}")
-_JAPANESE = re.compile(r"([\u4e00-\u9fff\u3041-\u30ff]{1,4}?)(?:さん|ちゃん|くん|先生|様)")
+_JAPANESE = re.compile(r"([\u4e00-\u9fff]{1,4}|[\u30a1-\u30fc]{2,8}|[\u3041-\u3096]{2,4})(?:さん|ちゃん|くん|先生|様)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
@@ -33,16 +34,16 @@ _ACTS = re.compile(
 def mentions(text: str) -> list[str]:
     """The names in a sentence as they are written, at most MAX_MENTIONS."""
     if _CJK.search(text):
-        found = [match[1].rpartition("の")[2] for match in _JAPANESE.finditer(text)]
-        return list(dict.fromkeys(name for name in found if name))[:MAX_MENTIONS]
+        return list(dict.fromkeys(match[1] for match in _JAPANESE.finditer(text)))[:MAX_MENTIONS]
     is_english = language_of(text) is not Language.OTHER
     is_german = not is_english and "de" in likely_languages(text)
     kept: list[str] = []
+    idle = function_words(text)
     for match in _RUN.finditer(text):
         begins = not text[: match.start()].strip(" \"'“‘(«-–—•¡¿")
         words = [_POSSESSIVE.sub("", word) for word in match[0].split()]
         after_relation = False
-        while words and (_is_no_name(words[0]) or (begins and len(words) > 1 and _is_common(words[0]))):
+        while words and (_is_no_name(words[0]) or (begins and len(words) > 1 and _is_idle(words[0], idle))):
             after_relation = bool(RELATIONS.fullmatch(words[0]))
             words, begins = words[1:], False
         while words and _is_no_name(words[-1]):
@@ -68,6 +69,10 @@ def _is_no_name(word: str) -> bool:
         or DATES.fullmatch(word) is not None
         or RELATIONS.fullmatch(word) is not None
     )
+
+
+def _is_idle(word: str, idle: frozenset[str]) -> bool:
+    return fold(word) in idle or _is_common(word)
 
 
 def _is_common(word: str) -> bool:

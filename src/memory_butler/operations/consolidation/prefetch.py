@@ -67,7 +67,8 @@ async def check_and_embed(
     step("checked")
     notes = await find_notes(resources, batch, checked)
     told = len(checked.items)
-    first = 1 + max((place for place, *_ in (*checked.items, *((one.place,) for one in checked.refused))), default=-1)
+    places = [*(place for place, _ in checked.items), *(one.place for one in checked.refused)]
+    first = 1 + max(places, default=-1)
     checked = replace(checked, items=(*checked.items, *enumerate(notes.items, first)))
     if resources.settings.reviews(batch.butler) and checked.items:
         work = await prepare_items(resources, batch, ())

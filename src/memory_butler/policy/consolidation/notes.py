@@ -106,9 +106,9 @@ def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
     """The sentences of a batch that the items do not say and no veto excludes, in order."""
     told: dict[UUID, list[Item]] = {}
     for item in items:
-        for one in item.evidence:
-            told.setdefault(one, []).append(item)
-    known = {one.id: one.content for one in batch.known}
+        for cited in item.evidence:
+            told.setdefault(cited, []).append(item)
+    known = {memory.id: memory.content for memory in batch.known}
     found: dict[tuple[str, str], Candidate] = {}
     for episode in batch.episodes:
         text = batch.texts.get(episode.id, "")
