@@ -108,7 +108,10 @@ def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
     for item in items:
         for cited in item.evidence:
             told.setdefault(cited, []).append(item)
-    known = {memory.id: memory.content for memory in batch.known}
+    known = {
+        memory.id: f"{memory.subject or ''} {memory.predicate or ''} {memory.content}".replace(":", " ")
+        for memory in batch.known
+    }
     found: dict[tuple[str, str], Candidate] = {}
     for episode in batch.episodes:
         text = batch.texts.get(episode.id, "")

@@ -93,7 +93,8 @@ def briefing_line(hit: Hit, effective_confidence: float) -> str:
     if hit.type is MemoryType.FACT:
         when = f" (on {day(hit.valid_at)})" if hit.valid_at else ""
         about, content = subject_and_predicate(hit.subject_label, hit.predicate_label), hit.content
-        line = one_line(f"{about}: “{content}”" if is_note(hit.predicate_label) else f"{about}: {content}")
+        is_quoted = is_note(hit.predicate_label) and NOTES_TAG in hit.tags
+        line = one_line(f"{about}: “{content}”" if is_quoted else f"{about}: {content}")
         return f"- {line}{when} {reference} confidence {effective_confidence:.2f}"
     if hit.type is MemoryType.EPISODE:
         return f"- {day(hit.observed_at or hit.created_at)}: {one_line(hit.content)} {reference}"
