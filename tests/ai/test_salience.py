@@ -1,6 +1,6 @@
 """The shipped salience model."""
 
-from memory_butler.ai.embedding import DIMENSIONS
+from memory_butler.ai.onnx_graph import DIMENSIONS
 from memory_butler.ai.salience import load_salience
 from memory_butler.policy.consolidation.salience import Features
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 
+from memory_butler.ai.distillers import Distiller
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Batch, DistillerResult, Episode, NewEpisode, Usage
 from memory_butler.operations.retrieval import get
@@ -66,7 +67,7 @@ def of_each(**item: Any) -> Answer:
     return answer
 
 
-def with_distiller(resources: Resources, distiller: Scripted, **settings: Any) -> Resources:
+def with_distiller(resources: Resources, distiller: Distiller, **settings: Any) -> Resources:
     chosen = resources.settings.consolidation.model_copy(update=settings)
     return replace(
         resources, distiller=distiller, settings=resources.settings.model_copy(update={"consolidation": chosen})

@@ -30,6 +30,7 @@ def test_labels_in_other_languages_and_scripts() -> None:
 def test_a_single_name_may_be_a_heading() -> None:
     """ "Plumber: 0171…" is a note of the user; two labelled lines are a conversation."""
     assert [one.label for one in utterances("Dentist: Dr. Lum, Mondays only")] == [""]
+    assert [one.label for one in utterances("Anna: I'm celiac")] == ["Anna"]
     assert not is_conversation("Dentist: Dr. Lum, Mondays only")
     assert is_conversation("user: hello there")
     assert is_conversation("Anna: I'm late.\nBen: me too.")

@@ -8,7 +8,7 @@ from memory_butler.english.text.names import is_speaker
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.speaker_labels import LABEL, Label
 from memory_butler.english.text.word_sets import caseless, word_set
-from memory_butler.languages.speech.cues import DATES
+from memory_butler.languages.speech.cues import DATES, OPENS_FIRST_PERSON
 
 USER = "user"
 ASSISTANT = ""
@@ -107,9 +107,11 @@ def _label(line: str, is_conversation: bool) -> tuple[str, int] | None:
         return None
     name = match[1]
     is_role = _role(name) is not None
-    if not is_role and not (is_conversation and is_speaker(Label(0, match.end(), name, False))):
-        return None
     end = skipped + match.end() + (len(line[skipped : skipped + 60]) - len(plain))
+    # A name before "I" is somebody else, also on a single line.
+    may_speak = is_conversation or OPENS_FIRST_PERSON.match(line[end:])
+    if not is_role and not (may_speak and is_speaker(Label(0, match.end(), name, False))):
+        return None
     return (name, end) if line[end:].strip() else None
 
 

@@ -94,6 +94,8 @@ class Candidate(NamedTuple):
     is_asked: bool
     # It is the only trace of what a person stored by hand if nothing else is kept.
     by_hand: bool
+    # A veto applies: it is kept only as that trace.
+    is_vetoed: bool = False
 
 
 def source_of(episode: Episode, text: str) -> Source:
@@ -130,13 +132,17 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
     said = utterances(text)
     source, by_hand = source_of(episode, text), episode.metadata.get(BY_HAND) is True
     found = []
-    for utterance, reason in zip(said, vetoes(said), strict=True):
+    for utterance, veto in zip(said, vetoes(said), strict=True):
+        reason = veto
         is_asked = is_asked_for(utterance)
         # "Can you remember that my birthday is in May?" asks and tells.
-        spared = (Veto.QUESTION, Veto.HYPOTHESIS) if is_asked else (Veto.CHATTER, Veto.LENGTH) if by_hand else ()
-        if (reason is not None and reason not in spared) or coverage(utterance.text, told) >= COVERED:
+        if is_asked and reason in (Veto.QUESTION, Veto.HYPOTHESIS):
+            reason = None
+        is_trace = reason is not None and by_hand and reason not in (Veto.ORDER, Veto.ASSISTANT)
+        if (reason is not None and not is_trace) or coverage(utterance.text, told) >= COVERED:
             continue
-        found.append(_candidate(episode, utterance, source, is_asked=is_asked, by_hand=by_hand))
+        one = _candidate(episode, utterance, source, is_asked=is_asked, by_hand=by_hand)
+        found.append(one._replace(is_vetoed=is_trace, by_hand=by_hand and not told))
     return found
 
 
@@ -196,7 +202,7 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
     for at, (one, probability) in enumerate(found):
         episode = one.item.evidence[0]
         score = 1.0 if one.is_asked else probability
-        if score < rules.least(one.source):
+        if one.is_vetoed or score < rules.least(one.source):
             if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
                 silent[episode] = (score, at)
             continue
