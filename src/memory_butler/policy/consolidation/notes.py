@@ -39,7 +39,7 @@ SAME_LETTERS = 5
 _PREDICATE_VERBS = word_set("""
 live lives lived living work works worked working like likes love loves hate hates dislike dislikes prefer prefers own
 owns call calls called name named speak speaks play plays drive drives born currently year years old meet met
-remember note please user users day today yesterday tomorrow
+move moved moves moving remember note please user users day today yesterday tomorrow
 """)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
