@@ -43,6 +43,7 @@ from memory_butler.models.proposals import (
     Batch as Batch,
     CheckedProposal as CheckedProposal,
     DistillerResult as DistillerResult,
+    EmptyEpisode as EmptyEpisode,
     Item as Item,
     ItemKind as ItemKind,
     ItemResult as ItemResult,

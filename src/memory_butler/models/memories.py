@@ -177,6 +177,7 @@ class NewNote:
     tags: tuple[str, ...] = ()
     idempotency_key: str | None = None
     source: str | None = None
+    by_hand: bool = False
 
 
 Memory = Episode | Fact | Rule

@@ -80,6 +80,8 @@ class Item:
     importance: int = 5
     tags: tuple[str, ...] = ()
     valid_at: datetime | None = None
+    # Of a note: the people and things that it names, besides its subject.
+    mentions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,14 @@ class ItemResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EmptyEpisode:
+    """An episode of which a run kept nothing, with its first words."""
+
+    ref: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
     """Result of one run: `state` is applied, waiting, rejected or failed, or `rehearsed` for a dry run."""
 
@@ -144,6 +154,7 @@ class RunReport:
     lines: tuple[ItemResult, ...] = ()
     error: str | None = None
     usage: Usage = Usage()
+    nothing_kept: tuple[EmptyEpisode, ...] = ()
 
     def count(self, outcome: str) -> int:
         return sum(line.outcome == outcome for line in self.lines)

@@ -99,6 +99,8 @@ class Role(StrEnum):
 
 GLOBAL_SCOPE = "global"
 # Subjects that stand for the user, as written and as keys.
+# Key in an episode's metadata: a person stored it, and not an agent.
+BY_HAND = "by_hand"
 USER_SUBJECTS = frozenset({"user", "the user", "me", "i", "myself", "self", "owner"})
 USER_KEYS = tuple(sorted(subject.replace(" ", "_") for subject in USER_SUBJECTS))
 EVERY_SCOPE = "*"

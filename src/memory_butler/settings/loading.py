@@ -144,6 +144,12 @@ class Settings(BaseSettings):
         chosen = self.retrieval.min_confidence if requested is None else requested
         return self.lifecycle.decay.fading_below if chosen is None else chosen
 
+    @property
+    def learned_scope(self) -> str:
+        """How the scope of new memories is chosen: by-subject, own or global."""
+        chosen = self.consolidation.scope
+        return chosen if chosen != "auto" else "own" if self.database_url else "by-subject"
+
     def reviews(self, butler: str) -> bool:
         """Whether proposals for a butler wait for an admin's decision."""
         own = self.butlers.get(butler)

@@ -88,15 +88,38 @@ class ClaudeCodeSettings(Group):
     seconds: float = Field(180, gt=0, le=3600, description="Timeout of a run in seconds.")
 
 
+class NoteSettings(Group):
+    """Notes: sentences kept in the person's own words where no fact or rule says them."""
+
+    enabled: bool = Field(True, description="Keep sentences worth keeping as notes if no fact or rule says them.")
+    hand_from: float = Field(
+        0.45, ge=0, le=1, description="Minimum salience of a note from an episode that a person stored by hand."
+    )
+    session_from: float = Field(
+        0.7, ge=0, le=1, description="Minimum salience of a note from an episode that an agent stored."
+    )
+    chat_from: float = Field(0.75, ge=0, le=1, description="Minimum salience of a note from a conversation.")
+    sure_from: float = Field(
+        0.7,
+        ge=0,
+        le=1,
+        description="Salience from which a note has standard permanence. Below, it is volatile and only searches "
+        "find it until it is used, restated or confirmed.",
+    )
+    chat_most: int = Field(6, ge=0, le=100, description="Maximum number of notes per conversation.")
+
+
 class Consolidation(Group):
     """Consolidation of episodes into facts and rules."""
 
     distiller: Literal["auto", "built-in", "model", "claude-code", "agent", "off"] = Field(
         "auto", description="Distiller. `auto`: the model if one is configured, else the built-in distiller."
     )
-    scope: Literal["own", "global"] = Field(
-        "own",
-        description="Scope of new memories: the butler's own, or global. Existing memories keep their scope.",
+    scope: Literal["auto", "by-subject", "own", "global"] = Field(
+        "auto",
+        description="Scope of new memories: the butler's own, or global. `by-subject`: facts about the user and about "
+        "people are global, rules and facts about other things are the butler's own. `auto`: by subject in a local "
+        "store, own with a `database_url`. Existing memories keep their scope.",
     )
     batch: int | None = Field(
         None,
@@ -127,6 +150,7 @@ class Consolidation(Group):
     daily_dollars: float | None = Field(
         None, gt=0, description="Maximum cost in dollars per day and tenant. Unset: unlimited."
     )
+    notes: NoteSettings = NoteSettings()
     model: ModelSettings = ModelSettings()
     claude_code: ClaudeCodeSettings = ClaudeCodeSettings()
 

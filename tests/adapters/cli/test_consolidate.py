@@ -54,7 +54,7 @@ async def _life(resources: Resources) -> None:
     """Something is known, and episodes say it again, otherwise, and more."""
     for predicate, content in (("lives in", "Lisbon"), ("works at", "Acme")):
         await remember.fact(resources, NewFact(subject="user", predicate=predicate, content=content, scope="main"))
-    await note(resources, "I moved from Lisbon to Porto. I still work at Acme.")
+    await note(resources, "I moved to Porto. I still work at Acme.")
     await note(resources, "I'm allergic to peanuts.")
     await note(resources, "Thanks! What is the weather like?")
 

@@ -95,6 +95,8 @@ async def test_the_good_items_of_a_bad_proposal_apply(resources: Resources, shar
         ("refused", "unknown_evidence"),
         ("refused", "malformed"),
         ("refused", "unknown_target"),
+        # The sentence, because no item says all of it.
+        ("created", None),
     ]
     kept = await review.get_run(resources, str(done.run))
     assert [line.reason for line in kept.lines] == [line.reason for line in done.lines]
@@ -288,7 +290,7 @@ async def test_a_rule_that_did_harm_does_not_come_back(resources: Resources, sha
 
 
 async def test_another_butlers_memories_are_out_of_reach(resources: Resources, shard: Caller) -> None:
-    """A proposal cannot confirm or update what belongs to another butler, and what it makes is its own butler's."""
+    """A proposal cannot confirm or update what belongs to another butler; what it learns of the user is global."""
     other = Caller(Principal(resources.settings.tenant, "health", Role.AGENT))
     secret = await remember.fact(
         resources, NewFact(subject="user", predicate="weight", content="80 kg", scope="health"), other
@@ -303,9 +305,12 @@ async def test_another_butlers_memories_are_out_of_reach(resources: Resources, s
     )
     [done] = await consolidate.consolidate(with_distiller(resources, told), shard)
     assert secret.ref not in {one.ref for one in told.batches[0].known}
-    assert [(line.outcome, line.reason) for line in done.lines] == [("created", None), ("refused", "unknown_target")]
+    assert [(line.outcome, line.reason) for line in done.lines] == [
+        ("created", None), ("refused", "unknown_target"), ("created", None),
+    ]  # fmt: skip
+    assert done.lines[-1].shown["content"] == "The weight is 80 kg, and I like tea."
     seen = await get.get(resources, "fact", str(done.lines[0].memory).partition(":")[2])
-    assert seen.memory.scope == "main"
+    assert seen.memory.scope == "global"
 
 
 async def test_an_agent_consolidates_its_own_backlog_alone(

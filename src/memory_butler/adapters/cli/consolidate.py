@@ -36,20 +36,27 @@ def consolidate(
     butler: Annotated[str | None, typer.Option(help="Only this butler's episodes (default: all butlers).")] = None,
     dry_run: DryRun = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of episodes (default: all pending).")] = None,
+    again_empty: Annotated[
+        bool, typer.Option("--again-empty", help="First requeue the episodes of which nothing was kept.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Consolidate pending episodes into facts and rules, and show the diff of each run.
 
-    + new, ~ new value, ✓ confirmed, ✗ refused. Use `undo` to revert a run.
+    + new, ~ new value, ✓ confirmed, ✗ refused, ∅ nothing kept. Use `undo` to revert a run.
     """
     if ctx.invoked_subcommand is not None:
-        if tenant or butler or dry_run or limit or as_json:
+        if tenant or butler or dry_run or limit or as_json or again_empty:
             raise errors.InvalidInput(
                 "An option comes before the subcommand.",
                 recovery=f"Write it after: memory-butler consolidate {ctx.invoked_subcommand} … --json",
             )
         return
-    call = _ConsolidateCall(tenant=tenant, butler=butler, limit=limit)
+    if again_empty and dry_run:
+        raise errors.InvalidInput(
+            "--again-empty changes the queue, which a dry run must not.", recovery="Leave out one of the two."
+        )
+    call = _ConsolidateCall(tenant=tenant, butler=butler, limit=limit, again_empty=again_empty)
     problem = terminal.run_task(terminal.settings_of(ctx), call.rehearse if dry_run else call.consolidate)
     if as_json:
         encoded = call.encode(dry_run=dry_run)
@@ -68,17 +75,20 @@ def consolidate(
 class _ConsolidateCall:
     """One call of the command: its options, and the results up to now."""
 
-    def __init__(self, *, tenant: str | None, butler: str | None, limit: int | None) -> None:
-        self.tenant, self.butler, self.limit = tenant, butler, limit
+    def __init__(self, *, tenant: str | None, butler: str | None, limit: int | None, again_empty: bool) -> None:
+        self.tenant, self.butler, self.limit, self.again_empty = tenant, butler, limit, again_empty
         self.diffs: list[RunDiff] = []
         self.notes: list[str] = []
 
     async def consolidate(self, opened: "Resources") -> errors.MemoryButlerError | None:
         """Consolidate the backlog. Runs before a failure are still reported."""
         from memory_butler.operations.consolidation.backlog import backlogs
+        from memory_butler.operations.consolidation.empty_episodes import requeue_empty
         from memory_butler.operations.consolidation.run_now import consolidate_now, episode_count
 
         caller = await caller_of(opened, self.tenant, "consolidation")
+        if self.again_empty:
+            await requeue_empty(opened, caller, only_butler=self.butler)
         waiting = await backlogs(opened, caller, only_butler=self.butler)
         total = min(sum(waiting.values()), self.limit or sum(waiting.values()))
         reports: list[RunReport] = []

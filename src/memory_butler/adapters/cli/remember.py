@@ -91,11 +91,13 @@ def remember_episode(
 ) -> None:
     """Store an episode: something that happened in an agent session. Episodes are deleted after a week."""
     from memory_butler.models import NewEpisode
+    from memory_butler.models.vocabulary import BY_HAND
     from memory_butler.operations.writing import remember
 
     observed = parse_time(observed_at, "--observed-at")
     owner = butler or settings_of(ctx).butler
-    new = _new(ctx, NewEpisode, butler=owner, session_id=session, observed_at=observed)
+    by_hand = {} if session else {BY_HAND: True}
+    new = _new(ctx, NewEpisode, butler=owner, session_id=session, observed_at=observed, metadata=by_hand)
     run_write(ctx, lambda opened: remember.episode(opened, new))
 
 
@@ -117,5 +119,5 @@ def store(
     from memory_butler.models import NewNote
     from memory_butler.operations.writing import remember
 
-    new = _new(ctx, NewNote)
+    new = _new(ctx, NewNote, by_hand=True)
     run_write(ctx, lambda opened: remember.store(opened, new))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from memory_butler.models import RunReport
+from memory_butler.models import EmptyEpisode, RunReport
 from memory_butler.models.proposals import Usage
 from memory_butler.models.wire.codec import Wire, copy_fields
 from memory_butler.operations.consolidation.agent_distiller import ClaimedBatch
@@ -17,6 +17,14 @@ from memory_butler.operations.consolidation.review import RunReview
 from memory_butler.store.consolidation.runs import Run, Undone
 
 EpisodeReference = Annotated[str, Wire(prefix="episode")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NothingKept:
+    """An episode of which nothing was kept, with its first words."""
+
+    ref: EpisodeReference
+    words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +41,7 @@ class RunResult:
     tokens: int | None = None
     dollars: float | None = None
     error: str | None = None
+    nothing_kept: tuple[NothingKept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,7 @@ class RunDetail(RunRecord):
     episodes: tuple[str, ...]
     counts: dict[str, int]
     items: tuple[DiffLine, ...]
+    nothing_kept: tuple[NothingKept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +118,13 @@ class RequeueAnswer:
 def run_result(report: RunReport, lines: Sequence[DiffLine]) -> RunResult:
     run = report.run if report.state != "rehearsed" else None
     return copy_fields(
-        RunResult, report, run=run, episodes=_references(report.episodes), **_items(lines), **_cost(report.usage)
+        RunResult,
+        report,
+        run=run,
+        episodes=_references(report.episodes),
+        nothing_kept=_nothing_kept(report.nothing_kept),
+        **_items(lines),
+        **_cost(report.usage),
     )
 
 
@@ -117,8 +133,17 @@ def run_record(run: Run) -> RunRecord:
 
 
 def run_detail(reviewed: RunReview, lines: Sequence[DiffLine]) -> RunDetail:
-    more = {"undone": reviewed.undone, "episodes": _references(reviewed.episodes), **_items(lines)}
+    more = {
+        "undone": reviewed.undone,
+        "episodes": _references(reviewed.episodes),
+        "nothing_kept": _nothing_kept(reviewed.nothing_kept),
+        **_items(lines),
+    }
     return copy_fields(RunDetail, reviewed.run, **_record(reviewed.run), **more)
+
+
+def _nothing_kept(episodes: Sequence[EmptyEpisode]) -> tuple[NothingKept, ...]:
+    return tuple(NothingKept(ref=one.ref, words=one.words) for one in episodes)
 
 
 def _record(run: Run) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory_butler.english.extraction import Finding, distil
+from memory_butler.languages.detection import Language, language_of
 from memory_butler.models import Batch, DistillerResult
 from memory_butler.models.proposals import PROPOSAL_VERSION
 
@@ -56,7 +57,11 @@ def propose(batch: Batch) -> dict[str, Any]:
     """Return the proposal for a batch. Items are in the order of their latest episode, so that the newest one wins."""
     items: dict[tuple[object, ...], _Item] = {}
     for episode in sorted(batch.episodes, key=lambda episode: (episode.observed_at, episode.created_at)):
-        for finding in distil(batch.texts.get(episode.id, ""), episode.observed_at):
+        text = batch.texts.get(episode.id, "")
+        for finding in distil(text, episode.observed_at):
+            # The grammar is English. It would misread another language; the sentence is kept as a note instead.
+            if language_of(text[finding.span[0] : finding.span[1]]) is Language.OTHER:
+                continue
             key = _key(finding)
             item = items.pop(key, None) or _Item(finding)
             item.add(finding, f"episode:{episode.ref}")

@@ -30,10 +30,12 @@ from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.writing.correct import corrected_fact, find_duplicate
 from memory_butler.operations.writing.memory_writer import MemoryWriter, content_hash
 from memory_butler.policy.consolidation.duplicates import item_key, same_fact_content, same_rule
+from memory_butler.policy.consolidation.scopes import is_about_people
 from memory_butler.policy.consolidation.stored_items import item_to_json
 from memory_butler.policy.lifecycle.confidence import DecayRules
 from memory_butler.policy.lifecycle.sweep import first_importance
 from memory_butler.policy.memories import observation_order, supersession
+from memory_butler.policy.memories.text import is_note
 from memory_butler.policy.trust.assessment import derived_origin
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
@@ -54,6 +56,8 @@ class PreparedItems:
 
     items: Sequence[tuple[int, Item, Indexed | None]]
     scope: str
+    # Scope of facts about the user and about people.
+    people_scope: str
     decay: DecayRules
 
 
@@ -109,11 +113,16 @@ def _line(place: int, item: Item, outcome: str, **more: Any) -> ItemResult:
     return ItemResult(place=place, kind=item.kind, outcome=outcome, shown=item_to_json(item), **more)
 
 
-async def prepare_items(resources: Resources, batch: Batch, items: Sequence[NumberedItem]) -> PreparedItems:
-    """Embed all items that may be stored, together, before the transaction."""
+async def prepare_items(
+    resources: Resources, batch: Batch, items: Sequence[NumberedItem], embedded: Mapping[int, Indexed] | None = None
+) -> PreparedItems:
+    """Embed all items that may be stored, together, before the transaction; `embedded` has those that are, by index."""
     known = {one.id: one for one in batch.known}
     wanted: list[tuple[int, Entry]] = []
+    done = embedded or {}
     for at, (_, item) in enumerate(items):
+        if at in done:
+            continue
         if item.kind is ItemKind.FACT:
             wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, item.subject, item.predicate)))
         elif item.kind is ItemKind.RULE:
@@ -121,13 +130,13 @@ async def prepare_items(resources: Resources, batch: Batch, items: Sequence[Numb
         elif item.kind is ItemKind.UPDATE and item.target in known:
             target = known[item.target]
             wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, target.subject, target.predicate)))
-    entries: Mapping[int, Indexed] = dict(
-        zip([at for at, _ in wanted], await index_entries(resources, [entry for _, entry in wanted]), strict=True)
-    )
-    own = resources.settings.consolidation.scope == "own"
+    indexed = await index_entries(resources, [entry for _, entry in wanted])
+    entries = {**done, **dict(zip([at for at, _ in wanted], indexed, strict=True))}
+    chosen = resources.settings.learned_scope
     return PreparedItems(
         items=[(place, item, entries.get(at)) for at, (place, item) in enumerate(items)],
-        scope=batch.butler if own else GLOBAL_SCOPE,
+        scope=GLOBAL_SCOPE if chosen == "global" else batch.butler,
+        people_scope=batch.butler if chosen == "own" else GLOBAL_SCOPE,
         decay=resources.settings.lifecycle_of(batch.butler).decay,
     )
 
@@ -196,6 +205,7 @@ class _Applier:
     trail: AuditTrail
     writer: MemoryWriter
     scope: str
+    people_scope: str
     present: dict[UUID, QueuedEpisode]
     keys: dict[int, set[Key]]
     done_before: set[Key]
@@ -214,7 +224,8 @@ class _Applier:
         places = [(normal_name(one.subject), normal_name(one.predicate)) for one in items if one.kind is ItemKind.FACT]
         rule_hashes = {content_hash(item.content) for item in items if item.kind is ItemKind.RULE}
         scopes = (trail.butler, GLOBAL_SCOPE)
-        near = {(subject, class_of(predicate)) for subject, predicate in places}
+        # A note restates only an equal one, so that the many notes about the user need not be loaded.
+        near = {(subject, predicate if is_note(predicate) else class_of(predicate)) for subject, predicate in places}
         exact = {predicate for _, predicate in places}
         alike = await runs.alike(transaction, near, exact, scopes) if places else []
         replaceable = {one.id for one in alike if one.predicate in exact and one.valid_at is None}
@@ -226,6 +237,7 @@ class _Applier:
                 transaction, trail, work.decay, {line.episode.id: line.episode.request_id for line in lines}
             ),
             scope=work.scope,
+            people_scope=work.people_scope,
             present={line.episode.id: line for line in lines},
             keys=keys,
             done_before=await runs.known_keys(transaction, wanted) if wanted else set(),
@@ -271,10 +283,11 @@ class _Applier:
             importance=self._importance(item, evidence),
             permanence=item.permanence,
             # A property that is already stored in a scope is superseded in that scope.
-            scope=self.facts.scope_of(item) or self.scope,
+            scope=self.facts.scope_of(item) or (self.people_scope if is_about_people(item) else self.scope),
             tags=item.tags,
             valid_at=item.valid_at,
             source=self._origin(item, evidence),
+            metadata={"mentions": list(item.mentions)} if item.mentions else {},
         )
         known = self.facts.current(item, new.scope)
         decision = supersession.decide(new.content, is_event=new.valid_at is not None, known=known)

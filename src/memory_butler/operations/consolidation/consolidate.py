@@ -20,7 +20,7 @@ from memory_butler.errors import (
     UnusableProposal,
 )
 from memory_butler.models import Batch, Caller, ConsolidationStatus, RunReport, Usage
-from memory_butler.operations.consolidation.apply import Outcomes, PreparedItems, apply_items, prepare_items
+from memory_butler.operations.consolidation.apply import Outcomes, PreparedItems, apply_items
 from memory_butler.operations.consolidation.claims import (
     MAX_EPISODES,
     Claim,
@@ -38,11 +38,12 @@ from memory_butler.operations.consolidation.prefetch import (
     DistilledBatch,
     Prefetch,
     Step,
-    check_in_thread,
+    check_and_embed,
     distil_batch,
     ignore,
 )
 from memory_butler.operations.writing.idempotency import audit_trail
+from memory_butler.policy.consolidation.nothing_kept import nothing_kept
 from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
@@ -141,8 +142,7 @@ async def dry_run(resources: Resources, shard: Caller, *, limit: int | None = No
         await _record_cost(resources, shard, replace(empty_report, usage=spent(problem), error=problem.message))
         raise
     await _record_cost(resources, shard, replace(empty_report, usage=distilled.usage))
-    checked = await check_in_thread(resources, distilled.proposal, batch)
-    work = await prepare_items(resources, batch, checked.items)
+    checked, work = await check_and_embed(resources, distilled.proposal, batch)
     async with resources.database.rollback_only(tenant, resources.settings.deadline_seconds) as transaction:
         await transaction.lock(now, refs=len(checked.items))
         outcomes = await apply_items(transaction, trail, work, lines)
@@ -258,4 +258,5 @@ def _report(
         episodes=tuple(episode.ref for episode in batch.episodes),
         lines=tuple(sorted(outcomes.lines(), key=lambda line: line.place)),
         usage=usage,
+        nothing_kept=nothing_kept(batch.episodes, outcomes.lines()),
     )

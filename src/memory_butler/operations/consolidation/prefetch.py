@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 from memory_butler.ai.distillers import Distiller, charged
@@ -17,6 +18,7 @@ from memory_butler.models import Batch, Caller, CheckedProposal, Episode, Usage
 from memory_butler.operations.consolidation.apply import PreparedItems, prepare_items
 from memory_butler.operations.consolidation.claims import first_batch
 from memory_butler.operations.consolidation.distiller_input import build_batch
+from memory_butler.operations.consolidation.notes import find_notes
 from memory_butler.operations.writing.admission import policy_for
 from memory_butler.policy.consolidation.proposals import check, unusable_reason
 from memory_butler.policy.trust.redaction import redact_values
@@ -54,12 +56,29 @@ async def prepare_proposal(
     resources: Resources, proposal: object, batch: Batch, *, usage: Usage, step: Step = ignore
 ) -> DistilledBatch:
     """Check a proposal and embed its items."""
+    checked, work = await check_and_embed(resources, proposal, batch, step=step)
+    needs_review = resources.settings.reviews(batch.butler) and bool(checked.items)
+    return DistilledBatch(batch, checked, work, usage, needs_review)
+
+
+async def check_and_embed(
+    resources: Resources, proposal: object, batch: Batch, *, step: Step = ignore
+) -> tuple[CheckedProposal, PreparedItems]:
+    """Check a proposal, add the notes for what it left out, and embed the items. Items that need review are not
+    embedded yet."""
     checked = await check_in_thread(resources, proposal, batch)
     step("checked")
-    needs_review = resources.settings.reviews(batch.butler) and bool(checked.items)
-    work = await prepare_items(resources, batch, () if needs_review else checked.items)
+    notes = await find_notes(resources, batch, checked)
+    told = len(checked.items)
+    places = [*(place for place, _ in checked.items), *(one.place for one in checked.refused)]
+    first = 1 + max(places, default=-1)
+    checked = replace(checked, items=(*checked.items, *enumerate(notes.items, first)))
+    if resources.settings.reviews(batch.butler) and checked.items:
+        work = await prepare_items(resources, batch, ())
+    else:
+        work = await prepare_items(resources, batch, checked.items, dict(enumerate(notes.entries, told)))
     step("embedded")
-    return DistilledBatch(batch, checked, work, usage, needs_review)
+    return checked, work
 
 
 async def check_in_thread(resources: Resources, proposal: object, batch: Batch) -> CheckedProposal:

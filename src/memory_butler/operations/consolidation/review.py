@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from memory_butler.errors import Conflict, InvalidInput, NotFound
-from memory_butler.models import Batch, Caller, ItemKind, ItemResult
+from memory_butler.models import Batch, Caller, EmptyEpisode, ItemKind, ItemResult
 from memory_butler.operations.consolidation.apply import NumberedItem, prepare_items
 from memory_butler.operations.consolidation.consolidate import apply_batch, run_trail
 from memory_butler.operations.consolidation.proposal_targets import known_targets
 from memory_butler.operations.lifecycle.job_status import shard_for
 from memory_butler.operations.writing.idempotency import fingerprint, store_response, stored_response
 from memory_butler.policy.access import visibility
+from memory_butler.policy.consolidation.nothing_kept import nothing_kept
 from memory_butler.policy.consolidation.stored_items import item_from_json
 from memory_butler.policy.memories.validation import clean_key, optional_label
 from memory_butler.resources import Resources
@@ -34,6 +35,7 @@ class RunReview:
     episodes: tuple[str, ...]
     lines: tuple[ItemResult, ...]
     undone: Undone | None
+    nothing_kept: tuple[EmptyEpisode, ...] = ()
 
     @property
     def undecided(self) -> tuple[ItemResult, ...]:
@@ -195,11 +197,13 @@ async def _load(resources: Resources, transaction: Transaction, run: UUID, rows:
         raise NotFound(f"There is no run {run}.", recovery="`memory-butler consolidate runs` lists them.")
     eden = resources.settings.lifecycle_of(record.butler).eden
     episodes = await runs_store.batch(transaction, run, eden, resources.clock())
-    lines = await runs_store.items(transaction, run) if rows is None else rows
+    lines = tuple(as_line(row) for row in (await runs_store.items(transaction, run) if rows is None else rows))
+    has_ended = record.state in ("applied", "rejected")
     return RunReview(
         run=record,
         episodes=tuple(line.episode.ref for line in episodes),
-        lines=tuple(as_line(row) for row in lines),
+        lines=lines,
+        nothing_kept=nothing_kept([line.episode for line in episodes], lines) if has_ended else (),
         undone=await runs_store.undone(transaction, run),
     )
 

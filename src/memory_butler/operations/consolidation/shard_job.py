@@ -38,6 +38,7 @@ def summarize(reports: list[RunReport]) -> dict[str, Any]:
         "runs": len(reports),
         "distilled": sum(len(report.episodes) for report in applied),
         "failed": sum(len(report.episodes) for report in reports if report.state == "failed"),
+        "nothing_kept": sum(len(report.nothing_kept) for report in applied),
         **{outcome: outcomes[outcome] for outcome in sorted(outcomes)},
     }
     tokens = sum(report.usage.input_tokens + report.usage.output_tokens for report in reports)
@@ -80,6 +81,7 @@ async def consolidation_stats(transaction: Transaction, now: datetime, only_butl
     for row in states:
         ended[row["state"]] += row["runs"]
     done = sum(row["episodes"] for row in states if row["state"] in ("applied", "rejected"))
+    empty = await runs.count_empty(transaction, only_butler)
     stored = sum(row["items"] for row in outcomes if row["state"] == "applied")
     tried = ended["applied"] + ended["rejected"] + ended["waiting"] + ended["failed"] + ended["lost"]
     return {
@@ -87,6 +89,7 @@ async def consolidation_stats(transaction: Transaction, now: datetime, only_butl
         "runs": dict(sorted(ended.items())),
         "success_rate": round((tried - ended["failed"] - ended["lost"]) / tried, 3) if tried else None,
         "episodes": done,
+        "nothing_kept": empty,
         "items_per_episode": round(stored / done, 2) if done else None,
         "items": _by(outcomes, "outcome", state="applied"),
         "refused": _by(outcomes, "reason", state="refused"),

@@ -7,12 +7,13 @@ from uuid import UUID
 
 import numpy as np
 
-from memory_butler.english.text.names import indexed_names, secondary_names
+from memory_butler.english.text.names import indexed_names, name_key, secondary_names
 from memory_butler.languages.detection import Language, language_of
 from memory_butler.languages.grams import indexed_grams
+from memory_butler.languages.speech.mentions import mentions
 from memory_butler.models import Caller, MemoryType
 from memory_butler.policy.briefing.domains import DomainPhrases, Vectors
-from memory_butler.policy.memories.text import indexed_text, indexed_words
+from memory_butler.policy.memories.text import NOTES_TAG, indexed_text, indexed_words, is_note
 from memory_butler.policy.retrieval.passages import cut_passages, passage_head
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
@@ -61,9 +62,12 @@ async def index_entries(resources: Resources, entries: Sequence[Entry]) -> list[
 
 def _indexed(resources: Resources, domains: DomainPhrases, one: Entry, vectors: Vectors) -> Indexed:
     text = indexed_text(one.type, one.subject, one.predicate, one.content)
+    # A distilled note is found under each person and thing that it names.
+    is_distilled_note = is_note(one.predicate) and NOTES_TAG in one.tags
+    named = map(name_key, mentions(one.content)) if is_distilled_note else ()
     return Indexed(
         words=indexed_words(text, one.tags),
-        names=indexed_names(one.type, one.subject, one.content),
+        names=list(dict.fromkeys([*indexed_names(one.type, one.subject, one.content), *named])),
         secondary_names=secondary_names(one.type, one.subject, one.content),
         grams=() if language_of(one.content) is Language.ENGLISH else indexed_grams(text),
         vectors=list(vectors),

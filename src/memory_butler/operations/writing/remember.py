@@ -20,6 +20,7 @@ from memory_butler.models import (
     Stored,
     Tier,
 )
+from memory_butler.models.vocabulary import BY_HAND
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
 from memory_butler.operations.writing.admission import Admitted, admit
@@ -73,7 +74,10 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
         "quarantine_reason": admitted.quarantine_reason,
     }
     if new.tier == Tier.EDEN:
-        observed = validate_episode(NewEpisode(butler=name, session_id=caller.lineage.session_id, **fields))
+        marks = {BY_HAND: True} if new.by_hand else {}
+        observed = validate_episode(
+            NewEpisode(butler=name, session_id=caller.lineage.session_id, metadata=marks, **fields)
+        )
         return await _episode(resources, observed, caller, fingerprint("note", new), admitted)
     note = NewFact(
         subject=name,

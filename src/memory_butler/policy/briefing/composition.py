@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from memory_butler.models import Briefing, BriefingLine, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.selection import Chosen
-from memory_butler.policy.memories.text import briefing_line
+from memory_butler.policy.memories.text import NOTES_TAG, briefing_line, is_note
 from memory_butler.policy.retrieval.ranking import ranking_order
 from memory_butler.policy.trust.origin import is_trusted
 
@@ -27,6 +27,9 @@ ORDER = tuple(HEADINGS)
 RULE_ORDER = (Maturity.ANTI_PATTERN, Maturity.PROVEN, Maturity.ESTABLISHED, Maturity.CANDIDATE)
 # A section without a quota comes last in its claim.
 MIN_QUOTA = 1e-6
+# One line in so many may be a note.
+NOTES_SHARE = 3
+FEW_NOTES = 5
 
 Count = Callable[[str], int]
 
@@ -76,7 +79,30 @@ def _queue(chosen: Sequence[Chosen], frame: BriefingFrame) -> list[Chosen]:
             )
             queue.append(waiting[kind].pop(0))
             spent[kind] += costs[kind].pop(0)
-    return queue
+    return _with_few_notes(queue)
+
+
+def _with_few_notes(queue: Sequence[Chosen]) -> list[Chosen]:
+    """The lines in order, where at most a third of those up to any place are distilled notes; the others move back.
+
+    If there are hardly any other lines, FEW_NOTES follow at the end. The order does not depend on the budget.
+    """
+    kept: list[Chosen] = []
+    held: list[Chosen] = []
+    notes = 0
+    for one in queue:
+        if _is_distilled_note(one):
+            held.append(one)
+        else:
+            kept.append(one)
+        while held and NOTES_SHARE * (notes + 1) <= len(kept) + 1:
+            kept.append(held.pop(0))
+            notes += 1
+    return kept + held[: max(0, FEW_NOTES - notes)]
+
+
+def _is_distilled_note(one: Chosen) -> bool:
+    return is_note(one.entry.hit.predicate_label) and NOTES_TAG in one.entry.hit.tags
 
 
 def _place(one: Chosen) -> tuple[object, ...]:

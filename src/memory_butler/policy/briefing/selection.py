@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_butler.english.text.names import NameFinder, name_key
-from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Ranked
+from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Permanence, Ranked
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, strongest
+from memory_butler.policy.memories.text import NOTES_TAG, is_note
 
 # Subjects that stand for the user's own home and family.
 HOUSEHOLD = frozenset({"household", "family", "house", "home", "flat", "apartment"})
@@ -146,7 +147,7 @@ def choose(
         if task.needs_no_memory:
             needed = max(needed, MIN_WITHOUT_NEED)
         is_useful = probability >= needed or _answers_words(entry, rules)
-        if hit.since_changed or (hit.type is MemoryType.EPISODE and not rules.with_episodes):
+        if hit.since_changed or _is_unsure_note(hit) or (hit.type is MemoryType.EPISODE and not rules.with_episodes):
             continue
         if is_useful:
             claim = _claim(entry, found, rules)
@@ -160,6 +161,12 @@ def choose(
             continue
         chosen.append(Chosen(entry, claim, round(probability, 6)))
     return chosen
+
+
+def _is_unsure_note(hit: Hit) -> bool:
+    """A note that may not be worth keeping is found by searches only, until it is used, restated or confirmed."""
+    is_volatile = hit.permanence == Permanence.VOLATILE and NOTES_TAG in hit.tags and is_note(hit.predicate_label)
+    return is_volatile and not (hit.pinned or hit.last_referenced_at or hit.last_confirmed_at)
 
 
 def _answers_words(entry: Ranked, rules: Rules) -> bool:

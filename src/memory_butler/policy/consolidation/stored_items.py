@@ -12,6 +12,7 @@ from memory_butler.models import Item, ItemKind, MemoryType, Permanence
 SHOWN_CHARACTERS = 300
 SHOWN_ENTRIES = 20
 _KEYS = ("target", "subject", "predicate", "content", "permanence", "importance", "tags", "valid_at", "evidence")
+_OPTIONAL = ("target", "target_type", "mentions")
 
 
 def item_to_json(item: Item) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def item_to_json(item: Item) -> dict[str, Any]:
     is_fact = item.kind is ItemKind.FACT
     for one in fields(Item):
         value = getattr(item, one.name)
-        if one.name not in stored and ((is_fact and not one.name.startswith("target")) or value != one.default):
+        if one.name not in stored and ((is_fact and one.name not in _OPTIONAL) or value != one.default):
             stored[one.name] = _plain(value)
     return stored
 
@@ -34,6 +35,7 @@ def item_from_json(stored: Mapping[str, Any]) -> Item:
         "target_type": MemoryType,
         "permanence": Permanence,
         "tags": tuple,
+        "mentions": tuple,
         "valid_at": datetime.fromisoformat,
     }
     return Item(

@@ -12,6 +12,8 @@ from memory_butler.policy.trust.origin import PARTLY, mark
 from memory_butler.policy.trust.quoted_parts import quoted_parts
 
 LINE_CHARACTERS = 500
+# Tag of the notes that consolidation keeps.
+NOTES_TAG = "notes"
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 # Markdown markers of headings, lists and quotations. A minus sign or hash in front of a number is kept.
 _MARKER = "#*+•>-"
@@ -22,11 +24,17 @@ _FORGED = re.compile(
     rf"[{re.escape(_BRACKETS)}]\s*((?:fact|rule|episode)s?\s*[:：][^\[\]［］【】〔〕]{{0,40}})[\]］】〕]?",
     re.IGNORECASE,
 )
+_NOTE = re.compile(r"note:[0-9a-f]{12}")
 
 
 def note_predicate(digest: bytes) -> str:
     """Predicate of a note, from the hash of its content: different notes coexist, an equal note restates."""
     return f"note:{digest.hex()[:12]}"
+
+
+def is_note(predicate: str | None) -> bool:
+    """True for the predicate of a note, whose content is somebody's own words."""
+    return bool(predicate and _NOTE.fullmatch(predicate))
 
 
 def subject_and_predicate(subject: str | None, predicate: str | None) -> str:
@@ -98,7 +106,9 @@ def _briefing_line(hit: Hit, effective_confidence: float) -> str:
     reference = f"[{hit.type}:{hit.ref}]"
     if hit.type is MemoryType.FACT:
         when = f" (on {day(hit.valid_at)})" if hit.valid_at else ""
-        line = one_line(f"{subject_and_predicate(hit.subject_label, hit.predicate_label)}: {hit.content}")
+        about, content = subject_and_predicate(hit.subject_label, hit.predicate_label), hit.content
+        is_quoted = is_note(hit.predicate_label) and NOTES_TAG in hit.tags
+        line = one_line(f"{about}: “{content}”" if is_quoted else f"{about}: {content}")
         return f"- {line}{when} {reference} confidence {effective_confidence:.2f}"
     if hit.type is MemoryType.EPISODE:
         return f"- {day(hit.observed_at or hit.created_at)}: {one_line(hit.content)} {reference}"

@@ -240,6 +240,16 @@ async def waiting_shards(transaction: Transaction, now: datetime, butler: str | 
     return await transaction.all("runs.waiting_shards", now=now, butler=butler)
 
 
+async def empty_episodes(transaction: Transaction, butler: str | None, limit: int) -> list[Row]:
+    """Consolidated episodes of which nothing was kept."""
+    return await transaction.all("runs.empty_episodes", butler=butler, limit=limit)
+
+
+async def count_empty(transaction: Transaction, butler: str | None) -> int:
+    row = await transaction.one("runs.count_empty", butler=butler)
+    return int(row["episodes"]) if row else 0
+
+
 async def states(transaction: Transaction, since: datetime, butler: str | None) -> list[Row]:
     return await transaction.all("runs.states", since=since, butler=butler)
 

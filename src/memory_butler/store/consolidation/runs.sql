@@ -166,11 +166,11 @@ WHERE tenant_id = %(tenant)s AND content_hash = ANY(%(hashes)s) AND validity IN 
     AND scope = ANY(%(scopes)s);
 
 -- name: alike
--- Live facts of these subjects and predicate classes, in these scopes.
+-- Live facts of these subjects and predicate classes, or whole predicates, in these scopes.
 SELECT f.id, f.ref, f.scope, f.subject, f.predicate, f.valid_at, f.content, f.origin
 FROM {schema}.facts f
 JOIN unnest(%(subjects)s::text[], %(classes)s::text[]) AS w (subject, class)
-    ON f.subject = w.subject AND split_part(f.predicate, ':', 1) = w.class
+    ON f.subject = w.subject AND (split_part(f.predicate, ':', 1) = w.class OR f.predicate = w.class)
 WHERE f.tenant_id = %(tenant)s AND f.scope = ANY(%(scopes)s::text[]) AND f.validity IN ('active', 'fading')
 ORDER BY f.predicate = ANY(%(predicates)s::text[]) DESC, f.created_at, f.id
 LIMIT %(limit)s;
@@ -209,6 +209,22 @@ WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_sta
     AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
     AND NOT {held}
 GROUP BY e.butler ORDER BY e.butler;
+
+-- name: empty_episodes
+-- Consolidated episodes of which nothing was kept, oldest first.
+SELECT e.ref FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.consolidation_status = 'consolidated' AND e.validity = 'active'
+    AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
+    AND NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id)
+ORDER BY e.created_at, e.id
+LIMIT %(limit)s;
+
+-- name: count_empty
+-- The number of consolidated episodes of which nothing was kept.
+SELECT count(*) AS episodes FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.consolidation_status = 'consolidated' AND e.validity = 'active'
+    AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
+    AND NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id);
 
 -- name: states
 -- Runs since a time, by distiller and state.

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from memory_butler.adapters.cli.tables.memories import date_of, indented, safe, unwrapped
 from memory_butler.english.text.normalize import as_words
-from memory_butler.models import Episode, RunReport
+from memory_butler.models import EmptyEpisode, Episode, RunReport
 from memory_butler.operations.consolidation.dead_letters import RequeueResult
 from memory_butler.operations.consolidation.diff import DiffLine
 from memory_butler.operations.consolidation.review import CHANGES, RunReview
@@ -64,6 +64,7 @@ def run_report(report: RunReport, lines: Sequence[DiffLine], *, undo: str = "mem
         parts.append(Text(f"✗ {safe(report.error or 'It failed.')}", style="red"))
         parts.append(Text(f"Nothing was changed; {_episodes(len(report.episodes))} will be retried."))
         return Group(*parts)
+    parts += _nothing_kept(report.nothing_kept)
     parts.append(Text(f"{_episodes(len(report.episodes))}: {summarize(lines)}{_cost(report)}."))
     if rehearsed:
         parts.append(Text("This was a dry run: nothing was changed."))
@@ -72,6 +73,14 @@ def run_report(report: RunReport, lines: Sequence[DiffLine], *, undo: str = "mem
     elif any(line.outcome in CHANGES for line in lines):
         parts.append(unwrapped(f"To undo: {undo} {report.run}"))
     return Group(*parts)
+
+
+def _nothing_kept(episodes: Sequence[EmptyEpisode]) -> list[RenderableType]:
+    """One line per episode of which nothing was kept, with its words."""
+    return [
+        Text.assemble(("  ∅ ", "dim"), (f"episode:{one.ref}", "cyan"), (f" nothing kept: {safe(one.words)}", "dim"))
+        for one in episodes
+    ]
 
 
 def summarize(lines: Iterable[DiffLine]) -> str:
@@ -156,6 +165,7 @@ def reviewed(result: RunReview, lines: Sequence[DiffLine], *, undo: str = "memor
         parts.append(Text(safe("  " + ", ".join(f"episode:{ref}" for ref in result.episodes)), style="dim"))
     if lines:
         parts.append(diff(lines, numbered=True))
+    parts += _nothing_kept(result.nothing_kept)
     if run.state in ("applied", "waiting", "rejected"):
         parts.append(Text(f"{summarize(lines).capitalize()}."))
     if run.state == "claimed":

@@ -135,8 +135,8 @@ class RunPanel:
             self._draw_head(reviewed, lines)
         can_decide = reviewed.run.state == "waiting" and self._context.may("review")
         self._changes.set_props(groups=consolidation_rows.item_groups(lines, can_decide=can_decide))
-        self._nothing.set_text("" if lines else "Nothing was worth storing." * (reviewed.run.state == "applied"))
-        self._nothing.set_visibility(not lines)
+        self._nothing.set_text(consolidation_rows.nothing_kept_text(reviewed))
+        self._nothing.set_visibility(not lines or bool(reviewed.nothing_kept))
 
     def _draw_head(self, reviewed: review.RunReview, lines: tuple[DiffLine, ...]) -> None:
         run = reviewed.run

@@ -356,5 +356,13 @@ def summary_text(reports: Iterable[RunReport]) -> str:
     parts = [f"{tally[name]:,} {label}" for name, (label, _) in OUTCOMES.items() if tally[name]]
     failed = sum(report.state == "failed" for report in reports)
     parts += [f"{count_text(failed, 'run')} failed"] if failed else []
+    empty = sum(len(report.nothing_kept) for report in reports)
+    parts += [f"nothing kept of {empty:,}"] if empty else []
     episodes = len({ref for report in reports for ref in report.episodes})
     return f"{count_text(episodes, 'episode')}: {', '.join(parts) or 'nothing to store'}."
+
+
+def nothing_kept_text(reviewed: RunReview) -> str:
+    """The episodes of which a run kept nothing, with their words."""
+    words = [f"“{one.words}”" for one in reviewed.nothing_kept]
+    return f"Nothing kept of {count_text(len(words), 'episode')}: {' · '.join(words)}" if words else ""

@@ -32,7 +32,7 @@ RELATIONS: dict[tuple[models.Relation, str], str] = {
     (models.Relation.RELATED_TO, IN): "Related to",
 }
 DELETED = {
-    "expired": "The episode has expired and was deleted. The facts and rules learned from it are kept.",
+    "expired": "The episode has expired and was deleted. What was learned from it, if anything, is kept.",
     "unknown": "Expired and deleted.",
 }
 TIERS = {"eden": "Eden: recent episodes", "mid": "Mid-term", "long": "Long-term"}

@@ -1,0 +1,215 @@
+"""Words by which a sentence in one of nine languages shows its kind: English, German, Spanish, French, Portuguese,
+Italian, Russian, Japanese and Chinese."""
+
+import re
+from collections.abc import Iterable
+
+LETTERS = r"[^\W\d_]"
+
+
+def spaced(*lists: str) -> re.Pattern[str]:
+    """A pattern for whole words and phrases, separated by commas or line breaks. A trailing star allows endings."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(_alternatives(lists))})(?!\w)", re.IGNORECASE)
+
+
+def opening(*lists: str) -> re.Pattern[str]:
+    """The same at the beginning of a sentence, after words such as "and" or "oh"."""
+    return re.compile(rf"{_LEAD}(?:{'|'.join(_alternatives(lists))})(?!\w)", re.IGNORECASE)
+
+
+def unspaced(words: str) -> re.Pattern[str]:
+    """A pattern for words of Japanese and Chinese, which are written without spaces."""
+    return re.compile("|".join(words.split()))
+
+
+def _alternatives(lists: Iterable[str]) -> list[str]:
+    words = {word.strip() for words in lists for word in re.split(r"[,\n]", words) if word.strip()}
+    return [
+        re.escape(word).replace(r"\*", r"\w*").replace(r"\ ", r"\s+").replace("'", "['’]")
+        for word in sorted(words, key=lambda word: (-len(word), word))
+    ]
+
+
+_LEAD = (
+    r"^[\W_]*(?:(?:and|but|so|oh|ok|okay|well|also|btw|by the way|hey|hi|yeah|yes|no|und|aber|also|ach|übrigens|na|ja|"
+    r"y|"
+    r"pero|bueno|por cierto|et|mais|donc|alors|au fait|e|mas|então|aliás|ma|allora|comunque|и|а|но|ну|кстати)"
+    r"(?!\w)[\s,:;.!–—-]*){0,3}"
+)
+
+FIRST_PERSON = spaced(
+    "i, i'm, i've, i'd, i'll, im, ive, me, my, mine, myself, we, we're, we've, we'll, our, ours, us, user, the user",
+    "user's",
+    "ich, mich, mir, mein, meine, meinem, meinen, meiner, wir, uns, unser, unsere, unserem, unseren",
+    "yo, mi, mis, mí, conmigo, nosotros, nuestro, nuestra, nuestros, tengo, soy, estoy, prefiero, vivo, trabajo",
+    "je, j'ai, j'habite, j'aime, j'utilise, j'étais, moi, mon, ma, mes, nous, notre, nos",
+    "eu, meu, minha, meus, minhas, comigo, nós, nosso, nossa, tenho, sou, estou, prefiro, moro, trabalho",
+    "io, mio, mia, miei, mie, noi, nostro, nostra, ho, sono, preferisco, abito, lavoro, vivo",
+    "я, мне, меня, мной, мой, моя, моё, мои, моего, моей, моему, мы, нас, нам, наш, наша, наши",
+)
+FIRST_PERSON_CJK = unspaced("私 僕 俺 うち わたし ぼく 我 我们 咱们 我家")
+OPENS_FIRST_PERSON = opening(
+    "i, i'm, i've, i'd, i'll, im, ive, we, we're, we've, we'll, ich, wir, yo, nosotros, je, j'ai, j'habite, nous",
+    "eu, nós, io, noi, я, мы",
+)
+SECOND_PERSON = spaced(
+    "you, your, you're, yours, u",
+    "du, dir, dich, dein, deine, sie, ihnen, tú, te, ti, usted, tu, toi, vous, votre, você, seu, lei, ты, тебе",
+    "тебя, вы, вам",
+)
+SECOND_PERSON_CJK = unspaced("あなた 你 您")
+OPENS_WITH_PRONOUN = opening(
+    "it, it's, its, this, that, that's, these, those, there, there's, they, he, she",
+    "das, es, dies, er, esto, eso, está, ça, c'est, cela, isso, isto, questo, quello, это, то, он, она, оно, они",
+)
+NEGATION = spaced(
+    "not, no, never, n't, don't, doesn't, can't, cannot, won't, isn't, aren't, didn't, without, none, nothing, dont",
+    "cant",
+    "nicht, kein, keine, keinen, keinem, nie, niemals, ohne, nada, nunca, jamás, sin, ningún, ninguna",
+    "ne, n'*, pas, jamais, sans, aucun, aucune, não, nunca, sem, nenhum, nenhuma, non, mai, senza, nessun*",
+    "не, нет, никогда, без, нельзя, ни",
+)
+NEGATION_CJK = unspaced("ない ません なし 不 没 別 别 无")
+OBLIGATION = spaced(
+    "must, should, shouldn't, need, needs, have to, has to, ought to, required, requires, mustn't, make sure",
+    "from now on, going forward, please",
+    "muss, müssen, soll, sollen, sollte, bitte, ab jetzt, künftig, darf, dürfen, debe, deben, tiene que, hay que",
+    "por favor, a partir de ahora",
+    "doit, doivent, il faut, faut, désormais, s'il te plaît, merci de, deve, devem, precisa, tem que",
+    "a partir de agora, por favor, bisogna, devono, d'ora in poi, per favore",
+    "должен, должна, должны, надо, нужно, обязательно, теперь, пожалуйста, впредь",
+)
+OBLIGATION_CJK = unspaced("ください 必ず べき 必要 これから してね してほしい 必须 应该 需要 请 以后 务必")
+ALWAYS = spaced(
+    "always, never, every, each, usually, often, daily, weekly, monthly, only, rather, instead, whenever, unless",
+    "twice, nightly",
+    "immer, nie, jeden, jede, jedes, täglich, meistens, oft, nur, lieber, statt, siempre, nunca, cada, todos los",
+    "solo, sólo, suele*",
+    "toujours, jamais, chaque, tous les, toutes les, souvent, seulement, plutôt, sempre, todo, todos, todas, cada",
+    "geralmente, apenas, sempre, mai, ogni, tutti i, di solito, solo",
+    "всегда, никогда, каждый, каждую, каждое, обычно, часто, только, лучше, вместо",
+)
+ALWAYS_CJK = unspaced("いつも 毎日 毎週 毎朝 必ず だけ 每天 每周 总是 只 一直 从不 经常")
+DATES = spaced(
+    "monday*, tuesday*, wednesday*, thursday*, friday*, saturday*, sunday*, january, february, march, april, may",
+    "june, july, august, september, october, november, december",
+    "jan, feb, mar, apr, jun, jul, aug, sep, sept, oct, nov, dec, mon, tue, tues, wed, thu, thur, thurs, fri, sat, sun",
+    "tomorrow, yesterday, tonight, next week, last week, next month, last month, weekend, spring, summer, autumn",
+    "winter, birthday, anniversary, deadline",
+    "montag*, dienstag*, mittwoch*, donnerstag*, freitag*, samstag*, sonntag*, januar, februar, märz, mai, juni",
+    "juli, oktober, dezember, morgen, gestern, nächste woche, wochenende, geburtstag, frühjahr",
+    "lunes, martes, miércoles, jueves, viernes, sábado*, domingo*, enero, febrero, marzo, abril, mayo, junio, julio",
+    "agosto, septiembre, octubre, noviembre, diciembre, mañana, ayer, cumpleaños",
+    "lundi*, mardi*, mercredi*, jeudi*, vendredi*, samedi*, dimanche*, janvier, février, mars, avril, juin, juillet",
+    "août, septembre, octobre, novembre, décembre, demain, hier, anniversaire",
+    "segunda*, terça*, quarta*, quinta*, sexta*, janeiro, fevereiro, março, maio, junho, julho, setembro, outubro",
+    "novembro, dezembro, amanhã, ontem, aniversário",
+    "lunedì, martedì, mercoledì, giovedì, venerdì, sabato, domenica, gennaio, febbraio, aprile, maggio, giugno",
+    "luglio, settembre, ottobre, novembre, dicembre, domani, ieri, compleanno",
+    "понедельник*, вторник*, сред*, четверг*, пятниц*, суббот*, воскресень*, январ*, феврал*, март*, апрел*, мая",
+    "мае, июн*, июл*, август*, сентябр*, октябр*, ноябр*, декабр*, завтра, вчера, день рождения",
+)
+DATES_CJK = unspaced("""
+月曜 火曜 水曜 木曜 金曜 土曜 日曜 月 明日 昨日 来週 先週 誕生日 周一 周二 周三 周四 周五 周六 周日
+星期 明天 昨天 下周 生日 号
+""")
+RELATIONS = spaced(
+    "wife, husband, partner, son, daughter, kid, kids, child, children, baby, mother, mom, mum, father, dad",
+    "parents, brother, sister, aunt, uncle, cousin, niece, nephew, grandma, grandpa, grandmother, grandfather",
+    "friend, neighbour, neighbor, boss, manager, colleague, dog, cat, landlord, doctor, dentist, vet, girlfriend",
+    "boyfriend, flatmate, roommate, in-laws",
+    "frau, mann, sohn, tochter, kind, kinder, mutter, mama, vater, papa, eltern, bruder, schwester, tante, onkel",
+    "freund, freundin, nachbar*, chef*, kolleg*, hund, katze, oma, opa, schwieger*",
+    "mujer, marido, esposo, esposa, pareja, hijo, hija, hijos, madre, padre, padres, hermano, hermana, tía, tío",
+    "abuel*, amig*, vecin*, jefe, jefa, compañer*, perro, perra, gato, gata, suegr*",
+    "femme, mari, fils, fille, enfant*, mère, père, parents, frère, sœur, soeur, tante, oncle, ami, amie, voisin*",
+    "patron*, collègue*, chien, chat, belle-*, grand-mère, grand-père",
+    "mulher, marido, esposa, filho, filha, filhos, mãe, pai, pais, irmão, irmã, tia, tio, avó, avô, vizinh*, chefe",
+    "colega, cachorro, cão, gato, sogr*, namorad*",
+    "moglie, marito, figlio, figlia, figli, madre, mamma, padre, papà, genitori, fratello, sorella, zia, zio, nonn*",
+    "amic*, vicin*, capo, collega, cane, gatto, suocer*",
+    "жена, муж, сын, дочь, дочка, дети, ребёнок, мама, мать, папа, отец, родител*, брат, сестра, тётя, дядя",
+    "бабушк*, дедушк*, друг, подруг*, сосед*, начальни*, коллег*, собак*, кошк*, тёщ*, свекров*, жену, мужа, сына",
+    "отца, маму, брата, сестру",
+)
+RELATIONS_CJK = unspaced("""
+夫 妻 息子 娘 子供 母 父 両親 兄 姉 弟 妹 祖母 祖父 友達 友人 上司 同僚 犬 猫 老婆 老公 丈夫 妻子
+儿子 女儿 孩子 妈妈 爸爸 母亲 父亲 哥哥 姐姐 弟弟 妹妹 奶奶 爷爷 朋友 邻居 老板 同事 狗
+""")
+STATES = spaced(
+    "is, am, are, i'm, lives, live, works, work, likes, like, loves, love, hates, hate, prefers, prefer, uses, use",
+    "has, have, owns, called, named, born, allergic, allergy, vegetarian, vegan, celiac, coeliac, diabetic, moved",
+    "married, switched, started, starts, quit, bought, booked, costs, belongs, speaks, plays, drives, takes",
+    "expires, opens, closes, runs, keeps, needs, wants",
+    "ist, bin, sind, wohnt, wohne, arbeitet, arbeite, mag, liebt, hasse, nutzt, nutze, hat, habe, haben, heißt",
+    "heiße, allergisch, umgezogen, spielt, fährt, gehört, verträgt",
+    "es, soy, son, vive, vivimos, trabaja, gusta, gustan, encanta, odio, prefiere, usa, uso, usamos, tiene, tenemos",
+    "llama, alérgic*, celíac*, mudado, toca, empieza, cambiado",
+    "est, suis, sont, habite, habitons, travaille, aime, adore, déteste, préfère, utilise, a, ai, avons, appelle",
+    "allergique, déménagé, joue, commence",
+    "é, são, mora, moramos, trabalha, gosta, gosto, adora, odeio, prefere, usa, tem, temos, chama, alérgic*, mudou",
+    "mudei, mudamos, toca, começa",
+    "è, sono, abita, abitiamo, lavora, piace, piacciono, ama, odio, preferisce, usa, usiamo, ha, abbiamo, chiama",
+    "allergic*, trasferit*, suona, inizia",
+    "живёт, живу, живем, живём, работает, работаю, люблю, любит, ненавижу, предпочитаю, использую, используем",
+    "зовут, аллерги*, переехал*, играет, есть, начинает, купил*, вышла",
+)
+STATES_CJK = unspaced("""
+です だ 住 働 好き 嫌い アレルギー 転職 引っ越 使 持っ 飼っ 通っ 名前 始め 是 住在 工作 喜欢 讨厌
+过敏 搬 用 有 养 叫 换
+""")
+CHATTER = opening(
+    "hi, hello, hey, morning, good morning, good evening, good night, evening, thanks, thank you, thx, ty, cheers",
+    "great, nice, cool, perfect, awesome, sounds good, ok, okay, sure, yep, yes, yeah, nope, no worries, lol, haha*",
+    "hahaha, hmm, hm, wow, ugh, oops, bye, see you, later, got it, done, works, let's, lets, alright, right, sorry",
+    "no problem, exactly, agreed, never mind, nevermind, welcome, congrats, congratulations, good, fine, enjoy",
+    "hallo, moin, guten morgen, guten tag, guten abend, danke*, super, toll, prima, alles klar, gern, gerne",
+    "tschüss, bis später, bis dann, bis morgen, genau, stimmt, na gut, schon gut, los geht's, mal sehen, schade",
+    "schön, verstanden",
+    "hola, buenos días, buenas, buenas tardes, gracias, vale, genial, perfecto, claro, jaja*, adiós, hasta luego",
+    "hasta mañana, de nada, qué bien, de acuerdo, vamos, bueno, muy bien",
+    "bonjour, bonsoir, salut, coucou, merci*, super, parfait, d'accord, génial, bien sûr, haha, à plus, à demain",
+    "au revoir, bonne nuit, bonne journée, pas de souci, allons-y, c'est parti, très bien, bravo",
+    "olá, oi, bom dia, boa tarde, boa noite, obrigad*, valeu, ótimo, perfeito, claro, kkk*, rsrs*, tchau, até logo",
+    "até amanhã, de nada, vamos, beleza, tá bom, que bom",
+    "ciao, buongiorno, buonasera, buonanotte, grazie*, perfetto, ottimo, va bene, certo, ahah*, a dopo, a domani",
+    "arrivederci, prego, figurati, andiamo, che bello, benissimo",
+    "привет, здравствуй*, доброе утро, добрый день, добрый вечер, спасибо*, отлично, супер, хорошо, ладно, ха-ха*",
+    "хаха*, пока, до свидания, до завтра, до вечера, до встречи, пожалуйста, конечно, договорились, понятно, ясно",
+    "давай, ну что, начнём",
+)
+CHATTER_CJK = re.compile(
+    r"^(?:おはよう|こんにちは|こんばんは|おやすみ|ありがとう|うん|はい|ええ|ははは|笑|じゃあ|さて|よろしく|お疲れ|了解|すごい|"
+    r"またあとで|またね|いいね|なるほど|お願いします|你好|早上好|晚上好|早安|晚安|谢谢|多谢|好的|好吧|好|嗯|哈哈|再见|拜拜|"
+    r"没问题|不客气|明白|收到|太好了|开始吧|辛苦)"
+)
+WORK_CHATTER = spaced(
+    "deploy*, build, builds, test, tests, tested, pr, prs, commit*, merge*, branch, refactor*, bug, bugs, lint*, ci",
+    "pipeline, pushed, rebased, stack trace, console, log, logs, error, errors, exception, function, method",
+    "variable, class, endpoint, query, null, script, fixed, fix, debug*, ran, rerun, compile*, import*, typo, docs",
+    "ticket, standup, sprint, meeting, call, slide*, draft*, doc, sheet, email*, inbox, agenda",
+)
+PROGRESS = opening(
+    "fixed, added, updated, removed, renamed, refactored, merged, pushed, ran, reran, debugged, investigated",
+    "checked, looked, reviewed, explained, discussed, talked, went, tried, tested, wrote, created, moved the",
+    "cleaned, walked, helped, asked, answered, drafted, summarized, summarised, finished, completed, implemented",
+    "committed, opened, closed, restarted, installed, started, continued, working on, looking, reading, running",
+    "let me, i'll, i will, now, next, then, first, running, user asked, the user asked, session, nothing",
+    "habe, haben, heute, gerade, danach, dann, jetzt, besprochen, getestet, hoy, ahora, luego, después, revisamos",
+    "hablamos, probamos, aujourd'hui, maintenant, ensuite, on a, nous avons, hoje, agora, depois, conversamos",
+    "testamos, oggi, adesso, poi, abbiamo, сегодня, сейчас, потом, обсуждали, проверили, посмотрели",
+)
+PREFERENCE = spaced(
+    "prefer*, favourite, favorite, rather, instead of, likes, loves, hates, can't stand, allergic, allergy",
+    "intolerant, diet, vegetarian, vegan, agreed, decided, decision, rule, policy, convention, standard",
+    "password hint, lives, works at, moved to, birthday, born, lieber, bevorzug*, allergisch, entschieden",
+    "vereinbart, preferir, prefier*, prefiro, alergi*, decidi*, préfèr*, allergi*, décidé, convenu, preferi*",
+    "deciso, предпочит*, аллерги*, решили, договорились",
+)
+ROOT_CAUSES = spaced(
+    "root cause, because, turns out, turned out, the trick, lesson, workaround, only works, only if, requires",
+    "expects, must be, default, defaults, limit*, version, port, path, config*, setting, weil, ursache",
+    "stellte sich heraus, läuft nur, porque, la causa, solo acepta, parce que, la cause, perché, la causa, causa",
+    "потому что, причина, оказалось, выяснилось, если",
+)
+ROOT_CAUSES_CJK = unspaced("原因 ため から 解決 ので 因为 原因 所以 发现 只能")

@@ -1,0 +1,52 @@
+"""Adds notes to a checked proposal: what the distiller left out, in the person's own words."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from memory_butler.ai.salience import load_salience
+from memory_butler.models import Batch, CheckedProposal, Item, MemoryType
+from memory_butler.operations.retrieval.indexing import Entry, index_entries
+from memory_butler.policy.consolidation.notes import Candidate, NoteRules, candidates, chosen
+from memory_butler.policy.consolidation.salience import SalienceModel
+from memory_butler.resources import Resources
+from memory_butler.store.retrieval.search_index import Indexed
+
+
+class Notes(NamedTuple):
+    """The notes of a batch with their index entries, which the salience was computed from."""
+
+    items: Sequence[Item] = ()
+    entries: Sequence[Indexed] = ()
+
+
+async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposal) -> Notes:
+    """Returns the sentences worth keeping that no accepted item says. Each is embedded once, also if it is stored."""
+    settings = resources.settings.consolidation.notes
+    if not settings.enabled:
+        return Notes()
+    found = await asyncio.to_thread(candidates, batch, [item for _, item in checked.items])
+    if not found:
+        return Notes()
+    model = await asyncio.to_thread(load_salience)
+    entries = await index_entries(resources, [note_entry(one.item) for one in found])
+    rules = NoteRules(
+        hand_from=settings.hand_from,
+        session_from=settings.session_from,
+        chat_from=settings.chat_from,
+        sure_from=settings.sure_from,
+        chat_most=settings.chat_most,
+    )
+    kept = chosen([(one, _probability(model, one, entry)) for one, entry in zip(found, entries, strict=True)], rules)
+    by_name = {(one.item.subject, one.item.predicate): entry for one, entry in zip(found, entries, strict=True)}
+    return Notes(kept, [by_name[item.subject, item.predicate] for item in kept])
+
+
+def note_entry(item: Item) -> Entry:
+    return Entry(MemoryType.FACT, item.content, item.tags, item.subject, item.predicate)
+
+
+def _probability(model: SalienceModel, one: Candidate, entry: Indexed) -> float:
+    return model.probability(one.features, np.mean(np.asarray(entry.vectors, np.float32), axis=0))

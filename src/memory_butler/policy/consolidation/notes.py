@@ -1,0 +1,254 @@
+"""Notes: sentences that are kept in the person's own words where no fact or rule says them.
+
+A sentence becomes a note if the accepted items of a proposal have less than 70 % of its content words, no veto applies
+(see languages/speech/vetoes.py), and it is worth keeping (see salience.py). It is kept verbatim, never rewritten, with
+the label of its speaker unless that is the user. A note is a fact of its own predicate and never supersedes another.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+from uuid import UUID
+
+from memory_butler.english.extraction.remember_requests import remember_request
+from memory_butler.english.text.stems import stem
+from memory_butler.english.text.stop_words import LIGHT_WORDS
+from memory_butler.english.text.word_sets import caseless, word_set
+from memory_butler.english.time.event_dates import find_event_date
+from memory_butler.languages.detection import function_words
+from memory_butler.languages.folding import fold
+from memory_butler.languages.speech import cues
+from memory_butler.languages.speech.mentions import likely_subject, mentions
+from memory_butler.languages.speech.utterances import USER, Utterance, is_conversation, utterances
+from memory_butler.languages.speech.vetoes import Veto, vetoes
+from memory_butler.models import Batch, Episode, Item, ItemKind, Permanence
+from memory_butler.models.vocabulary import BY_HAND
+from memory_butler.policy.consolidation.salience import Features, features
+from memory_butler.policy.memories.text import NOTES_TAG, note_predicate
+
+# Share of a sentence's content words that the items must have to say it.
+COVERED = 0.7
+SURE_IMPORTANCE = 4
+UNSURE_IMPORTANCE = 3
+SAME_LETTERS = 5
+# Verbs that a predicate says in other words: "lives in Porto" is a fact `home: Porto`.
+_PREDICATE_VERBS = word_set("""
+live lives lived living work works worked working like likes love loves hate hates dislike dislikes prefer prefers own
+owns call calls called name named speak speaks play plays drive drives born currently year years old meet met
+move moved moves moving remember note please user users day today yesterday tomorrow
+""")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_ASKED = cues.opening(
+    "merk dir, merke dir, vergiss nicht, denk daran, erinnere mich, notier*, recuerda que, recuérdame, no olvides",
+    "anota, apunta",
+    "souviens-toi, retiens, n'oublie pas, rappelle-moi, note que, lembra, lembre-se, lembre, não esqueça, anote, anota",
+    "ricorda che, ricordati, ricordami, non dimenticare, annota, запомни, не забудь, напомни, запиши, note to self",
+    "reminder, fyi",
+)
+_ASKED_CJK = re.compile(r"覚えて|忘れないで|メモして|记住|记得|别忘|记一下")
+_CORRECTS = cues.spaced(
+    "actually, correction, i was wrong, not anymore, no longer, scratch that, i meant, instead of, changed my mind",
+    "update",
+    "doch nicht, stimmt nicht mehr, korrektur, nicht mehr, en realidad, corrección, ya no, en fait, correction",
+    "ne plus",
+    "na verdade, correção, já não, in realtà, correzione, non più, на самом деле, поправка, больше не, уже не",
+)
+_RELATIVE = caseless(r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago)\b")
+_CORRECTS_CJK = re.compile(r"訂正|実は|もう.{1,8}ない|其实|更正|不再")
+
+
+class Source(StrEnum):
+    """Where an episode came from: thresholds of notes differ."""
+
+    HAND = "hand"
+    SESSION = "session"
+    CHAT = "chat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRules:
+    """The settings of notes: from which probability on a sentence is kept, by source, and how many in a chat."""
+
+    hand_from: float
+    session_from: float
+    chat_from: float
+    sure_from: float
+    chat_most: int
+
+    def least(self, source: Source) -> float:
+        return {Source.HAND: self.hand_from, Source.SESSION: self.session_from, Source.CHAT: self.chat_from}[source]
+
+
+class Candidate(NamedTuple):
+    """A sentence that may be kept, as the item that it would become."""
+
+    item: Item
+    features: Features
+    source: Source
+    # It was asked to be remembered: it is kept whatever its probability.
+    is_asked: bool
+    # It is the only trace of what a person stored by hand if nothing else is kept.
+    by_hand: bool
+    # A veto applies: it is kept only as that trace.
+    is_vetoed: bool = False
+
+
+def source_of(episode: Episode, text: str) -> Source:
+    if is_conversation(text):
+        return Source.CHAT
+    return Source.HAND if episode.metadata.get(BY_HAND) is True else Source.SESSION
+
+
+def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
+    """The sentences of a batch that the items do not say and no veto excludes, in order."""
+    told: dict[UUID, list[Item]] = {}
+    for item in items:
+        for cited in item.evidence:
+            told.setdefault(cited, []).append(item)
+    known = {
+        memory.id: f"{memory.subject or ''} {memory.predicate or ''} {memory.content}".replace(":", " ")
+        for memory in batch.known
+    }
+    found: dict[tuple[str, str], Candidate] = {}
+    for episode in batch.episodes:
+        text = batch.texts.get(episode.id, "")
+        words = _told_words(told.get(episode.id, ()), known)
+        for one in _of_episode(episode, text, words):
+            key = one.item.subject, one.item.predicate
+            if before := found.get(key):
+                evidence = (*before.item.evidence, *one.item.evidence)
+                found[key] = before._replace(item=replace(before.item, evidence=evidence))
+            else:
+                found[key] = one
+    return list(found.values())
+
+
+def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candidate]:
+    said = utterances(text)
+    source, by_hand = source_of(episode, text), episode.metadata.get(BY_HAND) is True
+    found = []
+    for utterance, veto in zip(said, vetoes(said), strict=True):
+        reason = veto
+        is_asked = is_asked_for(utterance)
+        # "Can you remember that my birthday is in May?" asks and tells.
+        if is_asked and reason in (Veto.QUESTION, Veto.HYPOTHESIS):
+            reason = None
+        is_trace = reason is not None and by_hand and reason not in (Veto.ORDER, Veto.ASSISTANT)
+        if (reason is not None and not is_trace) or coverage(utterance.text, told) >= COVERED:
+            continue
+        one = _candidate(episode, utterance, source, is_asked=is_asked, by_hand=by_hand)
+        found.append(one._replace(is_vetoed=is_trace, by_hand=by_hand and not told))
+    return found
+
+
+def is_asked_for(utterance: Utterance) -> bool:
+    """True if the sentence asks to remember what it says."""
+    text = utterance.text
+    return (
+        remember_request(text.rstrip(".!?… "), asked=utterance.asks) is not None
+        or bool(_ASKED.match(text))
+        or bool(_ASKED_CJK.search(text))
+    )
+
+
+def corrects(content: str) -> bool:
+    """True if a note corrects something said before."""
+    return bool(_CORRECTS.search(content) or _CORRECTS_CJK.search(content))
+
+
+def _candidate(episode: Episode, utterance: Utterance, source: Source, *, is_asked: bool, by_hand: bool) -> Candidate:
+    named = mentions(utterance.text)
+    if utterance.label:
+        named = [utterance.label, *(name for name in named if name != utterance.label)]
+    content = utterance.quoted
+    subject = likely_subject(utterance, named)
+    item = Item(
+        kind=ItemKind.FACT,
+        evidence=(episode.id,),
+        subject=subject,
+        predicate=note_predicate(hashlib.sha256(content.encode()).digest()),
+        content=content,
+        permanence=Permanence.VOLATILE,
+        importance=UNSURE_IMPORTANCE,
+        tags=(NOTES_TAG,),
+        valid_at=_day(utterance.text, episode.observed_at),
+        mentions=tuple(name for name in named if name != subject),
+    )
+    found = features(utterance.text, names=len(named), is_about_another=subject != USER)
+    return Candidate(item, found, source, is_asked, by_hand)
+
+
+def _day(text: str, observed_at: datetime) -> datetime | None:
+    """The day that words such as "tomorrow" mean: without it, the note could not be understood later."""
+    match = _RELATIVE.search(text)
+    if match is None:
+        return None
+    is_past = match[0].casefold().startswith(("yesterday", "last", "ago"))
+    when = find_event_date(text, observed_at, "past" if is_past else "future")
+    return when.day if when and when.exact else None
+
+
+def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[Item]:
+    """The notes to keep. What a person stored by hand leaves at least one, the most salient."""
+    kept: list[tuple[int, Item]] = []
+    by_chat: dict[UUID, list[tuple[float, int]]] = {}
+    silent: dict[UUID, tuple[float, int]] = {}
+    traced = set[UUID]()
+    for at, (one, probability) in enumerate(found):
+        episode = one.item.evidence[0]
+        score = 1.0 if one.is_asked else probability
+        if one.is_vetoed or score < rules.least(one.source):
+            if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
+                silent[episode] = (score, at)
+            continue
+        traced.add(episode)
+        if one.source is Source.CHAT:
+            by_chat.setdefault(episode, []).append((-score, at))
+        kept.append((at, _graded(one.item, is_sure=score >= rules.sure_from)))
+    dropped = {at for own in by_chat.values() for _, at in sorted(own)[rules.chat_most :]}
+    kept = [one for one in kept if one[0] not in dropped]
+    kept += [(at, found[at][0].item) for episode, (_, at) in silent.items() if episode not in traced]
+    return [item for _, item in sorted(kept, key=lambda one: one[0])]
+
+
+def _graded(item: Item, *, is_sure: bool) -> Item:
+    if not is_sure:
+        return item
+    return replace(item, permanence=Permanence.STANDARD, importance=SURE_IMPORTANCE)
+
+
+def coverage(sentence: str, told: frozenset[str]) -> float:
+    """Share of a sentence's content words among those that are told; 0 if nothing is told."""
+    words = content_words(sentence)
+    if not told or not words:
+        return float(bool(told))
+    return sum(_is_told(word, told) for word in words) / len(words)
+
+
+def content_words(text: str) -> set[str]:
+    """The words of a text that carry its meaning, as stems; characters in a script without spaces."""
+    ignored = function_words(text)
+    words = {fold(word) for word in _WORD.findall(_CJK.sub(" ", text.replace("_", " ")))}
+    idle = LIGHT_WORDS | _PREDICATE_VERBS | ignored
+    light = {word for word in words if word in idle or len(word) < 2}
+    return {stem(word) for word in words - light} | set(_CJK.findall(text))
+
+
+def _told_words(items: Iterable[Item], known: dict[UUID, str]) -> frozenset[str]:
+    texts = []
+    for item in items:
+        target = known.get(item.target, "") if item.target else ""
+        dated = item.valid_at.strftime("%A %B %d %Y") + f" {item.valid_at.day}" if item.valid_at else ""
+        texts.append(f"{item.subject} {item.predicate.replace(':', ' ')} {item.content} {target} {dated}")
+    return frozenset(content_words(" ".join(texts))) if texts else frozenset()
+
+
+def _is_told(word: str, told: frozenset[str]) -> bool:
+    if word in told:
+        return True
+    return len(word) >= SAME_LETTERS and any(other[:SAME_LETTERS] == word[:SAME_LETTERS] for other in told)

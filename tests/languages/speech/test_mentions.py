@@ -1,0 +1,38 @@
+"""Names in sentences, and whom a sentence is about."""
+
+import pytest
+
+from memory_butler.languages.speech.mentions import likely_subject, mentions
+from memory_butler.languages.speech.utterances import USER, Utterance
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("my daughter Ida starts at Lindenhof Primary in August", ["Ida", "Lindenhof Primary"]),
+        ("Nora can't do Tuesdays anymore", ["Nora"]),
+        ("Trains are late on Mondays", []),
+        ("Mein Bruder Jonas wohnt in Graz", ["Jonas", "Graz"]),
+        ("Die Heizung wird jeden Herbst gewartet", []),
+        ("Сестра Ольга выходит замуж", ["Ольга"]),
+        ("合鍵は田中さんに預けてあります", ["田中"]),
+        ("I like tea", []),
+    ],
+)
+def test_names(text: str, expected: list[str]) -> None:
+    assert mentions(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "expected"),
+    [
+        ("I met Anna in Rome", "", USER),
+        ("my brother Emil works at a bakery", "", "Emil"),
+        ("no onions for me, ever", "", USER),
+        ("I'm celiac", "Anna", "Anna"),
+        ("the key is with the concierge", "Eva", "Eva"),
+    ],
+)
+def test_whom_it_is_about(text: str, label: str, expected: str) -> None:
+    one = Utterance(text, 0, label or USER, label, False)
+    assert likely_subject(one, mentions(text)) == expected

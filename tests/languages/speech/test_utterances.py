@@ -1,0 +1,57 @@
+"""Sentences with their speakers, verbatim."""
+
+from memory_butler.languages.speech.utterances import ASSISTANT, USER, is_conversation, utterances
+
+
+def test_each_sentence_is_kept_as_it_was_written() -> None:
+    """Punctuation and spelling stay; the place is that in the text."""
+    text = "  - dont call me after 9!  The key is under the pot."
+    found = utterances(text)
+    assert [one.text for one in found] == ["dont call me after 9!", "The key is under the pot."]
+    assert all(text[one.start :].startswith(one.text) for one in found)
+    assert all(one.speaker == USER and not one.label for one in found)
+
+
+def test_labels_say_who_speaks() -> None:
+    """The user, the assistant and others; a name that is not the user's stays with the words."""
+    found = utterances("user: I like tea.\nassistant: Noted.\nAnna: I'm celiac. No bread.")
+    assert [one.speaker for one in found] == [USER, ASSISTANT, "Anna", "Anna"]
+    assert [one.quoted for one in found] == ["I like tea.", "Noted.", "Anna: I'm celiac.", "Anna: No bread."]
+
+
+def test_labels_in_other_languages_and_scripts() -> None:
+    """Roles in German, Russian and Japanese, also with a full-width colon."""
+    found = utterances(
+        "Benutzer: Ich mag Tee.\nAssistent: Gut.\nпользователь: Я левша.\nアシスタント：はい、分かりました。"
+    )
+    assert [one.speaker for one in found] == [USER, ASSISTANT, USER, ASSISTANT]
+
+
+def test_a_single_name_may_be_a_heading() -> None:
+    """ "Plumber: 0171…" is a note of the user; two labelled lines are a conversation."""
+    assert [one.label for one in utterances("Dentist: Dr. Lum, Mondays only")] == [""]
+    assert [one.label for one in utterances("Anna: I'm celiac")] == ["Anna"]
+    assert not is_conversation("Dentist: Dr. Lum, Mondays only")
+    assert is_conversation("user: hello there")
+    assert is_conversation("Anna: I'm late.\nBen: me too.")
+
+
+def test_code_logs_and_served_text_are_left_out() -> None:
+    text = "```\nI live in code.\n```\n2026-01-01 10:00 started\n> quoted line\n- Porto [fact:2k7qz]\nI live in Porto."
+    assert [one.text for one in utterances(text)] == ["I live in Porto."]
+
+
+def test_a_german_date_does_not_end_a_sentence() -> None:
+    assert [one.text for one in utterances("Lieferung am 14. Mai um acht. Danach Urlaub.")] == [
+        "Lieferung am 14. Mai um acht.",
+        "Danach Urlaub.",
+    ]
+
+
+def test_questions_are_marked() -> None:
+    assert [one.asks for one in utterances("Is it late? I am here. ¿Qué tal? 元気ですか？")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
