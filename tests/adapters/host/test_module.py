@@ -170,7 +170,8 @@ async def test_the_episode_is_the_summary_or_what_was_extracted(
         "s-sum", "Booked a train to Porto. The PIN is 4711.", True, exchanges=TALK, request_context=request
     )
     kept = await episode(summed, ended)
-    assert (kept.content, kept.session_id, kept.request_id) == ("Booked a train to Porto.", "s-sum", "r-1")
+    said = "Booked a train to Porto.\nThe PIN is [redacted: pin]."
+    assert (kept.content, kept.session_id, kept.request_id) == (said, "s-sum", "r-1")
     assert (kept.butler, kept.tags) == ("travel", ["rail", "porto"])
     config = table(home, session={"episode": "extract", "importance": 8}, db_schema="travel_memory")
     extracting, _ = await started(config, host_dsn, "travel")
@@ -215,7 +216,7 @@ async def test_a_model_notes_what_matters_and_the_summary_stands_in_for_it(
 ) -> None:
     """Its notes become the episode, and it never sees a secret; when it fails, the summary does, and that is told."""
     with scripted_server() as model:
-        model.script = [answer("The user flies with hand luggage.\nToken: abc"), answer("NOTHING"), (500, {})]
+        model.script = [answer("The user flies with hand luggage.\nToken: quokka-7Hn2"), answer("NOTHING"), (500, {})]
         chosen = {"distiller": "model", "model": {"name": "tiny", "base_url": model.url, "seconds": 20}}
         config = table(home, session={"episode": "model"}, consolidation=chosen, db_schema="travel_memory")
         module, _ = await started(config, host_dsn, "travel")
@@ -236,7 +237,7 @@ async def test_a_model_notes_what_matters_and_the_summary_stands_in_for_it(
             await module.on_shutdown()
         sent = str(model.requests)
     assert [(row["session_id"], row["content"]) for row in found] == [
-        ("m-0", "The user flies with hand luggage."),
+        ("m-0", "The user flies with hand luggage.\nToken: [redacted: token]"),
         ("m-2", "A trip was booked."),
     ]
     assert "hand luggage" in sent and "hunter2" not in sent and "never found" not in sent

@@ -224,7 +224,7 @@ async def test_health_is_open_and_says_nothing_of_anybody(service: Service, tena
     async with service.web() as web:
         assert (await web.get("/health/live")).json() == {"status": "live", "service": "memory-butler"}
         ready = (await web.get("/health/ready")).json()
-    assert ready["checks"] == {name: {"ok": True} for name in ("database", "migrations", "model")}
+    assert ready["checks"] == {name: {"ok": True} for name in ("database", "disk", "migrations", "model")}
     assert set(ready["upkeep"]) == {"status"}
 
 

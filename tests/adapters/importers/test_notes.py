@@ -135,7 +135,7 @@ def test_markdown_is_rules_and_facts(notes_file: Path) -> None:
     parsed = _parsed("markdown", notes_file)
     assert _facts(parsed) == [
         ("The shop", "note", "Prices are stored in whole cents and shown with two digits."),
-        ("Style", "note", "The API key is: sk-ant-REDACTED"),
+        ("Style", "note", "The API key is: Zq7xK9vW2m-41"),
         ("Style", "note", "Colours come from the design team."),
     ]
     rules = [new.content for new in parsed.items if isinstance(new, NewRule)]

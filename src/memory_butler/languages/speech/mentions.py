@@ -24,7 +24,7 @@ _GERMAN_LEAD = re.compile(
 )
 # A name at the beginning of a sentence, where every word has a capital, is followed by its verb.
 _ACTS = re.compile(
-    r"(?:['’]s)?\s+(?:\w+\s+)?(?:is|was|has|had|can't|cannot|can|will|won't|doesn't|isn't|lives|works|likes|loves|hates|prefers|"
+    r"(?:['’]s)?\s{1,8}(?:\w{1,40}\s{1,8})?(?:is|was|has|had|can't|cannot|can|will|won't|doesn't|isn't|lives|works|likes|loves|hates|prefers|"
     r"needs|wants|said|says|told|called|plays|moved|uses|runs|takes|drinks|eats|speaks|drives|starts|started|got|and|gets|"
     r"ist|hat|wohnt|arbeitet|mag|heißt|es|tiene|vive|trabaja|est|habite|travaille|aime|é|tem|mora|trabalha|è|abita|lavora|ha|"
     r"живёт|работает|любит|не|переехал\w*|выходит)\b"

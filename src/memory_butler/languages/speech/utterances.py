@@ -23,7 +23,7 @@ _ASSISTANTS = word_set("""
 assistant ai bot agent system chatbot model claude chatgpt gpt copilot gemini butler tool function assistent
 assistentin asistente assistente ассистент помощник アシスタント 助手
 """)
-_BULLET = re.compile(r"[ \t]*(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_BULLET = re.compile(r"[ \t]{0,40}(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ \t]{1,40}(?:\[[ xX]\][ \t]{1,40})?")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _LABEL_MARKS = "*_ \t"
 _STAMP = re.compile(r"\[[^\]\n]{1,24}\]\s*")

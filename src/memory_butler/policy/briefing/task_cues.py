@@ -12,8 +12,8 @@ _HOUSEHOLD = re.compile(
 )
 # Names of files, functions, columns, options and errors.
 _CODE = re.compile(
-    r"\b[\w-]+\.(?:py|ipynb|jsx?|tsx?|vue|go|rs|java|kt|rb|php|sh|sql|toml|ya?ml|s?css|html|c|cc|cpp|cs|tf|swift)\b"
-    r"|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b|\b\w+\(\)|\s--[a-z][a-z-]+|\b[A-Z][A-Za-z]*(?:Error|Exception)\b"
+    r"\b[\w-]{1,60}\.(?:py|ipynb|jsx?|tsx?|vue|go|rs|java|kt|rb|php|sh|sql|toml|ya?ml|s?css|html|c|cc|cpp|cs|tf|swift)\b"
+    r"|\b[A-Za-z][A-Za-z0-9]{0,60}_[A-Za-z0-9]|\w\(\)|\s--[a-z]{2}|\b[A-Z][A-Za-z]{0,60}(?:Error|Exception)\b"
 )
 _GREETING = re.compile(
     r"(?:hi|hello|hey|yo|lol|haha|thanks|thank you|cheers|good (?:morning|evening|afternoon|night)|(?:good )?morning"
@@ -24,7 +24,7 @@ _LOOK_UP = re.compile(
     r"(?:in (?:one|a|two) sentences?:?\s*)?(?:so |ok |hey )?"
     r"(?:what(?:'?s| is| are| was| does| do| did)|who(?:'?s| is| was| were| wrote| won| invented| painted)"
     r"|how (?:many|much|far|old|tall|long|does|do)"
-    r"|when (?:was|did)|where is|why (?:is|are|do|does)|explain|define|convert|tell me a (?:joke|story)"
+    r"|when (?:was|did)|where is|explain|define|convert|tell me a (?:joke|story)"
     r"|give me (?:a|an|one|two|three|four|five|\d+) (?:synonym|example|joke|fact)\w*)\b",
     re.IGNORECASE,
 )
@@ -34,6 +34,8 @@ _OWN = re.compile(
     r"|(?:this|next|last) (?:week|month|year|quarter|weekend|\w+day))\b",
     re.IGNORECASE,
 )
+# A second sentence.
+_MORE = re.compile(r"\?\s+\w")
 _TO_ME = re.compile(r"\b(?:to|as if) (?:me|i(?: were| was)?)\b", re.IGNORECASE)
 
 
@@ -50,7 +52,7 @@ def looks_like_code(prompt: str) -> bool:
 def needs_no_memory(prompt: str) -> bool:
     """True for a greeting and for a short question about general knowledge."""
     text = prompt.strip()
-    if len(text.split()) > MAX_LOOK_UP_WORDS:
+    if len(text.split()) > MAX_LOOK_UP_WORDS or looks_like_code(text) or _MORE.search(text):
         return False
     if _GREETING.match(text):
         return True

@@ -19,7 +19,7 @@ _REFERS = re.compile(
     r"[$<>{\[(@&]|%[({]|%[a-z_]{2,}%|/|\./|~/|\.\.|…|https?:|file:|vault[:/]|env[:.]|enc\[|!\w|op://|ssm:|arn:"
     r"|(?:os|process|config|settings|self|this|args|options|app|ctx|context|request|req|import|vars?|secrets?|env"
     r"|params?|getenv|environ|system|credentials?|data|local|each|module|props|state|event|input)[.(\[]"
-    r"|[a-z_][a-z0-9_.]{0,60}\(|[a-z_]{1,30}(?:\.[a-z_]{1,30})+$"
+    r"|[a-z_][a-z0-9_.]{0,60}\(|[a-z_]{1,30}(?:\.[a-z_]{1,30}){1,12}$"
 )
 _CONTAINS = re.compile(
     r"example|placeholder|x{5,}|\*{3,}|•{3,}|\.{3}|changeme|dummy|your[-_]|-here\b"
@@ -34,8 +34,8 @@ _MEASURE = re.compile(
 )
 _DATE_OR_NUMBER = re.compile(
     r"\d{4}-\d\d?-\d\d?(?:t.{0,30})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?"
-    r"|v?\d+(?:\.\d+)+[a-z0-9.+-]{0,20}"
-    r"|\d{1,3}(?:[,.]\d{3})+|\d+(?:[.,]\d+)?%|\d+(?:st|nd|rd|th)|\d+/\d+|\d{1,3}"
+    r"|v?\d{1,12}(?:\.\d{1,12}){1,8}[a-z0-9.+-]{0,20}"
+    r"|\d{1,3}(?:[,.]\d{3}){1,8}|\d{1,12}(?:[.,]\d{1,12})?%|\d{1,12}(?:st|nd|rd|th)|\d{1,12}/\d{1,12}|\d{1,3}"
 )
 _LEADING = re.compile(r"\d{1,12}")
 # Ordinary words after "password is" or "password:", in the languages of the detector.

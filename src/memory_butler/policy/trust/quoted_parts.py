@@ -16,7 +16,7 @@ MOSTLY = 0.6
 CONDITION_CHARACTERS = 60
 
 _MAIL = (
-    r"-{2,}\s?(?:original|forwarded) message|begin forwarded message|fwd? ?: \S"
+    r"-{2,40}\s?(?:original|forwarded) message|begin forwarded message|fwd? ?: \S"
     r"|(?:from|von|de|da) ?: ?\S[^\n]{0,200}[@<]|(?:subject|betreff|objet|asunto) ?: \S|(?:reply-to|return-path"
     r"|message-id) ?: "
     r"|(?:on|am|le|el) [^:]{6,80}(?:wrote|schrieb|a écrit|escribió) ?:"
