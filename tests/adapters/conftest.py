@@ -27,12 +27,12 @@ from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Database
 
 PARAMETERS = {
-    "memory_store_episode": "content butler session_id importance observed_at tags metadata idempotency_key "
+    "memory_store_episode": "content butler session_id importance observed_at tags metadata source idempotency_key "
     "request_context",
     "memory_store_fact": "subject predicate content importance permanence scope tags valid_at source_episode aliases "
-    "metadata idempotency_key request_context",
-    "memory_store_rule": "content scope tags source_episode metadata idempotency_key request_context",
-    "memory_store": "content tags tier butler importance idempotency_key request_context",
+    "metadata source idempotency_key request_context",
+    "memory_store_rule": "content scope tags source_episode metadata source idempotency_key request_context",
+    "memory_store": "content tags tier butler importance source idempotency_key request_context",
     "memory_search": "query types scope mode limit min_confidence min_relevance butler tier as_of expand time_from "
     "time_to request_context",
     "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to request_context",

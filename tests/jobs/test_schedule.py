@@ -66,7 +66,7 @@ async def test_the_job_distils_what_waits(resources: Resources) -> None:
     """With nothing configured the built-in distiller does it, and the record has the figures."""
     await remember.episode(resources, NewEpisode(content="I live in Lisbon.", butler="main"))
     report = await consolidate_shard(resources, shard_of(resources.settings.tenant, "main"))
-    assert report == {"runs": 1, "distilled": 1, "failed": 0, "created": 1}
+    assert report == {"runs": 1, "distilled": 1, "failed": 0, "nothing_kept": 0, "created": 1}
 
 
 PRESSING: dict[str, tuple[int, dict[str, Any], timedelta]] = {

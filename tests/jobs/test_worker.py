@@ -77,7 +77,7 @@ async def test_reports_say_what_was_done(resources: Resources, rows: Rows, clock
     await remember.episode(resources, NewEpisode(content="Fed the cat.", butler="main"))
     await do_all_that_is_due(resources)
     reports = {run["job"]: run["report"] for run in rows(RUNS)}
-    assert reports["consolidation"] == {"runs": 1, "distilled": 1, "failed": 0}
+    assert reports["consolidation"] == {"runs": 1, "distilled": 1, "failed": 0, "nothing_kept": 1}
     assert reports["sweep"]["changed"] == 1
     assert [shard["butler"] for shard in reports["sweep"]["butlers"]] == ["main"]
     assert reports["cleanup"].pop("embedding_version") == resources.embedding_version

@@ -292,7 +292,7 @@ async def test_tool_groups_choose_what_an_agent_gets(home: Path) -> None:
             server, table(home, **chosen), "postgresql://nobody@localhost/x", server.name
         )
     names = {tool.name for tool in await everything.list_tools()}
-    assert names == set(PARAMETERS) - {"memory_undo", "memory_reverse"}
+    assert names == set(PARAMETERS) - {"memory_undo", "memory_reverse", "memory_purge"}
     recall = "search recall explain get stats context"
     assert {tool.name for tool in await some.list_tools()} == {f"memory_{name}" for name in recall.split()}
     assert await none.list_tools() == []

@@ -12,7 +12,7 @@ from benchmarks.trust.generated import case
 from psycopg import sql
 
 from memory_butler.adapters.mcp.catalog import TOOLS
-from memory_butler.errors import InvalidInput
+from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import (
     Caller,
     Lineage,
@@ -56,6 +56,7 @@ WITH_TEXT = {
     "memory_mark_harmful",
     "memory_forget",
     "memory_forget_about",
+    "memory_purge",
     "memory_restore",
     "memory_reverse",
 }
@@ -201,4 +202,7 @@ async def test_the_settings_of_tenant_and_butler_decide(resources: Resources, te
     done = await remember.rule(strict, NewRule(content=f"Use {SECOND}, PIN 4711."))
     assert (done.redacted, done.quarantine_reason) == ({"aws_key": 1}, "contains a secret (aws_key)")
     assert done.outcome == "quarantined"
-    assert (await get(strict, "rule", done.ref)).memory.content == "Use [redacted: aws_key], PIN 4711."
+    with pytest.raises(NotFound, match="quarantined"):
+        await get(strict, "rule", done.ref)
+    kept = await remember.rule(strict, NewRule(content="The PIN is 4711."))
+    assert (await get(strict, "rule", kept.ref)).memory.content == "The PIN is 4711."

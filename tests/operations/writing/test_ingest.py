@@ -43,9 +43,9 @@ def outcome(done: IngestResult) -> str:
 
 TABLES = {
     "episodes": "to_jsonb(m) - 'id' - 'tenant_id' FROM memory.episodes m WHERE m.tenant_id = %s ORDER BY m.id",
-    "events": "to_jsonb(e) - '{id,tenant_id,entity_id,text_hash}'::text[] #- '{payload,state,id}'"
+    "events": "to_jsonb(e) - '{id,tenant_id,entity_id,text_hash,chain}'::text[] #- '{payload,state,id}'"
     " #- '{payload,state,tenant_id}' FROM memory.memory_events e WHERE e.tenant_id = %s ORDER BY e.seq",
-    "texts": "t.body FROM memory.texts t WHERE t.tenant_id = %s ORDER BY t.memory_id, t.body",
+    "texts": "t.body::jsonb - 'salt' FROM memory.texts t WHERE t.tenant_id = %s ORDER BY t.memory_id, 1",
     "keys": "k.butler, k.key, k.request_hash, k.response - 'id', k.created_at, k.expires_at"
     " FROM memory.idempotency_keys k WHERE k.tenant_id = %s ORDER BY k.butler, k.key",
     "butlers": "butler, created_at FROM memory.butlers WHERE tenant_id = %s ORDER BY butler",

@@ -42,6 +42,9 @@ WITH_TENANT = (
 )
 
 
+APPEND_ONLY = ("event_seals", "memory_events", "memory_links", "purge_receipts", "rule_applications")
+
+
 @pytest.fixture
 def app(server: EmbeddedPostgres, shared_resources: Resources) -> Iterator[Connection]:
     """The program's role on a connection of its own, around the gate."""
@@ -83,6 +86,16 @@ async def _furnish(resources: Resources, owner: Connection) -> None:
     )
     owner.execute(
         "INSERT INTO memory.job_runs (tenant_id, id, job, started_at, report) VALUES (%s, %s, 'sweep', now(), '{}')",
+        (tenant, uuid.uuid4()),
+    )
+    owner.execute(
+        "INSERT INTO memory.event_seals (tenant_id, seq, chain, sealed_at) VALUES (%s, 1, sha256('chain'), now())",
+        (tenant,),
+    )
+    owner.execute(
+        "INSERT INTO memory.purge_receipts"
+        " (tenant_id, id, purged_at, actor, matched_by, counts, items, backups, digest)"
+        " VALUES (%s, %s, now(), 'main', 'ref', '{}', '[]', '[]', sha256('receipt'))",
         (tenant, uuid.uuid4()),
     )
     _consolidate(tenant, owner)
@@ -228,8 +241,8 @@ def test_rows_of_another_tenant_cannot_be_written(
             try:
                 assert app.execute(attempt).rowcount == 0
             except psycopg.errors.InsufficientPrivilege:
-                assert table in ("memory_events", "memory_links", "rule_applications")
-        if table not in ("memory_events", "memory_links", "rule_applications"):
+                assert table in APPEND_ONLY
+        if table not in APPEND_ONLY:
             with pytest.raises(psycopg.Error, check=lambda problem: problem.sqlstate in ("42501", "MB001")):
                 app.execute(sql.SQL("UPDATE memory.{} SET tenant_id = {}").format(name, sql.Literal(other)))
         after = owner.execute(

@@ -14,7 +14,7 @@ from memory_butler.operations.trust import exact_matches, purge_receipts, residu
 from memory_butler.operations.trust.exact_matches import MatchedMemory, any_mentions, in_order, matched, texts_in
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.idempotency import audit_trail
-from memory_butler.policy.memories.validation import Handle, parse_handle
+from memory_butler.policy.memories.validation import SHOWN_CHARACTERS, Handle, parse_handle
 from memory_butler.policy.trust import identifiers
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
@@ -153,7 +153,8 @@ def _parse_ref(request: PurgeRequest) -> Handle | None:
     kind, colon, name = ref.strip("[]() ").partition(":")
     if not colon:
         raise InvalidInput(
-            f"{ref!r} does not name the type of the memory.", recovery="Pass type and reference, for example fact:k3f7."
+            f"{ref[:SHOWN_CHARACTERS]!r} does not name the type of the memory.",
+            recovery="Pass type and reference, for example fact:k3f7.",
         )
     return parse_handle(kind.strip().casefold(), name)
 

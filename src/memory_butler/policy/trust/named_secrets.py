@@ -294,11 +294,16 @@ def _reveals(value: str, name: Name, form: str, quoted: bool, after: str) -> boo
     return _reveals_password(value, name, form, quoted, after)
 
 
+_PREFIXED = re.compile(r"(?:sk|pk|rk|ak|key|tok|token|live|prod)[-_][\w-]{16,80}")
+
+
 def _reveals_token(value: str, name: Name, form: str, quoted: bool) -> bool:
     has_digit = any(map(str.isdigit, value))
     if value.isdigit():
         return len(value) >= 8 and name.kind != "token"
     if form in (ASSIGNED, TIGHT):
+        if _PREFIXED.match(value):
+            return True
         return len(value) >= 8 and (has_digit or (len(value) >= 16 and _mixed(value))) and not _is_path(value)
     if len(value) >= 12 and has_digit and is_random(value):
         return not _is_path(value)

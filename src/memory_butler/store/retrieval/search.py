@@ -206,9 +206,13 @@ async def send(transaction: Transaction, params: dict[str, Any]) -> Pipeline:
     if params["for_briefing"]:
         scores.append(await transaction.send_for(tuple, "search.more", **params))
     memories = [
-        (make_hit, await transaction.send_for(tuple, f"search.{table}", **params))
-        for make_hit, table in ((_fact, "facts"), (_rule, "rules"), (_episode, "episodes"))
-        if params[f"with_{table}"]
+        (make_hit, await transaction.send_for(tuple, query, **params))
+        for make_hit, query, wanted in (
+            (_fact, "search.facts", "with_facts"),
+            (_rule, "search.rules", "with_rules"),
+            (_episode, "search.episodes", "with_episodes"),
+        )
+        if params[wanted]
     ]
     profiles = None
     if params["for_briefing"]:

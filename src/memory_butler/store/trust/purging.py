@@ -49,9 +49,17 @@ async def alias_names(transaction: Transaction, ids: Collection[UUID]) -> list[R
     return await transaction.all("purging.alias_names", ids=list(ids))
 
 
+_THAT_MAY_NAME = {
+    "texts": "purging.texts_that_may_name",
+    "items": "purging.items_that_may_name",
+    "errors": "purging.errors_that_may_name",
+    "keys": "purging.keys_that_may_name",
+}
+
+
 async def may_name(transaction: Transaction, what: str, prefilter: dict[str, Any], **given: Any) -> list[Row]:
     """Rows outside of memories that pass the sieve: `texts`, `items`, `errors` or `keys`."""
-    return await transaction.all(f"purging.{what}_that_may_name", **sieve(**prefilter), **given)
+    return await transaction.all(_THAT_MAY_NAME[what], **sieve(**prefilter), **given)
 
 
 async def session_names(transaction: Transaction) -> list[str]:

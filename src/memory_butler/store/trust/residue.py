@@ -7,7 +7,6 @@ and its values in the planner's statistics until the table is counted again.
 from typing import Any, Final
 
 import psycopg
-from psycopg import sql
 from psycopg.rows import dict_row
 
 from memory_butler.store.embedded.upgrade import DATABASE, SUPERUSER
@@ -38,8 +37,7 @@ async def rewrite(database: Database, most_bytes: int) -> bool:
             await owner.execute(queries["residue.wait_briefly"], {"milliseconds": str(LOCK_MILLISECONDS)})
             tables = await (await owner.execute(queries["residue.tables"], {"schema": schema})).fetchall()
             for table in tables:
-                holder = sql.Identifier(table["schema"], table["name"]).as_bytes(owner)
-                await owner.execute(queries["residue.rewrite"].replace(b"{holder}", holder))
+                await owner.execute(queries[f"residue.rewrite:{table['name']}"])
             await owner.execute(queries["residue.rewrite_statistics"])
             await _renew_log(owner, queries)
     return True

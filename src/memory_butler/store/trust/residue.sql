@@ -6,7 +6,7 @@ WHERE n.nspname = %(schema)s AND c.relkind = 'r';
 
 -- name: tables
 -- The tables of the schema, also those of a replay that was left over.
-SELECT n.nspname AS schema, c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relkind = 'r'
 ORDER BY c.relname;
 
@@ -15,8 +15,19 @@ ORDER BY c.relname;
 SELECT set_config('lock_timeout', %(milliseconds)s, false), set_config('statement_timeout', '0', false);
 
 -- name: rewrite
+-- each: aliases=aliases, butlers=butlers, consolidation_episodes=consolidation_episodes
+-- each: consolidation_items=consolidation_items, consolidation_runs=consolidation_runs, counted_upto=counted_upto
+-- each: daily_counts=daily_counts, distilled_keys=distilled_keys, embedding_versions=embedding_versions
+-- each: episode_tombstones=episode_tombstones, episodes=episodes, event_seals=event_seals, facts=facts
+-- each: idempotency_keys=idempotency_keys, job_runs=job_runs, lifecycle_transitions=lifecycle_transitions
+-- each: memory_events=memory_events, memory_links=memory_links, memory_references=memory_references
+-- each: passages=passages, postings=postings, profiles=profiles, purge_receipts=purge_receipts
+-- each: recent_questions=recent_questions, rule_applications=rule_applications, rules=rules, sessions=sessions
+-- each: tenants=tenants, texts=texts, tokens=tokens, alembic_version=alembic_version
+-- each: procrastinate_jobs=procrastinate_jobs, procrastinate_events=procrastinate_events
+-- each: procrastinate_workers=procrastinate_workers, procrastinate_periodic_defers=procrastinate_periodic_defers
 -- Write a table and its indexes anew without deleted rows, and count it anew: the planner's statistics hold values.
-VACUUM (FULL, ANALYZE) {holder};
+VACUUM (FULL, ANALYZE) {schema}.{table};
 
 -- name: rewrite_statistics
 -- Write the planner's statistics anew without outdated values.

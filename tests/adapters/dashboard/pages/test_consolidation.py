@@ -87,7 +87,7 @@ async def test_what_waits_is_distilled_at_a_click_and_taken_back(
     await expect(waiting).to_have_text("2")
 
     await page.get_by_role("button", name="Consolidate now").click()
-    await expect(page.locator(".q-notification")).to_contain_text("2 episodes: 1 new, 1 updated, 1 refused")
+    await expect(page.locator(".q-notification")).to_contain_text("2 episodes: 2 new, 1 updated, 1 refused")
     await expect(waiting).to_have_text("0")
     row = page.locator(".mb-runs tbody tr")
     await expect(row).to_contain_text("$0.02")

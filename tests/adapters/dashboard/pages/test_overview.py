@@ -70,7 +70,14 @@ async def test_a_store_at_a_glance(visit: Visit, resources: Resources, clock: Mo
     page = await visit("/")
     await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("1 in use")
     await expect(page.locator(".mb-attention li").last).to_have_attribute("data-kind", "burst")
-    assert await kinds(page) == ["dead_letters", "proposals", *["job"] * len(jobs(resources)), "fading", "warning", "burst"]
+    assert await kinds(page) == [
+        "dead_letters",
+        "proposals",
+        *["job"] * len(jobs(resources)),
+        "fading",
+        "warning",
+        "burst",
+    ]
     fading = page.locator("[data-kind=fading]")
     await expect(fading.locator("a").first).to_have_text("Anna · door code: " + HOSTILE.replace("\u202e", "⟨U+202E⟩"))
     assert await fading.locator("a").first.get_attribute("href") == f"/memory/fact/{ref}"

@@ -91,7 +91,8 @@ async def test_a_batch_is_claimed_answered_and_stored(agents_distil: Resources, 
     assert outcomes == [(0, "created", None), (1, "refused", "ungrounded"), (2, "superseded", None)]
     assert (done["items"][2]["old_content"], done["items"][2]["content"]) == ("Lisbon", "Porto")
     kept = (await call("memory_get", type="fact", id=done["items"][0]["ref"])).body
-    assert kept["memory"]["scope"] == "coder"
+    # It is about the user, so every agent of a local store may know it.
+    assert kept["memory"]["scope"] == "global"
     assert [link["ref"] for link in kept["links"]] == [ref]
     again = await call(SUBMIT, run=batch["run"], proposal=given)
     assert (again.error, bool(again.body["recovery"])) == ("conflict", True)
