@@ -34,7 +34,7 @@ PARAMETERS = {
     "memory_store_rule": "content scope tags source_episode metadata source idempotency_key request_context",
     "memory_store": "content tags tier butler importance source idempotency_key request_context",
     "memory_search": "query types scope mode limit min_confidence min_relevance butler tier as_of expand time_from "
-    "time_to request_context",
+    "time_to deep request_context",
     "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to request_context",
     "memory_explain": "query id types scope mode limit min_confidence min_relevance butler tier time_from time_to "
     "token_budget request_context",
@@ -52,7 +52,7 @@ PARAMETERS = {
     "memory_undo": "id skip_changed idempotency_key request_context",
     "memory_purge": "ref subject text dry_run derived reason request_context",
     "memory_stats": "scope request_context",
-    "memory_context": "trigger_prompt butler token_budget as_of with_own request_context",
+    "memory_context": "trigger_prompt butler token_budget as_of with_own deep request_context",
     "memory_context_batch": "requests request_context",
     "memory_ingest_batch": "episodes request_context",
     "memory_activity_stream": "since scope limit request_context",

@@ -65,6 +65,8 @@ class Planting:
             "memory_forget_about": self._subject,
             "memory_purge": self._subject,
             "memory_restore": self._forgotten,
+            "approve_memory": self._quarantined,
+            "reject_memory": self._quarantined,
             "memory_unpin": self._pinned,
             "memory_reverse": self._warning,
             "memory_undo": self._event,
@@ -110,6 +112,11 @@ class Planting:
         planted = await self._memory(kind)
         await forget.forget(self.resources, kind, planted["id"])
         return planted
+
+    async def _quarantined(self, kind: MemoryType) -> Given:
+        n = next(self._numbers)
+        stored = await remember.rule(self.resources, NewRule(content=f"Water plant number {n}.", source="external"))
+        return {"type": "rule", "handle": f"rule:{stored.ref}"}
 
     async def _pinned(self, kind: MemoryType) -> Given:
         planted = await self._memory(kind)

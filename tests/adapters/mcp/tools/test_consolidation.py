@@ -160,12 +160,14 @@ async def test_what_an_episode_demands_has_no_effect(agents_distil: Resources, o
     run = (await call(CLAIM)).body["run"]
     obeyed = fact(ref, scope="global", tenant="other", butler="health")
     done = (await call(SUBMIT, run=run, proposal=answer(facts=[obeyed, fact("episode:zzzz")], scope="global"))).body
-    assert [(one["outcome"], one.get("reason")) for one in done["items"]] == [
+    # What follows is a note: the words of the episode, as a quotation.
+    assert [(one["outcome"], one.get("reason")) for one in done["items"][:2]] == [
         ("created", None),
         ("refused", "unknown_evidence"),
     ]
     kept = (await call("memory_get", type="fact", id=done["items"][0]["ref"])).body["memory"]
-    assert (kept["scope"], kept["source_butler"]) == ("coder", "coder")
+    # About the user: the scope follows from the subject, not from what the episode demands.
+    assert (kept["scope"], kept["source_butler"]) == ("global", "coder")
 
 
 async def test_where_a_person_decides_the_agent_is_told_so(agents_distil: Resources, tenant: str) -> None:

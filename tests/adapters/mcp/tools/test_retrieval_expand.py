@@ -95,7 +95,9 @@ async def test_the_terminal_shows_neighbours_indented_under_their_result(
     resources: Resources, command: Command
 ) -> None:
     """Reference and relation one step in, the words cut if they are long; without --expand nothing of them."""
-    talk = await remember.episode(resources, NewEpisode(content=f"\x1bAnna spoke of {'boats ' * 99}", butler="main"))
+    talk = await remember.episode(
+        resources, NewEpisode(content=f"\x1b[31mAnna spoke of {'boats ' * 99}", butler="main")
+    )
     boat = NewFact(subject="Anna", predicate="boat", content="It lies in the harbour.", source_episode=talk.ref)
     color = NewFact(subject="Anna", predicate="favorite_color", content="blue")
     facts = [await remember.fact(resources, new) for new in (boat, color)]
