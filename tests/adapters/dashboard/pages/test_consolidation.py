@@ -91,7 +91,7 @@ async def test_what_waits_is_distilled_at_a_click_and_taken_back(
     await expect(waiting).to_have_text("0")
     row = page.locator(".mb-runs tbody tr")
     await expect(row).to_contain_text("$0.02")
-    await expect(row).to_contain_text("2 episodes: 1 new")
+    await expect(row).to_contain_text("2 episodes: 2 new")
     await expect(page.locator("[aria-label=Cost]")).to_contain_text("$0.0200 of $1.00 today")
     await page.get_by_label("State").select_option("failed")
     await expect(page.get_by_text("No matching runs.")).to_be_visible()

@@ -21,10 +21,10 @@ async def test_other_sites_can_link_to_a_page_but_not_load_it(resources: Resourc
         on_loopback(LazyResources.already_open(resources)) as door,
         httpx.AsyncClient(base_url=door.url) as web,
     ):
-        before = len(Client.instances)
+        before = set(Client.instances)
         for how in EMBEDDED:
             assert (await web.get("/facts", headers=fetched(*how))).status_code == 403
-        assert len(Client.instances) == before
+        assert set(Client.instances) <= before
         for how in LINKED:
             assert (await web.get("/facts", headers=fetched(*how))).status_code == 200
 
@@ -47,4 +47,7 @@ async def test_a_page_too_many_is_refused(resources: Resources, monkeypatch: pyt
     lazy.settings = resources.settings.model_copy(update={"dashboard": dashboard})
     monkeypatch.setattr(Client, "has_socket_connection", True)
     async with on_loopback(lazy) as door, httpx.AsyncClient(base_url=door.url) as web:
-        assert [(await web.get("/facts")).status_code for _ in range(4)] == [200, 200, 429, 429]
+        # Pages of earlier tests may end meanwhile and make room.
+        answers = [(await web.get("/facts")).status_code for _ in range(dashboard.open_pages + 2)]
+        assert answers[:2] == [200, 200] and answers[-1] == 429
+        assert len(Client.instances) <= dashboard.open_pages

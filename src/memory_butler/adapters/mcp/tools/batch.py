@@ -46,6 +46,7 @@ class ContextItem(BaseModel):
     butler: Annotated[str | None, Field(description="Butler that works on it. Defaults to the calling agent.")] = None
     token_budget: arguments.TokenBudget = None
     with_own: arguments.WithOwn = None
+    deep: arguments.Deep = None
 
 
 def _described(model: type[BaseModel]) -> Any:
