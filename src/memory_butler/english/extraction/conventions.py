@@ -109,7 +109,7 @@ def is_convention(text: str, actions: frozenset[str]) -> bool:
 
 
 def wanted(text: str) -> str:
-    """What "I want commit messages in the imperative" asks for; empty for any other text."""
+    """The convention in "I want commit messages in the imperative"; empty for any other text."""
     match = _WANTED.match(text) if not _THING_WORDS.isdisjoint(words_in(text)) else None
     return match["what"] if match and not _PASSING.search(text) else ""
 

@@ -80,7 +80,7 @@ def _is_common(word: str) -> bool:
 
 
 def likely_subject(utterance: Utterance, named: list[str]) -> str:
-    """Whom or what a sentence is about: the speaker if it opens with "I", else the first name, else the speaker."""
+    """The subject of a sentence: the speaker if it opens with "I", else the first name, else the speaker."""
     speaker = utterance.label or USER
     if OPENS_FIRST_PERSON.match(utterance.text):
         return speaker

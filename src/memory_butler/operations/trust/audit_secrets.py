@@ -27,7 +27,7 @@ class SecretFinding:
     ref: str
     counts: Counter[str] = field(default_factory=Counter)
     current: bool = False
-    # What was done, or what to do.
+    # Accounts of work, and tasks.
     outcome: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Who said it, and was it said so: the last check of a proposal against the sentences that it cites.
+"""Speaker and wording: the last check of a proposal against the sentences that it cites.
 
 | it is rejected when | for example |
 |---|---|

@@ -1,4 +1,4 @@
-"""Who speaks: labels of transcripts, "X wrote:", and headers of mails, in nine languages.
+"""Speakers: labels of transcripts, "X wrote:", and headers of mails, in nine languages.
 
 What is not clearly the user's own is somebody else's. A label that nobody knows before "I" is one of somebody who is
 not the user.

@@ -29,7 +29,7 @@ _PAIRS = caseless(
     r"dungeons and dragons|food and wine|r and b|rhythm and blues|before and after|up and down|health and safety|"
     r"sales and marketing|design and technology)\b"
 )
-# What goes on after a comma with a statement of its own: ", dogs are fine", ", never npm", ", text me".
+# A comma followed by a statement of its own: ", dogs are fine", ", never npm", ", text me".
 _CONTRAST = caseless(
     r"^(?:never|not|no|none|only|just|except|unless|if)\b|^[\w'-]+ (?:me|us|him|them)$|"
     r"\b(?:is|are|was|were|isn't|aren't|don't|doesn't|never|fine|ok|okay|only|not)\b"
