@@ -27,7 +27,7 @@ class SecretFinding:
     ref: str
     counts: Counter[str] = field(default_factory=Counter)
     current: bool = False
-    # Accounts of work, and tasks.
+    # The result, or the next step.
     outcome: str = ""
 
 
