@@ -115,7 +115,7 @@ async def test_what_waits_is_distilled_at_a_click_and_taken_back(
     await page.get_by_role("link", name="Open run").click()
     await page.get_by_role("button", name="Undo this run").click()
     dialog = page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("Undo 3 changes?")
+    await expect(dialog).to_contain_text("Undo 4 changes?")
     await expect(dialog).to_contain_text(f"fact:{old.ref}")
     await dialog.get_by_role("button", name="Undo").click()
     await expect(page.locator(".mb-consolidation-head")).to_contain_text("undid this run")
