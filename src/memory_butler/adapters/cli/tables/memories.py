@@ -97,7 +97,7 @@ def describe_memory(hit: models.Hit) -> Text:
         return Text(safe(warning(hit.content, hit.harmful_reasons or [])), style="yellow")
     if hit.subject_label is None:
         return Text(safe(hit.content))
-    name = f"{subject_and_predicate(hit.subject_label, hit.predicate_label)}: "
+    name = f"{subject_and_predicate(hit.subject_label, hit.predicate_label, hit.content)}: "
     return Text.assemble((safe(name), "bold"), safe(hit.content))
 
 

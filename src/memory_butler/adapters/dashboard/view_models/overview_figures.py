@@ -333,6 +333,5 @@ def _item(key: str, icon: str, tone: str, title: str, href: str, **more: Any) ->
 
 
 def fact_text(fact: Fact) -> str:
-    return truncate(
-        f"{subject_and_predicate(fact.subject_label, fact.predicate_label)}: {fact.content}", SHOWN_CHARACTERS
-    )
+    about = subject_and_predicate(fact.subject_label, fact.predicate_label, fact.content)
+    return truncate(f"{about}: {fact.content}", SHOWN_CHARACTERS)
