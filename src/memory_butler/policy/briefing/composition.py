@@ -1,8 +1,9 @@
 """Composition of a briefing: exact to the token, and deterministic.
 
-The budget is given out by claim. Among lines of one claim the sections take turns in proportion to their quotas, each
-with its most useful line first. The first line that does not fit ends the briefing, so a larger budget never loses a
-line. In the text, facts come first, then warnings and rules by maturity, then episodes, each by score.
+The budget is given out by claim. Among lines of one claim the most useful comes first, as long as its section has not
+gone far beyond its quota; then the sections take turns in proportion to their quotas. The first line that does not fit
+ends the briefing, so a larger budget never loses a line. In the text, facts come first, then warnings and rules by
+maturity, then episodes, each by score.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ ORDER = tuple(HEADINGS)
 RULE_ORDER = (Maturity.ANTI_PATTERN, Maturity.PROVEN, Maturity.ESTABLISHED, Maturity.CANDIDATE)
 # A section without a quota comes last in its claim.
 MIN_QUOTA = 1e-6
+# A section may go beyond its quota by its share of so many tokens.
+BEYOND_QUOTA = 300
 # One line in so many may be a note.
 NOTES_SHARE = 3
 FEW_NOTES = 5
@@ -73,13 +76,27 @@ def _queue(chosen: Sequence[Chosen], frame: BriefingFrame) -> list[Chosen]:
         waiting = {kind: [one for one in mine if one.entry.hit.type is kind] for kind in ORDER}
         costs = {kind: [frame.count(f"{_line(one)}\n") for one in lines] for kind, lines in waiting.items()}
         while any(waiting.values()):
-            kind = min(
-                (kind for kind in ORDER if waiting[kind]),
-                key=lambda kind: (spent[kind] + costs[kind][0]) / max(frame.quotas[kind], MIN_QUOTA),
-            )
+            kind = _next_section(waiting, costs, spent, frame)
             queue.append(waiting[kind].pop(0))
             spent[kind] += costs[kind].pop(0)
     return _with_few_notes(queue)
+
+
+def _next_section(
+    waiting: dict[MemoryType, list[Chosen]],
+    costs: dict[MemoryType, list[int]],
+    spent: dict[MemoryType, int],
+    frame: BriefingFrame,
+) -> MemoryType:
+    """The section whose first line gets the next place."""
+    total = sum(spent.values())
+    share = {
+        kind: (spent[kind] + costs[kind][0]) / max(frame.quotas[kind], MIN_QUOTA) for kind in ORDER if waiting[kind]
+    }
+    within = [kind for kind in share if share[kind] <= total + costs[kind][0] + BEYOND_QUOTA]
+    if within:
+        return min(within, key=lambda kind: _place(waiting[kind][0]))
+    return min(share, key=lambda kind: share[kind])
 
 
 def _with_few_notes(queue: Sequence[Chosen]) -> list[Chosen]:

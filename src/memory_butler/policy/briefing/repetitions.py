@@ -20,6 +20,8 @@ from memory_butler.policy.retrieval.diversity import identity_of
 
 # Share of the shorter text's words that the longer one must have. Rules differ in few words: "in mails", "in commits".
 MIN_OVERLAP = {MemoryType.FACT: 0.4, MemoryType.RULE: 0.6}
+# Share of an episode's words that another line has: then the episode adds nothing.
+MIN_OVERLAP_OF_EPISODE = 0.75
 # Cosine of the two domain profiles.
 MIN_KIND_CORRELATION = 0.65
 FEWEST_WORDS = 2
@@ -89,6 +91,7 @@ class _Kept:
         if line.chosen.entry.hit.type is not MemoryType.EPISODE:
             near = self._by_terms.get(_terms(line), ())
             places += [next((place for place in near if _repeats(line, self.lines[place])), len(self.lines))]
+        places += [place for place, other in enumerate(self.lines) if _is_told_by(line, other)][:1]
         first = min(places, default=len(self.lines))
         return self.lines[first] if first < len(self.lines) else None
 
@@ -102,6 +105,17 @@ def _repeats(one: _Line, other: _Line) -> bool:
     """True for lines of equal terms that say the same."""
     min_overlap = MIN_OVERLAP[one.chosen.entry.hit.type]
     return _say_the_same(one.statement, other.statement, min_overlap) and _are_of_one_kind(one.profile, other.profile)
+
+
+def _is_told_by(line: _Line, other: _Line) -> bool:
+    """True for an episode whose words another line has, and for a quotation from an episode that is a line itself."""
+    mine, theirs = line.chosen.entry.hit, other.chosen.entry.hit
+    if mine.type is theirs.type or MemoryType.EPISODE not in (mine.type, theirs.type):
+        return False
+    if theirs.type is MemoryType.EPISODE:
+        return mine.content in theirs.content
+    words = line.statement.words
+    return bool(words) and len(words & other.statement.words) >= MIN_OVERLAP_OF_EPISODE * len(words)
 
 
 def says_the_same(one: Hit, other: Hit, user_names: frozenset[str]) -> bool:

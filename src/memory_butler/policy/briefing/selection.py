@@ -19,6 +19,7 @@ from memory_butler.english.text.names import NameFinder, name_key
 from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Permanence, Ranked
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, strongest
+from memory_butler.policy.briefing.prohibitions import is_prohibition
 from memory_butler.policy.memories.text import NOTES_TAG, is_note
 
 # Subjects that stand for the user's own home and family.
@@ -37,8 +38,11 @@ TASK_SHARE = 0.3
 MEMORY_SHARE = 0.2
 # Activation of a task that says clearly what kind of work it is.
 CLEAR_TASK = 0.6
-# A warning or grave fact that the task could run into, and not only one of its kind of work.
+# A warning, a prohibition or a grave fact that the task could run into, and not only one of its kind of work.
 VITAL_USEFULNESS = 0.45
+# The same for the gravest facts.
+GRAVEST_FROM = 9
+GRAVEST_USEFULNESS = 0.24
 # A fact that the task needs more likely than not is relevant to it.
 CLEAR_USEFULNESS = 0.5
 # For a greeting or a question about general knowledge.
@@ -46,6 +50,12 @@ MIN_WITHOUT_NEED = 0.8
 NEARLY_ALL_WORDS = 0.8
 # A warning that is missing costs more than one too many: it needs this share of the usefulness of other lines.
 WARNING_SHARE = 0.75
+# So does a grave fact about health or diet in a task of a kind in which nobody mentions it.
+CARE_SHARE = 0.35
+CARE_AT_STAKE = 0.4
+HEALTH_OF_HOUSEHOLD = 0.3
+# An episode that is only of the same kind of work needs more: most of what it holds is in facts and rules.
+EPISODE_SHARE = 1.45
 # A rule is about how to answer if every other domain has less than this share of its activation: "answer customers in
 # Portuguese" is about customers.
 STYLE_LEAD = 0.6
@@ -143,7 +153,7 @@ def choose(
     chosen = []
     for entry, found in zip(ranked, evidence, strict=True):
         hit, probability = entry.hit, usefulness(found)
-        needed = rules.min_usefulness * (WARNING_SHARE if hit.maturity == Maturity.ANTI_PATTERN else 1)
+        needed = rules.min_usefulness * _share_needed(hit, found, task)
         if task.needs_no_memory:
             needed = max(needed, MIN_WITHOUT_NEED)
         is_useful = probability >= needed or _answers_words(entry, rules)
@@ -155,18 +165,46 @@ def choose(
             claim = Claim.STANDING
         else:
             continue
-        if (claim is Claim.STANDING and not rules.with_standing and not hit.pinned) or (
-            claim is Claim.RELATED and not rules.with_related
-        ):
+        if not _is_told_for(claim, hit, rules):
             continue
         chosen.append(Chosen(entry, claim, round(probability, 6)))
     return chosen
 
 
+def kinds_to_find(profile: Profile, domains: Sequence[str], *, is_for_household: bool) -> Profile:
+    """The kinds of work to find candidates for. In a task for several people everybody's health may matter."""
+    kinds = strongest(profile, TASK_SHARE)
+    if is_for_household:
+        place = domains.index("health")
+        kinds[place] = max(kinds[place], HEALTH_OF_HOUSEHOLD * float(kinds.max(initial=0)))
+    return kinds
+
+
+def _share_needed(hit: Hit, found: Evidence, task: Task) -> float:
+    """The share of the usual minimum that is enough for this memory."""
+    if hit.maturity == Maturity.ANTI_PATTERN:
+        return WARNING_SHARE
+    if hit.type is MemoryType.EPISODE and not (found.is_named or found.mentions_named):
+        return EPISODE_SHARE
+    is_gravest = (hit.importance or 0) >= GRAVEST_FROM and found.care >= CARE_AT_STAKE
+    return CARE_SHARE if is_gravest and task.is_for_household and not (found.of_another or found.elsewhere) else 1
+
+
+def _is_told_for(claim: Claim, hit: Hit, rules: Rules) -> bool:
+    """What happened once, as notes tell it, is no standing rule or preference."""
+    if claim is Claim.STANDING:
+        return hit.pinned or (rules.with_standing and not _is_distilled_note(hit))
+    return claim is not Claim.RELATED or rules.with_related
+
+
+def _is_distilled_note(hit: Hit) -> bool:
+    return NOTES_TAG in hit.tags and is_note(hit.predicate_label)
+
+
 def _is_unsure_note(hit: Hit) -> bool:
     """A note that may not be worth keeping is found by searches only, until it is used, restated or confirmed."""
-    is_volatile = hit.permanence == Permanence.VOLATILE and NOTES_TAG in hit.tags and is_note(hit.predicate_label)
-    return is_volatile and not (hit.pinned or hit.last_referenced_at or hit.last_confirmed_at)
+    is_unsure = hit.permanence == Permanence.VOLATILE and _is_distilled_note(hit)
+    return is_unsure and not (hit.pinned or hit.last_referenced_at or hit.last_confirmed_at)
 
 
 def _answers_words(entry: Ranked, rules: Rules) -> bool:
@@ -191,8 +229,7 @@ def is_unconditional(hit: Hit, profile: Sequence[float] | None, task: Task) -> b
 
 def _claim(entry: Ranked, found: Evidence, rules: Rules) -> Claim:
     hit, probability = entry.hit, usefulness(found)
-    is_grave = hit.maturity == Maturity.ANTI_PATTERN or (hit.importance or 0) >= rules.vital_from
-    if is_grave and probability >= VITAL_USEFULNESS:
+    if _is_grave(hit, rules) and probability >= _vital_usefulness(hit):
         return Claim.VITAL
     is_direct = found.is_named or found.mentions_named or _answers_words(entry, rules)
     if is_direct or (hit.type is not MemoryType.RULE and probability >= CLEAR_USEFULNESS):
@@ -200,6 +237,17 @@ def _claim(entry: Ranked, found: Evidence, rules: Rules) -> Claim:
     if found.one_step and usefulness(found._replace(one_step=0)) < rules.min_usefulness:
         return Claim.RELATED
     return Claim.RECENT if hit.type is MemoryType.EPISODE else Claim.STANDING
+
+
+def _is_grave(hit: Hit, rules: Rules) -> bool:
+    if hit.type is MemoryType.RULE:
+        return hit.maturity == Maturity.ANTI_PATTERN or is_prohibition(hit.content)
+    return (hit.importance or 0) >= rules.vital_from
+
+
+def _vital_usefulness(hit: Hit) -> float:
+    is_gravest = hit.type is not MemoryType.RULE and (hit.importance or 0) >= GRAVEST_FROM
+    return GRAVEST_USEFULNESS if is_gravest else VITAL_USEFULNESS
 
 
 def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, Sequence[float]], task: Task) -> list[Evidence]:
@@ -282,7 +330,9 @@ def _is_health_of_another(hit: Hit, kind: _Kind, task: Task) -> bool:
         return False
     health, food, most = task.activation("health"), task.activation("food"), float(task.profile.max(initial=0))
     is_health_task = health >= DOMINANT * most > 0 and food < DOMINANT
-    return is_health_task and (bool(task.names) or (task.is_first_person and not _is_users(hit, task)))
+    if not is_health_task or (task.is_first_person and _is_users(hit, task)):
+        return False
+    return bool(task.names) or task.is_first_person
 
 
 def _is_elsewhere(hit: Hit, found: Evidence, step: float, about: frozenset[str], task: Task) -> bool:
