@@ -244,29 +244,21 @@ class NameFinder:
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._unspaced: list[str] = []
-        self._by_words: dict[tuple[str, ...], list[str]] = {}
-        lengths: dict[str, set[int]] = {}
+        # By first word: the words as they stand in a text, and the key.
+        self._starting: dict[str, list[tuple[str, str]]] = {}
         for key in keys:
             if UNSPACED.search(key):
                 self._unspaced.append(key)
-            elif words := tuple(_PLAIN.findall(key)):
-                self._by_words.setdefault(words, []).append(key)
-                lengths.setdefault(words[0], set()).add(len(words))
-        self._lengths = lengths
-        self._first_words = frozenset(lengths)
+            elif words := _PLAIN.findall(key):
+                self._starting.setdefault(words[0], []).append((f" {' '.join(words)} ", key))
+        self._first_words = frozenset(self._starting)
 
     def names_in(self, text: str) -> frozenset[str]:
         found: list[str] = []
         if self._first_words:
             words, distinct = _plain_words(text)
-            if not self._first_words.isdisjoint(distinct):
-                found += [
-                    key
-                    for at, word in enumerate(words)
-                    if word in self._lengths
-                    for length in self._lengths[word]
-                    for key in self._by_words.get(words[at : at + length], ())
-                ]
+            for first in self._first_words & distinct:
+                found += [key for name, key in self._starting[first] if name in words]
         if self._unspaced:
             plain = text.casefold()
             found += [key for key in self._unspaced if key in plain]
@@ -274,9 +266,10 @@ class NameFinder:
 
 
 @lru_cache(maxsize=4096)
-def _plain_words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    words = tuple(_PLAIN.findall(text.casefold()))
-    return words, frozenset(words)
+def _plain_words(text: str) -> tuple[str, frozenset[str]]:
+    """The words of a text, each between two spaces."""
+    words = _PLAIN.findall(text.casefold())
+    return f" {' '.join(words)} ", frozenset(words)
 
 
 def _is_written_as_name(span: _Span, has_capitals: bool) -> bool:

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import numpy as np
+import numpy.typing as npt
 from psycopg import AsyncCursor
 
 from memory_butler.english.text.names import unheard
@@ -115,7 +117,7 @@ class Candidates:
     similar_names: frozenset[str] = frozenset()
     user_names: frozenset[str] = frozenset()
     memories: int = 0
-    profiles: Mapping[UUID, Sequence[float]] = field(default_factory=dict)
+    profiles: Mapping[UUID, npt.NDArray[np.float64]] = field(default_factory=dict)
 
 
 class NamesRow(NamedTuple):
@@ -185,7 +187,7 @@ class Pipeline:
         )
 
 
-def _profiles(rows: Sequence[Values]) -> dict[UUID, list[float]]:
+def _profiles(rows: Sequence[Values]) -> dict[UUID, npt.NDArray[np.float64]]:
     return dict(zip((row[0] for row in rows), from_vectors([row[1] for row in rows]), strict=True))
 
 
