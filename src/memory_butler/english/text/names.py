@@ -255,14 +255,19 @@ class NameFinder:
                 self._starting.setdefault(words[0], []).append((f" {' '.join(words)} ", key))
         self._first_words = frozenset(self._starting)
 
-    def names_in(self, text: str) -> frozenset[str]:
+    def names_in(self, text: str, heading: str | None = None) -> frozenset[str]:
+        """The names in a text, or in a heading and the text after it: the words of each are split only once."""
         found: list[str] = []
         if self._first_words:
             words, distinct = _plain_words(text)
-            for first in self._first_words & distinct:
+            firsts = self._first_words & distinct
+            if heading:
+                words_before, distinct_before = _plain_words(heading)
+                words, firsts = f"{words_before.rstrip()}{words}", firsts | (self._first_words & distinct_before)
+            for first in firsts:
                 found += [key for name, key in self._starting[first] if name in words]
         if self._unspaced:
-            plain = text.casefold()
+            plain = f"{heading} {text}".casefold() if heading else text.casefold()
             found += [key for key in self._unspaced if key in plain]
         return frozenset(found)
 

@@ -309,7 +309,7 @@ def _subjects(hits: Sequence[Hit], task: Task) -> frozenset[str]:
 
 def _about(hit: Hit, subjects: NameFinder) -> frozenset[str]:
     """The people and things that a memory is about or mentions."""
-    return subjects.names_in(f"{hit.subject_label} {hit.content}" if hit.subject_label else hit.content)
+    return subjects.names_in(hit.content, hit.subject_label)
 
 
 def _steps(found: Sequence[Evidence], about: Sequence[frozenset[str]]) -> list[float]:
