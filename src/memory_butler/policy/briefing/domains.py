@@ -19,6 +19,7 @@ from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 
 Vectors = npt.NDArray[np.float32]
 Profile = npt.NDArray[np.float32]
+StoredProfile = Sequence[float] | npt.NDArray[np.float64]
 Places = npt.NDArray[np.int_]
 
 ANSWER_STYLE = "answer_style"

@@ -15,6 +15,7 @@ from memory_butler.english.text.names import looks_like_name, name_key
 from memory_butler.english.text.stems import NEGATIONS, OPTIONAL_WORDS, stem
 from memory_butler.english.text.stop_words import STOP_WORDS
 from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Ranked
+from memory_butler.policy.briefing.domains import StoredProfile
 from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.retrieval.diversity import identity_of
 
@@ -45,11 +46,11 @@ class _Line(NamedTuple):
     identity: tuple[object, ...]
     subject: str | None
     statement: _Statement
-    profile: Sequence[float] | None
+    profile: StoredProfile | None
 
 
 def without_repetitions(
-    chosen: Sequence[Chosen], profiles: Mapping[UUID, Sequence[float]], user_names: frozenset[str]
+    chosen: Sequence[Chosen], profiles: Mapping[UUID, StoredProfile], user_names: frozenset[str]
 ) -> tuple[list[Chosen], list[tuple[Ranked, str]]]:
     """The lines without those that repeat a better one; the repetitions with the reference of what they repeat."""
     kept = _Kept()
@@ -142,7 +143,10 @@ def _name_words(subject: str | None, user_names: frozenset[str]) -> frozenset[st
 
 def _say_the_same(one: _Statement, other: _Statement, min_overlap: float) -> bool:
     short, long = (one, other) if len(one.words) <= len(other.words) else (other, one)
-    if len(short.words) < FEWEST_WORDS or len(short.words & long.words) < min_overlap * len(short.words):
+    # Most pairs have no word in common.
+    if len(short.words) < FEWEST_WORDS or short.words.isdisjoint(long.words):
+        return False
+    if len(short.words & long.words) < min_overlap * len(short.words):
         return False
     return short.numbers <= long.numbers and not _denies(short, long)
 
@@ -154,7 +158,7 @@ def _denies(short: _Statement, long: _Statement) -> bool:
     return bool(short.negations) or len(long.words) < 2 * len(short.words)
 
 
-def _are_of_one_kind(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
+def _are_of_one_kind(one: StoredProfile | None, other: StoredProfile | None) -> bool:
     if one is None or other is None:
         return False
     lengths = float(np.linalg.norm(one) * np.linalg.norm(other))

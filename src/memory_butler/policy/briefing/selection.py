@@ -18,12 +18,13 @@ import numpy.typing as npt
 from memory_butler.english.text.names import NameFinder, name_key
 from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Permanence, Ranked
 from memory_butler.policy.briefing.claims import Claim
-from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, strongest
+from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, StoredProfile, strongest
 from memory_butler.policy.briefing.prohibitions import is_prohibition
 from memory_butler.policy.memories.text import NOTES_TAG, is_note
 
 # Subjects that stand for the user's own home and family.
 HOUSEHOLD = frozenset({"household", "family", "house", "home", "flat", "apartment"})
+OWN_SUBJECTS = USER_SUBJECTS | HOUSEHOLD
 TRIFLE_UP_TO = 3
 CARE_FROM = 7
 # From here on a domain is what a memory is about.
@@ -145,9 +146,7 @@ class Chosen(NamedTuple):
     usefulness: float
 
 
-def choose(
-    ranked: Sequence[Ranked], profiles: Mapping[UUID, Sequence[float]], task: Task, rules: Rules
-) -> list[Chosen]:
+def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], task: Task, rules: Rules) -> list[Chosen]:
     """The memories with a claim, in ranking order."""
     evidence = evidence_of([entry.hit for entry in ranked], profiles, task)
     chosen = []
@@ -218,7 +217,7 @@ def usefulness(evidence: Evidence) -> float:
     return 1 / (1 + math.exp(-logit))
 
 
-def is_unconditional(hit: Hit, profile: Sequence[float] | None, task: Task) -> bool:
+def is_unconditional(hit: Hit, profile: StoredProfile | None, task: Task) -> bool:
     """True for a rule about how to answer: it applies to all work."""
     if hit.type is not MemoryType.RULE or hit.maturity == Maturity.ANTI_PATTERN or profile is None:
         return False
@@ -250,7 +249,7 @@ def _vital_usefulness(hit: Hit) -> float:
     return GRAVEST_USEFULNESS if is_gravest else VITAL_USEFULNESS
 
 
-def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, Sequence[float]], task: Task) -> list[Evidence]:
+def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, StoredProfile], task: Task) -> list[Evidence]:
     """The evidence for each candidate, seen beside the others."""
     if not hits:
         return []
@@ -260,9 +259,14 @@ def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, Sequence[float]], t
     found = [_evidence(hit, kind, named, task) for hit, kind in zip(hits, kinds, strict=True)]
     about = [_about(hit, subjects) for hit in hits]
     steps = _steps(found, about)
-    return [
-        one._replace(one_step=step, elsewhere=float(_is_elsewhere(hit, one, step, names, task)))
+    elsewhere = [
+        _is_elsewhere(hit, one, step, names, task)
         for hit, one, step, names in zip(hits, found, steps, about, strict=True)
+    ]
+    return [
+        # Most have neither, and a copy takes as long as everything before.
+        one._replace(one_step=step, elsewhere=float(is_elsewhere)) if step or is_elsewhere else one
+        for one, step, is_elsewhere in zip(found, steps, elsewhere, strict=True)
     ]
 
 
@@ -295,20 +299,20 @@ def _kinds(profiles: npt.NDArray[np.float32], task: Task) -> list[_Kind]:
 def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task) -> Evidence:
     is_rule = hit.type is MemoryType.RULE and hit.maturity != Maturity.ANTI_PATTERN
     mentions = not hit.is_named and bool(named.names_in(hit.content))
-    concerns_task = hit.is_named or mentions
-    return Evidence(
-        similarity=max(hit.similarity or 0.0, 0.0),
-        words=min(hit.word_score + hit.mention_score, MAX_WORDS),
-        is_named=float(hit.is_named),
-        mentions_named=float(mentions),
-        kind_match=kind.match,
-        kind_correlation=kind.correlation,
-        rule_for_kind=kind.correlation if is_rule else 0.0,
-        one_step=0.0,
-        care=_care(hit, kind, task),
-        is_trifle=float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
-        of_another=float(not concerns_task and not task.is_for_household and _is_health_of_another(hit, kind, task)),
-        elsewhere=0.0,
+    is_spared = hit.is_named or mentions or task.is_for_household
+    return Evidence(  # in the order of its fields: by name would take twice as long
+        max(hit.similarity or 0.0, 0.0),
+        min(hit.word_score + hit.mention_score, MAX_WORDS),
+        float(hit.is_named),
+        float(mentions),
+        kind.match,
+        kind.correlation,
+        kind.correlation if is_rule else 0.0,
+        0.0,
+        _care(hit, kind, task),
+        float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
+        float(not is_spared and _is_health_of_another(hit, kind, task)),
+        0.0,
     )
 
 
@@ -344,7 +348,7 @@ def _is_elsewhere(hit: Hit, found: Evidence, step: float, about: frozenset[str],
 
 def _is_users(hit: Hit, task: Task) -> bool:
     label = hit.subject_label or ""
-    return label.casefold() in USER_SUBJECTS | HOUSEHOLD or name_key(label) in task.user_names
+    return label.casefold() in OWN_SUBJECTS or name_key(label) in task.user_names
 
 
 def _subjects(hits: Sequence[Hit], task: Task) -> frozenset[str]:
@@ -355,7 +359,7 @@ def _subjects(hits: Sequence[Hit], task: Task) -> frozenset[str]:
 
 def _about(hit: Hit, subjects: NameFinder) -> frozenset[str]:
     """The people and things that a memory is about or mentions."""
-    return subjects.names_in(f"{hit.subject_label} {hit.content}" if hit.subject_label else hit.content)
+    return subjects.names_in(hit.content, hit.subject_label)
 
 
 def _steps(found: Sequence[Evidence], about: Sequence[frozenset[str]]) -> list[float]:
@@ -368,14 +372,15 @@ def _steps(found: Sequence[Evidence], about: Sequence[frozenset[str]]) -> list[f
     best = sorted(range(len(found)), key=lambda at: -direct[at])[:MAX_SOURCES]
     sources = [at for at in best if direct[at] > SOURCE_FROM]
     return [
-        max(
+        0.0
+        if found[at].is_named or not about[at]
+        else max(
             (
-                min(direct[source], 1.2) / math.sqrt(min(frequency[name] for name in about[source] & about[at]))
+                min(direct[source], 1.2) / math.sqrt(min(frequency[name] for name in shared))
                 for source in sources
-                if source != at and about[source] & about[at]
+                if source != at and (shared := about[source] & about[at])
             ),
             default=0.0,
         )
-        * (not found[at].is_named)
         for at in range(len(found))
     ]

@@ -9,7 +9,7 @@ from memory_butler.english.text.normalize import UNSPACED, as_words
 from memory_butler.models import Hit, Maturity, MemoryType
 from memory_butler.policy.memories.anti_patterns import warning
 from memory_butler.policy.trust.origin import PARTLY, mark
-from memory_butler.policy.trust.quoted_parts import quoted_parts
+from memory_butler.policy.trust.quoted_parts import has_quoted_parts
 
 LINE_CHARACTERS = 500
 # Tag of the notes that consolidation keeps.
@@ -102,7 +102,7 @@ def trust_mark(hit: Hit) -> str | None:
     """The words that mark a memory from a less trusted source; also an episode that quotes one."""
     if marked := mark(hit.origin):
         return marked
-    return PARTLY if hit.type is MemoryType.EPISODE and quoted_parts(hit.content) else None
+    return PARTLY if hit.type is MemoryType.EPISODE and has_quoted_parts(hit.content) else None
 
 
 def briefing_line(hit: Hit, effective_confidence: float) -> str:
