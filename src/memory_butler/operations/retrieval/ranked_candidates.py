@@ -92,7 +92,9 @@ async def rank_candidates(
     calibration = resources.embedder.version.calibration
     if calibration.is_needed:
         candidates = replace(candidates, hits=calibration.hits(candidates.hits))
-    rules = replace(ranking_rules(resources.settings.retrieval), calibration=calibration)
+    rules = replace(
+        ranking_rules(resources.settings.retrieval), calibration=calibration, with_small_stores=not for_briefing
+    )
     parsed = _with_knowledge(found.parsed, candidates)
     looked, missed = await _second_look(resources, parsed, candidates, mode, rules)
     min_relevance = _least(resources.settings.retrieval, question, query, parsed)
