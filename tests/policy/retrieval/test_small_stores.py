@@ -54,6 +54,12 @@ def test_a_larger_store_takes_more(relevances: Relevances) -> None:
     assert sizes[0] == sizes[1] > sizes[2] > sizes[3]
 
 
+def test_a_model_may_take_more_evidence(make_hit: Callable[..., Hit]) -> None:
+    hits = [make_hit(similarity=one) for one in (0.42, 0.2, 0.18, 0.15, 0.1, 0.1)]
+    given = [0.005] * len(hits), hits, signals_of(hits, asked()), asked()
+    assert with_facts_by_meaning(*given)[0] > with_facts_by_meaning(*given, more=0.3)[0]
+
+
 def test_the_judge_is_believed_less_but_never_forgotten(relevances: Relevances) -> None:
     """A match by words alone loses some of its relevance; a strong one stays relevant."""
     weak, strong = (relevances([0.05] * 6, judge=judge)[0] for judge in (0.02, 0.2))

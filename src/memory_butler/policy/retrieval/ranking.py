@@ -97,7 +97,7 @@ def rank(
     likelihoods = relevance_model.relevances(votes, best, parsed)
     most = relevance_model.relevance(best, best, parsed)
     if by_votes and rules.with_small_stores and is_small(parsed):
-        likelihoods = with_facts_by_meaning(likelihoods, hits, signals, parsed)
+        likelihoods = with_facts_by_meaning(likelihoods, hits, signals, parsed, rules.calibration.more)
         most = max(likelihoods, default=0.0) or 1.0
     by_words = word_relevances(hits, parsed, rules.calibration) if mode is not Mode.SEMANTIC else []
     if any(likely is not None for likely in by_words):

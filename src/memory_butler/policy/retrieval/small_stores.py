@@ -40,12 +40,17 @@ def is_small(parsed: ParsedQuestion) -> bool:
 
 
 def with_facts_by_meaning(
-    likelihoods: Sequence[float], hits: Sequence[Hit], signals: Sequence[Signals], parsed: ParsedQuestion
+    likelihoods: Sequence[float],
+    hits: Sequence[Hit],
+    signals: Sequence[Signals],
+    parsed: ParsedQuestion,
+    more: float = 0.0,
 ) -> list[float]:
-    """The relevance of each candidate: of a fact by the judge with a smaller bonus, or by meaning if that is more."""
+    """The relevance of each candidate: of a fact by the judge with a smaller bonus, or by meaning if that is more. An
+    embedding model may take `more` evidence."""
     size = max(parsed.memory_count, 1)
     next_ones = _next_ones(hits)
-    enough = ENOUGH + PER_LARGER * math.log(max(size, USUAL) / USUAL)
+    enough = ENOUGH + more + PER_LARGER * math.log(max(size, USUAL) / USUAL)
     less = (1 - BONUS) * PER_MEMORY * math.log(SMALL_STORE / size)
     found = []
     for likely, hit, own in zip(likelihoods, hits, signals, strict=True):
