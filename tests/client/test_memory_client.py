@@ -156,6 +156,14 @@ async def test_forgetting_somebody_and_taking_it_back(memory: MemoryClient) -> N
     assert back.taken_back[0].validity == "active"
 
 
+async def test_near_spellings_are_listed_and_can_be_included(memory: MemoryClient) -> None:
+    """A dry run lists them; `also` includes them."""
+    await memory.store_fact(replace(TEA, content="Ask anna+tea@x.org."))
+    (near,) = (await memory.forget_about(text="anna@x.org")).similar
+    assert (near.spelling, near.count) == ("anna+tea@x.org", 1)
+    assert (await memory.forget_about(text="anna@x.org", also=[near.spelling])).count == 1
+
+
 async def test_a_refusal_is_the_error_it_would_be_in_process(memory: MemoryClient, resources: Resources) -> None:
     """The same class, message and way out as if the core had been called here."""
     for ask, there in (

@@ -121,11 +121,12 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         *,
         subject: str | None = None,
         text: str | None = None,
+        also: Sequence[str] = (),
         dry_run: bool = True,
         **options: Unpack[ReasonedOptions],
     ) -> wire.ForgetAnswer:
         """Forget everything about a person or an identifier; by default only list it (`dry_run`)."""
-        body = {"subject": subject, "text": text, "dry_run": dry_run}
+        body = {"subject": subject, "text": text, "also": list(also) or None, "dry_run": dry_run}
         return await self._write("forget_about", body, options, wire.ForgetAnswer)
 
     async def purge(

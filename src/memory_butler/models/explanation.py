@@ -80,8 +80,8 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankStep:
-    """Reranking: `method` is judge, words, cross_encoder or off. The relevance model's `vote` counts unless the
-    method is words: for a question or a memory that is not in English."""
+    """Reranking: `method` is judge, words, deep, cross_encoder or off. The relevance model's `vote` counts unless the
+    method is words: for a question or a memory that is not in English. With deep, the cross-encoder counts as well."""
 
     method: str
     fused_place: int

@@ -72,7 +72,8 @@ class DeepLook(Group):
         3000,
         gt=0,
         le=30_000,
-        description="Time limit in milliseconds. After it the results stay in the usual order and say so.",
+        description="Time limit in milliseconds, with loading the model. After it the results stay in the usual order "
+        "and say so; loading goes on.",
     )
 
 

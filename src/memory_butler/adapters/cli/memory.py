@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from memory_butler.models import Stored
     from memory_butler.operations.trust.forget_about import ForgetReport
+    from memory_butler.operations.trust.similar_spellings import SimilarSpelling
 
     Change = Callable[..., Awaitable[Stored]]
 
@@ -137,6 +138,9 @@ def forget_about(
         str | None,
         typer.Option(help="Forget every memory that contains this text: a name, an address, a number."),
     ] = None,
+    also: Annotated[
+        list[str] | None, typer.Option(help="Another spelling to match, as the dry run lists them; may be repeated.")
+    ] = None,
     really: Annotated[bool, typer.Option("--really", help="Make the changes (default: only show them).")] = False,
     reason: Reason = None,
     key: Key = None,
@@ -150,7 +154,12 @@ def forget_about(
     run_and_print(
         ctx,
         lambda resources: forget_about_operation.forget_about(
-            resources, subject=subject, text=text, dry_run=not really, reason=reason, idempotency_key=key
+            resources,
+            subject=subject,
+            text=[*([] if text is None else [text]), *(also or ())],
+            dry_run=not really,
+            reason=reason,
+            idempotency_key=key,
         ),
         lambda report: _forgotten(report, subject),
         answers.forget_answer,
@@ -180,6 +189,9 @@ def _forgotten(report: "ForgetReport", subject: str | None) -> "RenderableType":
     if report.mentions:
         other, them = ("memory mentions", "it") if report.mentions == 1 else ("memories mention", "them")
         lines.append(f"{report.mentions} more {other} {safe(subject or '')!r}; --text includes {them}.")
+    if report.similar:
+        lines.append("Not included, but spelled alike (--also SPELLING includes one):")
+        lines += map(similar_line, report.similar)
     table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("reference", no_wrap=True)
     table.add_column("memory", overflow="fold")
@@ -191,3 +203,12 @@ def _forgotten(report: "ForgetReport", subject: str | None) -> "RenderableType":
     if count > SHOWN:
         lines.insert(0, f"… and {count - SHOWN} more.")
     return Group(*([table] if count else []), *(Text(line) for line in lines))
+
+
+def similar_line(similar: "SimilarSpelling") -> str:
+    """A near spelling in one line, with the memories that contain it."""
+    from memory_butler.adapters.cli.tables.memories import safe
+
+    more = similar.count - len(similar.refs)
+    refs = ", ".join(similar.refs) + (f" and {more} more" if more else "")
+    return f"  {safe(similar.spelling)}  ({similar.why}): {refs}"

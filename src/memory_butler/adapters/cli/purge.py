@@ -10,6 +10,7 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.consolidate import caller_of
+from memory_butler.adapters.cli.memory import similar_line
 from memory_butler.adapters.cli.options import Tenant, ToolJson
 from memory_butler.errors import InvalidInput
 
@@ -104,7 +105,8 @@ def _summary(report: "PurgeReport") -> list[str]:
     what += f" and {aliases} {'alias' if aliases == 1 else 'aliases'}" if aliases else ""
     what += f", and words in {report.elsewhere} other places" if report.elsewhere else ""
     if not (count or aliases or report.elsewhere):
-        return [f"It was purged before; receipt {report.receipt}." if report.receipt else "Nothing matches."]
+        lines = [f"It was purged before; receipt {report.receipt}." if report.receipt else "Nothing matches."]
+        return [*lines, *_similar(report)]
     if not report.dry_run:
         lines = [f"Erased {what} for good.", f"Receipt: {report.receipt}"]
         if report.residue == "pending":
@@ -117,7 +119,13 @@ def _summary(report: "PurgeReport") -> list[str]:
         lines.append(f"Kept, although they may hold the same words: {', '.join(report.kept_sources[:10])}")
     if report.mentions:
         lines.append(f"{report.mentions} more mention the subject; --text includes them.")
-    return lines
+    return [*lines, *_similar(report)]
+
+
+def _similar(report: "PurgeReport") -> list[str]:
+    if not report.similar:
+        return []
+    return ["Not included, but spelled alike (--text SPELLING purges one):", *map(similar_line, report.similar)]
 
 
 def _receipts(ctx: typer.Context, tenant: str | None) -> None:

@@ -1,7 +1,8 @@
 """Commands that read memories. They do not count as use: only the use by agents promotes a memory."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -9,6 +10,10 @@ from memory_butler.adapters.cli import options, terminal
 
 if TYPE_CHECKING:
     from memory_butler.models import Question
+    from memory_butler.resources import Resources
+
+Read = TypeVar("Read")
+Task = Callable[["Resources"], Awaitable[Read]]
 
 Query = Annotated[str, typer.Argument(help='Search text; "-" reads it from stdin.')]
 
@@ -27,6 +32,18 @@ def _question(ctx: typer.Context) -> "Question":
         time_to=terminal.parse_time(given["until"], "--until"),
         as_of=terminal.parse_time(given.get("as_of"), "--as-of"),
     )
+
+
+def _loaded(task: "Task[Read]", *, deep: bool) -> "Task[Read]":
+    """The task; for a deep look with the model loaded first, because this process makes no later search."""
+
+    async def run(resources: "Resources") -> "Read":
+        from memory_butler.operations.retrieval.deep_search import load_ahead
+
+        await load_ahead(resources)
+        return await task(resources)
+
+    return run if deep else task
 
 
 def search(
@@ -55,7 +72,7 @@ def search(
     question = _question(ctx)
     terminal.run_and_print(
         ctx,
-        lambda resources: search_operation.search(resources, question, bump=False),
+        _loaded(lambda resources: search_operation.search(resources, question, bump=False), deep=deep),
         memory_tables.answer,
         answers.search_results,
     )
@@ -103,6 +120,7 @@ def explain(
     min_relevance: options.MinRelevance = None,
     since: options.Since = None,
     until: options.Until = None,
+    deep: options.Deep = False,
     budget: Annotated[
         int | None, typer.Option(help="Also explain whether a briefing with this token budget includes it.")
     ] = None,
@@ -115,7 +133,7 @@ def explain(
     question = _question(ctx)
     terminal.run_and_print(
         ctx,
-        lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget),
+        _loaded(lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget), deep=deep),
         explanation.explanation,
     )
 
@@ -161,7 +179,7 @@ def context(
         as_of=terminal.parse_time(as_of, "--as-of"),
         deep=deep,
     )
-    briefing = terminal.run_task(settings, lambda opened: brief.brief(opened, request))
+    briefing = terminal.run_task(settings, _loaded(lambda opened: brief.brief(opened, request), deep=deep))
     if as_json:
         terminal.print_json(briefing)
         return

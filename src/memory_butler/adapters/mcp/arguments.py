@@ -239,7 +239,7 @@ Deep = Annotated[
     Flag,
     Field(
         description="Let a cross-encoder look at the best candidates again: better for paraphrases, takes up to 3 "
-        "seconds. English only; needs a model that the user has fetched."
+        "seconds more. English only; needs a model that the user has fetched. `degraded` says if it could not be used."
     ),
 ]
 WithOwn = Annotated[

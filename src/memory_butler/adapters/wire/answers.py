@@ -124,7 +124,8 @@ def _touched(report: ForgetReport | PurgeReport) -> dict[str, Any]:
         wire.TouchedMemory(ref=f"{entry.type}:{entry.ref}", why=", ".join(entry.why), line=entry.line)
         for entry in report.touched[:NAMED]
     )
-    return {"touched": touched, "count": len(report.touched), "aliases": len(report.aliases)}
+    similar = tuple(copy_fields(wire.SimilarText, entry) for entry in report.similar)
+    return {"touched": touched, "count": len(report.touched), "aliases": len(report.aliases), "similar": similar}
 
 
 def undo_answer(report: models.UndoReport) -> wire.UndoAnswer:

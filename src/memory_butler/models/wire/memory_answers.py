@@ -175,8 +175,19 @@ class TouchedMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarText:
+    """A near spelling of the identifier in memories that do not match. `refs` holds the first 5 of them."""
+
+    spelling: str
+    why: str
+    count: int
+    refs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetAnswer:
-    """Memories that a forget request matches. `touched` holds the first 200 of them; `group_id` undoes all."""
+    """Memories that a forget request matches. `touched` holds the first 200 of them; `group_id` undoes all; `similar`
+    lists near spellings, which stay."""
 
     dry_run: bool
     count: int
@@ -185,6 +196,7 @@ class ForgetAnswer:
     names: tuple[str, ...] = ()
     aliases: int = 0
     mentions: int | None = None
+    similar: tuple[SimilarText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +212,7 @@ class PurgeAnswer:
     kept_sources: tuple[str, ...] = ()
     elsewhere: int = 0
     mentions: int | None = None
+    similar: tuple[SimilarText, ...] = ()
     receipt: UUID | None = None
     counts: dict[str, int] | None = None
     residue: str | None = None

@@ -48,7 +48,9 @@ async def _briefing(
     resources: Resources, caller: Caller, memory: Memory, question: Question, token_budget: int
 ) -> BriefingPart:
     whose = question.butler or caller.principal.butler
-    request = validate_brief(BriefRequest(trigger_prompt=question.query, butler=whose, token_budget=token_budget))
+    request = validate_brief(
+        BriefRequest(trigger_prompt=question.query, butler=whose, token_budget=token_budget, deep=question.deep)
+    )
     found, frame = await find_candidates(resources, request, caller)
     asked = Question(query=request.trigger_prompt, butler=request.butler)
     case = await _case(resources, caller, memory, asked, found, types=tuple(MemoryType))
@@ -87,6 +89,7 @@ async def _case(
         longest_list=query.candidates,
         hits=found.candidates.hits,
         second_look=found.second_look,
+        deep_scores=found.deep_scores,
         ranked=found.ranked,
         answer=select_results(resources, question, found),
         rules=ranking_rules(retrieval),

@@ -1,8 +1,9 @@
 """Rank the candidates for a question. Read-only: one embedding and one round trip to the database."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from memory_butler.ai.reranking import rerank_if_possible
 from memory_butler.english.text.names import removed_words
@@ -48,6 +49,8 @@ class RankedCandidates:
     hidden: dict[str, int]
     degraded: tuple[str, ...]
     kind_of_work: Profile | None = None
+    # Scores of the deep look.
+    deep_scores: Mapping[UUID, float] = field(default_factory=dict)
     # The results are the best of a class or a time that a broad question asks for.
     is_overview: bool = False
 
@@ -90,15 +93,18 @@ async def rank_candidates(
     calibration = resources.embedder.version.calibration
     if calibration.is_needed:
         candidates = replace(candidates, hits=calibration.hits(candidates.hits))
-    rules = replace(ranking_rules(resources.settings.retrieval), calibration=calibration)
+    rules = replace(
+        ranking_rules(resources.settings.retrieval), calibration=calibration, with_small_stores=not for_briefing
+    )
     parsed = _with_knowledge(found.parsed, candidates)
     looked, missed = await _second_look(resources, parsed, candidates, mode, rules)
     min_relevance = _least(resources.settings.retrieval, question, query, parsed)
     is_deep = question.deep and mode is Mode.HYBRID
     least = 0.0 if with_irrelevant or parsed.overview or is_deep else min_relevance
     ranked = rank(candidates.hits, parsed, mode, rules, now, second_look=looked, min_relevance=least)
+    deep_scores: Mapping[UUID, float] = {}
     if is_deep:
-        ranked, not_deep = await look_deeper(resources, parsed, ranked, rules)
+        ranked, deep_scores, not_deep = await look_deeper(resources, parsed, ranked, rules)
         missed = (*missed, *not_deep)
     overview = best_of(parsed.overview, ranked, now, candidates.user_names) if parsed.overview else []
     if overview:
@@ -116,6 +122,7 @@ async def rank_candidates(
         hidden=candidates.hidden,
         degraded=(*found.degraded, *missed),
         kind_of_work=profile,
+        deep_scores=deep_scores,
     )
 
 

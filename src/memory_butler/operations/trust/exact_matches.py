@@ -21,6 +21,7 @@ from memory_butler.store.memories import aliases
 from memory_butler.store.trust import forgetting
 
 MAX_MEMORIES = 5_000
+MAX_SPELLINGS = 20
 LINE_CHARACTERS = 160
 SHOWN_ORDER = (MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE)
 
@@ -40,11 +41,12 @@ class MatchedMemory:
 class Target:
     """Search target: facts about a subject, memories that contain an identifier, or both.
 
-    `every_state` also matches memories and aliases that are out of use, and the names of agent sessions.
+    `texts` are spellings of the identifier. `every_state` also matches memories and aliases that are out of use, and
+    the names of agent sessions.
     """
 
     subject: str | None
-    text: str | None
+    texts: tuple[str, ...]
     reach: Reach
     every_state: bool = False
 
@@ -58,11 +60,16 @@ class Matches:
     aliases: tuple[UUID, ...]
 
 
-def parse_target(caller: Caller, subject: str | None, text: str | None, *, every_state: bool = False) -> Target:
+def parse_target(caller: Caller, subject: str | None, *texts: str, every_state: bool = False) -> Target:
+    if len(texts) > MAX_SPELLINGS:
+        raise InvalidInput(
+            f"{len(texts)} spellings are given; the maximum is {MAX_SPELLINGS}.",
+            recovery="Use several calls.",
+        )
     everything = EVERY_SCOPE if caller.principal.role.governs else None
     return Target(
         subject=None if subject is None else clean_text(subject, "subject", NAME_CHARACTERS),
-        text=None if text is None else identifiers.validate_identifier(text, "text"),
+        texts=tuple(dict.fromkeys(identifiers.validate_identifier(text, "text") for text in texts)),
         reach=reach.readable(caller.principal, everything, None),
         every_state=every_state,
     )
@@ -85,11 +92,13 @@ async def find(resources: Resources, tenant: str, target: Target) -> Matches:
                 )
             )
         found = {row["id"]: matched(row, ["is about it"]) for row in rows}
-    if target.text is not None:
+    if target.texts:
         alias_ids |= dict.fromkeys(await _matching_aliases(resources, tenant, target))
-        async for entry in _naming(resources, tenant, target, target.text):
+    for identifier in target.texts:
+        async for entry in _naming(resources, tenant, target, identifier):
             known = found.get(entry.id)
-            found[entry.id] = replace(entry, why=(*known.why, *entry.why)) if known else entry
+            reasons = dict.fromkeys((*known.why, *entry.why)) if known else entry.why
+            found[entry.id] = replace(entry, why=tuple(reasons))
             if len(found) > MAX_MEMORIES:
                 break
     if max(len(found), len(alias_ids)) > MAX_MEMORIES:
@@ -118,13 +127,15 @@ async def count_mentions(resources: Resources, tenant: str, target: Target, know
 
 
 async def _matching_aliases(resources: Resources, tenant: str, target: Target) -> list[UUID]:
-    """Returns the aliases that contain the identifier, or whose subject does."""
-    assert target.text
+    """Returns the aliases that contain an identifier, or whose subject does."""
     async with resources.database.read(tenant) as transaction:
         return [
             row["id"]
             async for row in aliases.each(transaction, target.reach, every_state=target.every_state)
-            if any_mentions((row["alias_label"], row["subject"], as_words(row["subject"])), target.text)
+            if any(
+                any_mentions((row["alias_label"], row["subject"], as_words(row["subject"])), identifier)
+                for identifier in target.texts
+            )
         ]
 
 
@@ -135,7 +146,7 @@ async def _naming(resources: Resources, tenant: str, target: Target, identifier:
         resources.database, tenant, target.reach, every_state=target.every_state, **prefilter
     )
     async for row in rows:
-        where = [f"named in its {place}" for place, texts in _places(row) if any_mentions(texts, identifier)]
+        where = [f"named in its {place}" for place, texts in places(row) if any_mentions(texts, identifier)]
         if where:
             yield matched(row, where)
 
@@ -144,7 +155,7 @@ def any_mentions(texts: Iterable[str], identifier: str) -> bool:
     return any(identifiers.mentions(text, identifier) for text in texts)
 
 
-def _places(row: Row) -> Iterator[tuple[str, Iterable[str]]]:
+def places(row: Row) -> Iterator[tuple[str, Iterable[str]]]:
     """Yields the texts of a memory by place. A label counts as written and as spoken: anna_smith, anna smith."""
     for place, label in (("subject", row["subject_label"]), ("predicate", row["predicate_label"])):
         if label is not None:

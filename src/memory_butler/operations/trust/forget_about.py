@@ -1,5 +1,6 @@
 """Forget everything about a subject or an identifier, in one group that can be undone together."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,7 @@ from memory_butler.errors import InvalidInput
 from memory_butler.models import Caller, MemoryType
 from memory_butler.operations.trust import exact_matches
 from memory_butler.operations.trust.exact_matches import MatchedMemory
+from memory_butler.operations.trust.similar_spellings import SimilarSpelling, find_similar
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
 from memory_butler.policy.memories.validation import clean_key
@@ -25,7 +27,7 @@ class ForgetReport:
     """The memories that would be forgotten, or were, and the group that undoes it.
 
     `names` are the names of the subject; `mentions` counts further memories that mention it, up to the limit;
-    `aliases` are the ids of aliases that are forgotten, too.
+    `aliases` are the ids of aliases that are forgotten, too; `similar` are near spellings in memories that stay.
     """
 
     dry_run: bool
@@ -34,6 +36,7 @@ class ForgetReport:
     names: tuple[str, ...] = ()
     mentions: int | None = None
     aliases: tuple[UUID, ...] = ()
+    similar: tuple[SimilarSpelling, ...] = ()
 
 
 async def forget_about(
@@ -41,19 +44,23 @@ async def forget_about(
     caller: Caller | None = None,
     *,
     subject: str | None = None,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     dry_run: bool = True,
     reason: str | None = None,
     idempotency_key: str | None = None,
 ) -> ForgetReport:
-    """Find memories about a subject or with an identifier, by exact text; forget them unless it is a dry run."""
+    """Find memories about a subject or with an identifier, by exact text; forget them unless it is a dry run.
+
+    `text` may hold several spellings. A dry run also lists near spellings, which stay.
+    """
     caller = caller or resources.local_caller()
-    if subject is None and text is None:
+    spellings = [text] if isinstance(text, str) else [*(text or ())]
+    if subject is None and not spellings:
         raise InvalidInput(
             "Neither subject nor text is given.",
             recovery="Pass subject to forget the facts about it, or text to forget every memory that contains it.",
         )
-    target = exact_matches.parse_target(caller, subject, text)
+    target = exact_matches.parse_target(caller, subject, *spellings)
     (reason, admitted), key = admit_reason(resources, caller, reason), clean_key(idempotency_key)
     tenant = caller.principal.tenant
     matches = await exact_matches.find(resources, tenant, target)
@@ -61,12 +68,22 @@ async def forget_about(
         known = {entry.id for entry in matches.memories}
         mentions = await exact_matches.count_mentions(resources, tenant, target, known)
         return ForgetReport(
-            dry_run=True, touched=matches.memories, names=matches.names, aliases=matches.aliases, mentions=mentions
+            dry_run=True,
+            touched=matches.memories,
+            names=matches.names,
+            aliases=matches.aliases,
+            mentions=mentions,
+            similar=await find_similar(resources, tenant, target, matches),
         )
     now = resources.clock()
     # The text to forget may itself be a secret, of which no hash is kept.
-    text = None if target.text is None else redact(target.text).text
-    asked = {"subject": target.subject, "text": text, "reach": asdict(target.reach)}
+    texts = [redact(spelling).text for spelling in target.texts]
+    asked: dict[str, Any] = {
+        "subject": target.subject,
+        "text": texts[0] if texts else None,
+        "reach": asdict(target.reach),
+    }
+    asked |= {"also": texts[1:]} if texts[1:] else {}
     digest = fingerprint("forget_about", {**asked, "reason": reason})
     async with resources.database.write(tenant, now) as transaction:
         response = await stored_response(transaction, caller, key, digest, now)

@@ -12,6 +12,7 @@ from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller, MemoryType
 from memory_butler.operations.trust import exact_matches, purge_receipts, residue
 from memory_butler.operations.trust.exact_matches import MatchedMemory, any_mentions, in_order, matched, texts_in
+from memory_butler.operations.trust.similar_spellings import SimilarSpelling, find_similar
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.memories.validation import SHOWN_CHARACTERS, Handle, parse_handle
@@ -47,7 +48,8 @@ class PurgeReport:
 
     `kept_sources` are episodes that purged memories came from and that still hold their own words. `elsewhere` counts
     further places with the identifier: reasons, proposals, stored responses, names of sessions. `mentions` counts
-    further memories that mention the subject. `residue` is `clean` once the data files were rewritten.
+    further memories that mention the subject; `similar` are near spellings in memories that stay. `residue` is `clean`
+    once the data files were rewritten.
     """
 
     dry_run: bool
@@ -58,6 +60,7 @@ class PurgeReport:
     kept_sources: tuple[str, ...] = ()
     elsewhere: int = 0
     mentions: int | None = None
+    similar: tuple[SimilarSpelling, ...] = ()
     receipt: UUID | None = None
     counts: dict[str, int] | None = None
     residue: str | None = None
@@ -103,7 +106,8 @@ async def purge(
     handle = _parse_ref(request)
     reason, admitted = admit_reason(resources, caller, reason)
     tenant = caller.principal.tenant
-    target = exact_matches.parse_target(caller, request.subject, request.text, every_state=True)
+    texts = [] if request.text is None else [request.text]
+    target = exact_matches.parse_target(caller, request.subject, *texts, every_state=True)
     found = exact_matches.Matches(memories=(), names=(), aliases=())
     if handle is None:
         found = await exact_matches.find(resources, tenant, target)
@@ -124,7 +128,7 @@ async def purge(
             elsewhere=plan.elsewhere,
         )
         if not dry_run:
-            await _check_reason(transaction, reason, plan, (*found.names, target.text))
+            await _check_reason(transaction, reason, plan, (*found.names, *target.texts))
             report = await _erase(
                 resources,
                 transaction,
@@ -135,7 +139,8 @@ async def purge(
             )
     if dry_run:
         mentions = await exact_matches.count_mentions(resources, tenant, target, set(plan.entries))
-        return replace(report, mentions=mentions)
+        matches = replace(found, memories=report.touched)
+        return replace(report, mentions=mentions, similar=await find_similar(resources, tenant, target, matches))
     cleaned = await residue.clean_up_within(resources, tenant, patience_seconds) if report.receipt else None
     return replace(report, residue=cleaned)
 
@@ -203,8 +208,10 @@ async def _expand(
     while derived and await add(await purging.derived_only(transaction, entries), DERIVED):
         await add(await purging.older_versions(transaction, entries), "an earlier version of it")
     aliases = {*found.aliases, *await purging.orphaned_aliases(transaction, entries)}
-    loose = LooseWords() if target.text is None else await _loose_words(transaction, target.text, [*entries, *aliases])
-    by = [name for name, value in (("subject", target.subject), ("text", target.text)) if value is not None]
+    loose = LooseWords()
+    for text in target.texts:
+        loose = await _loose_words(transaction, text, [*entries, *aliases])
+    by = [name for name, given in (("subject", target.subject is not None), ("text", bool(target.texts))) if given]
     return _Plan(
         matched_by=" and ".join(by) or "ref",
         entries=entries,
@@ -239,11 +246,11 @@ async def _loose_words(transaction: Transaction, identifier: str, ids: list[UUID
     )
 
 
-async def _check_reason(transaction: Transaction, reason: str | None, plan: _Plan, named: Iterable[str | None]) -> None:
+async def _check_reason(transaction: Transaction, reason: str | None, plan: _Plan, named: Iterable[str]) -> None:
     """Refuse a reason that repeats the words that are purged: it stays in the receipt."""
     if reason is None:
         return
-    words = {name for name in named if name}
+    words = set(named)
     for row in await purging.memories(transaction, plan.entries):
         words |= {row["content"], *([row["subject_label"]] if row["subject_label"] else [])}
     for row in await purging.alias_names(transaction, plan.aliases):

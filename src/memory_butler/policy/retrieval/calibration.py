@@ -25,13 +25,15 @@ class Calibration:
     """Maps a cosine to scale × (cosine - zero).
 
     A multilingual model has `enough`: the similarity, with `lead` × its lead over the next candidates added, from which
-    a memory is relevant by meaning alone.
+    a memory is relevant by meaning alone. `more` is the evidence that a fact of a small store takes in addition
+    (small_stores.py): the similarities of some models say less.
     """
 
     zero: float = 0.0
     scale: float = 1.0
     lead: float = 0.0
     enough: float | None = None
+    more: float = 0.0
 
     @property
     def is_needed(self) -> bool:

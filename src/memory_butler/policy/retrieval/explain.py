@@ -5,9 +5,10 @@ other and finds the first step that kept the memory out.
 """
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
+from uuid import UUID
 
 from memory_butler.english.text.normalize import as_words
 from memory_butler.english.time.question_times import TimeHint
@@ -75,6 +76,7 @@ class Case:
     min_relevance: float
     limit: int
     degraded: tuple[str, ...] = ()
+    deep_scores: Mapping[UUID, float] = field(default_factory=dict)
 
 
 class _Leg(NamedTuple):
@@ -259,7 +261,7 @@ def _second_look(case: Case, entry: Ranked) -> RerankStep:
     signals = relevance_model.signals_of(case.hits, case.parsed)[at]
     fused = fuse(case.hits, case.mode, case.rules).fused[at]
     assert fused
-    looked = case.second_look[at] if case.second_look is not None else None
+    looked = case.second_look[at] if case.second_look is not None else case.deep_scores.get(entry.hit.id)
     is_by_words = word_relevances(case.hits, case.parsed)[at] is not None
     method, why = _method(case, looked, is_by_words=is_by_words)
     return RerankStep(
@@ -286,6 +288,14 @@ def _method(case: Case, looked: float | None, *, is_by_words: bool) -> tuple[str
         return "cross_encoder", f"a cross-encoder looked at the best {count}" if looked is not None else behind
     if case.mode is not Mode.HYBRID:
         return "off", f"the mode {case.mode} keeps the order of its list"
+    if case.deep_scores:
+        count = len(case.deep_scores)
+        behind = f"it is not among the best {count} that the cross-encoder looked at, and counts as poor as the poorest"
+        return "deep", (
+            f"a cross-encoder looked at the best {count}, and its score changes the relevance"
+            if looked is not None
+            else behind
+        )
     if case.rules.with_judge and is_by_words:
         return "words", "the question or the memory is not in English, so the words they share decide"
     if case.rules.with_judge:

@@ -25,6 +25,7 @@ from memory_butler.policy.lifecycle.maturity import IMPORTANCE_OF_MATURITY
 from memory_butler.policy.retrieval import relevance as relevance_model
 from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 from memory_butler.policy.retrieval.question import ParsedQuestion
+from memory_butler.policy.retrieval.small_stores import is_small, with_facts_by_meaning
 from memory_butler.policy.retrieval.word_match import word_relevances
 
 RRF_K = 60
@@ -48,6 +49,8 @@ class RankingRules:
     keyword_weight: float
     recency_half_life_days: float
     with_judge: bool = True
+    # Facts of a small store by meaning. A briefing weighs relevance by its own fitted numbers, so not for one.
+    with_small_stores: bool = True
     calibration: Calibration = UNCALIBRATED
 
 
@@ -86,12 +89,16 @@ def rank(
     """Every candidate within the limit with its score and the parts of it, best first. `second_look` has a
     cross-encoder's scores."""
     lists = fuse(hits, mode, rules)
-    votes = [relevance_model.vote(signals) for signals in relevance_model.signals_of(hits, parsed)]
+    signals = relevance_model.signals_of(hits, parsed)
+    votes = [relevance_model.vote(one) for one in signals]
     best = max((vote for vote, place in zip(votes, lists.fused, strict=True) if place), default=0.0)
     by_votes = second_look is None and rules.with_judge and mode is Mode.HYBRID
     places = lists.fused if second_look is None else _looked_again(lists.fused, second_look)
     likelihoods = relevance_model.relevances(votes, best, parsed)
     most = relevance_model.relevance(best, best, parsed)
+    if by_votes and rules.with_small_stores and is_small(parsed):
+        likelihoods = with_facts_by_meaning(likelihoods, hits, signals, parsed, rules.calibration.more)
+        most = max(likelihoods, default=0.0) or 1.0
     by_words = word_relevances(hits, parsed, rules.calibration) if mode is not Mode.SEMANTIC else []
     if any(likely is not None for likely in by_words):
         likelihoods = _with_words(likelihoods, by_words, parsed)

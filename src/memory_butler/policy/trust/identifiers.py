@@ -6,6 +6,7 @@ address at the same domain.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -38,13 +39,15 @@ class Prefilter:
     """A cheap check for the database, with false positives but no false negatives.
 
     A text passes if it contains one of the `odd` characters or if, in compatibility form, A to Z in lower case and the
-    `capitals` beyond them replaced one by one by the `smalls`, it contains all of the `pieces`.
+    `capitals` beyond them replaced one by one by the `smalls`, the `dropped` characters removed, it contains all of
+    the `pieces`.
     """
 
     pieces: tuple[str, ...]
     capitals: str
     smalls: str
     odd: str
+    dropped: str = ""
 
 
 def normal_text(text: str) -> str:
@@ -69,16 +72,19 @@ def validate_identifier(value: object, name: str) -> str:
 
 def mentions(text: str, identifier: str) -> bool:
     """True if the text contains the whole identifier, which is already in normal form."""
-    found = normal_text(text)
+    return any(spans(normal_text(text), identifier))
+
+
+def spans(found: str, identifier: str) -> Iterator[tuple[int, int]]:
+    """Yields start and end of the whole identifier in a text; both are in normal form."""
     start = found.find(identifier)
     while start >= 0:
         end = start + len(identifier)
         before, after = found[max(0, start - _NEAR) : start][::-1], found[end : end + _NEAR]
         edge, after = _past_suffix(identifier[-1], after)
         if not _goes_on(identifier, identifier[0], before) and not _goes_on(identifier, edge, after, after_it=True):
-            return True
+            yield start, end
         start = found.find(identifier, start + 1)
-    return False
 
 
 def _past_suffix(edge: str, after: str) -> tuple[str, str]:
@@ -96,7 +102,7 @@ def _goes_on(identifier: str, edge: str, beyond: str, *, after_it: bool = False)
         if edge in _JOINERS or unicodedata.category(near)[0] == "M":
             return True
         return _is_word(edge) and not _is_apart(edge, near, after_it=after_it)
-    if edge.isdigit() and _is_number(identifier) and near in " ,/" and beyond[1:2].isdigit():
+    if edge.isdigit() and is_number(identifier) and near in " ,/" and beyond[1:2].isdigit():
         return True
     run = beyond[: len(beyond) - len(beyond.lstrip("".join(_JOINERS)))]
     if not run or not _is_word(beyond[len(run) : len(run) + 1]):
@@ -116,7 +122,8 @@ def _is_apart(edge: str, near: str, *, after_it: bool) -> bool:
     return after_it and bool(_HANGUL.match(edge) and _HANGUL.match(near))
 
 
-def _is_number(identifier: str) -> bool:
+def is_number(identifier: str) -> bool:
+    """True if an identifier has more digits than letters."""
     digits = sum(map(str.isdigit, identifier))
     return digits > sum(map(str.isalpha, identifier))
 

@@ -26,10 +26,10 @@ async def about_subject(
     )
 
 
-def sieve(*, pieces: Sequence[str], capitals: str, smalls: str, odd: str) -> dict[str, Any]:
+def sieve(*, pieces: Sequence[str], capitals: str, smalls: str, odd: str, dropped: str = "") -> dict[str, Any]:
     """The parameters of a prefilter."""
     patterns = [f"%{piece.translate(_LITERAL)}%" for piece in pieces]
-    return {"patterns": patterns, "capitals": capitals, "smalls": smalls, "odd": f"[{odd}]"}
+    return {"patterns": patterns, "capitals": capitals, "smalls": smalls, "odd": f"[{odd}]", "dropped": dropped}
 
 
 async def that_may_name(

@@ -73,10 +73,11 @@ WHERE {passes};
 
 -- part: passes
 -- True if the column `words` may contain an identifier.
-CASE WHEN octet_length(words) = length(words) THEN lower(words COLLATE "C") LIKE ALL(%(patterns)s::text[])
+CASE WHEN octet_length(words) = length(words)
+    THEN translate(lower(words COLLATE "C"), %(dropped)s, '') LIKE ALL(%(patterns)s::text[])
     ELSE words ~ %(odd)s OR translate(
         lower(CASE WHEN words IS NFKC NORMALIZED THEN words ELSE normalize(words, NFKC) END COLLATE "C"),
-        %(capitals)s, %(smalls)s) LIKE ALL(%(patterns)s::text[]) END
+        %(capitals)s || %(dropped)s, %(smalls)s) LIKE ALL(%(patterns)s::text[]) END
 
 -- name: retract
 -- each: fact=facts, rule=rules, episode=episodes

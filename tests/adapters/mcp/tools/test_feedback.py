@@ -120,6 +120,22 @@ async def test_forgetting_about_somebody_is_shown_first(call: Call) -> None:
     assert (await call("memory_get", type="fact", id=fact)).body["memory"]["validity"] == "active"
 
 
+async def test_near_spellings_are_listed_and_forgotten_only_if_passed(call: Call) -> None:
+    """A dry run lists them as `similar`; `also` includes one, exactly."""
+    fact = (await call("memory_store_fact", subject="Ben", predicate="sister", content="It's anna@x.org.")).body["ref"]
+    other = (await call("memory_store_fact", subject="Ben", predicate="shop", content="It's anna+a@x.org.")).body["ref"]
+    shown = (await call("memory_forget_about", text="anna@x.org")).body
+    assert shown["similar"] == [
+        {"spelling": "anna+a@x.org", "why": "with or without a plus tag", "count": 1, "refs": [other]}
+    ]
+    both = (await call("memory_forget_about", text="anna@x.org", also=["anna+a@x.org"])).body
+    assert {entry["ref"] for entry in both["touched"]} == {fact, other} and "similar" not in both
+    done = (await call("memory_forget_about", also=["anna+a@x.org"], dry_run=False)).body
+    assert [entry["ref"] for entry in done["touched"]] == [other]
+    too_many = await call("memory_forget_about", text="anna@x.org", also=["anna+a@x.org"] * 20)
+    assert (too_many.error, "the maximum is 20" in too_many.text) == ("validation_error", True)
+
+
 @pytest.mark.parametrize("dry_run", ["no", "0", 0, "please", [], "nein"])
 async def test_only_a_plain_false_sets_it_off(call: Call, dry_run: Any, everything: Any) -> None:
     """Anything that merely looks like a no is refused, and nothing is forgotten."""

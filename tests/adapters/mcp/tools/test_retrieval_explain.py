@@ -154,3 +154,11 @@ def test_json_is_the_tools_shape_and_errors_reach_the_outermost_place(command: C
     assert told["by_meaning"]["why"] == "the mode keyword compares no meanings"
     assert isinstance(command("explain", "green", "fact:zzzz").exception, NotFound)
     assert isinstance(command("explain", "green", stored["ref"], "--limit", "0").exception, InvalidInput)
+
+
+async def test_a_deep_search_is_explained_as_one(call: Call) -> None:
+    """Without a model the explanation says what the search had to do without."""
+    ref = (await call("memory_store_fact", **FACT)).body["ref"]
+    assert (await call("memory_explain", query="Anna green", id=ref)).body["degraded"] == []
+    (note,) = (await call("memory_explain", query="Anna green", id=ref, deep=True)).body["degraded"]
+    assert note.startswith("no deep look: ")

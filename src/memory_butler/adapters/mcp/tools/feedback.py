@@ -96,6 +96,10 @@ class FeedbackTools(ToolGroup):
         text: Annotated[
             str | None, Field(description="Match memories that contain this whole name, address or number.")
         ] = None,
+        also: Annotated[
+            list[str] | None,
+            Field(description="Further spellings to match, as `similar` of a dry run lists them; at most 20."),
+        ] = None,
         dry_run: Annotated[
             Flag, Field(description="Only list the matches; default true. Pass false to forget them.")
         ] = None,
@@ -108,13 +112,15 @@ class FeedbackTools(ToolGroup):
         Use it when someone asks to be forgotten. Run it with dry_run first and show the user the matches; after
         approval call it again with dry_run=false. `subject` covers facts about them; `text` covers every memory that
         names them: pass the name, each address and each number in turn. "anna@x.org" does not match joanna@x.org,
-        "Anna" not Annabel.
+        "Anna" not Annabel. A dry run lists such near spellings as `similar`; they stay unless you pass them in `also`.
         Returns `count`, `touched` (ref, why, and in a dry run the line), `mentions` if more memories name the subject,
-        and after forgetting `group_id`, with which an administrator can undo all of it.
+        `similar` (spelling, why, count, refs), and after forgetting `group_id`, with which an administrator can undo
+        all of it.
 
         Example: memory_forget_about(text="anna@x.org")
         """
         options = provided(locals()) | {"dry_run": dry_run is not False}
+        options["text"] = [*([] if text is None else [text]), *options.pop("also", ())]
         return answers.forget_answer(await self._run(request_context, forget_about.forget_about, **options))
 
     @tool(WRITERS, IDEMPOTENT)

@@ -71,8 +71,8 @@ class HistoryTools(ToolGroup):
         dry_run first and show the user the matches; after approval call it again with dry_run=false. Matches exact
         text like memory_forget_about, also in memories that are out of use.
         Returns `count`, `touched` (ref, why, and in a dry run the line), `derived` (how many of them were derived from
-        the others), `kept_sources` (episodes that still hold the words they came from), and after the purge `receipt`,
-        `counts` by table and `residue`.
+        the others), `kept_sources` (episodes that still hold the words they came from), `similar` (near spellings that
+        stay; purge one by passing it as `text`), and after the purge `receipt`, `counts` by table and `residue`.
 
         Example: memory_purge(ref="fact:k3f7")
         """

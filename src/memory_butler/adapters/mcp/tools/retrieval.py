@@ -110,6 +110,7 @@ class RetrievalTools(ToolGroup):
         tier: arguments.TierName = None,
         time_from: arguments.TimeFrom = None,
         time_to: arguments.TimeTo = None,
+        deep: arguments.Deep = None,
         token_budget: Annotated[
             arguments.Whole, Field(description="Also explain a briefing with this token budget for the same query.")
         ] = None,
