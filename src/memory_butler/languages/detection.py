@@ -96,6 +96,8 @@ def _by_language(words: set[str]) -> dict[str, set[str]]:
 
 def _list_key(word: str) -> str:
     """A word as it is listed. Greek and others are listed with and without accents; in Latin letters they matter."""
+    if word.isascii():
+        return word.casefold()
     bare = without_accents(word)
     return word.casefold() if bare.isascii() else bare
 
