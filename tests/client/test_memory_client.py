@@ -133,7 +133,7 @@ async def test_judging_and_taking_back(memory: MemoryClient) -> None:
     assert (right.outcome, right.superseded_ref) == ("corrected", fact.ref)
     assert (await memory.pin("fact", right.ref)).outcome == "pinned"
     assert (await memory.unpin("fact", right.ref)).outcome == "unpinned"
-    assert (await memory.forget("fact", right.ref, reason="Enough.")).outcome == "retracted"
+    assert (await memory.forget("fact", right.ref, derived=True, reason="Enough.")).outcome == "retracted"
     assert (await memory.restore("fact", right.ref, supersede=True)).outcome == "restored"
     for _ in range(3):
         await memory.mark_harmful(rule.ref, reason="Again.")

@@ -19,7 +19,7 @@ from pydantic_settings import (
 from memory_butler.errors import InvalidInput
 from memory_butler.settings.dashboard import DashboardSettings
 from memory_butler.settings.hooks import HookSettings
-from memory_butler.settings.lifecycle import Lifecycle
+from memory_butler.settings.lifecycle import EdenTier, Lifecycle
 from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
@@ -138,6 +138,11 @@ class Settings(BaseSettings):
         """The fading threshold of each butler with settings of its own; under None the one of all others."""
         own: dict[str | None, float] = {name: self.lifecycle_of(name).decay.fading_below for name in self.butlers}
         return {None: self.lifecycle.decay.fading_below, **own}
+
+    def eden_of_butlers(self) -> dict[str | None, EdenTier]:
+        """The episode settings of each butler with settings of its own; under None those of all others."""
+        own: dict[str | None, EdenTier] = {name: self.lifecycle_of(name).eden for name in self.butlers}
+        return {None: self.lifecycle.eden, **own}
 
     def min_confidence_of(self, requested: float | None) -> float:
         """Minimum effective confidence of a search: as requested, else as set, else the fading threshold."""

@@ -40,12 +40,30 @@ def confirm(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_jso
 
 
 def forget(
-    ctx: typer.Context, ref: Ref, id: Id = None, *, reason: Reason = None, key: Key = None, as_json: ToolJson = False
+    ctx: typer.Context,
+    ref: Ref,
+    id: Id = None,
+    *,
+    derived: Annotated[
+        bool, typer.Option("--derived", help="Also withdraw the facts and rules that came from it alone.")
+    ] = False,
+    reason: Reason = None,
+    key: Key = None,
+    as_json: ToolJson = False,
 ) -> None:
     """Withdraw a memory from use. It stays in the store and can be restored."""
+    from memory_butler.adapters.cli.tables.forgotten import forgotten
     from memory_butler.operations.writing import forget as forget_operation
 
-    _change(ctx, forget_operation.forget, *parse_reference(ref, id))
+    kind, handle = parse_reference(ref, id)
+    run_and_print(
+        ctx,
+        lambda resources: forget_operation.forget(
+            resources, kind, handle, derived=derived, reason=reason, idempotency_key=key
+        ),
+        forgotten,
+        crop=False,
+    )
 
 
 def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: ToolJson = False) -> None:

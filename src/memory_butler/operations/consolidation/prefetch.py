@@ -6,7 +6,6 @@ later has the same episodes with the same texts; otherwise that batch is distill
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +20,7 @@ from memory_butler.operations.consolidation.distiller_input import build_batch
 from memory_butler.operations.consolidation.notes import find_notes
 from memory_butler.operations.writing.admission import policy_for
 from memory_butler.policy.consolidation.proposals import check, unusable_reason
-from memory_butler.policy.trust.redaction import redact_values
+from memory_butler.policy.consolidation.redacted_proposal import redact_proposal
 from memory_butler.resources import Resources
 from memory_butler.store.memories.episodes import QueuedEpisode
 
@@ -86,7 +85,7 @@ async def check_in_thread(resources: Resources, proposal: object, batch: Batch) 
     fits."""
     tenant = batch.episodes[0].tenant_id if batch.episodes else resources.settings.tenant
     policy = policy_for(resources, tenant, batch.butler)
-    checked = await asyncio.to_thread(lambda: check(redact_values(proposal, policy, Counter()), batch))
+    checked = await asyncio.to_thread(lambda: check(redact_proposal(proposal, policy), batch))
     if problem := unusable_reason(checked):
         raise UnusableProposal(problem)
     return checked

@@ -87,6 +87,8 @@ async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump
     )
     fades_at, expires_at = _ends(resources.settings, memory)
     prospects = {"fades_at": fades_at, "expires_at": expires_at, **_upkeep(resources.settings, memory, tier)}
+    if isinstance(memory, Episode) and memory.consolidation_status is ConsolidationStatus.CONSOLIDATED:
+        prospects["gave_nothing"] = not hidden and not any(link.target_id == memory.id for link in around)
     return MemoryDetails(
         memory=shown,
         tier=tier,

@@ -49,15 +49,22 @@ async def index_entry(
 
 async def index_entries(resources: Resources, entries: Sequence[Entry]) -> list[Indexed]:
     """The same for many, whose passages are embedded together."""
+    return await index_embedded(resources, entries, await embed_entries(resources, entries))
+
+
+async def embed_entries(resources: Resources, entries: Sequence[Entry]) -> list[Vectors]:
+    """The vectors of the passages of each entry, embedded together."""
     cut = [cut_passages(one.content, head=passage_head(one.subject, one.predicate, one.content)) for one in entries]
     texts = [passage for passages in cut for passage in passages]
     embedded = await resources.embedder.embed(texts) if texts else np.empty((0, 0), np.float32)
     ends = list(accumulate(map(len, cut), initial=0))
-    domains = await resources.domains.phrases()
-    return [
-        _indexed(resources, domains, one, embedded[start:end])
-        for one, (start, end) in zip(entries, pairwise(ends), strict=True)
-    ]
+    return [embedded[start:end] for start, end in pairwise(ends)]
+
+
+async def index_embedded(resources: Resources, entries: Sequence[Entry], vectors: Sequence[Vectors]) -> list[Indexed]:
+    """The index entries of memories whose passages are embedded."""
+    domains = await resources.domains.phrases() if entries else None
+    return [_indexed(resources, domains, one, own) for one, own in zip(entries, vectors, strict=True) if domains]
 
 
 def _indexed(resources: Resources, domains: DomainPhrases, one: Entry, vectors: Vectors) -> Indexed:

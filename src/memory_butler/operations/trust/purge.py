@@ -11,6 +11,7 @@ from uuid import UUID
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller, MemoryType
 from memory_butler.operations.trust import exact_matches, purge_receipts, residue
+from memory_butler.operations.trust.derived_memories import DERIVED
 from memory_butler.operations.trust.exact_matches import MatchedMemory, any_mentions, in_order, matched, texts_in
 from memory_butler.operations.trust.similar_spellings import SimilarSpelling, find_similar
 from memory_butler.operations.writing.admission import admit_reason
@@ -26,7 +27,6 @@ from memory_butler.store.trust import purging
 from memory_butler.store.trust.purging import LooseWords
 
 LONGEST_SECONDS = 600
-DERIVED = "derived from it alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memory_butler.errors import Conflict
-from memory_butler.models import Caller, MemoryType, Stored
+from memory_butler.models import Caller, DerivedMemory, MemoryType, Stored
 from memory_butler.operations.writing.admission import NOTHING, Admitted
 from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
@@ -164,8 +164,24 @@ async def store_responses(transaction: Transaction, resources: Resources, rows: 
 
 
 def to_response(stored: Stored) -> dict[str, Any]:
-    return {**asdict(stored), "id": str(stored.id)}
+    """A result as it is stored with a key: ids as text, and references in place of the words of other memories."""
+    more = {
+        "derived": [one.ref for one in stored.derived],
+        "withdrawn": stored.withdrawn,
+        "group_id": str(stored.group_id) if stored.group_id else None,
+    }
+    rest = {name: value for name, value in asdict(stored).items() if name not in more}
+    return {**rest, "id": str(stored.id), **{name: value for name, value in more.items() if value}}
 
 
 def from_response(response: dict[str, Any]) -> Stored:
-    return Stored(**{**response, "type": MemoryType(response["type"]), "id": UUID(response["id"])})
+    group_id = response.get("group_id")
+    return Stored(
+        **{
+            **response,
+            "type": MemoryType(response["type"]),
+            "id": UUID(response["id"]),
+            "derived": tuple(DerivedMemory(ref=ref) for ref in response.get("derived", ())),
+            "group_id": UUID(group_id) if group_id else None,
+        }
+    )

@@ -224,9 +224,11 @@ def _graded(item: Item, *, is_sure: bool) -> Item:
 
 def coverage(sentence: str, told: frozenset[str]) -> float:
     """Share of a sentence's content words among those that are told; 0 if nothing is told."""
+    if not told:
+        return 0.0
     words = content_words(sentence)
-    if not told or not words:
-        return float(bool(told))
+    if not words:
+        return 1.0
     return sum(_is_told(word, told) for word in words) / len(words)
 
 

@@ -35,6 +35,10 @@ WHERE h.tenant_id = e.tenant_id AND h.episode_id = e.id
 -- True for an episode e that consolidation failed on for good.
 (e.validity = 'active' AND e.consolidation_status IN ('failed', 'dead_letter'))
 
+-- part: unkept
+-- True for an episode e of which nothing was kept.
+(NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id))
+
 -- part: losses
 -- The number of lost workers that had claimed an episode e.
 (SELECT count(*) FROM ({in_runs} AND r.state = 'lost') lost)
@@ -215,7 +219,7 @@ GROUP BY e.butler ORDER BY e.butler;
 SELECT e.ref FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.consolidation_status = 'consolidated' AND e.validity = 'active'
     AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
-    AND NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id)
+    AND {unkept}
 ORDER BY e.created_at, e.id
 LIMIT %(limit)s;
 
@@ -224,7 +228,7 @@ LIMIT %(limit)s;
 SELECT count(*) AS episodes FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.consolidation_status = 'consolidated' AND e.validity = 'active'
     AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
-    AND NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id);
+    AND {unkept};
 
 -- name: states
 -- Runs since a time, by distiller and state.

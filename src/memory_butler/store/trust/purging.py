@@ -33,8 +33,18 @@ async def older_versions(transaction: Transaction, ids: Collection[UUID]) -> lis
     return await transaction.column("purging.older_versions", ids=list(ids))
 
 
-async def derived_only(transaction: Transaction, ids: Collection[UUID]) -> list[UUID]:
-    return await transaction.column("purging.derived_only", ids=list(ids))
+async def derived_only(transaction: Transaction, ids: Collection[UUID], besides: Collection[UUID] = ()) -> list[UUID]:
+    """The facts and rules derived from these memories and from nothing else, not counting sources in `besides`."""
+    return await transaction.column("purging.derived_only", ids=list(ids), besides=list(besides))
+
+
+async def withdrawn_sources(transaction: Transaction, id: UUID) -> list[UUID]:
+    return await transaction.column("purging.withdrawn_sources", id=id)
+
+
+async def live(transaction: Transaction, ids: Collection[UUID]) -> list[Row]:
+    """Those of some facts and rules that are in use, with their words."""
+    return await transaction.all("purging.live", ids=list(ids))
 
 
 async def sources(transaction: Transaction, ids: Collection[UUID]) -> list[str]:
