@@ -53,6 +53,13 @@ class Features(NamedTuple):
     chatter: float
     work_chatter: float
     progress: float
+    passing: float
+    possible: float
+    general: float
+    opens_with_the: float
+    invented: float
+    program: float
+    one_off: float
     technical: float
     exclamation: float
     colon: float
@@ -88,6 +95,13 @@ def features(text: str, *, names: int, is_about_another: bool) -> Features:
         chatter=_any(text, cues.CHATTER, cues.CHATTER_CJK),
         work_chatter=_any(text, cues.WORK_CHATTER),
         progress=_any(text, cues.PROGRESS),
+        passing=_any(text, cues.PASSING, cues.PASSING_CJK),
+        possible=_any(text, cues.POSSIBLE, cues.POSSIBLE_CJK),
+        general=_any(text, cues.GENERAL),
+        opens_with_the=_any(text, cues.OPENS_WITH_THE),
+        invented=_any(text, cues.INVENTED, cues.INVENTED_CJK),
+        program=_any(text, cues.PROGRAMS),
+        one_off=_any(text, cues.ONE_OFF),
         technical=_any(text, _TECHNICAL),
         exclamation=float(text.rstrip().endswith(("!", "！", ":)", ";)"))),
         colon=float(":" in text[:40]),
