@@ -18,7 +18,10 @@ from memory_butler.english.extraction.grammar.noise import (
     is_ironic,
     is_public,
     is_role_play,
+    is_saying,
+    is_trivial,
     is_unsure,
+    speaks_as_a_model,
     speaks_of_customers,
     speaks_of_software,
     without_quotes,
@@ -66,7 +69,7 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
                 break
             if is_commission(sentence.text):
                 handed_over = bool(_HANDED_OVER.search(sentence.text))
-            elif not is_fiction(sentence.text):
+            elif not (is_fiction(sentence.text) or is_saying(sentence.text) or speaks_as_a_model(sentence.text)):
                 found += _of_sentence(sentence, discourse, observed_at)
     obeyed = not gives_orders_to_the_reader(content)
     return deduplicated(
@@ -81,7 +84,7 @@ def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> lis
     found = _found_in(sentence, discourse, now)
     if sentence.speaker != USER:
         found = [one for one in found if one.kind == "fact"]
-    return [one for one in found if is_safe(sentence.text, one.predicate, one.content)]
+    return [one for one in found if not is_trivial(one.content) and is_safe(sentence.text, one.predicate, one.content)]
 
 
 def _found_in(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:

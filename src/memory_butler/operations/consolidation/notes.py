@@ -42,6 +42,9 @@ async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposa
     )
     kept = chosen([(one, _probability(model, one, own)) for one, own in zip(found, vectors, strict=True)], rules)
     by_name = {(one.item.subject, one.item.predicate): own for one, own in zip(found, vectors, strict=True)}
+    joined = [item for item in kept if (item.subject, item.predicate) not in by_name]
+    more = await embed_entries(resources, [note_entry(item) for item in joined])
+    by_name |= {(item.subject, item.predicate): own for item, own in zip(joined, more, strict=True)}
     own_vectors = [by_name[item.subject, item.predicate] for item in kept]
     return Notes(kept, await index_embedded(resources, [note_entry(item) for item in kept], own_vectors))
 
