@@ -36,7 +36,7 @@ from memory_butler.english.extraction.statements import read, statements
 from memory_butler.english.extraction.topics.contacts import find_replacement, replacement_facts
 from memory_butler.english.extraction.topics.events import undated
 from memory_butler.english.extraction.topics.home import RENTED
-from memory_butler.english.text.word_sets import words_in
+from memory_butler.english.text.word_sets import caseless, words_in
 from memory_butler.english.time.event_dates import find_event_date
 
 MERELY_NAMED = 4
@@ -90,7 +90,7 @@ def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> lis
 def _found_in(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:
     """The findings of one sentence: requests to remember, rules and facts."""
     span = (sentence.start, sentence.end)
-    text = without_quotes(sentence.text)
+    text = _ASIDE.sub("", without_quotes(sentence.text))
     discourse.start_sentence(text, is_public=is_public(text))
     asked = sentence.asks or asks(text)
     kept = remember_request(text, asked=asked)
@@ -103,13 +103,30 @@ def _found_in(sentence: Sentence, discourse: Discourse, now: datetime) -> list[F
         if not kept.is_task:
             return _kept(kept.text, discourse, now, span)
         return _task(kept.text, discourse, now, span)
-    given = rules_in(sentence.text if '"' not in sentence.text else text, discourse.speaker)
+    given = rules_in(_ASIDE.sub("", sentence.text) if '"' not in sentence.text else text, discourse.speaker)
     found: list[Finding] = []
     for piece in given.left:
         found += _facts(_born_elsewhere(_of_piece(without_quotes(piece), discourse, now)), span)
+    if _PREFERS_NOW.search(text):
+        found += [other for one in found if (other := _given_up(one)) is not None]
     return [rule(one, span) for one in _standing_alone(given.rules, discourse)] + found
 
 
+def _given_up(one: Finding) -> Finding | None:
+    """ "Now prefers coffee over tea": tea is preferred no longer, if it was."""
+    _, is_choice, other = one.content.partition(" over ")
+    if not is_choice or not one.predicate.startswith("prefers:"):
+        return None
+    return fact(Draft(one.subject, "prefers", f"no longer prefers {other}", key=other), one.span)
+
+
+# Words that add no meaning and would become part of a value.
+_ASIDE = caseless(
+    r",? (?:after all|go figure|believe it or not|as it turns out|of all things|funnily enough)(?=$|[,;.!])"
+)
+_PREFERS_NOW = caseless(
+    r"\bnow prefers?\b|\bprefers? [^,;]{2,60} (?:now|these days)\b|\b(?:has|have|'ve) come to prefer\b"
+)
 _OF_THEM = re.compile(r"^(\w+ )(him|her)(?= (?:first|before|whenever|when|every|each|if|prior)\b)")
 
 

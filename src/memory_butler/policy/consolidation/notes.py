@@ -155,7 +155,8 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
         if is_asked and reason in (Veto.QUESTION, Veto.HYPOTHESIS):
             reason = None
         is_trace = reason is not None and by_hand and reason not in NO_TRACE
-        is_fragment = reason is Veto.LENGTH and word_count(utterance.text) <= FEWEST_WORDS
+        is_short = word_count(utterance.text) <= FEWEST_WORDS
+        is_fragment = reason is Veto.LENGTH and is_short and not cues.CHATTER.match(utterance.text)
         one = _candidate(episode, utterance, people.get(utterance.speaker, ""))
         if is_person(one.item.subject):
             people[utterance.speaker] = one.item.subject
