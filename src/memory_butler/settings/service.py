@@ -114,6 +114,12 @@ class Service(Group):
     auth: Literal["off", "required"] = Field(
         "off", description="`required`: every request needs a token. `off`: only this machine is served."
     )
+    local_access: Literal["account", "token", "open"] = Field(
+        "account",
+        description='Callers of a server with `auth = "off"`. `account`: programs of the account that runs it, which '
+        "Linux tells, and callers with the token in the file `token` of the home folder. `token`: the latter only. "
+        "`open`: every account of this machine.",
+    )
     listen_url: SecretStr | None = Field(
         None, description="Direct database connection for LISTEN, if the main connection goes through a pooler."
     )
