@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ print(reply.read().decode())
 
 def asks(patch: pytest.MonkeyPatch, port: int, path: str, *headers: str) -> tuple[int, str]:
     """Returns the status and the body that another account gets. Call it in a thread: the server has to answer."""
-    account = {}
+    account: dict[str, Any] = {}
     if os.geteuid() == 0:
         account = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     else:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.adapters.hooks.conftest import Hook, context_in, project_memory, started
@@ -81,7 +82,7 @@ async def test_nothing_is_told_to_the_server_of_another_account(
 ) -> None:
     """It took the port while ours was down: neither the words of the session nor the token go there."""
     if os.geteuid() == 0:
-        account = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        account: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
         command = ("/usr/bin/python3", "-c", LISTEN)
         taken = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, cwd="/", **account)
         assert taken.stdout

@@ -33,7 +33,7 @@ def test_the_own_account_is_recognised(host: str) -> None:
 
 def test_a_closed_client_is_not_taken_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel shows user 0 for it; only a server of root could mistake that for its own account."""
-    monkeypatch.setattr(peer.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     with connection("127.0.0.1") as (client, accepted):
         client.close()
         assert not Peer(accepted).is_own_account
@@ -76,7 +76,7 @@ LINE = "1: 0100007F:9839 0100007F:BDE0 {state} 00000000:00000000 00:00000000 000
 )
 def test_who_is_trusted(monkeypatch: pytest.MonkeyPatch, own: int, owner: int, state: str, trusted: bool) -> None:
     """The own account and root."""
-    monkeypatch.setattr(peer.os, "geteuid", lambda: own)
+    monkeypatch.setattr(os, "geteuid", lambda: own)
     assert peer._is_trusted(LINE.format(state=state, owner=owner).split()) is trusted
 
 
@@ -91,6 +91,6 @@ def test_a_listener_of_another_account_is_seen(monkeypatch: pytest.MonkeyPatch, 
         monkeypatch.setattr(peer, "ROOT", -1)
         assert not is_foreign_server(asked, port)
         own = os.geteuid()
-        monkeypatch.setattr(peer.os, "geteuid", lambda: own + 1)
+        monkeypatch.setattr(os, "geteuid", lambda: own + 1)
         assert is_foreign_server(asked, port)
     assert not is_foreign_server(asked, port)

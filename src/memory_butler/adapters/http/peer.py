@@ -11,7 +11,7 @@ from typing import Any
 
 ESTABLISHED, LISTENING = "01", "0A"
 ROOT = 0
-_TABLES = {socket.AF_INET: "/proc/net/tcp", socket.AF_INET6: "/proc/net/tcp6"}
+_TABLES: dict[int, str] = {socket.AF_INET: "/proc/net/tcp", socket.AF_INET6: "/proc/net/tcp6"}
 KNOWS_ACCOUNTS = os.path.exists(_TABLES[socket.AF_INET])  # noqa: PTH110
 
 

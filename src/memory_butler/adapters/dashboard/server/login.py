@@ -17,6 +17,7 @@ from memory_butler.adapters.dashboard.actions.error_texts import user_text
 from memory_butler.adapters.dashboard.server import oidc, routes
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
 from memory_butler.adapters.http.identity import CHALLENGE
+from memory_butler.adapters.http.local_access import START
 from memory_butler.adapters.http.problems import STATUS, UNAUTHENTICATED
 from memory_butler.adapters.mcp.tool_base import within
 from memory_butler.errors import MemoryButlerError, NotFound, PermissionDenied
@@ -48,7 +49,7 @@ def build_login_router(dashboard: DashboardContext) -> Router:
             Route(routes.TENANT, handlers.switch_tenant, methods=["POST"]),
             Route(routes.PROVIDER, handlers.start_oidc, methods=["POST"]),
             Route(routes.RETURN, handlers.finish_oidc, methods=["GET"]),
-            Route(routes.START, handlers.start, methods=["GET"]),
+            Route(START, handlers.start, methods=["GET"]),
             Route(routes.STATIC + "fonts.css", _font, methods=["GET"]),
             Route(routes.STATIC + "fonts/{name}", _font, methods=["GET"]),
             Route(routes.STATIC + "{name}", _file, methods=["GET"]),
