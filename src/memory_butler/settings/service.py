@@ -106,6 +106,15 @@ class FeedbackLimits(Group):
     sessions_to_invert: int = Field(
         2, ge=1, le=1000, description="Agent sessions with harmful marks that turn a rule into a warning."
     )
+    callers_to_mature: int = Field(
+        1, ge=1, le=1000, description="Callers with helpful marks that an established rule needs."
+    )
+    callers_to_invert: int = Field(
+        2,
+        ge=1,
+        le=1000,
+        description="Callers with harmful marks that turn a rule into a warning. 1: one caller is enough, over days.",
+    )
 
 
 class Service(Group):

@@ -19,6 +19,11 @@ async def waiting(transaction: Transaction, limit: int) -> tuple[list[Memory], i
     return [found[row["id"]] for row in listed], listed[0]["total"] if listed else 0
 
 
+async def find_waiting(transaction: Transaction, kind: MemoryType, wanted: Row) -> Row | None:
+    """The quarantined memory with these values of `content_hash` and of the columns of its place."""
+    return await transaction.one(f"quarantine.same_{kind}", **wanted)
+
+
 async def contested_values(transaction: Transaction, facts: Sequence[UUID]) -> list[Row]:
     """The current values that quarantined facts would change: `contester`, `ref` and `content`."""
     return await transaction.all("quarantine.contested_values", ids=list(facts))
