@@ -8,6 +8,13 @@ from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories.memories import as_memory
 
 
+_SAME = {
+    MemoryType.FACT: "quarantine.same_fact",
+    MemoryType.RULE: "quarantine.same_rule",
+    MemoryType.EPISODE: "quarantine.same_episode",
+}
+
+
 async def waiting(transaction: Transaction, limit: int) -> tuple[list[Memory], int]:
     """The quarantined memories, oldest first, and the number of all of them."""
     listed = await transaction.all("quarantine.waiting", limit=limit)
@@ -21,7 +28,7 @@ async def waiting(transaction: Transaction, limit: int) -> tuple[list[Memory], i
 
 async def find_waiting(transaction: Transaction, kind: MemoryType, wanted: Row) -> Row | None:
     """The quarantined memory with these values of `content_hash` and of the columns of its place."""
-    return await transaction.one(f"quarantine.same_{kind}", **wanted)
+    return await transaction.one(_SAME[kind], **wanted)
 
 
 async def contested_values(transaction: Transaction, facts: Sequence[UUID]) -> list[Row]:

@@ -45,10 +45,9 @@ async def test_the_overview_leads_to_a_decision_that_can_be_taken_back(
 
 
 async def test_an_agent_sees_no_buttons_of_decision(service: Service, log_in: LogIn, resources: Resources) -> None:
-    """Only an administrator decides; others are not shown what waits."""
+    """Only an administrator decides."""
     stored = await remember.rule(service.resources, NewRule(content=ORDER, source="external"))
     page = await log_in("admin", f"/memory/rule/{stored.ref}")
     await expect(page.locator("[data-act=approve]")).to_have_count(1)
     other = await log_in("agent", f"/memory/rule/{stored.ref}")
     await expect(other.locator("[data-act=approve]")).to_have_count(0)
-    await expect(other.get_by_text("drop.example")).to_have_count(0)
