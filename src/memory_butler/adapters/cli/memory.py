@@ -23,7 +23,7 @@ Rule = Annotated[str, typer.Argument(metavar="RULE", help="Reference or id of a 
 SHOWN = 50
 
 
-def _change(ctx: typer.Context, operation: "Change", *arguments: str, **options: bool) -> None:
+def _change(ctx: typer.Context, operation: "Change", *arguments: str, **options: bool | str) -> None:
     """Change a memory, with the options that the commands share, and print the outcome."""
     given = ctx.params
     reason = {"reason": given["reason"]} if "reason" in given else {}
@@ -117,7 +117,7 @@ def correct(
     """Correct the value of a wrong fact. The corrected fact replaces it; its other properties stay."""
     from memory_butler.operations.writing import correct as correct_operation
 
-    _change(ctx, correct_operation.correct, fact, read_text(content))
+    _change(ctx, correct_operation.correct, fact, read_text(content), source="user")
 
 
 def pin(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:

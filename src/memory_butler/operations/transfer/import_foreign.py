@@ -169,7 +169,7 @@ class _Shelf:
     async def put(self, new: New, entry: Indexed) -> bool:
         """Keep one; says whether it replaced a fact."""
         if isinstance(new, NewEpisode):
-            self.keeping.episode(new, entry, ttl_days=ttl_days(self._butler, new))
+            await self.keeping.episode(new, entry, ttl_days=ttl_days(self._butler, new))
             return False
         if isinstance(new, NewRule):
             await self.keeping.rule(new, entry, ())

@@ -194,7 +194,7 @@ class _Writes:
                 return IngestResult(problem=problem)
         assert item.entry is not None
         writer = await self._writer_for(item)
-        stored = writer.episode(item.new, item.entry, ttl_days=ttl_days(self._resources, item.new))
+        stored = await writer.episode(item.new, item.entry, ttl_days=ttl_days(self._resources, item.new))
         stored = item.admitted.on(stored)
         if owned:
             row = {"butler": owned[0], "key": owned[1], "request_hash": digest.digest, "response": to_response(stored)}

@@ -96,7 +96,7 @@ async def _episode(
     async def work(transaction: Transaction, now: datetime) -> Stored:
         trail = audit_trail(resources, caller, now, admitted=admitted)
         writer = open_writer(resources, transaction, trail)
-        stored = writer.episode(new, entry, ttl_days=ttl_days(resources, new))
+        stored = await writer.episode(new, entry, ttl_days=ttl_days(resources, new))
         await writer.flush()
         return stored
 

@@ -256,6 +256,7 @@ _EVENTS: dict[str, tuple[str, str | Callable[[Event, EventContext], str]]] = {
     "dead_lettered": ("the dead-lettering", _dead_lettered),
     "failed": ("the permanent failure", "Consolidation failed permanently: {error}"),
     "requeued": ("the requeue", "Requeued for consolidation by {who}"),
+    "quarantined": ("the quarantine", "Quarantined: it is not used until a person approves it"),
     "approved": ("the approval", _approved),
     "rejected": ("the rejection", "Rejected by {who}: it stays out of use"),
 }

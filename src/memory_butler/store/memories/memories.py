@@ -55,6 +55,11 @@ async def release(transaction: Transaction, kind: MemoryType, memory_id: UUID, o
     await transaction.send(f"memories.release:{kind}", id=memory_id, origin=origin)
 
 
+async def hold(transaction: Transaction, kind: MemoryType, memory_id: UUID, reason: str) -> None:
+    """Quarantine a memory that is in use."""
+    await transaction.send(f"memories.hold:{kind}", id=memory_id, reason=reason)
+
+
 async def confirm(transaction: Transaction, kind: MemoryType, ids: Sequence[UUID], now: datetime) -> None:
     await transaction.send(f"memories.confirm:{kind}", ids=list(ids), now=now)
 

@@ -92,7 +92,9 @@ SELECT
     count(*) FILTER (WHERE outcome = 'helpful') AS successes,
     count(*) FILTER (WHERE outcome = 'harmful') AS harmful,
     count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'helpful') AS successful_sessions,
-    count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'harmful') AS harmful_sessions
+    count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'harmful') AS harmful_sessions,
+    count(DISTINCT caller) FILTER (WHERE outcome = 'helpful') AS successful_callers,
+    count(DISTINCT caller) FILTER (WHERE outcome = 'harmful') AS harmful_callers
 FROM counted;
 
 -- name: evidence

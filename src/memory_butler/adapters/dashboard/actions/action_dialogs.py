@@ -37,6 +37,11 @@ _TEXTS = {
         "It is no longer used. You can {undo}restore it later.",
         "Reason (optional)",
     ),
+    "reject": DialogText(
+        "Reject this {type}?",
+        "It stays out of use, like a forgotten one. You can {undo}restore it later.",
+        "Reason (optional)",
+    ),
     "harmful": DialogText(
         "Mark this {type} as harmful",
         "One harmful mark outweighs four helpful ones. A rule that keeps doing harm becomes a warning.",

@@ -59,7 +59,9 @@ class ActionResult:
 
 
 async def _correct(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
-    return await correct.correct(call.resources, handle, input.text, call.caller, reason=input.reason)
+    return await correct.correct(
+        call.resources, handle, input.text, call.caller, reason=input.reason, source=models.Origin.USER
+    )
 
 
 async def _forget(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
