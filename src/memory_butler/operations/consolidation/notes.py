@@ -40,6 +40,9 @@ async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposa
         chat_most=settings.chat_most,
     )
     kept = chosen([(one, _probability(model, one, entry)) for one, entry in zip(found, entries, strict=True)], rules)
+    if resources.database.encryption:
+        # What is stored of an encrypted note is not what it was judged by.
+        return Notes(kept)
     by_name = {(one.item.subject, one.item.predicate): entry for one, entry in zip(found, entries, strict=True)}
     return Notes(kept, [by_name[item.subject, item.predicate] for item in kept])
 
