@@ -34,3 +34,24 @@ FROM (
     UNION ALL
     SELECT content FROM {schema}.episodes WHERE tenant_id = %(tenant)s
 ) m;
+
+-- name: retire
+-- Retire the data key in use.
+UPDATE {schema}.tenant_keys SET retired_at = greatest(%(now)s, created_at)
+WHERE tenant_id = %(tenant)s AND purpose = 'data' AND retired_at IS NULL AND destroyed_at IS NULL;
+
+-- name: rewrap
+-- Replace the encrypted form of a key by the one under another master key.
+UPDATE {schema}.tenant_keys SET wrapped = %(wrapped)s, master_id = %(master_id)s
+WHERE tenant_id = %(tenant)s AND id = %(id)s AND destroyed_at IS NULL;
+
+-- name: destroy_retired
+-- Destroy the retired keys.
+UPDATE {schema}.tenant_keys SET wrapped = NULL, destroyed_at = greatest(%(now)s, created_at)
+WHERE tenant_id = %(tenant)s AND retired_at IS NOT NULL AND destroyed_at IS NULL;
+
+-- name: destroy
+-- Destroy all keys of the tenant; returns them.
+UPDATE {schema}.tenant_keys SET wrapped = NULL, destroyed_at = greatest(%(now)s, created_at)
+WHERE tenant_id = %(tenant)s AND destroyed_at IS NULL
+RETURNING id;

@@ -114,6 +114,10 @@ class Encryption:
         self._opened[tenant, key.id, key.wrapped] = opened
         return opened
 
+    def forget(self, tenant: str) -> None:
+        """Forget the keys of a tenant that were destroyed."""
+        self._opened = {place: key for place, key in self._opened.items() if place[0] != tenant}
+
     def wrapped(self, tenant: str, key_id: str, purpose: str, key: bytes) -> tuple[str, bytes]:
         """A key encrypted with the current master key, and the name of that one."""
         if self.masters.current is None:
