@@ -18,6 +18,7 @@ from pydantic_settings import (
 
 from memory_butler.errors import InvalidInput
 from memory_butler.settings.dashboard import DashboardSettings
+from memory_butler.settings.encryption import EncryptionSettings
 from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import EdenTier, Lifecycle
 from memory_butler.settings.redaction import RedactionSettings
@@ -103,6 +104,7 @@ class Settings(BaseSettings):
     vector_index: VectorIndex = VectorIndex()
     consolidation: Consolidation = Consolidation()
     redaction: RedactionSettings = RedactionSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(
@@ -181,6 +183,13 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _resolve_home(self) -> Self:
         object.__setattr__(self, "home", self.home.expanduser().absolute())
+        return self
+
+    @model_validator(mode="after")
+    def _check_key_file(self) -> Self:
+        file = self.encryption.key_file
+        if file and file.expanduser().absolute().is_relative_to(self.home):
+            raise ValueError("encryption.key_file is in the home folder, where a backup would contain it; move it out")
         return self
 
     @model_validator(mode="after")

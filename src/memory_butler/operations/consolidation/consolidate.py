@@ -214,7 +214,7 @@ async def finish_run(
             else await apply_batch(resources, transaction, trail, distilled.work)
         )
         outcomes.refuse(checked.refused)
-        await runs.put_items(transaction, claim.run, outcomes.rows())
+        await runs.put_items(transaction, claim.run, outcomes.rows(), shard.principal.butler)
         step("applied")
     step("committed")
     return _report(trail, distilled.batch, outcomes, state=state, distiller=claim.distiller, usage=distilled.usage)

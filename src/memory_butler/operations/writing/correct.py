@@ -8,6 +8,7 @@ from memory_butler.errors import Conflict
 from memory_butler.models import LIVE, Caller, Fact, MemoryType, NewFact, Stored
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import admit_reason, admit_text
 from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
@@ -48,7 +49,13 @@ async def correct(
     admitted = of_reason + of_content
     right = replace(corrected_fact(wrong, content), source=source, quarantine_reason=admitted.quarantine_reason)
     entry = await index_entry(
-        resources, MemoryType.FACT, right.content, right.tags, subject=right.subject, predicate=right.predicate
+        resources,
+        MemoryType.FACT,
+        right.content,
+        right.tags,
+        owner=owner_of(caller.principal.tenant, caller.principal.butler, right.scope),
+        subject=right.subject,
+        predicate=right.predicate,
     )
 
     async def work(transaction: Transaction, now: datetime) -> Stored:

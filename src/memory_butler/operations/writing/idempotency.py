@@ -53,8 +53,11 @@ class Fingerprint:
     digest: bytes
     legacy: bytes
 
-    def matches(self, stored: bytes) -> bool:
-        return stored in (self.digest, self.legacy)
+    def matches(self, stored: bytes, keyed: Callable[[bytes], bytes] | None = None) -> bool:
+        """True if a stored hash is one of these, plain or made by `keyed`."""
+        return stored in (self.digest, self.legacy) or (
+            keyed is not None and stored in (keyed(self.digest), keyed(self.legacy))
+        )
 
 
 def fingerprint(operation: str, request: "DataclassInstance | dict[str, Any]") -> Fingerprint:
@@ -130,7 +133,7 @@ async def stored_response(
 
 def matching_response(key: str, digest: Fingerprint, row: Row) -> dict[str, Any]:
     """Returns the stored response if the request is the same as the first one under this key."""
-    if not digest.matches(bytes(row["request_hash"])):
+    if not digest.matches(bytes(row["request_hash"]), row.get("keyed")):
         raise Conflict(
             f"The idempotency key {key!r} was used before for another request.",
             recovery="Use a new key for a new request.",

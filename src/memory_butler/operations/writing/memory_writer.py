@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.english.text.normalize import normal_name
+from memory_butler.errors import InternalError
 from memory_butler.models import (
     Fact,
     Link,
@@ -99,7 +100,7 @@ class MemoryWriter:
             expires_at=now + timedelta(days=ttl_days),
             **self._identity(new.content),
         )
-        self._rows[MemoryType.EPISODE].append(row)
+        self._add_row(MemoryType.EPISODE, row, entry)
         self._add_created((MemoryType.EPISODE, row["id"], entry))
         return _stored(MemoryType.EPISODE, row)
 
@@ -121,7 +122,7 @@ class MemoryWriter:
         names = {"subject": normal_name(new.subject), "predicate": normal_name(new.predicate)}
         if twin := await self._waiting_twin(MemoryType.FACT, new, scope=new.scope, **names):
             return twin
-        row = self._add_fact(new, sources)
+        row = self._add_fact(new, entry, sources)
         self._add_created((MemoryType.FACT, row["id"], entry), sources)
         return _stored(MemoryType.FACT, row)
 
@@ -149,8 +150,9 @@ class MemoryWriter:
         if old.pinned:
             self._pinned.append(stored.id)
         superseded, created = self._changes[-2:]
+        is_sealed = entry.search is not None
         for change, other in ((superseded, {"by": str(stored.id)}), (created, {"of": str(old.id)})):
-            kept_reason = await events.reason_of(self._transaction, change.id, reason)
+            kept_reason = await events.reason_of(self._transaction, change.id, reason, sealed=is_sealed)
             change.extra["correction"] = {**other, "actor": self._trail.actor, **kept_reason}
         return stored
 
@@ -165,7 +167,7 @@ class MemoryWriter:
             decay_rate=confidence.rule_rate(self._decay),
             **self._provenance(new, sources),
         )
-        self._rows[MemoryType.RULE].append(row)
+        self._add_row(MemoryType.RULE, row, entry)
         self._add_created((MemoryType.RULE, row["id"], entry), sources)
         return _stored(MemoryType.RULE, row)
 
@@ -222,11 +224,22 @@ class MemoryWriter:
         await self._touch(old.id)
         self._superseded.append(old.id)
         self._changes.append(Change(MemoryType.FACT, old.id, "superseded"))
-        row = self._add_fact(new, sources, supersedes_id=old.id)
+        row = self._add_fact(new, entry, sources, supersedes_id=old.id)
         self._add_created((MemoryType.FACT, row["id"], entry), sources, old)
         return Stored(type=MemoryType.FACT, id=row["id"], ref=row["ref"], outcome=outcome, superseded_ref=old.ref)
 
-    def _add_fact(self, new: NewFact, sources: Sequence[UUID], supersedes_id: UUID | None = None) -> Row:
+    def _add_row(self, kind: MemoryType, row: Row, entry: Indexed) -> None:
+        """Collect a row. The index entry of a memory that will be encrypted must have been made for that, which needs
+        the key."""
+        vault = self._transaction.vault
+        if vault and vault.search_of(row) != entry.search:
+            vault.current("data")
+            raise InternalError("The index entry of an encrypted memory holds its text; nothing was stored.")
+        self._rows[kind].append(row)
+
+    def _add_fact(
+        self, new: NewFact, entry: Indexed, sources: Sequence[UUID], supersedes_id: UUID | None = None
+    ) -> Row:
         row = memories.as_row(
             new,
             subject_label=new.subject,
@@ -238,7 +251,7 @@ class MemoryWriter:
             supersedes_id=supersedes_id,
             **self._provenance(new, sources),
         )
-        self._rows[MemoryType.FACT].append(row)
+        self._add_row(MemoryType.FACT, row, entry)
         return row
 
     def _provenance(self, new: NewFact | NewRule, sources: Sequence[UUID]) -> Row:

@@ -35,6 +35,8 @@ def as_row(new: NewFact | NewRule | NewEpisode, **given: Any) -> Row:
 
 
 async def insert(transaction: Transaction, kind: MemoryType, rows: Sequence[Row]) -> None:
+    if transaction.vault:
+        rows = [transaction.vault.sealed(row) for row in rows]
     await transaction.send(_INSERT[kind], rows=recordset(rows))
 
 

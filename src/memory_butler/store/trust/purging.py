@@ -8,6 +8,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from memory_butler.store.encryption.texts import opened_item
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.gate.recordsets import recordset
 from memory_butler.store.retrieval import search_index
@@ -69,7 +70,8 @@ _THAT_MAY_NAME = {
 
 async def may_name(transaction: Transaction, what: str, prefilter: dict[str, Any], **given: Any) -> list[Row]:
     """Rows outside of memories that pass the sieve: `texts`, `items`, `errors` or `keys`."""
-    return await transaction.all(_THAT_MAY_NAME[what], **sieve(**prefilter), **given)
+    rows = await transaction.all(_THAT_MAY_NAME[what], **sieve(**prefilter), **given)
+    return [opened_item(transaction, row) for row in rows] if what == "items" else rows
 
 
 async def session_names(transaction: Transaction) -> list[str]:

@@ -36,7 +36,7 @@ WHERE m.tenant_id = %(tenant)s AND m.quarantine_reason IS NOT NULL AND m.content
 
 -- name: contested_values
 -- The current value of each property that a quarantined fact would change.
-SELECT f.id AS contester, o.ref, o.content
+SELECT f.id AS contester, o.id, o.ref, o.content
 FROM {schema}.facts f
 JOIN {schema}.facts o ON o.tenant_id = %(tenant)s AND o.scope = f.scope AND o.subject = f.subject
     AND o.predicate = f.predicate AND o.id <> f.id AND o.validity IN ('active', 'fading') AND o.valid_at IS NULL
