@@ -27,8 +27,9 @@ from memory_butler.ai.onnx_graph import cached_graph
 from memory_butler.ai.weights import MODEL_FILE, resolve_weights
 from memory_butler.models import Caller, Lineage, Principal, Role
 from memory_butler.resources import Resources, open_resources
-from memory_butler.settings import Settings, load_settings
+from memory_butler.settings import EncryptionPolicy, EncryptionSettings, Settings, load_settings
 from memory_butler.store.embedded.server import EmbeddedPostgres
+from memory_butler.store.encryption.master_keys import new_key
 from memory_butler.store.gate import migrate
 from memory_butler.store.gate.database import Database
 from memory_butler.store.gate.ids import id_maker
@@ -205,6 +206,20 @@ async def shared_real_resources(settings: Settings) -> AsyncIterator[Resources]:
 
 
 @pytest.fixture(scope="session")
+async def shared_encrypted_resources(settings: Settings) -> AsyncIterator[Resources]:
+    policies = {
+        "whole_butlers": EncryptionPolicy(butlers=("vault", "vault-*")),
+        "words": EncryptionPolicy(butlers=("hashed",), search="words"),
+        "vectors": EncryptionPolicy(butlers=("meant",), search="vectors"),
+    }
+    encryption = EncryptionSettings(key=SecretStr(new_key()), policies=policies)
+    async with open_resources(
+        settings.model_copy(update={"encryption": encryption}), embedder=FakeEmbedder()
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
 async def template(server: EmbeddedPostgres, settings: Settings) -> str:
     """The name of a migrated database without a tenant; a copy of it is a new store within a moment."""
     name = f"t{uuid.uuid4().hex[:12]}"
@@ -247,6 +262,12 @@ def resources(shared_resources: Resources, clock: MovingClock, tenant: str) -> R
 def real_resources(shared_real_resources: Resources, clock: MovingClock, tenant: str) -> Resources:
     """The same with the real embedding model."""
     return _own(shared_real_resources, clock, tenant)
+
+
+@pytest.fixture
+def encrypted(shared_encrypted_resources: Resources, clock: MovingClock, tenant: str) -> Resources:
+    """The same with a master key: it encrypts facts about health, and everything that the butler `vault` stores."""
+    return _own(shared_encrypted_resources, clock, tenant)
 
 
 @pytest.fixture

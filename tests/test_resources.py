@@ -1,11 +1,14 @@
 """Opening a store: what cannot work is said at once."""
 
+from typing import Any
+
 import pytest
 
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import InvalidInput
+from memory_butler.policy.trust.redaction import GROUPS, KINDS
 from memory_butler.resources import Resources, open_resources
-from memory_butler.settings import ScoreWeights
+from memory_butler.settings import ScoreWeights, Settings
 
 
 async def test_an_unknown_text_search_configuration_is_refused_when_the_store_opens(
@@ -29,3 +32,35 @@ async def test_a_deprecated_setting_is_logged_when_the_store_opens(
     async with open_resources(settings, embedder=FakeEmbedder()):
         pass
     assert "rename it to retrieval.weights.fit" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "meant"),
+    [
+        ({"redaction": {"actions": {"aws_keys": "refuse"}}}, "redaction", "aws_key"),
+        ({"tenants": {"acme": {"redaction": {"actions": {"ibann": "keep"}}}}}, "tenants.acme.redaction", "iban"),
+        ({"butlers": {"chef": {"redaction": {"actions": {"cards": "keep"}}}}}, "butlers.chef.redaction", "card"),
+    ],
+)
+async def test_an_unknown_kind_of_secret_is_refused_when_the_store_opens(
+    shared_resources: Resources, given: dict[str, Any], place: str, meant: str
+) -> None:
+    """A misspelled kind would silently be treated like any other."""
+    settings = Settings(home=shared_resources.settings.home, **given)
+    with pytest.raises(InvalidInput, match=rf"{place}\.actions names .* no kind of secret") as refused:
+        async with open_resources(settings, embedder=FakeEmbedder()):
+            pass
+    assert f"Did you mean {meant}?" in refused.value.recovery
+
+
+async def test_kinds_groups_and_own_patterns_are_known(shared_resources: Resources) -> None:
+    """Every kind that a detector finds, each group, all, and the names of own patterns, also of another level."""
+    actions = {**dict.fromkeys(KINDS, "redact"), **dict.fromkeys(GROUPS, "redact"), "all": "redact", "badge": "keep"}
+    own = {"redaction": {"actions": {"badge": "refuse", "plate": "keep"}, "patterns": {"plate": "[A-Z]{2}-[0-9]{4}"}}}
+    settings = Settings(
+        home=shared_resources.settings.home,
+        redaction={"actions": actions, "patterns": {"badge": "B-[0-9]{6}"}},
+        butlers={"chef": own},
+    )
+    async with open_resources(settings, embedder=FakeEmbedder()):
+        pass

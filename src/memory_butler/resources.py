@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.ai.reranking import LazyReranker, Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
 from memory_butler.ai.weights import resolve_weights
+from memory_butler.errors import InvalidInput
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.policy.access.roles import check_role, require_admin
 from memory_butler.policy.retrieval.name_predictor import NamePredictor
 from memory_butler.policy.retrieval.passages import PASSAGE_POLICY_VERSION
-from memory_butler.settings import Settings, load_settings
+from memory_butler.policy.trust.redaction import GROUPS, KINDS, unknown_kinds
+from memory_butler.settings import RedactionSettings, Settings, load_settings
 from memory_butler.store.gate.database import Database
 from memory_butler.store.gate.ids import MakeId, id_maker
 from memory_butler.store.retrieval import embedding_versions, search_index
@@ -88,6 +91,7 @@ async def open_resources(
     settings = settings or load_settings(**options)
     for warning in settings.warnings:
         log.warning(warning)
+    check_redaction_kinds(settings)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     models = settings.home / "models"
     models.mkdir(mode=0o700, exist_ok=True)
@@ -129,6 +133,24 @@ async def open_resources(
         if distiller:
             await distiller.close()
         await database.close()
+
+
+def check_redaction_kinds(settings: Settings) -> None:
+    """Refuse a misspelled kind in the settings: a secret that should be refused would only be redacted."""
+    places = {"redaction": (settings.redaction, settings.redaction)}
+    for group, single in (("tenants", settings.tenants), ("butlers", settings.butlers)):
+        for name, own in single.items():
+            given = RedactionSettings.model_validate(own.redaction)
+            places[f"{group}.{name}.redaction"] = given, settings.redaction.changed(own.redaction)
+    # An own kind of a tenant may be used by a butler.
+    patterns = {name for _, joined in places.values() for name in joined.patterns}
+    for place, (given, _) in places.items():
+        for kind in unknown_kinds(given.actions, patterns):
+            near = "".join(f"Did you mean {one}? " for one in get_close_matches(kind, [*KINDS, *GROUPS, *patterns], 1))
+            raise InvalidInput(
+                f"The setting {place}.actions names {kind!r}, which is no kind of secret.",
+                recovery=f"{near}docs/guides/redaction.md lists the kinds and groups.",
+            )
 
 
 def open_embedder(settings: Settings, models: Path, *, hub_url: str | None = HUB_URL) -> Embedder:

@@ -15,7 +15,7 @@ from benchmarks.support.load_store import Pool, Size, load_store
 from benchmarks.support.sentences import FEW, USUAL, Vocabulary, questions, sentences
 from rich.console import Console
 
-from benchmarks import batches, replay, speed, sweep, vocabulary
+from benchmarks import batches, cpu, replay, speed, sweep, vocabulary
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.english.extraction import distil
 from memory_butler.models import BriefRequest, Caller, MemoryType, Principal, Question
@@ -140,6 +140,25 @@ def test_speed_measures_everything_it_promises(monkeypatch: pytest.MonkeyPatch, 
         goal["measured"] <= goal["at_most"] for goal in written["goals"]
     ]
     speed_report.show(written, Console(quiet=True))
+
+
+@pytest.mark.usefixtures("quick_store")
+def test_processor_time_is_measured_before_and_after_the_tables_are_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Both in the program and in the database, for searches and contexts of both sizes."""
+    monkeypatch.setattr(cpu, "SMALL", Size(8, 2, 3))
+    monkeypatch.setattr(cpu, "QUICK", speed.Plan(large=Size(20, 4, 6), pool=20))
+    monkeypatch.setattr(cpu, "freeze_loaded_objects", lambda: None)  # this process runs other tests, too
+    path = tmp_path / "cpu.json"
+
+    assert cpu.main(["--quick", "--json", str(path)]) == 0
+
+    figures = json.loads(path.read_text(encoding="utf-8"))["cpu_ms"]
+    calls = {f"{call}, {size} tenant" for call in ("search", "context") for size in ("small", "large")}
+    assert set(figures) == {"just filled", "after ANALYZE"}
+    assert all(set(rows) == calls for rows in figures.values())
+    assert all(row["program"] > 0 and row["wall"] > 0 for rows in figures.values() for row in rows.values())
 
 
 @pytest.mark.usefixtures("quick_store")

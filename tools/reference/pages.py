@@ -129,6 +129,10 @@ def settings_page() -> str:
         "## Single tenants",
         "All settings of `redaction` can be set for one tenant, under `tenants` and its name. Those of a butler are "
         "added to those of its tenant. [Redaction](../guides/redaction.md) has examples.",
+        "## Encryption policies",
+        "`encryption.policies` names the classes of memories that are encrypted once there is a key. Each entry has "
+        "the lists `predicates`, `butlers` and `tenants`, and `search`: `none`, `words` or `vectors`. "
+        "[Encryption](../guides/encryption.md) has examples.",
         "## Kinds of work",
         "`briefing.domains` extends the kinds of work that a [briefing](../concepts/briefing.md#kinds-of-work) knows, "
         "or adds some. Each entry has the lists `tasks`, `memories`, `words`, `verbs` and `tags`.",

@@ -31,6 +31,9 @@ OWN_FILES = (
     "logs/memory-butler.log*",
     "logs/postgres.log*",
     "config.toml",
+    "token",
+    "token.*",
+    "server.sock",
 )
 MARKERS = ("database/PG_VERSION", "database.lock", "logs/memory-butler.log")
 FOLDERS = ("models", "logs")

@@ -10,6 +10,7 @@ from memory_butler.client.requests import ClientBase, Options, ReasonedOptions, 
 from memory_butler.models import Role, Stored, Token
 from memory_butler.models.wire.codec import JsonObject, copy_fields
 from memory_butler.models.wire.memory_answers import CreatedToken, QuarantineAnswer, UndoAnswer
+from memory_butler.models.wire.purge_answers import PurgeReceipts, ReceiptCheck
 
 
 class AdministrationMethods(ClientBase):
@@ -56,6 +57,14 @@ class AdministrationMethods(ClientBase):
     async def reject_memory(self, type: str, id: str | UUID, **options: Unpack[ReasonedOptions]) -> Stored:
         """Leave a quarantined memory out of use."""
         return await self._write(f"quarantine/{part(type)}/{part(id)}/reject", {}, options, Stored)
+
+    async def purge_receipts(self, *, limit: int = 50, **options: Unpack[Options]) -> PurgeReceipts:
+        """Receipts of purges, newest first, without words: `items`."""
+        return await self._get("/purge_receipts", options, PurgeReceipts, {"limit": str(limit)})
+
+    async def verify_purge(self, id: str | UUID, **options: Unpack[Options]) -> ReceiptCheck:
+        """Check a receipt against the log: `problems` is empty if it holds."""
+        return await self._get(f"/purge_receipts/{part(id)}/verify", options, ReceiptCheck)
 
     async def create_token(
         self,

@@ -113,8 +113,12 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
     async def correct(self, fact_id: str | UUID, content: str, **options: Unpack[ReasonedOptions]) -> models.Stored:
         return await self._write("correct", {"fact_id": fact_id, "content": content}, options, models.Stored)
 
-    async def forget(self, type: str, id: str | UUID, **options: Unpack[ReasonedOptions]) -> models.Stored:
-        return await self._write("forget", {"type": type, "id": id}, options, models.Stored)
+    async def forget(
+        self, type: str, id: str | UUID, *, derived: bool = False, **options: Unpack[ReasonedOptions]
+    ) -> models.Stored:
+        """Withdraw a memory; with `derived` also the facts and rules that came from it alone."""
+        body = {"type": type, "id": id, "derived": derived or None}
+        return await self._write("forget", body, options, models.Stored)
 
     async def forget_about(
         self,

@@ -46,7 +46,7 @@ def _language_of_head(head: str) -> Language:
     words = _words(head)
     own = next(iter(_by_language(words).values()), set())
     english = words & _english()
-    has_accents = any(map(_is_foreign, head))
+    has_accents = not head.isascii() and any(map(_is_foreign, head))
     is_dense = len(own) >= max(MIN_FUNCTION_WORDS, MIN_DENSITY * len(words))
     if len(own - english) > 2 * len(english - own) and (is_dense or (has_accents and own)):
         return Language.OTHER
@@ -88,14 +88,17 @@ def _is_foreign(char: str) -> bool:
 def _by_language(words: set[str]) -> dict[str, set[str]]:
     """The function words among these, by language, the one with the most first."""
     found: dict[str, set[str]] = {}
+    languages = _languages()
     for word in words:
-        for language in _languages().get(_list_key(word), ()):
+        for language in languages.get(_list_key(word), ()):
             found.setdefault(language, set()).add(word)
     return dict(sorted(found.items(), key=lambda one: (-len(one[1]), one[0])))
 
 
 def _list_key(word: str) -> str:
     """A word as it is listed. Greek and others are listed with and without accents; in Latin letters they matter."""
+    if word.isascii():
+        return word.casefold()
     bare = without_accents(word)
     return word.casefold() if bare.isascii() else bare
 

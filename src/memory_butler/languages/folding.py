@@ -35,6 +35,8 @@ def fold(text: str) -> str:
 
 def without_accents(text: str) -> str:
     """The text in lower case without accents."""
+    if text.isascii():
+        return text.casefold()
     folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
         return folded

@@ -13,6 +13,7 @@ from memory_butler.models.answers import (
     Receipt as Receipt,
     ScoreParts as ScoreParts,
     SectionReceipt as SectionReceipt,
+    DerivedMemory as DerivedMemory,
     Stored as Stored,
 )
 from memory_butler.models.history import (

@@ -17,11 +17,21 @@ PredicateName = Annotated[str | None, Wire(name="predicate")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedMemory:
+    """A fact or rule in use that came from one memory alone. `line` shows it, cut; absent once it is withdrawn."""
+
+    ref: str
+    line: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """Result of a write. `outcome` is `created`, `confirmed` (an equal one existed), `superseded` (replaced one),
     `quarantined` (not used until a person approves it, because of `quarantine_reason`) …
 
-    `redacted` counts the secrets that were replaced by markers, by kind.
+    `redacted` counts the secrets that were replaced by markers, by kind. After forgetting, `derived` are the facts and
+    rules that came from the memory alone, up to 200; `withdrawn` is the number of them that were withdrawn with it, and
+    `group_id` undoes all of it.
     """
 
     type: MemoryType
@@ -31,6 +41,9 @@ class Stored:
     superseded_ref: Annotated[str | None, Wire(name="supersedes", prefix="fact")] = None
     redacted: dict[str, int] | None = None
     quarantine_reason: str | None = None
+    derived: tuple[DerivedMemory, ...] = ()
+    withdrawn: int = 0
+    group_id: UUID | None = None
 
 
 class Hit(NamedTuple):

@@ -63,6 +63,7 @@ class Batch:
     texts: Mapping[UUID, str]
     known: tuple[KnownMemory, ...]
     now: datetime
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Settings, read once: defaults, overridden by `config.toml` in the home folder, overridden by the environment."""
 
 from memory_butler.settings.dashboard import DashboardSettings, LoginSettings, Source
+from memory_butler.settings.encryption import EncryptionPolicy, EncryptionSettings, Searchable
 from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import (
     PRESETS,
@@ -71,6 +72,8 @@ __all__ = [
     "Days",
     "EdenTier",
     "Embedding",
+    "EncryptionPolicy",
+    "EncryptionSettings",
     "FeedbackLimits",
     "Group",
     "HnswSettings",
@@ -89,6 +92,7 @@ __all__ = [
     "Rerank",
     "Retrieval",
     "ScoreWeights",
+    "Searchable",
     "Service",
     "Settings",
     "Share",

@@ -34,6 +34,19 @@ class EdenTier(Group):
     protected_from: Times = Field(
         3, description="Number of references from which an episode is kept beyond its TTL until it is consolidated."
     )
+    warn_days: float = Field(
+        2,
+        ge=0,
+        le=LONGEST_DAYS,
+        description="Days before an important episode of which nothing was kept expires that it is reported. 0: never.",
+    )
+    warn_importance: int = Field(
+        7,
+        ge=1,
+        le=11,
+        description="Importance from which such an episode is reported. One with `protected_from` references is "
+        "reported, too. 11: only those.",
+    )
 
     @model_validator(mode="after")
     def _check_age_within_ttl(self) -> Self:

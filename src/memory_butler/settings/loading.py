@@ -18,8 +18,9 @@ from pydantic_settings import (
 
 from memory_butler.errors import InvalidInput
 from memory_butler.settings.dashboard import DashboardSettings
+from memory_butler.settings.encryption import EncryptionSettings
 from memory_butler.settings.hooks import HookSettings
-from memory_butler.settings.lifecycle import Lifecycle
+from memory_butler.settings.lifecycle import EdenTier, Lifecycle
 from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
@@ -103,6 +104,7 @@ class Settings(BaseSettings):
     vector_index: VectorIndex = VectorIndex()
     consolidation: Consolidation = Consolidation()
     redaction: RedactionSettings = RedactionSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(
@@ -138,6 +140,11 @@ class Settings(BaseSettings):
         """The fading threshold of each butler with settings of its own; under None the one of all others."""
         own: dict[str | None, float] = {name: self.lifecycle_of(name).decay.fading_below for name in self.butlers}
         return {None: self.lifecycle.decay.fading_below, **own}
+
+    def eden_of_butlers(self) -> dict[str | None, EdenTier]:
+        """The episode settings of each butler with settings of its own; under None those of all others."""
+        own: dict[str | None, EdenTier] = {name: self.lifecycle_of(name).eden for name in self.butlers}
+        return {None: self.lifecycle.eden, **own}
 
     def min_confidence_of(self, requested: float | None) -> float:
         """Minimum effective confidence of a search: as requested, else as set, else the fading threshold."""
@@ -176,6 +183,13 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _resolve_home(self) -> Self:
         object.__setattr__(self, "home", self.home.expanduser().absolute())
+        return self
+
+    @model_validator(mode="after")
+    def _check_key_file(self) -> Self:
+        file = self.encryption.key_file
+        if file and file.expanduser().absolute().is_relative_to(self.home):
+            raise ValueError("encryption.key_file is in the home folder, where a backup would contain it; move it out")
         return self
 
     @model_validator(mode="after")

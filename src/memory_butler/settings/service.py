@@ -106,6 +106,15 @@ class FeedbackLimits(Group):
     sessions_to_invert: int = Field(
         2, ge=1, le=1000, description="Agent sessions with harmful marks that turn a rule into a warning."
     )
+    callers_to_mature: int = Field(
+        1, ge=1, le=1000, description="Callers with helpful marks that an established rule needs."
+    )
+    callers_to_invert: int = Field(
+        2,
+        ge=1,
+        le=1000,
+        description="Callers with harmful marks that turn a rule into a warning. 1: one caller is enough, over days.",
+    )
 
 
 class Service(Group):
@@ -113,6 +122,12 @@ class Service(Group):
 
     auth: Literal["off", "required"] = Field(
         "off", description="`required`: every request needs a token. `off`: only this machine is served."
+    )
+    local_access: Literal["account", "token", "open"] = Field(
+        "account",
+        description='Callers of a server with `auth = "off"`. `account`: programs of the account that runs it, which '
+        "Linux tells, and callers with the token in the file `token` of the home folder. `token`: the latter only. "
+        "`open`: every account of this machine.",
     )
     listen_url: SecretStr | None = Field(
         None, description="Direct database connection for LISTEN, if the main connection goes through a pooler."

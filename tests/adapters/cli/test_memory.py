@@ -32,6 +32,23 @@ def test_a_forgotten_fact_comes_back(command: Command, ask: Callable[..., Any]) 
     assert ask("restore", kind, ref, "--supersede")["supersedes"] == old
 
 
+def test_forgetting_a_source_offers_to_withdraw_what_came_from_it(command: Command, ask: Callable[..., Any]) -> None:
+    """The offer names the fact and the command; the command withdraws it, and its undo brings it back."""
+    source = ask("remember", "episode", "I live in Lisbon.")["ref"]
+    ask("consolidate")
+    [fact] = [entry["ref"] for entry in ask("search", "Where do I live?", "--type", "fact")["results"]]
+    told = said(command("forget", source))
+    assert f"Forgot {source}" in told
+    assert f"1 memory that came from it alone is still in use: {fact}" in told and "Lisbon" in told
+    assert told.endswith(f"To withdraw it, too: memory-butler forget {source} --derived")
+    told = said(command("forget", source, "--derived"))
+    found = re.search(rf"Withdrew 1 memory that came from it alone: {fact}\. To undo: memory-butler undo (\S+)$", told)
+    assert found
+    assert ask("get", fact)["memory"]["validity"] == "retracted"
+    assert ask("undo", found[1])["undone"] == 1
+    assert ask("get", fact)["memory"]["validity"] == "active"
+
+
 def test_a_fact_is_put_right(command: Command, ask: Callable[..., Any]) -> None:
     """The answer names both; the same words again say that nothing changed."""
     wrong = ask("remember", "fact", "Ben", "color", "blue", "--tag", "taste")["ref"]

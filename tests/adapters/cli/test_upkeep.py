@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory_butler.errors import NotFound
-from memory_butler.models import NewFact, NewRule
+from memory_butler.models import NewEpisode, NewFact, NewRule
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
@@ -85,3 +85,17 @@ async def test_a_sweep_by_hand_is_on_record(resources: Resources, clock: Any, ru
     (after,) = [one for one in await job_status.statuses(resources) if one.job == "sweep"]
     assert (after.status, after.outcome) == ("ok", "succeeded")
     assert after.report["group_id"] == done["butlers"][0]["group_id"] is not None
+
+
+async def test_a_person_is_warned_before_an_important_episode_expires(
+    resources: Resources, clock: Any, run: Run
+) -> None:
+    """By the sweep and by the statistics, with the reference and what to do."""
+    ref = (await remember.episode(resources, NewEpisode(content="We met Ana.", butler="main", importance=8))).ref
+    clock.move(days=6)
+    told = " ".join((await run("sweep")).stdout.split())
+    assert f"! 1 important episode expires soon and nothing was kept: episode:{ref}." in told
+    assert "memory-butler consolidate --again-empty" in told
+    figures = " ".join((await run("stats")).stdout.split())
+    assert "1 important episode expires soon and nothing was kept of it" in figures
+    assert f"episode:{ref}" in figures and "We met Ana." in figures

@@ -211,6 +211,24 @@ def test_a_server_with_tokens_is_reached_with_the_token_of_the_environment(
     assert not any("a-very-secret-token" in text for text in texts)
 
 
+def test_a_local_server_is_reached_with_its_token_only_where_it_is_needed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs of the same account need none. With the rule `token`, the command says how to give it to the client."""
+    plain = type_in("connect", "cursor", "--http", "--yes")
+    assert plain.exit_code == 0
+    assert "TOKEN" not in plain.output
+    monkeypatch.setenv("MEMORY_BUTLER_SERVICE__LOCAL_ACCESS", "token")
+    told = type_in("connect", "gemini", "--http", "--yes")
+    assert told.exit_code == 0
+    [line] = [line for line in told.output.splitlines() if "export MEMORY_BUTLER_TOKEN=" in line]
+    file = Path(line.partition("$(cat ")[2].partition(")")[0].strip("'"))
+    token = file.read_text().strip()
+    assert len(token) > 40
+    assert not any(token.encode() in content for content in every_file().values())
+    assert "TOKEN" not in type_in("connect", "codex", "--yes").output
+
+
 def test_only_our_entries_go_when_the_file_was_edited_meanwhile(project: Path) -> None:
     """What a person added, also next to our hooks, and what they changed, stays."""
     lay_out("claude-code", Scope.USER, TEXTS["claude-code"])

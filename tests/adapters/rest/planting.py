@@ -24,6 +24,7 @@ from memory_butler.operations.consolidation import agent_distiller, review
 from memory_butler.operations.consolidation.consolidate import consolidate
 from memory_butler.operations.lifecycle.job_status import shard_of
 from memory_butler.operations.retrieval import get
+from memory_butler.operations.trust import purge
 from memory_butler.operations.writing import feedback, forget, pin, remember
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.resources import Resources
@@ -65,6 +66,8 @@ class Planting:
             "memory_forget_about": self._subject,
             "memory_purge": self._subject,
             "memory_restore": self._forgotten,
+            "purge_receipts": self._purged,
+            "verify_purge": self._purged,
             "approve_memory": self._quarantined,
             "reject_memory": self._quarantined,
             "memory_unpin": self._pinned,
@@ -117,6 +120,11 @@ class Planting:
         n = next(self._numbers)
         stored = await remember.rule(self.resources, NewRule(content=f"Water plant number {n}.", source="external"))
         return {"type": "rule", "handle": f"rule:{stored.ref}"}
+
+    async def _purged(self, kind: MemoryType) -> Given:
+        planted = await self._memory(kind)
+        report = await purge.purge(self.resources, purge.PurgeRequest(ref=planted["id"]), dry_run=False, clean_up=False)
+        return {"id": str(report.receipt)}
 
     async def _pinned(self, kind: MemoryType) -> Given:
         planted = await self._memory(kind)

@@ -110,7 +110,7 @@ ENDINGS = {
     "No longer drinks coffee.": ["user · habit:coffee: no longer drinks coffee"],
     "I don't own a car any more.": ["user · owns:car: no longer owns car"],
     "We switched from Slack to Zulip.": ["user · uses:zulip: Zulip", "user · uses:slack: no longer uses Slack"],
-    "I'm not vegetarian any more.": ["user · diet:vegetarian: no longer vegetarian"],
+    "I'm not vegetarian any more.": ["user · diet: no longer vegetarian"],
     "I quit smoking in 2020.": ["user · habit:smoke: no longer smoking"],
     "I'm 42, not 41.": ["user · age: 42"],
     "I live in Ghent. Actually, I moved to Bruges.": ["user · lives_in: Bruges"],

@@ -110,7 +110,7 @@ WORK = {
     "I'm at Heathrow now.": [],
     "I've been made redundant from Rolls-Royce.": ["user · works_at: no longer works at Rolls-Royce"],
     "I'm a nurse by training.": ["user · skill:nurse: nurse by training"],
-    "I run a bike shop called Two Wheels": ["user · works_as: run a bike shop", "user · works_at: Two Wheels"],
+    "I run a bike shop called Two Wheels": ["user · works_as: runs a bike shop", "user · works_at: Two Wheels"],
     "Been teaching at Lincoln High for 31 years.": ["user · works_at: Lincoln High", "user · works_as: teaching"],
 }
 SCHOOL = {
@@ -171,7 +171,7 @@ TYPED_IN_HASTE = {
         "user · dislikes:cilantro: cilantro",
     ],
     "Hate connections under an hour.": ["user · dislikes:connections_under_hour: connections under an hour"],
-    "- vegetarian": ["user · diet:vegetarian: vegetarian"],
+    "- vegetarian": ["user · diet: vegetarian"],
     "wife: Hannah, kids: Ollie (6) and Bea (3)": [
         "user · relationship:hannah: wife Hannah",
         "user · relationship:ollie: kid Ollie",

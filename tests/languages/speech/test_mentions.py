@@ -31,6 +31,15 @@ def test_names(text: str, expected: list[str]) -> None:
         ("no onions for me, ever", "", USER),
         ("I'm celiac", "Anna", "Anna"),
         ("the key is with the concierge", "Eva", "Eva"),
+        ("Moved from Berlin to Lisbon in January.", "", USER),
+        ("User lives in Utrecht with two cats", "", USER),
+        ("Dr. Rendall said I should rest", "", USER),
+        ("Magnus' teacher Mr Sinclair reckons he's dyslexic", "", "Magnus"),
+        ("Fenrik (the collie, 11) gets meloxicam", "", "Fenrik"),
+        ("tove (9) has type 1 diabetes", "", "Tove"),
+        ("this is CONFIDENTIAL, tell nobody", "", USER),
+        ("Bonjour Madame, la visite est annulée", "", USER),
+        ("Y trabajo en Telefónica", "Lucía", "Lucía"),
     ],
 )
 def test_whom_it_is_about(text: str, label: str, expected: str) -> None:

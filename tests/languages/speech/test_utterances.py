@@ -1,6 +1,6 @@
 """Sentences with their speakers, verbatim."""
 
-from memory_butler.languages.speech.utterances import ASSISTANT, USER, is_conversation, utterances
+from memory_butler.languages.speech.utterances import ASSISTANT, SOMEBODY, USER, is_conversation, utterances
 
 
 def test_each_sentence_is_kept_as_it_was_written() -> None:
@@ -55,3 +55,18 @@ def test_questions_are_marked() -> None:
         True,
         True,
     ]
+
+
+def test_a_forwarded_mail_is_its_authors() -> None:
+    """Headers and closings are no sentences. Without a usable name, the author is somebody else."""
+    mail = "From: Jane Doe <jane@fern.example>\nSubject: Rent\n\nI pay on Friday.\nKind regards, Jane"
+    assert [one.quoted for one in utterances(f"---- Forwarded message ----\n{mail}")] == ["Jane Doe: I pay on Friday."]
+    (one,) = utterances("---- Forwarded message ----\nI pay on Friday.")
+    assert (one.speaker, one.label) == (SOMEBODY, "")
+
+
+def test_quoted_lines_are_kept_if_their_author_is_named() -> None:
+    assert [one.quoted for one in utterances("Am 12.02.2026 schrieb Herr Maurer:\n> Ich komme am Montag.")] == [
+        "Herr Maurer: Ich komme am Montag."
+    ]
+    assert utterances("> I live in Porto.") == []

@@ -1,6 +1,7 @@
 """What somebody should look at: that it is named when it is so, and not when it is not."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -10,10 +11,14 @@ import pytest
 from tests.conftest import MovingClock
 
 from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Outcome
+from memory_butler.operations.consolidation.run_now import consolidate_now
 from memory_butler.operations.lifecycle import job_status, sweep
+from memory_butler.operations.retrieval.get import get
 from memory_butler.operations.system.alerts import SHOWN, alerts
+from memory_butler.operations.system.stats import stats
 from memory_butler.operations.writing import feedback, pin, remember
 from memory_butler.resources import Resources
+from memory_butler.settings import ButlerSettings
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -159,3 +164,53 @@ async def test_seven_is_important(resources: Resources, clock: MovingClock, impo
     await store(resources, "Anna", importance)
     clock.move(days=50)
     assert (await alerts(resources)).fading_total == (importance == 7)
+
+
+async def test_important_episodes_are_named_before_they_expire_unkept(resources: Resources, clock: MovingClock) -> None:
+    """Two days before: one that gave nothing, one that waits; not an unimportant, pinned or kept one."""
+    kept = await remember.episode(resources, NewEpisode(content="I live in Lisbon.", butler="main", importance=8))
+    empty = await remember.episode(resources, NewEpisode(content="thanks a lot for that", butler="main", importance=9))
+    await consolidate_now(resources)
+    waits = await remember.episode(resources, NewEpisode(content="We met Ana.", butler="main", importance=7))
+    await remember.episode(resources, NewEpisode(content="ok", butler="main", importance=6))
+    pinned = await remember.episode(resources, NewEpisode(content="Keep this.", butler="main", importance=9))
+    await pin.pin(resources, MemoryType.EPISODE, pinned.ref)
+    clock.move(days=4.9)
+    assert (await alerts(resources)).expiring == ()
+    clock.move(days=0.2)
+    found = await alerts(resources)
+    assert [one.ref for one in found.expiring] == [empty.ref, waits.ref]
+    assert (found.expiring_total, kept.ref in {one.ref for one in found.expiring}) == (2, False)
+    figures = (await stats(resources))["expiring_unkept"]
+    assert figures["episodes"] == 2
+    assert (figures["next"][0]["ref"], figures["next"][0]["words"]) == (f"episode:{empty.ref}", "thanks a lot for that")
+
+
+async def test_an_episode_in_use_is_named_unless_it_is_kept_beyond_its_time(
+    resources: Resources, clock: MovingClock
+) -> None:
+    """References make an unimportant episode important; while it waits for consolidation they keep it anyway."""
+    used = await remember.episode(resources, NewEpisode(content="thanks a lot for that", butler="main", importance=3))
+    for _ in range(3):
+        await get(resources, "episode", used.ref)
+    clock.move(days=6)
+    assert (await alerts(resources)).expiring == ()
+    await consolidate_now(resources)
+    assert [one.ref for one in (await alerts(resources)).expiring] == [used.ref]
+
+
+async def test_each_butler_is_warned_by_its_own_settings(
+    resources: Resources, clock: MovingClock, agent: Callable[..., Caller]
+) -> None:
+    """0 days switch the warning off; a butler sees only its own episodes."""
+    for butler in ("main", "coder", "quiet"):
+        await remember.episode(resources, NewEpisode(content="We met Ana.", butler=butler, importance=5))
+    early = ButlerSettings(lifecycle={"eden": {"warn_importance": 5, "warn_days": 6}})
+    never = ButlerSettings(lifecycle={"eden": {"warn_importance": 5, "warn_days": 0}})
+    changed = resources.settings.model_copy(update={"butlers": {"coder": early, "quiet": never}})
+    own = replace(resources, settings=changed)
+    clock.move(days=2)
+    assert [one.butler for one in (await alerts(own)).expiring] == ["coder"]
+    assert (await alerts(own, agent("main"))).expiring_total == 0
+    clock.move(days=4)
+    assert [one.butler for one in (await alerts(own)).expiring] == ["coder"]

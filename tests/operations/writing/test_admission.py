@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from benchmarks.trust.generated import case
-from psycopg import sql
+from tests.support.stored_words import stored_words
 
 from memory_butler.adapters.mcp.catalog import TOOLS
 from memory_butler.errors import InvalidInput, NotFound
@@ -66,20 +67,7 @@ Dump = Callable[[str], str]
 @pytest.fixture
 def dump(owner: psycopg.Connection[Any]) -> Dump:
     """All rows of all tables with a tenant, as text."""
-
-    def read(tenant: str) -> str:
-        tables = owner.execute(
-            "SELECT table_name FROM information_schema.columns"
-            " WHERE table_schema = 'memory' AND column_name = 'tenant_id'"
-        ).fetchall()
-        query = "SELECT t::text FROM memory.{} t WHERE tenant_id = %s"
-        return "\n".join(
-            str(row[0])
-            for (table,) in tables
-            for row in owner.execute(sql.SQL(query).format(sql.Identifier(table)), [tenant])
-        )
-
-    return read
+    return partial(stored_words, owner)
 
 
 @pytest.fixture

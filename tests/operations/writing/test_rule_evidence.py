@@ -62,6 +62,34 @@ async def test_one_caller_cannot_break_a_rule(service: Resources, ref: str, agen
     assert (await marked(service, ref, HARMED, *others)).maturity is Maturity.ANTI_PATTERN
 
 
+async def test_days_do_not_help_one_caller_to_break_a_rule(
+    service: Resources, ref: str, agent: Agent, clock: MovingClock
+) -> None:
+    """Two callers are needed, by default; another number is a setting."""
+    for day in range(10):
+        clock.move(days=1)
+        marks = [named(agent("main", session_id=f"s{day}-{number}"), "mallory") for number in range(3)]
+        assert (await marked(service, ref, HARMED, *marks)).maturity is Maturity.CANDIDATE
+    feedback = service.settings.service.feedback.model_copy(update={"callers_to_invert": 1})
+    lenient = service.settings.service.model_copy(update={"feedback": feedback})
+    alone = replace(service, settings=service.settings.model_copy(update={"service": lenient}))
+    mallory = named(agent("main", session_id="last"), "mallory")
+    clock.move(days=1)
+    assert (await marked(alone, ref, HARMED, mallory)).maturity is Maturity.ANTI_PATTERN
+
+
+async def test_callers_that_a_rule_needs_are_a_setting(service: Resources, ref: str, agent: Agent, clock: Any) -> None:
+    """One caller establishes a rule over days, unless more are asked for."""
+    feedback = service.settings.service.feedback.model_copy(update={"callers_to_mature": 2})
+    strict = service.settings.service.model_copy(update={"feedback": feedback})
+    service = replace(service, settings=service.settings.model_copy(update={"service": strict}))
+    for _ in range(8):
+        clock.move(days=1)
+        rule = await marked(service, ref, HELPED, named(agent("main"), "ana"))
+    assert rule.maturity is Maturity.CANDIDATE
+    assert (await marked(service, ref, HELPED, named(agent("main"), "bo"))).maturity is Maturity.ESTABLISHED
+
+
 async def test_several_callers_or_days_make_a_rule(
     service: Resources, ref: str, agent: Agent, clock: MovingClock
 ) -> None:

@@ -14,7 +14,7 @@ from memory_butler.ai.weights import resolve_weights
 from memory_butler.models import Briefing, Maturity, MemoryType, Ranked
 from memory_butler.policy.briefing import composition
 from memory_butler.policy.briefing.claims import Claim
-from memory_butler.policy.briefing.composition import HEADINGS, NOTHING, TITLE, BriefingFrame
+from memory_butler.policy.briefing.composition import BEYOND_QUOTA, HEADINGS, NOTHING, TITLE, BriefingFrame
 from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.memories.text import briefing_line
 
@@ -197,15 +197,16 @@ def test_the_last_claim_is_dropped_first(make_ranked: MakeRanked, drawn: Any, bu
 
 
 def test_a_full_house_is_shared_by_quota(some: Callable[..., list[Ranked]]) -> None:
-    """When every section has more than enough, none takes more than its quota and what flowed to it."""
+    """When every section has more than enough, none goes beyond its quota by more than its share of the allowance."""
     ranked = some(100, 100, 100)
     built = compose(ranked, frame(1000))
     used = [section.used_tokens for section in built.receipt.sections]
     quota = [section.quota_tokens for section in built.receipt.sections]
     assert quota == [498, 298, 199]
     assert sum(used) + words(TITLE) <= 1000
-    line = 15
-    assert all(abs(u - q) < 2 * line for u, q in zip(used, quota, strict=True))
+    line, shares = 15, frame(1000).quotas.values()
+    assert all(u - q < share * BEYOND_QUOTA + 2 * line for u, q, share in zip(used, quota, shares, strict=True))
+    assert all(q - u < (1 - share) * BEYOND_QUOTA for u, q, share in zip(used, quota, shares, strict=True))
     check(built, ranked, frame(1000))
 
 

@@ -77,3 +77,21 @@ def test_equal_episodes_come_once(make_ranked: Callable[..., Ranked]) -> None:
     twins = [make_ranked(n, E, content="Tea was served.") for n in (1, 2)]
     kept, repeated = without_repetitions([Chosen(one, Claim.RECENT, 0.3) for one in twins], {}, USER)
     assert len(kept) == len(repeated) == 1
+
+
+def test_an_episode_and_what_was_kept_of_it_come_once(make_ranked: Callable[..., Ranked]) -> None:
+    """Whichever of them is told first; an episode that says much more than its note stays."""
+    words = "The gate at Birsay sticks in wet weather."
+    note = make_ranked(1, MemoryType.FACT, content=words, subject_label="gate")
+    same = make_ranked(2, MemoryType.EPISODE, content=words)
+    longer = make_ranked(
+        3, MemoryType.EPISODE, content=f"{words} The vet came about the old ewes and took blood samples."
+    )
+
+    def kept(*lines: tuple[Ranked, Claim]) -> list[Ranked]:
+        return [one.entry for one in without_repetitions([Chosen(*line, 0.5) for line in lines], {}, frozenset())[0]]
+
+    assert kept((note, Claim.RELEVANT), (same, Claim.RECENT)) == [note]
+    assert kept((note, Claim.STANDING), (same, Claim.RELEVANT)) == [same]
+    assert kept((note, Claim.RELEVANT), (longer, Claim.RECENT)) == [note, longer]
+    assert kept((note, Claim.STANDING), (longer, Claim.RELEVANT)) == [longer]

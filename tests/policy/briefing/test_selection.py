@@ -21,6 +21,7 @@ from memory_butler.policy.briefing.selection import (
     choose,
     evidence_of,
     is_unconditional,
+    kinds_to_find,
     usefulness,
 )
 
@@ -130,7 +131,9 @@ def test_the_health_of_others_does_not_matter_for_ones_own(entry: Callable[..., 
     assert [one.of_another for one in evidence_of(hits, profiles, at_table)] == [0, 0, 0]
     for_renate = replace(ILL, names=frozenset({"renate"}))
     named = [hits[0], hits[1]._replace(is_named=True)]
-    assert [one.of_another for one in evidence_of(named, profiles, for_renate)] == [1, 0]
+    assert [one.of_another for one in evidence_of(named, profiles, for_renate)] == [0, 0], "Lena asks for both"
+    by_somebody = replace(for_renate, is_first_person=False)
+    assert [one.of_another for one in evidence_of(named, profiles, by_somebody)] == [1, 0]
 
 
 def test_grave_facts_about_health_come_along_on_a_trip(entry: Callable[..., Ranked]) -> None:
@@ -141,6 +144,34 @@ def test_grave_facts_about_health_come_along_on_a_trip(entry: Callable[..., Rank
     hits = [grave.hit, light.hit, code.hit]
     assert [one.care for one in evidence_of(hits, profiles, trip)] == [1, 0, 0]
     assert [one.care for one in evidence_of(hits, profiles, CODE)] == [0, 0, 0]
+
+
+def test_everybodys_grave_health_facts_come_in_tasks_for_several_people(entry: Callable[..., Ranked]) -> None:
+    """A child's diabetes matters for a family dinner that does not mention it; not for a meal of one's own."""
+    ill = entry(importance=10, subject_label="Tove", similarity=0.0)
+    light = entry(importance=5, subject_label="Tove", similarity=0.0)
+    domains, health = [*DOMAINS, "family"], (*HEALTH, 0)
+    alone = replace(COOK, domains=domains, profile=np.array([*COOK.profile, 0], np.float32))
+    family = replace(alone, is_for_household=True)
+    assert told(ill, family, health) is not None
+    assert told(ill, alone, health) is None
+    assert told(light, family, health) is None
+    assert kinds_to_find(family.profile, domains, is_for_household=True)[2] > 0
+    assert kinds_to_find(family.profile, domains, is_for_household=False)[2] == 0
+
+
+def test_a_prohibition_that_the_task_runs_into_is_a_warning(entry: Callable[..., Ranked]) -> None:
+    given = {"kind": R, "maturity": "established"}
+    assert told(entry(**given, content="Never commit to main."), CODE, CODING) is Claim.VITAL
+    assert told(entry(**given, content="Indent with tabs."), CODE, CODING) is Claim.STANDING
+
+
+def test_a_note_of_what_happened_is_no_standing_preference(entry: Callable[..., Ranked]) -> None:
+    given: dict[str, Any] = {"importance": 4, "similarity": 0.1, "predicate_label": "note:0123456789ab"}
+    weak = (0.6, 0.5, 0, 0, 0, 0)
+    assert told(entry(**given), CODE, weak) is Claim.STANDING, "stored as it is"
+    assert told(entry(**given, tags=("notes",)), CODE, weak) is None
+    assert told(entry(**given, tags=("notes",), pinned=True), CODE, weak) is Claim.STANDING
 
 
 def test_what_is_about_other_things_stays_out_of_a_task_that_names_its_own(entry: Callable[..., Ranked]) -> None:

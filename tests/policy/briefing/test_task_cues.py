@@ -12,6 +12,9 @@ from memory_butler.policy.briefing.task_cues import is_for_household, looks_like
         "what can I cook for all of us on Sunday?",
         "lunch on Saturday, my parents are coming",
         "pack for the kids",
+        "plan dinner on Saturday for the band at ours",
+        "do the grocery order for the week",
+        "christmas dinner, what do we need",
     ],
 )
 def test_a_task_for_the_family_or_guests_is_recognised(prompt: str) -> None:

@@ -15,12 +15,14 @@ from memory_butler.models import Hit, Maturity, MemoryType
 from memory_butler.policy.memories.text import (
     LINE_CHARACTERS,
     briefing_line,
+    day,
     fact_text,
     indexed_text,
     indexed_words,
     note_predicate,
     one_line,
     searched_words,
+    subject_and_predicate,
 )
 
 MakeHit = Callable[..., Hit]
@@ -39,6 +41,27 @@ def test_a_fact_reads_as_a_line(make_hit: MakeHit) -> None:
     """Subject, predicate and content, its reference, how sure it is."""
     hit = make_hit(1, subject_label="Anna", predicate_label="favorite_color", content="green", ref="k3f7")
     assert briefing_line(hit, 0.876) == "- Anna · favorite color: green [fact:k3f7] confidence 0.88"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "content", "words"),
+    [
+        ("allergic_to:latex", "latex", "allergic to"),
+        ("relationship:tove", "daughter Tove", "relationship"),
+        ("allergic_to:peanuts", "severe", "allergic to peanuts"),
+        ("diet:vegan", "vegetarian", "diet vegan"),
+        ("favorite_color", "teal", "favorite color"),
+    ],
+)
+def test_a_key_that_only_repeats_the_content_is_not_shown(predicate: str, content: str, words: str) -> None:
+    assert subject_and_predicate("Fiona", predicate, content) == f"Fiona · {words}"
+
+
+def test_a_note_says_when_it_was_taken(make_hit: MakeHit) -> None:
+    """Of two notes that contradict each other the reader can tell the later one."""
+    hit = make_hit(1, content="Call Sam.", predicate_label="note:0123456789ab", tags=("notes",))
+    assert f"(noted {day(hit.created_at)})" in briefing_line(hit, 1.0)
+    assert "noted" not in briefing_line(hit._replace(tags=()), 1.0)
 
 
 def test_an_event_says_when(make_hit: MakeHit) -> None:

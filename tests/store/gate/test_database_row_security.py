@@ -98,6 +98,11 @@ async def _furnish(resources: Resources, owner: Connection) -> None:
         " VALUES (%s, %s, now(), 'main', 'ref', '{}', '[]', '[]', sha256('receipt'))",
         (tenant, uuid.uuid4()),
     )
+    owner.execute(
+        "INSERT INTO memory.tenant_keys (tenant_id, id, purpose, master_id, wrapped, created_at)"
+        " VALUES (%s, 'deadbeef', 'data', 'master', '\\x00', now())",
+        (tenant,),
+    )
     _consolidate(tenant, owner)
     await tokens.create(resources, NewToken(tenant=tenant, butler="main"))
     await logins.log_in(resources, Principal(tenant, "main", Role.ADMIN))

@@ -18,6 +18,7 @@ from memory_butler.adapters.cli import (
     event_log,
     index,
     jobs,
+    keys,
     memory,
     models,
     purge,
@@ -48,6 +49,7 @@ app.add_typer(dead_letters.dead_letters_app, name="dead-letters")
 app.add_typer(review.review_app, name="review")
 app.add_typer(tokens.token_app, name="token")
 app.add_typer(audit.audit_app, name="audit")
+app.add_typer(keys.keys_app, name="keys")
 app.add_typer(models.models_app, name="models")
 
 # In the order of `--help` and of the reference.

@@ -27,7 +27,7 @@ def secrets(
     ctx: typer.Context,
     *,
     redact: Annotated[
-        bool, typer.Option("--redact", help="Correct facts in use to their text without the secret.")
+        bool, typer.Option("--redact", help="Correct facts to their text without the secret; erase the old text.")
     ] = False,
     as_json: Json = False,
 ) -> None:

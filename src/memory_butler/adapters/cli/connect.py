@@ -1,5 +1,6 @@
 """Commands that register Memory Butler with a client, show the registrations, and undo them."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,11 +9,12 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import DryRun
-from memory_butler.adapters.connect.clients import CLIENTS, Client, Scope, Wish
+from memory_butler.adapters.connect.clients import CLIENTS, TOKEN, Client, Scope, Wish
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
     from memory_butler.adapters.connect.files import Change
+    from memory_butler.settings import Settings
 
 STATUS = "status"
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}; or `{STATUS}`.")]
@@ -40,15 +42,26 @@ def connect(
         _status(as_json)
         return
     settings, target = terminal.settings_of(ctx), _client(client)
-    wish = Wish(
-        settings.home, f"{settings.reached_at()}/mcp" if http else None, with_token=settings.service.auth == "required"
-    )
+    with_token = settings.service.auth == "required" or (http and _needs_local_token(settings))
+    wish = Wish(settings.home, f"{settings.reached_at()}/mcp" if http else None, with_token=with_token)
     changes = connecting(target, scope, Path.cwd(), wish)
     if _change(changes, f"{target.title} already has Memory Butler; nothing to change.", dry_run=dry_run, yes=yes):
         sys.stdout.write(f"{target.title} now has Memory Butler; restart it. `memory-butler disconnect {client}")
         sys.stdout.write(f"{'' if scope is Scope.USER else ' --scope project'}` undoes this.\n")
+        if http and with_token and settings.service.auth == "off":
+            file = shlex.quote(str(settings.home / "token"))
+            sys.stdout.write(f'Its environment needs the token: export {TOKEN}="$(cat {file})"\n')
         if target.places(scope, Path.cwd())[-1].with_hooks:
             sys.stdout.write("The hooks call the server on this machine: keep `memory-butler serve` running.\n")
+
+
+def _needs_local_token(settings: "Settings") -> bool:
+    from memory_butler.adapters.http.local_access import ensure_token, needs_token
+
+    if not needs_token(settings):
+        return False
+    ensure_token(settings)
+    return True
 
 
 def disconnect(

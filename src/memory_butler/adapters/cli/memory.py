@@ -23,7 +23,7 @@ Rule = Annotated[str, typer.Argument(metavar="RULE", help="Reference or id of a 
 SHOWN = 50
 
 
-def _change(ctx: typer.Context, operation: "Change", *arguments: str, **options: bool) -> None:
+def _change(ctx: typer.Context, operation: "Change", *arguments: str, **options: bool | str) -> None:
     """Change a memory, with the options that the commands share, and print the outcome."""
     given = ctx.params
     reason = {"reason": given["reason"]} if "reason" in given else {}
@@ -40,12 +40,30 @@ def confirm(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_jso
 
 
 def forget(
-    ctx: typer.Context, ref: Ref, id: Id = None, *, reason: Reason = None, key: Key = None, as_json: ToolJson = False
+    ctx: typer.Context,
+    ref: Ref,
+    id: Id = None,
+    *,
+    derived: Annotated[
+        bool, typer.Option("--derived", help="Also withdraw the facts and rules that came from it alone.")
+    ] = False,
+    reason: Reason = None,
+    key: Key = None,
+    as_json: ToolJson = False,
 ) -> None:
     """Withdraw a memory from use. It stays in the store and can be restored."""
+    from memory_butler.adapters.cli.tables.forgotten import forgotten
     from memory_butler.operations.writing import forget as forget_operation
 
-    _change(ctx, forget_operation.forget, *parse_reference(ref, id))
+    kind, handle = parse_reference(ref, id)
+    run_and_print(
+        ctx,
+        lambda resources: forget_operation.forget(
+            resources, kind, handle, derived=derived, reason=reason, idempotency_key=key
+        ),
+        forgotten,
+        crop=False,
+    )
 
 
 def helpful(ctx: typer.Context, rule: Rule, reason: Reason = None, key: Key = None, as_json: ToolJson = False) -> None:
@@ -99,7 +117,7 @@ def correct(
     """Correct the value of a wrong fact. The corrected fact replaces it; its other properties stay."""
     from memory_butler.operations.writing import correct as correct_operation
 
-    _change(ctx, correct_operation.correct, fact, read_text(content))
+    _change(ctx, correct_operation.correct, fact, read_text(content), source="user")
 
 
 def pin(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:

@@ -17,8 +17,8 @@ from memory_butler.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from memory_butler.models.wire.purge_answers import PurgeReceipt, ReceiptCheck
     from memory_butler.operations.trust.purge import PurgeReport, PurgeRequest
-    from memory_butler.operations.trust.purge_receipts import PurgeReceipt, ReceiptCheck
     from memory_butler.resources import Resources
 
 SHOWN = 50

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
 from memory_butler.adapters.hooks.handlers import EVENTS, run
 from memory_butler.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from memory_butler.settings import Settings
 
 NoWorker = Annotated[bool, typer.Option("--no-worker", help="Do not run a worker inside this process.")]
 
@@ -47,8 +50,14 @@ def dashboard(
         int | None, typer.Option(min=0, max=65535, help="Port to listen on (default: the port of `serve` plus one).")
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    link: Annotated[
+        bool, typer.Option("--link", help="Print the start link of the running server (`serve`) instead.")
+    ] = False,
 ) -> None:
     """Serve only the dashboard, until Ctrl-C. `serve` includes it."""
+    if link:
+        _start_link(terminal.settings_of(ctx, host=host, port=port), open_browser=open_browser)
+        return
     import asyncio
 
     from memory_butler.adapters.dashboard.server.standalone import serve_dashboard
@@ -61,6 +70,18 @@ def dashboard(
     default_port = configured.port + 1 if configured.port < 65535 else 8151
     settings = configured.model_copy(update={"port": default_port if port is None else port})
     asyncio.run(serve_dashboard(settings, write, open_browser=open_browser))
+
+
+def _start_link(settings: "Settings", *, open_browser: bool) -> None:
+    import webbrowser
+
+    from memory_butler.adapters.http.local_access import ensure_token, start_link
+
+    ensure_token(settings)
+    address = start_link(settings, settings.reached_at())
+    sys.stdout.write(f"{address}\n")
+    if open_browser:
+        webbrowser.open(address)
 
 
 def hook(

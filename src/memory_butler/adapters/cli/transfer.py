@@ -92,7 +92,8 @@ def import_(
 
     def table(done: Imported) -> "RenderableType":
         head = f"{done.source}, exported {done.exported_at} → {done.tenant}: {done.outcome}."
-        return _counts(done.counts, head, *done.notes)
+        held = f"{done.quarantined} quarantined: `memory-butler review` lists them." if done.quarantined else ""
+        return _counts(done.counts, head, *done.notes, *([held] if held else []))
 
     async def task(resources: "Resources") -> Imported:
         with terminal.progress_bar("Starting", percent=True) as progress:

@@ -10,7 +10,7 @@ from memory_butler.adapters.cli.options import DryRun, Json
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from memory_butler.operations.lifecycle.sweep import SweepReport
+    from memory_butler.operations.lifecycle.sweep import ShardReport, SweepReport
 
 
 def sweep(
@@ -62,11 +62,21 @@ def _table(report: "SweepReport") -> "RenderableType":
         parts.append(table)
         if shard.group_id:
             parts.append(Text(f"To undo: memory-butler undo {shard.group_id}"))
+        if shard.expiring_total:
+            parts.append(Text(_expiring(shard), style="yellow"))
     verb = "would change" if report.dry_run else "changed"
     parts.append(
         Text(f"{report.changed:,} {verb}, in {report.seconds:.1f} seconds." if parts else "The store is empty.")
     )
     return Group(*parts)
+
+
+def _expiring(shard: "ShardReport") -> str:
+    more, total = shard.expiring_total - len(shard.expiring), shard.expiring_total
+    names = ", ".join(shard.expiring) + (f" and {more:,} more" if more else "")
+    episodes = "1 important episode expires" if total == 1 else f"{total:,} important episodes expire"
+    advice = "Pin what must stay, or distil again: memory-butler consolidate --again-empty"
+    return f"! {episodes} soon and nothing was kept: {names}. {advice}"
 
 
 def recount(ctx: typer.Context, as_json: Json = False) -> None:

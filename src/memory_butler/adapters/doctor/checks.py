@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_butler.adapters.doctor.episode_checks import check_expiring
 from memory_butler.adapters.doctor.findings import Check, CheckContext, Finding, advice_for
 from memory_butler.adapters.doctor.model_checks import (
     check_cross_encoder,
@@ -293,6 +294,7 @@ CHECKS: dict[str, Check] = {
     "embedding": check_embedding,
     "cross-encoder": check_cross_encoder,
     "distiller": check_distiller,
+    "episodes": check_expiring,
     "clock": _clock,
     "port": _port,
 }

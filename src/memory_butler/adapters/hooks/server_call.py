@@ -1,6 +1,7 @@
 """One HTTP request to a running server, with a deadline, over a plain socket.
 
-Importing an HTTP library would take longer than the whole request.
+Importing an HTTP library would take longer than the whole request. The Unix socket in the home folder is preferred to
+the port: nobody else can listen there.
 """
 
 import json
@@ -9,9 +10,12 @@ import socket
 import time
 from typing import Any
 
+from memory_butler.adapters.http.peer import is_foreign_server
+
 LONGEST_ANSWER_BYTES = 2_000_000
 CHUNK_BYTES = 65_536
 LOCAL, PORT = "127.0.0.1", 8150
+SOCKET_FILE, TOKEN_FILE = "server.sock", "token"
 
 
 class NoAnswer(Exception):
@@ -23,13 +27,19 @@ class Server:
 
     def __init__(self, home: str | None) -> None:
         given = home or os.environ.get("MEMORY_BUTLER_HOME") or "~/.memory-butler"
-        config = _config(os.path.join(os.path.expanduser(given), "config.toml"))  # noqa: PTH111, PTH118
+        folder = os.path.expanduser(given)  # noqa: PTH111
+        config = _config(os.path.join(folder, "config.toml"))  # noqa: PTH118
         host = os.environ.get("MEMORY_BUTLER_HOST") or config.get("host") or LOCAL
         port = os.environ.get("MEMORY_BUTLER_PORT") or config.get("port") or PORT
         # A transcript is never sent to another machine; a server for other machines also listens locally.
         self.host = host if str(host).startswith("127.") or host == "::1" else LOCAL
         self.port = int(port)
         self.token = os.environ.get("MEMORY_BUTLER_TOKEN", "")
+        # Without a token of a service it is the server of this account.
+        self.is_own = not self.token
+        self.path = os.path.join(folder, SOCKET_FILE)  # noqa: PTH118
+        if self.is_own:
+            self.token = _token(os.path.join(folder, TOKEN_FILE))  # noqa: PTH118
         self.butler = os.environ.get("MEMORY_BUTLER_BUTLER", "")
 
     def ask(self, path: str, arguments: dict[str, Any], until: float) -> dict[str, Any]:
@@ -51,7 +61,7 @@ class Server:
             raise NoAnswer(type(problem).__name__) from problem
 
     def _exchanged(self, request: bytes, until: float) -> bytes:
-        with socket.create_connection((self.host, self.port), timeout=_left(until)) as line:
+        with self._connected(until) as line:
             line.settimeout(_left(until))
             line.sendall(request)
             read = bytearray()
@@ -63,6 +73,16 @@ class Server:
                 read += chunk
                 if len(read) > LONGEST_ANSWER_BYTES:
                     raise NoAnswer("too long")
+
+    def _connected(self, until: float) -> socket.socket:
+        if self.is_own and os.path.exists(self.path):  # noqa: PTH110
+            line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            line.settimeout(_left(until))
+            line.connect(self.path)
+            return line
+        if self.is_own and is_foreign_server(self.host, self.port):
+            raise NoAnswer(f"another account of this machine listens on port {self.port}")
+        return socket.create_connection((self.host, self.port), timeout=_left(until))
 
 
 def _left(until: float) -> float:
@@ -81,6 +101,14 @@ def _answer_in(response: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise NoAnswer("not an object")
     return found
+
+
+def _token(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:  # noqa: PTH123
+            return file.read(1000).strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _config(path: str) -> dict[str, Any]:

@@ -26,6 +26,15 @@ from memory_butler.adapters.hooks.endpoint import BASE as HOOKS
 from memory_butler.adapters.hooks.endpoint import build_door
 from memory_butler.adapters.http.identity import Authentication, Identities
 from memory_butler.adapters.http.limits import ConcurrencyLimit, EarlyRefusal, Gates
+from memory_butler.adapters.http.local_access import (
+    TOKEN_FILE,
+    LocalAccess,
+    OwnerOnly,
+    dashboard_link,
+    ensure_token,
+    needs_token,
+)
+from memory_butler.adapters.http.local_socket import local_socket
 from memory_butler.adapters.http.loopback_guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.http.problems import problem_response, request_id_from
 from memory_butler.adapters.http.protocol import BoundedHead
@@ -62,6 +71,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
     is_open = lazy.settings.service.auth == "off"
     if is_open:
         require_loopback(lazy.settings.host)
+    access = LocalAccess(lazy.settings)
     gates = Gates.from_settings(lazy.settings, MCP_PATH)
     tools = build_tools(lazy)
     server = build_server(lazy, tools=tools)
@@ -76,7 +86,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
         is_ready = all(check["ok"] for check in checks.values())
         with_store = checks["database"]["ok"] and checks["migrations"]["ok"]
         report = await upkeep_report(lazy, with_store=with_store)
-        if not is_open:
+        if not is_open or not access.allows(request.scope):
             # The request is not authenticated: it gets the status without tenants and reasons.
             checks = {name: {"ok": check["ok"]} for name, check in checks.items()}
             report = {"status": report["status"]}
@@ -101,9 +111,11 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
         stateless_http=not is_open,
         middleware=[
             Middleware(EarlyRefusal, gates=gates),
-            Middleware(LoopbackOnly, configured=lazy.settings.host)
-            if is_open
-            else Middleware(Authentication, identities=Identities(lazy)),
+            *(
+                (Middleware(LoopbackOnly, configured=lazy.settings.host), Middleware(OwnerOnly, access=access))
+                if is_open
+                else (Middleware(Authentication, identities=Identities(lazy)),)
+            ),
             # In front of the slots: a client that sends slowly holds none.
             Middleware(
                 BodyLimit,
@@ -203,7 +215,10 @@ def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
     """Return the commands that connect Claude Code over stdio and over HTTP."""
     # A store in another folder must be named, or the client would start an empty one.
     env = "" if is_usual(settings.home) else f" --env {shlex.quote(f'MEMORY_BUTLER_HOME={settings.home}')}"
-    header = ' --header "Authorization: Bearer <token>"' if settings.service.auth == "required" else ""
+    token = "<token>" if settings.service.auth == "required" else ""
+    if needs_token(settings):
+        token = f"$(cat {shlex.quote(str(settings.home / TOKEN_FILE))})"
+    header = f' --header "Authorization: Bearer {token}"' if token else ""
     return [
         f"claude mcp add {NAME}{env} -- {shlex.join(executable())} mcp",
         f"claude mcp add --transport http {NAME} {settings.reached_at(port)}{MCP_PATH}{header}",
@@ -223,7 +238,11 @@ def announcement(settings: Settings, port: int | None = None) -> str:
         [
             f"Memory Butler listens on {address(settings, port)}{MCP_PATH}",
             f"Its data is in {data}",
-            *([f"Dashboard: {settings.reached_at(port)}"] if settings.dashboard.enabled else []),
+            *(
+                [f"Dashboard: {dashboard_link(settings, settings.reached_at(port))}"]
+                if settings.dashboard.enabled
+                else []
+            ),
             "Connect Claude Code with one of these:",
             f"  {over_stdio}",
             f"  {over_http}",
@@ -238,10 +257,11 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     send_library_logs_to_file()
     metrics.VERSION.info({"version": program_version()})
     configure_traces(program_version())
+    ensure_token(settings)
     app = build_app(LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects))
-    with listening(settings) as listener:
+    with listening(settings) as listener, local_socket(settings) as local:
         (announce or _print)(announcement(settings, listener.getsockname()[1]))
-        await Server(uvicorn_config(app)).serve(sockets=[listener])
+        await Server(uvicorn_config(app)).serve(sockets=[listener, *([local] if local else [])])
 
 
 def uvicorn_config(app: ASGIApp) -> uvicorn.Config:

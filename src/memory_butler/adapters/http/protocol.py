@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import h11
 
+from memory_butler.adapters.http.peer import Peer
+
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as HttpProtocol
 else:
@@ -26,6 +28,8 @@ class BoundedHead(HttpProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # Taken from the connection: no header can change it.
+        self.app_state = {**self.app_state, "peer": Peer(transport.get_extra_info("socket"))}
         self._head_bytes = 0
         self._in_body = False
         self._head_timer: asyncio.TimerHandle | None = None

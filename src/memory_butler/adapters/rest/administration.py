@@ -21,12 +21,14 @@ from memory_butler.models import Episode, NewToken, Stored, Token
 from memory_butler.models.listings import Page
 from memory_butler.models.wire.codec import INLINE, copy_fields
 from memory_butler.models.wire.memory_answers import CreatedToken, QuarantineAnswer, UndoAnswer
+from memory_butler.models.wire.purge_answers import PurgeReceipts, ReceiptCheck
 from memory_butler.operations.access import tokens
 from memory_butler.operations.browse import listings
 from memory_butler.operations.consolidation import dead_letters, review
 from memory_butler.operations.consolidation.diff import diff
 from memory_butler.operations.history import undo
 from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.trust import purge_receipts as receipts
 from memory_butler.operations.trust import quarantine
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS
 
@@ -83,7 +85,7 @@ class TokenRequest(RequestBody):
 
 def administration_routes(handler: RequestHandler) -> APIRouter:
     router = APIRouter(tags=["administration"])
-    for add in (_jobs, _runs, _review, _dead_letters, _quarantine, _tokens):
+    for add in (_jobs, _runs, _review, _dead_letters, _quarantine, _purge_receipts, _tokens):
         add(router, handler)
     return router
 
@@ -223,6 +225,29 @@ def _quarantine(router: APIRouter, handler: RequestHandler) -> None:
     async def reject_memory(request: Request, type: TypeInPath, handle: HandleInPath) -> Response:
         """Leave a quarantined memory out of use. It can be restored like a forgotten one."""
         return await decide(request, quarantine.reject, type, handle)
+
+
+def _purge_receipts(router: APIRouter, handler: RequestHandler) -> None:
+    @router.get("/purge_receipts", **documented(PurgeReceipts))
+    async def purge_receipts(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=receipts.LISTED, description="Maximum number of receipts.")] = 50,
+    ) -> Response:
+        """List receipts of purges, newest first: what was erased, by whom, when and why, without words."""
+
+        async def work(call: CallContext) -> PurgeReceipts:
+            return PurgeReceipts(items=tuple(await receipts.receipts(call.resources, call.caller, limit=limit)))
+
+        return await handler.answer(request, "purge_receipts", work)
+
+    @router.get("/purge_receipts/{id}/verify", **documented(ReceiptCheck))
+    async def verify_purge(request: Request, id: Annotated[UUID, InPath(description="Id of the receipt.")]) -> Response:
+        """Check that a receipt matches the log and that nothing it names came back."""
+
+        async def work(call: CallContext) -> ReceiptCheck:
+            return await receipts.verify(call.resources, id, call.caller)
+
+        return await handler.answer(request, "purge_receipts", work)
 
 
 def _tokens(router: APIRouter, handler: RequestHandler) -> None:

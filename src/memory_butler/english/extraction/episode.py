@@ -18,7 +18,10 @@ from memory_butler.english.extraction.grammar.noise import (
     is_ironic,
     is_public,
     is_role_play,
+    is_saying,
+    is_trivial,
     is_unsure,
+    speaks_as_a_model,
     speaks_of_customers,
     speaks_of_software,
     without_quotes,
@@ -33,7 +36,7 @@ from memory_butler.english.extraction.statements import read, statements
 from memory_butler.english.extraction.topics.contacts import find_replacement, replacement_facts
 from memory_butler.english.extraction.topics.events import undated
 from memory_butler.english.extraction.topics.home import RENTED
-from memory_butler.english.text.word_sets import words_in
+from memory_butler.english.text.word_sets import caseless, words_in
 from memory_butler.english.time.event_dates import find_event_date
 
 MERELY_NAMED = 4
@@ -66,7 +69,7 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
                 break
             if is_commission(sentence.text):
                 handed_over = bool(_HANDED_OVER.search(sentence.text))
-            elif not is_fiction(sentence.text):
+            elif not (is_fiction(sentence.text) or is_saying(sentence.text) or speaks_as_a_model(sentence.text)):
                 found += _of_sentence(sentence, discourse, observed_at)
     obeyed = not gives_orders_to_the_reader(content)
     return deduplicated(
@@ -81,13 +84,13 @@ def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> lis
     found = _found_in(sentence, discourse, now)
     if sentence.speaker != USER:
         found = [one for one in found if one.kind == "fact"]
-    return [one for one in found if is_safe(sentence.text, one.predicate, one.content)]
+    return [one for one in found if not is_trivial(one.content) and is_safe(sentence.text, one.predicate, one.content)]
 
 
 def _found_in(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:
     """The findings of one sentence: requests to remember, rules and facts."""
     span = (sentence.start, sentence.end)
-    text = without_quotes(sentence.text)
+    text = _ASIDE.sub("", without_quotes(sentence.text))
     discourse.start_sentence(text, is_public=is_public(text))
     asked = sentence.asks or asks(text)
     kept = remember_request(text, asked=asked)
@@ -100,13 +103,30 @@ def _found_in(sentence: Sentence, discourse: Discourse, now: datetime) -> list[F
         if not kept.is_task:
             return _kept(kept.text, discourse, now, span)
         return _task(kept.text, discourse, now, span)
-    given = rules_in(sentence.text if '"' not in sentence.text else text, discourse.speaker)
+    given = rules_in(_ASIDE.sub("", sentence.text) if '"' not in sentence.text else text, discourse.speaker)
     found: list[Finding] = []
     for piece in given.left:
         found += _facts(_born_elsewhere(_of_piece(without_quotes(piece), discourse, now)), span)
+    if _PREFERS_NOW.search(text):
+        found += [other for one in found if (other := _given_up(one)) is not None]
     return [rule(one, span) for one in _standing_alone(given.rules, discourse)] + found
 
 
+def _given_up(one: Finding) -> Finding | None:
+    """ "Now prefers coffee over tea": tea is preferred no longer, if it was."""
+    _, is_choice, other = one.content.partition(" over ")
+    if not is_choice or not one.predicate.startswith("prefers:"):
+        return None
+    return fact(Draft(one.subject, "prefers", f"no longer prefers {other}", key=other), one.span)
+
+
+# Words that add no meaning and would become part of a value.
+_ASIDE = caseless(
+    r",? (?:after all|go figure|believe it or not|as it turns out|of all things|funnily enough)(?=$|[,;.!])"
+)
+_PREFERS_NOW = caseless(
+    r"\bnow prefers?\b|\bprefers? [^,;]{2,60} (?:now|these days)\b|\b(?:has|have|'ve) come to prefer\b"
+)
 _OF_THEM = re.compile(r"^(\w+ )(him|her)(?= (?:first|before|whenever|when|every|each|if|prior)\b)")
 
 

@@ -93,6 +93,16 @@ likes dislikes prefers allergic_to health relationship owns pet habit speaks use
 project diet contact
 """)
 RULE_IMPORTANCE = 7
+# A person follows one of these diets: the next one replaces it. What is not eaten can be several things.
+_DIETS = caseless(
+    r"(?:no longer |not |mostly |strictly |fully )?(?:an? )?(?:vegan|vegetarian|pescatarian|pescetarian|flexitarian|"
+    r"omnivore|carnivore|keto|"
+    r"paleo|low[- ]carb|kosher|halal|plant[- ]based)(?: diet)?"
+)
+_CARRIED = caseless(r"carries an? (?:epi-?pen|inhaler|insulin|adrenaline|medic\w+|hypo)\b.*")
+_RUNNING = re.compile(r"(?:run|own|manage|lead|coach|train)(?= (?:an?|the|my|their|our)\b)")
+# "My keyboard is sticky" says nothing about what is used.
+_STATE_OF_DEVICE = caseless(r"(\w{2,20}) (?!\d)[a-z]{2,20}")
 
 _WORDS = re.compile(r"\w+")
 _UNNAMED = word_set("""
@@ -123,13 +133,19 @@ def fact(draft: Draft, span: tuple[int, int]) -> Finding | None:
     content = content_text(draft.content)
     if not content or not draft.subject:
         return None
-    fact_class = FACT_CLASSES["favorite" if draft.kind.startswith("favorite_") else draft.kind]
-    predicate = draft.kind
-    if draft.kind in KEYED:
+    kind = "health" if draft.kind == "owns" and _CARRIED.fullmatch(content) else draft.kind
+    if kind == "works_as":
+        content = _RUNNING.sub(lambda match: f"{match[0]}{'es' if match[0].endswith('ch') else 's'}", content, count=1)
+    device = _STATE_OF_DEVICE.fullmatch(content) if kind == "uses" else None
+    if device and slug(draft.key or content) == device[1].casefold():
+        return None
+    fact_class = FACT_CLASSES["favorite" if kind.startswith("favorite_") else kind]
+    predicate = kind
+    if kind in KEYED and not (kind == "diet" and _DIETS.fullmatch(content)):
         key = slug(draft.key or content)
         if not key:
             return None
-        predicate = f"{draft.kind}:{key}"
+        predicate = f"{kind}:{key}"
     permanence = draft.permanence or fact_class.permanence
     tags = (fact_class.topic,)
     return Finding(

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import lru_cache
 from typing import NamedTuple
 
 from memory_butler.english.text.sentences import ABBREVIATIONS
@@ -123,7 +124,13 @@ def sentences(text: str) -> list[Sentence]:
 
 def words(text: str) -> list[Word]:
     """All words of a short text, with their negation."""
-    return [word for sentence in sentences(text) for clause in sentence.clauses for word in clause.words]
+    return list(_words(text))
+
+
+@lru_cache(maxsize=512)
+def _words(text: str) -> tuple[Word, ...]:
+    """Subjects and predicates recur in a proposal, and each content is read several times."""
+    return tuple(word for sentence in sentences(text) for clause in sentence.clauses for word in clause.words)
 
 
 def _lines(text: str) -> Iterator[list[_Token]]:

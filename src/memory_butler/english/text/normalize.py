@@ -17,6 +17,11 @@ def normal_name(label: str) -> str:
     folded = label.casefold()
     if folded.isascii() and folded.isalnum():
         return folded
+    return _with_gaps(folded)
+
+
+@lru_cache(CACHED_NAMES)
+def _with_gaps(folded: str) -> str:
     folded = unicodedata.normalize("NFC", folded)
     return _GAPS.sub("_", folded).strip("_") or folded
 

@@ -11,7 +11,7 @@ from memory_butler.english.time.calendar import MONTHS
 
 # A point after these ends no sentence.
 ABBREVIATIONS = frozenset((*(name[:3] for name in MONTHS if name != "may"), "sept")) | word_set("""
-dr mr mrs ms prof st sr jr vs no nr etc approx dept ext tel inc ltd co ave blvd apt mt
+dr mr mrs ms prof st sr jr vs no nr etc approx dept ext tel inc ltd co ave blvd apt mt incl excl esp resp wks hrs mins
 """)
 _END = re.compile(r"[.!?…]+[)\"'”’\]]*(?=\s|$)|[。！？]")
 _ABBREVIATED = caseless(rf"(?<![^\s(])(?:{any_of(sorted(ABBREVIATIONS))}|e\.g|i\.e|u\.s|u\.k|[a-z])\.$")

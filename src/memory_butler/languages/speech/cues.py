@@ -213,3 +213,82 @@ ROOT_CAUSES = spaced(
     "потому что, причина, оказалось, выяснилось, если",
 )
 ROOT_CAUSES_CJK = unspaced("原因 ため から 解決 ので 因为 原因 所以 发现 只能")
+PASSING = spaced(
+    "right now, again, today, tonight, at the moment, just, still, yet, finally, soon, later, this morning, this week",
+    "this time, so far, almost, nearly, already, for now, for a while, a bit, one moment, in a minute, last night, "
+    "all day",
+    "all morning, gerade, heute, wieder, noch, gleich, endlich, fast, schon, eben, momentan, ein bisschen",
+    "ahora, hoy, todavía, otra vez, de nuevo, por fin, casi, ya, un rato, un poco, luego",
+    "maintenant, aujourd'hui, encore, enfin, presque, déjà, tout à l'heure, un peu, pour l'instant, en ce moment",
+    "agora, hoje, ainda, de novo, outra vez, finalmente, quase, já, um pouco, por enquanto",
+    "adesso, oggi, ancora, di nuovo, finalmente, quasi, già, un po', per ora, al momento",
+    "сейчас, сегодня, опять, снова, ещё, наконец, почти, уже, пока, немного, скоро",
+)
+PASSING_CJK = unspaced(
+    "今日 今 まだ また さっき ちょっと やっと もうすぐ 现在 今天 刚才 刚刚 又 还没 还在 一会儿 终于 快要"
+)
+POSSIBLE = spaced(
+    "could, might, may, maybe, perhaps, probably, possibly, would, i guess, i think, seems, seemed, looks like",
+    "könnte, vielleicht, wahrscheinlich, würde, wäre, scheint, podría, quizás, tal vez, probablemente, parece, "
+    "creo que",
+    "pourrait, peut-être, probablement, serait, semble, je crois, poderia, talvez, provavelmente, seria, acho que",
+    "potrebbe, forse, probabilmente, sarebbe, sembra, credo che, возможно, наверное, может быть, кажется, мог бы, бы",
+)
+POSSIBLE_CJK = unspaced("かも たぶん でしょう みたい らしい かな 可能 也许 大概 好像 应该是")
+GENERAL = opening(
+    "a, an, some, most, many, all, people, everyone, everybody, nobody, somebody, someone, anyone, few, several",
+    "ein, eine, einige, viele, die meisten, man, jemand, niemand, alle, un, una, algunos, muchos, la gente, alguien, "
+    "nadie",
+    "une, des, certains, beaucoup, les gens, on, quelqu'un, personne, um, uma, alguns, muitos, as pessoas, alguém, "
+    "ninguém",
+    "alcuni, molti, la gente, qualcuno, nessuno, некоторые, многие, люди, кто-то, никто, все",
+)
+OPENS_WITH_THE = opening("the, der, die, das, el, la, los, las, le, les, l'*, o, a, os, as, il, lo, i, gli")
+INVENTED = spaced(
+    "story, novel, film, movie, game, series, dream, character, hero, heroine, villain, poem, song, joke, proverb, "
+    "saying",
+    "example, sample, demo, placeholder, persona, dragon, wizard, princess, elf, knight, detective, puzzle, exercise",
+    "article, headline, magazine, newspaper, documentary, quiz, wikipedia, forum, thread, museum, president, queen, "
+    "king",
+    "singer, actor, author, band, roman, buch, spiel, figur, gedicht, lied, witz, beispiel, artikel, zeitung",
+    "novela, película, juego, personaje, poema, canción, chiste, ejemplo, artículo, periódico",
+    "jeu, personnage, poème, chanson, blague, exemple, article, journal, histoire, livre",
+    "romance, filme, jogo, personagem, canção, piada, exemplo, artigo, jornal, livro, história",
+    "romanzo, gioco, personaggio, poesia, canzone, barzelletta, esempio, articolo, giornale, libro, storia",
+    "роман, фильм, игра, герой, стихотворение, песня, шутка, пример, статья, книга, сериал",
+)
+INVENTED_CJK = unspaced(
+    "小説 映画 ゲーム 主人公 歌 冗談 例 記事 本 ドラマ 小说 电影 游戏 主角 歌 笑话 例子 文章 书 电视剧"
+)
+PROGRAMS = spaced(
+    "function, method, class, parser, compiler, server, worker, thread, process, loop, query, table, column, endpoint",
+    "button, page, site, script, job, queue, container, pod, cluster, socket, request, response, variable, module",
+    "component, decorator, regex, linter, crawler, cron, disk, cpu, latency, cache, epoch, loss, accuracy, pipeline",
+    "paragraph, headline, draft, slide, slides, font, chapter, figure, line, file, folder, link, attachment, "
+    "screenshot",
+)
+ONE_OFF = opening(
+    "rename, run, rerun, fix, delete, swap, sort, draw, show, give me, give, find, look, set, play, turn, wait, try",
+    "translate, help, explain, compare, list, add, remove, move, open, convert, check, summarize, summarise, shorten",
+    "please fix, please add, please run, please look, please check, please give, please order, please rename, "
+    "please find",
+    "please send that, please send this, please make, make it, make the, make this, make a, put the, put it, can you",
+    "zeig, such, gib, erklär*, übersetz*, mach, öffne, lösch*, füge, muéstrame, busca, dame, explica, traduce, haz, "
+    "abre",
+    "borra, montre, cherche, donne, explique, traduis, fais, ouvre, efface, mostra, procura, dá-me, explica, traduz, "
+    "faz",
+    "abre, apaga, mostra, cerca, dammi, spiega, traduci, fai, apri, cancella, покажи, найди, дай, объясни, переведи",
+    "сделай, открой, удали",
+)
+# Of health and diet: what a person must not be asked twice.
+VITAL = spaced(
+    "allerg*, intolerant, intolerance, celiac, coeliac, diabet*, asthma, epilep*, pacemaker, pregnant, epipen, insulin",
+    "inhaler, vegan, vegetarian, kosher, halal, gluten, lactose, nuts, peanut*, shellfish, medication, meds, "
+    "blood type",
+    "migraine*, surgery, red meat, pork, dairy, unverträglich*, verträgt, zöliakie, schwanger, vegetari*, nüsse, "
+    "allergisch",
+    "alérgi*, alergia, celíac*, embarazada, vegetarian*, marisco, cacahuete*, enceinte, végétari*, végane, cœliaque",
+    "arachide*, noix, grávida, amendoim, celiac*, incinta, arachidi, noci, celiachia, lattosio",
+    "аллерги*, целиаки*, диабет*, беременн*, вегетариан*, веган*, орех*, астма, инсулин",
+)
+VITAL_CJK = unspaced("アレルギー 妊娠 糖尿病 喘息 ベジタリアン 菜食 薬 过敏 怀孕 糖尿病 哮喘 素食 吃素 药")

@@ -2,8 +2,11 @@
 
 import re
 
+from memory_butler.english.extraction.grammar.known_names import ORGANISATIONS, PLACES
+from memory_butler.english.extraction.grammar.person_names import is_name
 from memory_butler.english.text.names import looks_like_name
 from memory_butler.english.text.stop_words import GENERAL, NO_NAMES, STOP_WORDS
+from memory_butler.english.text.word_sets import word_set
 from memory_butler.languages.detection import Language, function_words, language_of, likely_languages
 from memory_butler.languages.folding import fold
 from memory_butler.languages.speech.cues import CHATTER, DATES, OPENS_FIRST_PERSON, RELATIONS
@@ -12,23 +15,61 @@ from memory_butler.languages.speech.utterances import USER, Utterance
 MAX_MENTIONS = 8
 MAX_SUBJECT_WORD = 8
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿа-яё]\w*(?:['’-]\w+)*"
-_RUN = re.compile(rf"{_CAPITAL}(?:\.?[ ](?:(?:de|da|del|van|von|der|di|la|le|al)[ ])?{_CAPITAL}){{0,2}}")
+_RUN = re.compile(rf"(?<![\w@./]){_CAPITAL}(?:\.?[ ](?:(?:de|da|del|van|von|der|di|la|le|al)[ ])?{_CAPITAL}){{0,2}}")
 _JAPANESE = re.compile(r"([\u4e00-\u9fff]{1,4}|[\u30a1-\u30fc]{2,8}|[\u3041-\u3096]{2,4})(?:さん|ちゃん|くん|先生|様)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 # After these a capital is a name in German, too, where every noun has one.
 _GERMAN_LEAD = re.compile(
-    r"\b(?:Frau|Herr|Herrn|Dr\.|Bruder|Schwester|Sohn|Tochter|Mann|Freund|Freundin|Kollege|Kollegin|Nachbar|Nachbarin|Onkel|Tante|"
+    r"\b(?:Frau|Herr|Herrn|Dr\.|Bruder|Schwester|Sohn|Tochter|Mann|Freund|Freundin|Kollege|Kollegin|Nachbar|Nachbarin|"
+    r"Onkel|Tante|"
     r"Chef|Chefin|Hund|Katze|Kater|heißt|namens|in|nach|aus|bei)\s+$"
 )
-# A name at the beginning of a sentence, where every word has a capital, is followed by its verb.
+# A name at the beginning of a sentence, where every word has a capital, is followed by its verb, by "'s" and a word, by
+# brackets, or by a colon.
 _ACTS = re.compile(
-    r"(?:['’]s)?\s{1,8}(?:\w{1,40}\s{1,8})?(?:is|was|has|had|can't|cannot|can|will|won't|doesn't|isn't|lives|works|likes|loves|hates|prefers|"
-    r"needs|wants|said|says|told|called|plays|moved|uses|runs|takes|drinks|eats|speaks|drives|starts|started|got|and|gets|"
-    r"ist|hat|wohnt|arbeitet|mag|heißt|es|tiene|vive|trabaja|est|habite|travaille|aime|é|tem|mora|trabalha|è|abita|lavora|ha|"
+    r"['’]s?\s{1,8}\w|\s{0,8}\([^)\n]{1,60}\)|\s{1,8}(?:update|news|again)?\s{0,8}:|\s{1,8}the\s{1,8}\w|"
+    r"\s{1,8}(?:\w{1,40}\s{1,8})?(?:is|isn't|isnt|was|has|had|can't|cannot|can|will|won't|doesn't|doesnt|lives|works|"
+    r"likes|loves|"
+    r"hates|prefers|needs|wants|said|says|told|called|plays|moved|uses|runs|takes|drinks|eats|speaks|drives|starts|"
+    r"started|got|and|"
+    r"gets|went|goes|owns|maintains|thinks|reckons|leaves|left|broke|joined|bought|sold|owes|pays|wears|hat|ist|wohnt|"
+    r"arbeitet|"
+    r"mag|heißt|zieht|kommt|es|tiene|vive|trabaja|est|habite|travaille|aime|é|tem|mora|trabalha|è|abita|lavora|ha|"
     r"живёт|работает|любит|не|переехал\w*|выходит)\b"
 )
+# After these words a name says where, with whom or of what, and not whom the sentence is about.
+_GOVERNED = re.compile(
+    r"(?:^|[\s(])(?:in|from|to|at|on|of|with|by|for|about|near|into|via|as|than|over|like|than|between|through|called|"
+    r"named|"
+    r"aus|nach|bei|mit|von|vom|zu|zum|zur|für|über|im|am|an|auf|in der|en|a|al|con|desde|hasta|para|por|sobre|à|au|"
+    r"aux|chez|dans|"
+    r"avec|pour|sur|de|du|des|em|no|na|com|da|do|di|del|della|per|su|su|presso|в|во|на|из|с|со|к|у|для|о|об|от|до)"
+    r"(?:\s{1,4}(?:the|a|an|my|our|his|her|der|die|das|dem|den|el|la|los|las|le|les|o|os|as|il|lo|i|gli))?\s{1,4}$",
+    re.IGNORECASE,
+)
+# "Dr. Rendall said I should …": it is about the speaker, or about whom the words are.
+_SPEAKS_OF_SPEAKER = re.compile(
+    r"['’]?s?\s{1,4}(?:said|says|told|thinks|reckons|wants|asked|asks|advised|recommends?|suggested|"
+    r"put)\s{1,4}(?:that\s{1,4})?(?:i|me|my|we|us|our)\b",
+    re.IGNORECASE,
+)
+_OPENS_USER = re.compile(r"(?:the\s{1,4})?user(?:['’]s)?\b", re.IGNORECASE)
+_FIRST_PERSON_SUBJECT = re.compile(
+    r"(?<![\w'])(?:i|i'm|i've|we|we're|we've|ich|wir|yo|je|nous|eu|io|noi|я|мы)(?![\w])", re.IGNORECASE
+)
+_OPENS_REFERRING = re.compile(
+    r"[\W_]{0,8}(?:(?:and|but|so|also|und|y|et|e|и)\s{1,4})?(?:he|she|they|his|her|their|he's|she's|they're|hes|shes|"
+    r"er|sein|seine|ihr|ihre|él|ella|il|"
+    r"elle|ele|ela|lui|lei|он|она|его|её)(?!\w)",
+    re.IGNORECASE,
+)
+# Forms of address.
+_ADDRESSED = word_set(
+    "sir madam madame monsieur mademoiselle señor señora senhor senhora signore signora all everyone team folks"
+)
+_AGED = re.compile(r"(?P<name>[a-z]{2,14})\s\(\d{1,2}\)")
 
 
 def mentions(text: str) -> list[str]:
@@ -51,7 +92,7 @@ def mentions(text: str) -> list[str]:
         name = " ".join(words)
         if not name or not looks_like_name(name) or name in kept:
             continue
-        if begins and len(words) == 1 and (_is_common(name) or not _ACTS.match(text[match.end() :])):
+        if begins and len(words) == 1 and (not _can_open(name) or not _ACTS.match(text[match.end() :])):
             continue
         if is_german and not after_relation and not _GERMAN_LEAD.search(text[: match.start()]):
             continue
@@ -63,6 +104,7 @@ def _is_no_name(word: str) -> bool:
     key = word.casefold()
     return (
         key in STOP_WORDS
+        or key in _ADDRESSED
         or key in GENERAL
         or key in NO_NAMES
         or len(word) == 1
@@ -75,17 +117,43 @@ def _is_idle(word: str, idle: frozenset[str]) -> bool:
     return fold(word) in idle or _is_common(word)
 
 
+def _can_open(name: str) -> bool:
+    """True for a name that can open a sentence; "Party" and "Project" have a capital there as any word has."""
+    return not _is_common(name) and (is_name(name) or name in PLACES or name in ORGANISATIONS)
+
+
 def _is_common(word: str) -> bool:
     return bool(CHATTER.fullmatch(word) or RELATIONS.fullmatch(word) or word.casefold().endswith(("ing", "ed", "ly")))
 
 
-def likely_subject(utterance: Utterance, named: list[str]) -> str:
-    """The subject of a sentence: the speaker if it opens with "I", else the first name, else the speaker."""
-    speaker = utterance.label or USER
-    if OPENS_FIRST_PERSON.match(utterance.text):
+def likely_subject(utterance: Utterance, named: list[str], before: str = "") -> str:
+    """The subject of a sentence: the speaker if it opens with "
+    ""I", else the first name that no preposition governs, else
+    the speaker. "He" and "she" are the subject of the sentence before, if that is a person."""
+    speaker, text = utterance.label or USER, utterance.text
+    if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text):
         return speaker
+    if before and before != speaker and _OPENS_REFERRING.match(text):
+        return before
+    if aged := _AGED.match(text):
+        return aged["name"].capitalize()
     for name in named:
-        at = utterance.text.find(name)
-        if at >= 0 and len(_WORD.findall(utterance.text[:at])) <= MAX_SUBJECT_WORD:
-            return name
+        at = text.find(name)
+        if at < 0 or len(_WORD.findall(text[:at])) > MAX_SUBJECT_WORD or _is_shouted(name):
+            continue
+        if _GOVERNED.search(text[:at]) or _FIRST_PERSON_SUBJECT.search(text[:at]):
+            continue
+        if _SPEAKS_OF_SPEAKER.match(text, at + len(name)):
+            continue
+        return name
     return speaker
+
+
+def is_person(name: str) -> bool:
+    """True if a name can be one of a person or pet, and not of a place or a company."""
+    return is_name(name)
+
+
+def _is_shouted(name: str) -> bool:
+    """ "CONFIDENTIAL", and short forms such as CI, API and PR."""
+    return name.isascii() and name.isupper()

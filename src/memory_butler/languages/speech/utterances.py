@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memory_butler.english.extraction.grammar import speakers
 from memory_butler.english.text.names import is_speaker
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.speaker_labels import LABEL, Label
@@ -12,6 +13,8 @@ from memory_butler.languages.speech.cues import DATES, OPENS_FIRST_PERSON
 
 USER = "user"
 ASSISTANT = ""
+# The author of a mail or a report without a name that can be used.
+SOMEBODY = speakers.SOMEBODY
 MAX_SENTENCE_CHARACTERS = 600
 
 _USERS = word_set("""
@@ -35,12 +38,13 @@ _LOG = re.compile(
 _SERVED = caseless(r"\[\s*(?:fact|rule|episode)s?\s*:")
 # Closing marks of Spanish and of Japanese questions stay with their sentence.
 _ASKS = re.compile(r"[?？؟][.!?…)\"'”’\]]*\s*$")
+QUOTE = ">"
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 
 
 class Utterance(NamedTuple):
-    """One sentence as it was written. The speaker is USER, ASSISTANT or the name in the label; `label` is that name as
-    written, empty for the user and where there is no label."""
+    """One sentence as it was written. The speaker is USER, ASSISTANT, SOMEBODY or a name; `label` is that
+    name as written, empty for the user and where there is no label."""
 
     text: str
     start: int
@@ -55,23 +59,72 @@ class Utterance(NamedTuple):
 
 
 def utterances(content: str) -> list[Utterance]:
-    """The sentences of a text in order, without code, logs, headings, quoted lines and text served by the memory."""
-    found: list[Utterance] = []
-    is_conversation = _count_labels(content) >= 2
-    speaker, label = USER, ""
-    for start, line in _lines(content):
-        at, text = start, line
-        given = _label(line, is_conversation)
+    """The sentences of a text in order, without code, logs, headings, headers of mails and text served by the memory.
+    Quoted lines are left out unless a line before them names their author."""
+    return _Reader(content).read()
+
+
+class _Reader:
+    """Reads the lines of a text and follows who speaks."""
+
+    def __init__(self, content: str) -> None:
+        self.lines = list(_lines(content))
+        self.is_conversation = sum(_label(line, True) is not None for _, line in self.lines) >= 2
+        self.speaker, self.label = USER, ""
+        # The author of the mail that the lines belong to, whatever labels they seem to have; empty outside of mails.
+        self.author = ""
+        # The author of the quoted lines that follow; empty if nobody named them.
+        self.quoted_author = ""
+
+    def read(self) -> list[Utterance]:
+        found: list[Utterance] = []
+        for number, (start, line) in enumerate(self.lines):
+            if line[0] == QUOTE:
+                words = line.lstrip("> ")
+                if words and self.quoted_author:
+                    found += _said_by(self.quoted_author, words, start + len(line) - len(words))
+                continue
+            is_quoted_next = number + 1 < len(self.lines) and self.lines[number + 1][1][0] == QUOTE
+            if not self._heads_mail(line, is_quoted_next=is_quoted_next):
+                found += self._said(line, start)
+        return found
+
+    def _heads_mail(self, line: str, *, is_quoted_next: bool) -> bool:
+        """True for a line that introduces or heads a mail. It is no sentence, and it names the author."""
+        if speakers.is_forwarded(line):
+            self.author = SOMEBODY
+            return True
+        if (lead := speakers.quote_lead(line)) is not None:
+            self.quoted_author = lead
+            self.author = self.author if is_quoted_next else lead
+            return True
+        author = speakers.mail_author(line)
+        if author is not None and (author != SOMEBODY or self.author or "@" in line):
+            self.author = author
+            return True
+        return bool(self.author) and (speakers.is_header(line) or speakers.closes_mail(line))
+
+    def _said(self, line: str, start: int) -> list[Utterance]:
+        if self.author:
+            return _said_by(self.author, line, start)
+        given = _label(line, self.is_conversation)
         if given:
-            speaker, label = _speaker(given[0])
-            at, text = start + given[1], line[given[1] :]
-        found += _sentences(text, at, speaker, label)
-    return found
+            self.speaker, self.label = _speaker(given[0])
+            return _sentences(line[given[1] :], start + given[1], self.speaker, self.label)
+        report = speakers.reported(line) if self.speaker != ASSISTANT else None
+        if report and report[0] != USER and line[report[1] :].strip("\"'“”„ "):
+            words = line[report[1] :].lstrip("\"'“„ ")
+            return _said_by(report[0], words, start + len(line) - len(words))
+        return _sentences(line, start, self.speaker, self.label)
+
+
+def _said_by(author: str, words: str, start: int) -> list[Utterance]:
+    return _sentences(words, start, author, "" if author == SOMEBODY else author)
 
 
 def is_conversation(content: str) -> bool:
     """True if the text is a transcript: two labelled turns, or one of the user or of an assistant."""
-    labels = [given[0] for _, line in _lines(content) if (given := _label(line, True))]
+    labels = [given[0] for _, line in _lines(content) if line[0] != QUOTE and (given := _label(line, True))]
     return len(labels) >= 2 or any(_role(name) is not None for name in labels)
 
 
@@ -83,16 +136,12 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         if _FENCE.match(line):
             fenced = not fenced
             continue
-        if fenced or not line.strip() or line.lstrip()[0] in ">#" or _LOG.match(line) or _SERVED.search(line):
+        if fenced or not line.strip() or line.lstrip()[0] == "#" or _LOG.match(line) or _SERVED.search(line):
             continue
         bullet = _BULLET.match(line)
         begin = bullet.end() if bullet else len(line) - len(line.lstrip())
         if line[begin:]:
             yield start + begin, line[begin:]
-
-
-def _count_labels(text: str) -> int:
-    return sum(_label(line, True) is not None for _, line in _lines(text))
 
 
 def _label(line: str, is_conversation: bool) -> tuple[str, int] | None:

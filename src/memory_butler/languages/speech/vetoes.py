@@ -13,6 +13,7 @@ from memory_butler.english.extraction.grammar.noise import (
     is_ironic,
     is_public,
     is_role_play,
+    is_saying,
     speaks_of_software,
 )
 from memory_butler.english.text.word_sets import caseless
@@ -26,14 +27,17 @@ from memory_butler.languages.speech.cues import (
     PREFERENCE,
     RELATIONS,
     ROOT_CAUSES,
+    SECOND_PERSON,
+    VITAL,
     opening,
     spaced,
     unspaced,
 )
-from memory_butler.languages.speech.utterances import ASSISTANT, Utterance
+from memory_butler.languages.speech.utterances import ASSISTANT, SOMEBODY, Utterance
 
 FEWEST_WORDS = 3
-FEWEST_UNSPACED = 6
+FEWEST_OWN_WORDS = 2
+FEWEST_UNSPACED = 5
 MAX_WORDS = 40
 MAX_UNSPACED = 120
 SHORT_CHATTER_WORDS = 6
@@ -45,6 +49,7 @@ class Veto(StrEnum):
     """Reason why a sentence is not kept in its own words."""
 
     ASSISTANT = "said by the assistant"
+    SOMEBODY = "said of themselves, or as an order, by somebody without a name"
     QUESTION = "a question"
     HYPOTHESIS = "only supposed"
     FICTION = "fiction or a text to work on"
@@ -52,8 +57,10 @@ class Veto(StrEnum):
     MEMORY = "about the memory itself"
     CODE = "code or output of a program"
     PUBLIC = "general knowledge"
+    SAYING = "a saying"
     QUOTATION = "a quotation"
     PROGRESS = "an account of work without a result"
+    MOMENT = "a state of the moment"
     LENGTH = "too short or too long"
     CHATTER = "small talk"
 
@@ -68,6 +75,12 @@ _ASKING = opening(
     "кто, что, когда, где, почему, зачем, как, какой, какая, можешь, можно ли",
 )
 _ASKING_CJK = re.compile(r"(?:か|かな|の|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么)")
+_ORDERED = opening(
+    "never, always, do not, don't, please, use, keep, send, call, make sure, remember, avoid, stop, nie, niemals, "
+    "immer",
+    "bitte, nunca, siempre, no, por favor, jamais, toujours, merci de, ne, veuillez, sempre, non, mai, никогда, всегда",
+    "не, пожалуйста",
+)
 _USER = opening("user, users, the user, a user, each user, every user")
 _SUPPOSED = opening(
     "if i, if we, if only, what if, imagine, suppose, supposing, pretend, let's say, hypothetically, in theory",
@@ -84,7 +97,10 @@ _SUPPOSED = opening(
 )
 _SUPPOSED_ANYWHERE = caseless(
     r"\b(?:hypothetically|if i (?:were|was|had|moved|could|won)|would be (?:nice|cool|great|fun)|wouldn't it|"
-    r"just kidding|jk)\b"
+    r"just kidding|jk|would(?:n't| not| never)? (?:never )?have \w+)\b"
+    r"|\b(?:hätte(?:n|st)?|wäre(?:n|st)?) nie\b|\bn'aura\w+ jamais\b|\bnunca (?:lo )?(?:habría|teria)\b|"
+    r"\bavre\w+ mai\b|"
+    r"\bникогда бы\b"
 )
 _SUPPOSED_CJK = re.compile(r"^(?:もし|たとえば|例えば|仮に|如果|假如|要是|也许|比如)|かもしれない|だろう")
 _FICTION = spaced(
@@ -111,7 +127,8 @@ _MEMORY = caseless(
     r"(?:stored|saved|noted|recorded|recalled|added) (?:it |this |that )?(?:as|in|into|to|from) (?:a |the |my |your )?"
     r"(?:memory|memories|note|fact|rule|episode)s?|(?:fact|rule|episode):\w{3,}|"
     r"i(?:'ve| have)? (?:stored|noted|saved|recalled)|"
-    r"i(?:'ll| will) remember|according to (?:my|the) memor\w+|as an ai\b|context window|system prompt)\b"
+    r"i(?:'ll| will) remember|according to (?:my|the) memor\w+|as an? (?:ai|language model|assistant)\b|"
+    r"i(?:'m| am) (?:an?|your|the) (?:ai|assistant|language model|chatbot|bot)\b|context window|system prompt)\b"
 )
 _CODE = re.compile(
     r"[{};]\s*$|=>|->|\(\)|</?\w+>|^\s*(?:const|let|var|def|class|import|return|SELECT|INSERT|UPDATE|sudo|git|pip|npm|"
@@ -123,7 +140,58 @@ MOSTLY = 0.4
 _BIOGRAPHY = re.compile(
     r"(?:Also asked about |Asked about )?[A-Z]\w+ (?:[A-Z]\w+ )?"
     r"(?:was born in|was an? \w+ (?:who|that|and)|wrote|invented|composed|painted|"
-    r"discovered|founded|died in|lived in)\b"
+    r"discovered|founded|died in|lived in|was married to [A-Z]|was the (?:first|last|only) \w+ (?:to|who|of))\b"
+    r"|(?:The|the|A|An|a|an) [\w -]{2,40}? (?:was|were) (?:built|founded|invented|discovered|published|released|"
+    r"signed) in \d{4}\b"
+    r"|(?:A|One|The|a|one|the) (?:\w+ )?(?:study|survey|paper|poll) (?:from|by|of|in|found|shows|says)\b"
+)
+_LONG_AGO = re.compile(r"\b(?:in|since|around|of) 1(?:[0-8]\d\d|9[0-3]\d)\b")
+# States of a moment: "my kids are watching TV".
+_MOMENT = caseless(
+    r"\b(?:is|are|am|'m|'s|'re|was|were) (?:just |still |currently |already |now |all )?(?:watching|barking|meowing|"
+    r"crying|screaming|"
+    r"laughing|sleeping|asleep|yawning|typing|loading|booting|compiling|ringing|drilling|snoring|raining|snowing|"
+    r"waiting|pairing|"
+    r"standing|sitting|lying|calling|knocking|singing|shouting|smiling|coughing|sneezing|cooking dinner|making (?:tea|"
+    r"coffee|"
+    r"dinner|lunch)|having (?:lunch|dinner|breakfast|coffee)|on (?:the phone|hold|mute|the line|the other line)|"
+    r"at the door|"
+    r"(?:running |a bit |\d+ minutes |slightly )?late|on (?:his|her|their|my|our) way|out for lunch|in a meeting|afk)\b"
+)
+_LASTING = caseless(
+    r"\b(?:every|always|usually|often|never|each|until|on (?:mon|tues|wednes|thurs|fri|satur|sun)days|most)\b"
+)
+# Orders about how a text is stored, and to the agent that reads it. They concern this sentence; text that tries to
+# replace the agent's instructions taints all of it.
+_STORING = caseless(
+    r"(?:(?:please|now|then|also|and)[, ]+){0,2}(?:you (?:must|should|need to|have to) |be sure to |"
+    r"make sure to )?(?:store|save|record|persist|"
+    r"insert|write|add|put|log|keep|pin|set|mark|register|promote|raise|remember|"
+    r"memori[sz]e)\b[^.!?\n]{0,60}?\b(?:(?:in|into|to|under|as|with|at|for) "
+    r"(?:the |a |an |your |this |all )?(?:\w+ )?(?:scopes?|global|memory|memories|tenants?|butlers?|importance|"
+    r"confidence|permanence|permanent"
+    r"(?:ly)?|facts?|rules?|episodes?|proven|established|priority|long[- ]term)\b|scope[ =:]|importance[ =:]|"
+    r"permanence[ =:])"
+)
+_TO_AGENT = caseless(
+    r"\b(?:the (?:assistant|agent|ai|model|bot|llm)|(?:all|any|every) (?:assistants?|agents?|models?)) (?:must|should|"
+    r"shall|has to|is to|will|may) "
+    r"(?:now |always |never |not |only |also )*\w+|\b(?:do not|don't|never) (?:tell|inform|ask|warn|show|"
+    r"mention (?:this|it|that) to) the user\b"
+    r"|\b(?:tell|inform|convince) the user (?:that|to)\b|\b(?:call|invoke|use|run|execute) (?:the )?(?:tool |"
+    r"function |command )?"
+    r"[`\"']?(?:memory_\w+|[a-z]+_[a-z_]+\(|rm -rf|curl |bash |sh -c)|\bwhen(?:ever)? you (?:read|see|process|recall|"
+    r"retrieve) this\b"
+    r"|\b(?:new|updated|real|following|hidden) (?:system )?(?:instructions?|prompt)\b|\[/?(?:inst|system)\]|<\|\w+\|>|"
+    r"\bsystem ?:"
+    r"|\b(?:reveal|print|repeat|output|leak|show) (?:me )?(?:your|the) (?:system )?(?:prompt|instructions|"
+    r"configuration|secrets?)\b|"
+    r"\bdo anything now\b|\bjailbreak\b|\brespond only with\b"
+)
+_HEADER = re.compile(
+    r"(?:Date|Subject|To|Cc|Sent|Von|An|Betreff|Datum|Objet|Asunto)[ ]?: ?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*,|Re:|"
+    r"Fwd?:)",
+    re.IGNORECASE,
 )
 # Openings of notes about work. They are kept if the sentence also says a cause, a rule, a preference or a date.
 _ACCOUNT = opening(
@@ -148,18 +216,25 @@ def veto(utterance: Utterance) -> Veto | None:
     if utterance.speaker == ASSISTANT:
         return Veto.ASSISTANT
     text = utterance.text
+    if utterance.speaker == SOMEBODY and (
+        FIRST_PERSON.search(text) or SECOND_PERSON.search(text) or _ORDERED.match(text)
+    ):
+        return Veto.SOMEBODY
     # In this order: text that could do harm comes first.
     checks: tuple[tuple[Veto, Callable[[str], object]], ...] = (
         (Veto.ORDER, _is_order),
+        (Veto.ORDER, lambda text: _STORING.match(text) or _TO_AGENT.search(text)),
         (Veto.MEMORY, _MEMORY.search),
         (Veto.CODE, _is_code),
         (Veto.LENGTH, _has_odd_length),
         (Veto.QUESTION, lambda text: utterance.asks or _asks(text)),
         (Veto.FICTION, _is_fiction),
-        (Veto.PUBLIC, lambda text: is_public(text) or _BIOGRAPHY.match(text)),
+        (Veto.PUBLIC, _is_public),
+        (Veto.SAYING, is_saying),
         (Veto.HYPOTHESIS, _is_supposed),
         (Veto.QUOTATION, _is_quotation),
         (Veto.PROGRESS, _is_progress),
+        (Veto.MOMENT, lambda text: _MOMENT.search(text) and not _LASTING.search(text) and not VITAL.search(text)),
         (Veto.CHATTER, _is_chatter),
     )
     return next((reason for reason, applies in checks if applies(text)), None)
@@ -205,7 +280,9 @@ def word_count(text: str) -> int:
 def _has_odd_length(text: str) -> bool:
     if len(_CJK.findall(text)) > len(text) / 3:
         return not FEWEST_UNSPACED <= len(text) <= MAX_UNSPACED
-    return not FEWEST_WORDS <= len(_WORD.findall(text)) <= MAX_WORDS
+    # "I'm left-handed" and "Soy zurda" are whole statements.
+    fewest = FEWEST_OWN_WORDS if FIRST_PERSON.search(text) or VITAL.search(text) else FEWEST_WORDS
+    return not fewest <= len(_WORD.findall(text)) <= MAX_WORDS
 
 
 def _is_order(text: str) -> bool:
@@ -213,7 +290,13 @@ def _is_order(text: str) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    return bool(_CODE.search(text)) or speaks_of_software(text)
+    return bool(_CODE.search(text) or _HEADER.match(text)) or speaks_of_software(text)
+
+
+def _is_public(text: str) -> bool:
+    if FIRST_PERSON.search(text) or RELATIONS.search(text):
+        return is_public(text)
+    return is_public(text) or bool(_BIOGRAPHY.match(text) or _LONG_AGO.search(text))
 
 
 def _is_fiction(text: str) -> bool:
@@ -236,10 +319,11 @@ def _is_quotation(text: str) -> bool:
 
 
 def _is_progress(text: str) -> bool:
-    if not _ACCOUNT.match(text):
+    account = _ACCOUNT.match(text)
+    if account is None:
         return False
     says_more = (ALWAYS, DATES, OBLIGATION, PREFERENCE, RELATIONS, ROOT_CAUSES)
-    return not any(pattern.search(text) for pattern in says_more)
+    return not any(pattern.search(text, account.end()) for pattern in says_more)
 
 
 def _is_chatter(text: str) -> bool:

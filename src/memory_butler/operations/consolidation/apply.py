@@ -27,6 +27,7 @@ from memory_butler.models import (
     Stored,
 )
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
+from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.correct import corrected_fact, find_duplicate
 from memory_butler.operations.writing.memory_writer import MemoryWriter, content_hash
 from memory_butler.policy.consolidation.duplicates import item_key, same_fact_content, same_rule
@@ -119,17 +120,18 @@ async def prepare_items(
     """Embed all items that may be stored, together, before the transaction; `embedded` has those that are, by index."""
     known = {one.id: one for one in batch.known}
     wanted: list[tuple[int, Entry]] = []
-    done = embedded or {}
+    done, owner = embedded or {}, owner_of(batch.tenant, batch.butler)
     for at, (_, item) in enumerate(items):
         if at in done:
             continue
         if item.kind is ItemKind.FACT:
-            wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, item.subject, item.predicate)))
+            wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, item.subject, item.predicate, owner)))
         elif item.kind is ItemKind.RULE:
-            wanted.append((at, Entry(MemoryType.RULE, item.content, item.tags)))
+            wanted.append((at, Entry(MemoryType.RULE, item.content, item.tags, owner=owner)))
         elif item.kind is ItemKind.UPDATE and item.target in known:
             target = known[item.target]
-            wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, target.subject, target.predicate)))
+            about = target.subject, target.predicate
+            wanted.append((at, Entry(MemoryType.FACT, item.content, item.tags, *about, owner)))
     indexed = await index_entries(resources, [entry for _, entry in wanted])
     entries = {**done, **dict(zip([at for at, _ in wanted], indexed, strict=True))}
     chosen = resources.settings.learned_scope

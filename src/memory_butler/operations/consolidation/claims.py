@@ -1,8 +1,9 @@
 """Claims of batches, and the status of episodes after a failed run."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from memory_butler.errors import Conflict, MemoryButlerError, Unprocessable
@@ -165,12 +166,17 @@ async def record_status(
     changes: Sequence[tuple[EpisodeStatus, str]],
     *,
     run: UUID | None = None,
+    empty: Collection[str] = (),
 ) -> None:
     """Write the consolidation status of episodes, with events outside the run's group: undoing a run reverts the
-    memories that it wrote, and its episodes stay consolidated."""
+    memories that it wrote, and its episodes stay consolidated. `empty` are the ids of those that gave nothing."""
     if not changes:
         return
     await runs.set_status(transaction, [status for status, _ in changes])
-    extra = {"run": str(run)} if run else {}
-    recorded = [Change(MemoryType.EPISODE, status.id, event, extra) for status, event in changes]
+    extra: dict[str, Any] = {"run": str(run)} if run else {}
+    nothing = {**extra, "nothing_kept": True}
+    recorded = [
+        Change(MemoryType.EPISODE, status.id, event, nothing if str(status.id) in empty else extra)
+        for status, event in changes
+    ]
     await events.record(transaction, replace(trail, group_id=None), recorded)

@@ -43,7 +43,7 @@ from memory_butler.operations.consolidation.prefetch import (
     ignore,
 )
 from memory_butler.operations.writing.idempotency import audit_trail
-from memory_butler.policy.consolidation.nothing_kept import nothing_kept
+from memory_butler.policy.consolidation.nothing_kept import nothing_kept, unkept
 from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
@@ -214,7 +214,7 @@ async def finish_run(
             else await apply_batch(resources, transaction, trail, distilled.work)
         )
         outcomes.refuse(checked.refused)
-        await runs.put_items(transaction, claim.run, outcomes.rows())
+        await runs.put_items(transaction, claim.run, outcomes.rows(), shard.principal.butler)
         step("applied")
     step("committed")
     return _report(trail, distilled.batch, outcomes, state=state, distiller=claim.distiller, usage=distilled.usage)
@@ -237,7 +237,9 @@ async def apply_batch(
         )
         for line in lines
     ]
-    await record_status(transaction, trail, [(status, "consolidated") for status in consolidated], run=run)
+    empty = unkept([line.episode for line in lines], outcomes.lines())
+    changes = [(status, "consolidated") for status in consolidated]
+    await record_status(transaction, trail, changes, run=run, empty={str(episode.id) for episode in empty})
     return outcomes
 
 

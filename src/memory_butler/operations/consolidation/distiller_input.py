@@ -46,6 +46,7 @@ async def build_batch(resources: Resources, shard: Caller, episodes: Sequence[Ep
         texts=texts,
         known=await related_memories(resources, shard, list(texts.values())) if with_known else (),
         now=resources.clock(),
+        tenant=shard.principal.tenant,
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from memory_butler.ai.salience import load_salience
 from memory_butler.models import Batch, CheckedProposal, Item, MemoryType
-from memory_butler.operations.retrieval.indexing import Entry, index_entries
+from memory_butler.operations.retrieval.indexing import Entry, embed_entries, index_embedded
+from memory_butler.policy.briefing.domains import Vectors
 from memory_butler.policy.consolidation.notes import Candidate, NoteRules, candidates, chosen
 from memory_butler.policy.consolidation.salience import SalienceModel
 from memory_butler.resources import Resources
@@ -31,7 +32,7 @@ async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposa
     if not found:
         return Notes()
     model = await asyncio.to_thread(load_salience)
-    entries = await index_entries(resources, [note_entry(one.item) for one in found])
+    vectors = await embed_entries(resources, [note_entry(one.item) for one in found])
     rules = NoteRules(
         hand_from=settings.hand_from,
         session_from=settings.session_from,
@@ -39,14 +40,21 @@ async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposa
         sure_from=settings.sure_from,
         chat_most=settings.chat_most,
     )
-    kept = chosen([(one, _probability(model, one, entry)) for one, entry in zip(found, entries, strict=True)], rules)
-    by_name = {(one.item.subject, one.item.predicate): entry for one, entry in zip(found, entries, strict=True)}
-    return Notes(kept, [by_name[item.subject, item.predicate] for item in kept])
+    kept = chosen([(one, _probability(model, one, own)) for one, own in zip(found, vectors, strict=True)], rules)
+    if resources.database.encryption:
+        # What is stored of an encrypted note is not what it was judged by.
+        return Notes(kept)
+    by_name = {(one.item.subject, one.item.predicate): own for one, own in zip(found, vectors, strict=True)}
+    joined = [item for item in kept if (item.subject, item.predicate) not in by_name]
+    more = await embed_entries(resources, [note_entry(item) for item in joined])
+    by_name |= {(item.subject, item.predicate): own for item, own in zip(joined, more, strict=True)}
+    own_vectors = [by_name[item.subject, item.predicate] for item in kept]
+    return Notes(kept, await index_embedded(resources, [note_entry(item) for item in kept], own_vectors))
 
 
 def note_entry(item: Item) -> Entry:
     return Entry(MemoryType.FACT, item.content, item.tags, item.subject, item.predicate)
 
 
-def _probability(model: SalienceModel, one: Candidate, entry: Indexed) -> float:
-    return model.probability(one.features, np.mean(np.asarray(entry.vectors, np.float32), axis=0))
+def _probability(model: SalienceModel, one: Candidate, vectors: Vectors) -> float:
+    return model.probability(one.features, np.mean(vectors, axis=0, dtype=np.float32))

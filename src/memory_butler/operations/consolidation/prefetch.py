@@ -6,7 +6,6 @@ later has the same episodes with the same texts; otherwise that batch is distill
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,9 +18,10 @@ from memory_butler.operations.consolidation.apply import PreparedItems, prepare_
 from memory_butler.operations.consolidation.claims import first_batch
 from memory_butler.operations.consolidation.distiller_input import build_batch
 from memory_butler.operations.consolidation.notes import find_notes
+from memory_butler.operations.trust.protection import ensure_keys_for, note_name, owner_of
 from memory_butler.operations.writing.admission import policy_for
 from memory_butler.policy.consolidation.proposals import check, unusable_reason
-from memory_butler.policy.trust.redaction import redact_values
+from memory_butler.policy.consolidation.redacted_proposal import redact_proposal
 from memory_butler.resources import Resources
 from memory_butler.store.memories.episodes import QueuedEpisode
 
@@ -71,8 +71,10 @@ async def check_and_embed(
     notes = await find_notes(resources, batch, checked)
     told = len(checked.items)
     places = [*(place for place, _ in checked.items), *(one.place for one in checked.refused)]
-    first = 1 + max(places, default=-1)
-    checked = replace(checked, items=(*checked.items, *enumerate(notes.items, first)))
+    first, owner = 1 + max(places, default=-1), owner_of(batch.tenant, batch.butler)
+    kept = [replace(item, predicate=await note_name(resources, owner, item.predicate)) for item in notes.items]
+    checked = replace(checked, items=(*checked.items, *enumerate(kept, first)))
+    await ensure_keys_for(resources, owner, [item.predicate for _, item in checked.items])
     if resources.settings.reviews(batch.butler) and checked.items:
         work = await prepare_items(resources, batch, ())
     else:
@@ -86,7 +88,7 @@ async def check_in_thread(resources: Resources, proposal: object, batch: Batch) 
     fits."""
     tenant = batch.episodes[0].tenant_id if batch.episodes else resources.settings.tenant
     policy = policy_for(resources, tenant, batch.butler)
-    checked = await asyncio.to_thread(lambda: check(redact_values(proposal, policy, Counter()), batch))
+    checked = await asyncio.to_thread(lambda: check(redact_proposal(proposal, policy), batch))
     if problem := unusable_reason(checked):
         raise UnusableProposal(problem)
     return checked

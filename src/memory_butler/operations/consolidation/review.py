@@ -131,7 +131,8 @@ async def decide(
     work = None
     if is_last:
         known = await known_targets(resources, shard, [item.target for _, item in approved if item.target])
-        batch = Batch(butler=review.run.butler, episodes=(), texts={}, known=known, now=resources.clock())
+        tenant, butler = shard.principal.tenant, review.run.butler
+        batch = Batch(butler=butler, episodes=(), texts={}, known=known, now=resources.clock(), tenant=tenant)
         work = await prepare_items(resources, batch, approved)
     now = resources.clock()
     async with resources.database.write(caller.principal.tenant, now, refs=len(approved)) as transaction:
@@ -151,7 +152,7 @@ async def decide(
                     recovery="Load it again, then decide.",
                 )
             outcomes = await apply_batch(resources, transaction, run_trail(resources, shard, now, run_id), work)
-            await runs_store.put_items(transaction, run_id, outcomes.rows())
+            await runs_store.put_items(transaction, run_id, outcomes.rows(), review.run.butler)
         await transaction.send("database.register_butler", butler=review.run.butler, now=now)
         # The decisions are stored with the run itself; a repeat returns the run.
         response = {"run": str(run_id)}

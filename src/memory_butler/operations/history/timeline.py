@@ -130,7 +130,7 @@ def _about(line: Line) -> str | None:
     """The content of a memory; for a fact with its subject and predicate."""
     if line.subject is None or line.about is None:
         return line.about
-    return f"{subject_and_predicate(line.subject, line.predicate)}: {line.about}"
+    return f"{subject_and_predicate(line.subject, line.predicate, line.about)}: {line.about}"
 
 
 def _can_be_undone(told: TimelineLine) -> bool:

@@ -1,5 +1,6 @@
 """Sweep: the daily upkeep of memories. It runs a list of duties for every butler of a tenant."""
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -10,15 +11,17 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.errors import Conflict, NotFound
-from memory_butler.models import Caller
+from memory_butler.models import Caller, Episode
 from memory_butler.models.wire.codec import encode
 from memory_butler.operations.lifecycle import sweep_duties as duties
 from memory_butler.operations.lifecycle.sweep_shard import Pages, Shard
 from memory_butler.policy.lifecycle.sweep import Duty
 from memory_butler.policy.memories.validation import slug, validate_lineage
 from memory_butler.resources import Resources
+from memory_butler.settings import EdenTier
 from memory_butler.store.history import chain
 from memory_butler.store.lifecycle import sweep as store
+from memory_butler.store.system import alerts
 
 DUTIES: tuple[tuple[Duty, Callable[[Shard], Pages]], ...] = (
     (Duty.PROMOTE, duties.promote_facts),
@@ -34,6 +37,7 @@ DUTIES: tuple[tuple[Duty, Callable[[Shard], Pages]], ...] = (
     (Duty.KEYS, duties.drop_old_keys),
 )
 EXAMPLES = 5
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +54,16 @@ class DutyReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardReport:
-    """Result of a sweep for one butler. All its events have the group id, so that it can be undone; None: no events."""
+    """Result of a sweep for one butler. All its events have the group id, so that it can be undone; None: no events.
+
+    `expiring` are the first important episodes that expire soon and of which nothing was kept.
+    """
 
     butler: str
     group_id: UUID | None
     duties: tuple[DutyReport, ...]
+    expiring: tuple[str, ...] = ()
+    expiring_total: int = 0
 
     @property
     def changed(self) -> int:
@@ -66,6 +75,7 @@ class ShardReport:
             "changed": self.changed,
             "group_id": str(self.group_id) if self.group_id else None,
             "duties": encode(self.duties),
+            "expiring_unkept": {"episodes": self.expiring_total, "next": list(self.expiring)},
         }
 
 
@@ -204,4 +214,24 @@ async def _sweep_shard(
                 seconds=round(time.monotonic() - began, 3),
             )
         )
-    return ShardReport(butler=shard.name, group_id=shard.group_id if shard.events else None, duties=tuple(reports))
+    expiring, total = await _expiring(shard)
+    return ShardReport(
+        butler=shard.name,
+        group_id=shard.group_id if shard.events else None,
+        duties=tuple(reports),
+        expiring=tuple(f"{one.type}:{one.ref}" for one in expiring),
+        expiring_total=total,
+    )
+
+
+async def _expiring(shard: Shard) -> tuple[list[Episode], int]:
+    """The important episodes that the next sweeps delete and of which nothing was kept; logged as a warning."""
+    rules: dict[str | None, EdenTier] = {None: shard.lifecycle.eden}
+    async with shard.reading() as transaction:
+        found, total = await alerts.expiring(
+            transaction, rules, shard.resources.clock(), butlers=[shard.name], limit=EXAMPLES
+        )
+    if total and not shard.dry_run:
+        names = ", ".join(f"{one.type}:{one.ref}" for one in found)
+        log.warning("%d important episodes of %s expire soon and nothing was kept: %s", total, shard.name, names)
+    return found, total

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory_butler.errors import NotFound
+from memory_butler.errors import IntegrityViolation, NotFound
 from memory_butler.models import (
     GLOBAL_SCOPE,
     LIVE,
@@ -22,6 +22,7 @@ from memory_butler.models import (
     Rule,
     Tier,
 )
+from memory_butler.models.unreadable import Because, Unreadable
 from memory_butler.operations.retrieval.search import BUMP_LOCK_SECONDS
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.access import visibility
@@ -69,6 +70,7 @@ async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump
                 f"{wanted} is quarantined ({memory.quarantine_reason}) and not returned until a person approves it.",
                 recovery="A person decides with `memory-butler review` or in the dashboard.",
             )
+        _refuse_damaged(wanted, memory)
         eyes = visibility.viewer(caller.principal)
         scopes = None if eyes is None else (GLOBAL_SCOPE, eyes)
         around, hidden = (
@@ -87,6 +89,8 @@ async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump
     )
     fades_at, expires_at = _ends(resources.settings, memory)
     prospects = {"fades_at": fades_at, "expires_at": expires_at, **_upkeep(resources.settings, memory, tier)}
+    if isinstance(memory, Episode) and memory.consolidation_status is ConsolidationStatus.CONSOLIDATED:
+        prospects["gave_nothing"] = not hidden and not any(link.target_id == memory.id for link in around)
     return MemoryDetails(
         memory=shown,
         tier=tier,
@@ -101,6 +105,15 @@ async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump
         aliases=tuple(also_called),
         hidden_links=hidden,
     )
+
+
+def _refuse_damaged(wanted: Handle, memory: Memory) -> None:
+    """Refuse a ciphertext that was changed, or that belongs to another row."""
+    if isinstance(memory.content, Unreadable) and memory.content.because is Because.DAMAGED:
+        raise IntegrityViolation(
+            f"The encrypted text of {wanted} was changed in the database, or moved there from another row.",
+            recovery="Restore a backup: `memory-butler restore-backup`. Other memories are not affected.",
+        )
 
 
 async def hide_foreign_sources(transaction: Transaction, caller: Caller, memories: Sequence[Memory]) -> list[Memory]:

@@ -1,6 +1,7 @@
 """The search index: entries of new memories, and reindexing when the model or the passage policy changes."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 from uuid import UUID
@@ -12,15 +13,20 @@ from memory_butler.languages.detection import Language, language_of
 from memory_butler.languages.grams import indexed_grams
 from memory_butler.languages.speech.mentions import mentions
 from memory_butler.models import Caller, MemoryType
+from memory_butler.models.unreadable import Unreadable
+from memory_butler.operations.trust.protection import Owner, ensure_keys, owner_of, search_of
 from memory_butler.policy.briefing.domains import DomainPhrases, Vectors
 from memory_butler.policy.memories.text import NOTES_TAG, indexed_text, indexed_words, is_note
 from memory_butler.policy.retrieval.passages import cut_passages, passage_head
 from memory_butler.resources import Resources
+from memory_butler.settings import Searchable
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.retrieval import embedding_versions, search_index
 from memory_butler.store.retrieval.search_index import Indexed
 
 BATCH = 200
+# What is indexed in the place of an encrypted text. A fact is found by its subject and predicate.
+HIDDEN = {MemoryType.FACT: "", MemoryType.RULE: "encrypted rule", MemoryType.EPISODE: "encrypted episode"}
 
 
 class Entry(NamedTuple):
@@ -31,6 +37,8 @@ class Entry(NamedTuple):
     tags: Sequence[str]
     subject: str | None = None
     predicate: str | None = None
+    # Decides whether the memory is encrypted.
+    owner: Owner | None = None
 
 
 async def index_entry(
@@ -39,25 +47,58 @@ async def index_entry(
     content: str,
     tags: Sequence[str],
     *,
+    owner: Owner,
     subject: str | None = None,
     predicate: str | None = None,
 ) -> Indexed:
     """Embed a memory's passages; slow, so it happens before the transaction."""
-    (entry,) = await index_entries(resources, [Entry(memory_type, content, tags, subject, predicate)])
+    (entry,) = await index_entries(resources, [Entry(memory_type, content, tags, subject, predicate, owner)])
     return entry
 
 
 async def index_entries(resources: Resources, entries: Sequence[Entry]) -> list[Indexed]:
-    """The same for many, whose passages are embedded together."""
+    """The same for many, whose passages are embedded together. Of an encrypted memory, only what its policy allows is
+    indexed."""
+    if resources.database.encryption:
+        return await _index_protected(resources, entries)
+    return await _index(resources, entries)
+
+
+async def _index_protected(resources: Resources, entries: Sequence[Entry]) -> list[Indexed]:
+    found = [search_of(resources, one.owner, one.predicate) if one.owner else None for one in entries]
+    tenants = [one.owner.tenant for one, search in zip(entries, found, strict=True) if one.owner and search]
+    if tenants:
+        await ensure_keys(resources, tenants)
+    return await _index_decided(resources, list(zip(entries, found, strict=True)))
+
+
+async def _index_decided(resources: Resources, entries: Sequence[tuple[Entry, Searchable | None]]) -> list[Indexed]:
+    """Index memories, each with how it can be found if it is encrypted."""
+    shown = [one if search in (None, "vectors") else one._replace(content=HIDDEN[one.type]) for one, search in entries]
+    indexed = await _index(resources, shown)
+    return [
+        one if search is None else replace(one, search=search)
+        for one, (_, search) in zip(indexed, entries, strict=True)
+    ]
+
+
+async def _index(resources: Resources, entries: Sequence[Entry]) -> list[Indexed]:
+    return await index_embedded(resources, entries, await embed_entries(resources, entries))
+
+
+async def embed_entries(resources: Resources, entries: Sequence[Entry]) -> list[Vectors]:
+    """The vectors of the passages of each entry, embedded together."""
     cut = [cut_passages(one.content, head=passage_head(one.subject, one.predicate, one.content)) for one in entries]
     texts = [passage for passages in cut for passage in passages]
     embedded = await resources.embedder.embed(texts) if texts else np.empty((0, 0), np.float32)
     ends = list(accumulate(map(len, cut), initial=0))
-    domains = await resources.domains.phrases()
-    return [
-        _indexed(resources, domains, one, embedded[start:end])
-        for one, (start, end) in zip(entries, pairwise(ends), strict=True)
-    ]
+    return [embedded[start:end] for start, end in pairwise(ends)]
+
+
+async def index_embedded(resources: Resources, entries: Sequence[Entry], vectors: Sequence[Vectors]) -> list[Indexed]:
+    """The index entries of memories whose passages are embedded."""
+    domains = await resources.domains.phrases() if entries else None
+    return [_indexed(resources, domains, one, own) for one, own in zip(entries, vectors, strict=True) if domains]
 
 
 def _indexed(resources: Resources, domains: DomainPhrases, one: Entry, vectors: Vectors) -> Indexed:
@@ -109,7 +150,7 @@ async def _walk(
             rows = await following(transaction, last, BATCH)
         if not rows:
             return done
-        indexed = await index_entries(resources, [_entry(row) for row in rows])
+        indexed = await _index_decided(resources, [_entry(resources, tenant, row) for row in rows])
         entries = {row["id"]: entry for row, entry in zip(rows, indexed, strict=True)}
         async with resources.database.write(tenant, resources.clock()) as transaction:
             there = await embedding_versions.present(transaction, list(entries))
@@ -120,6 +161,12 @@ async def _walk(
         progress(done)
 
 
-def _entry(row: Row) -> Entry:
+def _entry(resources: Resources, tenant: str, row: Row) -> tuple[Entry, Searchable | None]:
+    """A stored memory. An encrypted one stays encrypted, and unfindable if its text cannot be read."""
     kind, about = MemoryType(row["type"]), (row["subject_label"], row["predicate_label"])
-    return Entry(kind, row["content"], row["tags"], *about)
+    search: Searchable | None = None
+    if row["is_sealed"]:
+        owner = owner_of(tenant, *row["butlers"])
+        is_readable = not isinstance(row["content"], Unreadable)
+        search = (search_of(resources, owner, row["predicate_label"]) if is_readable else None) or "none"
+    return Entry(kind, row["content"], row["tags"], *about), search

@@ -14,8 +14,9 @@ from memory_butler.models import USER_KEYS, Caller, MemoryType, Mode, Question, 
 from memory_butler.operations.retrieval.candidate_source import check_as_of, fetch_candidates
 from memory_butler.operations.retrieval.deep_search import hit_text, look_deeper
 from memory_butler.policy.access import visibility
-from memory_butler.policy.briefing.domains import Profile, strongest
-from memory_butler.policy.briefing.selection import TASK_SHARE
+from memory_butler.policy.briefing.domains import Profile
+from memory_butler.policy.briefing.selection import kinds_to_find
+from memory_butler.policy.briefing.task_cues import is_for_household
 from memory_butler.policy.lifecycle.tiers import MEMBERS
 from memory_butler.policy.memories.text import searched_words
 from memory_butler.policy.retrieval.overview import HINTS, Overview, best_of
@@ -83,7 +84,7 @@ async def rank_candidates(
     if kind_of_work is not None:
         # Embedded at the same time: the search takes the vector from the cache.
         profile, _ = await asyncio.gather(kind_of_work(), _embed_ahead(resources, caller, question, query, parsed))
-        kind = None if profile is None else strongest(profile, TASK_SHARE).tolist()
+        kind = None if profile is None else _kinds_to_find(resources, profile, parsed)
         version = resources.domains.version
         query = replace(query, for_briefing=True, with_hidden=True, kind_of_work=kind, profile_version=version)
     found = await _fetch(resources, caller, question, query, parsed)
@@ -123,6 +124,11 @@ async def rank_candidates(
         kind_of_work=profile,
         deep_scores=deep_scores,
     )
+
+
+def _kinds_to_find(resources: Resources, profile: Profile, parsed: ParsedQuestion) -> list[float]:
+    household = is_for_household(parsed.text)
+    return list(kinds_to_find(profile, resources.domains.names, is_for_household=household).tolist())
 
 
 async def _embed_ahead(

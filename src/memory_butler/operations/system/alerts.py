@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory_butler.models import EVERY_SCOPE, Caller, Fact, Memory, Rule
+from memory_butler.models import EVERY_SCOPE, Caller, Episode, Fact, Memory, Rule
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.lifecycle.job_status import LateJob
 from memory_butler.policy.access import visibility
@@ -53,6 +53,8 @@ class Alerts:
     dead_letters: OpenItems
     proposals: OpenItems
     jobs: tuple[LateJob, ...]
+    expiring: tuple[Episode, ...] = ()
+    expiring_total: int = 0
     quarantined: tuple[Memory, ...] = ()
     quarantined_total: int = 0
 
@@ -82,6 +84,9 @@ async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
             transaction, scopes=scopes, since=now - NEW_FOR, marks=BURST_MARKS, limit=SHOWN
         )
         line = await store.episode_counts(transaction, reached.butlers)
+        expiring, expiring_total = await store.expiring(
+            transaction, resources.settings.eden_of_butlers(), now, butlers=reached.butlers, limit=SHOWN
+        )
         if governs:
             dead_letters, proposals = await store.dead_letters(transaction), await store.proposals(transaction)
             quarantined, quarantined_total = await quarantine.waiting(transaction, SHOWN)
@@ -98,6 +103,8 @@ async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
         dead_letters=dead_letters,
         proposals=proposals,
         jobs=jobs,
+        expiring=tuple(expiring),
+        expiring_total=expiring_total,
         quarantined=tuple(quarantined),
         quarantined_total=quarantined_total,
     )

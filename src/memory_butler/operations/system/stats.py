@@ -5,20 +5,24 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from memory_butler.models import EVERY_SCOPE, LIVE, Caller, MemoryType, Tier
+from memory_butler.models import EVERY_SCOPE, LIVE, Caller, Episode, MemoryType, Tier
 from memory_butler.operations.consolidation.shard_job import consolidation_stats
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle.tiers import tier_of
+from memory_butler.policy.memories.text import one_line
 from memory_butler.policy.memories.validation import slug
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories import episodes
+from memory_butler.store.system import alerts
 from memory_butler.store.system import stats as store
 
 # A tenant may have any number of butlers; only those with the fullest tiers are listed.
 BUTLERS_SHOWN = 20
+EXPIRING_SHOWN = 5
+WORDS = 160
 
 
 def _tiers(
@@ -74,6 +78,14 @@ def _fullness(tiers: dict[str, dict[str, Any]]) -> float:
     return max(float(tier["count"] / tier["capacity"]) for tier in tiers.values())
 
 
+def _expiring(one: Episode) -> dict[str, str]:
+    return {
+        "ref": f"{one.type}:{one.ref}",
+        "expires_at": one.expires_at.isoformat(),
+        "words": one_line(one.content, WORDS),
+    }
+
+
 def _distiller(resources: Resources) -> str:
     return resources.distiller.name if resources.distiller else resources.settings.consolidation.distiller
 
@@ -90,6 +102,9 @@ async def stats(resources: Resources, scope: str | None = None, caller: Caller |
         found = await store.overview(transaction, reached, now, list(intervals))
         first_in_line = await _first_in_line(resources.settings, transaction, found["counts"], now)
         distilled = await consolidation_stats(transaction, now, None if everything else caller.principal.butler)
+        expiring, expiring_total = await alerts.expiring(
+            transaction, resources.settings.eden_of_butlers(), now, butlers=reached.butlers, limit=EXPIRING_SHOWN
+        )
     states: dict[str, Counter[str]] = {kind: Counter() for kind in MemoryType}
     maturities: Counter[str] = Counter()
     consolidation: Counter[str] = Counter()
@@ -117,6 +132,10 @@ async def stats(resources: Resources, scope: str | None = None, caller: Caller |
             "oldest_age_hours": round((now - oldest).total_seconds() / 3600, 1) if oldest else None,
         },
         "consolidation": {"distiller": _distiller(resources), **distilled},
+        "expiring_unkept": {
+            "episodes": expiring_total,
+            "next": [_expiring(one) for one in expiring],
+        },
         "rule_effectiveness": {
             "rules_applied": effectiveness["applied_rules"],
             "helpful_marks": effectiveness["successes"],

@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import UUID
 
 from memory_butler.errors import Conflict, IntegrityViolation, InternalError, NotFound
-from memory_butler.models import Caller
+from memory_butler.models import LIVE, Caller, MemoryType, NewEpisode, NewFact, NewRule, Validity
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval import indexing
 from memory_butler.operations.transfer.export_file import Checked, Progress, Reader, no_progress, open_export
@@ -21,16 +21,19 @@ from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.policy.transfer.admission import refusal_of
 from memory_butler.policy.transfer.export_format import PARENTS, Record, RowMapping, damaged, with_new_ids
 from memory_butler.policy.transfer.redacted_rows import RowRedaction
+from memory_butler.policy.trust.assessment import imported_reason
 from memory_butler.resources import Resources
 from memory_butler.store.access import cross_tenant_audit
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
+from memory_butler.store.memories import memories
 from memory_butler.store.transfer import tenant_rows as store
 
 LONGEST_SECONDS = 6 * 3600
 PAGE = 500
 # Kinds whose rows get an event each if the file has no events.
+_ASSESSED = ("episode", "fact", "rule")
 _WITH_EVENTS = ("episode", "fact", "rule", "alias")
 
 
@@ -46,6 +49,8 @@ class Imported:
     indexed: int = 0
     notes: tuple[str, ...] = ()
     redacted: dict[str, int] = field(default_factory=dict)
+    # Memories that wait for a decision, because of what they say.
+    quarantined: int = 0
 
 
 async def import_(
@@ -59,7 +64,7 @@ async def import_(
 ) -> Imported:
     """Import a file into the caller's tenant, with its ids or with new ones. Importing it again changes nothing."""
     caller = resources.allowed(caller, "import")
-    tenant = caller.principal.tenant
+    tenant, quarantined = caller.principal.tenant, 0
     redaction = RowRedaction(policy_for(resources, tenant, caller.principal.butler))
     with open_export(path) as reader:
         checked = reader.check(progress)
@@ -68,7 +73,9 @@ async def import_(
             is_new = await _is_new(transaction, checked, ids_anew=ids_anew)
         if not dry_run:
             if is_new:
-                is_new = await _Import(resources, caller, checked, ids_anew, audited, redaction).run(reader, progress)
+                importing = _Import(resources, caller, checked, ids_anew, audited, redaction)
+                is_new = await importing.run(reader, progress)
+                quarantined = len(importing.held)
             total = sum(checked.header.counts.get(kind, 0) for kind in ("episode", "fact", "rule"))
             indexed = await indexing.catch_up(
                 resources, tenant, progress=lambda done: progress("Making the search index", done, total)
@@ -84,6 +91,7 @@ async def import_(
         indexed=0 if dry_run else indexed,
         notes=checked.notes,
         redacted=dict(redaction.counts),
+        quarantined=quarantined,
     )
 
 
@@ -121,6 +129,8 @@ class _Import:
     redaction: RowRedaction
     # Rows that came before the one they stand on, with the number of their line.
     waiting: list[tuple[int, Record]] = field(default_factory=list)
+    # Memories in use that must not be used before a person approves them: type, id and reason.
+    held: list[tuple[MemoryType, UUID, str]] = field(default_factory=list)
 
     async def run(self, reader: Reader, progress: Progress) -> bool:
         """Everything in one transaction; False if somebody else was quicker."""
@@ -142,11 +152,20 @@ class _Import:
                 )
                 if not header.events:
                     await _record_imported(transaction, trail, kind, [row for _, row in written])
+                self.held += _suspicious(kind, [row for _, row in written])
                 done += len(rows)
                 progress("Importing", done, header.records)
             self._check_none_waiting()
+            await self._hold(transaction, trail)
             await self._record_import(transaction, now)
         return True
+
+    async def _hold(self, transaction: Transaction, trail: AuditTrail) -> None:
+        """Quarantine memories that no other write could have put into use, with an event each."""
+        for kind, id, reason in self.held:
+            await memories.hold(transaction, kind, id, reason)
+        if self.held:
+            await events.record(transaction, trail, [Change(kind, id, "quarantined") for kind, id, _ in self.held])
 
     async def _write(
         self, transaction: Transaction, kind: str, rows: Sequence[tuple[int, Record]]
@@ -216,6 +235,21 @@ def _pages(reader: Reader, checked: Checked) -> Iterator[tuple[str, list[tuple[i
         page.append((number, row))
     if page:
         yield last, page
+
+
+def _suspicious(kind: str, rows: Sequence[Record]) -> Iterator[tuple[MemoryType, UUID, str]]:
+    """The memories in use that must wait for a decision."""
+    for row in rows if kind in _ASSESSED else ():
+        if Validity(row["validity"]) in LIVE and (reason := imported_reason(_as_request(kind, row), row["origin"])):
+            yield MemoryType(kind), UUID(str(row["id"])), reason
+
+
+def _as_request(kind: str, row: Record) -> NewEpisode | NewFact | NewRule:
+    if kind == MemoryType.FACT:
+        return NewFact(subject=row["subject_label"], predicate=row["predicate_label"], content=row["content"])
+    if kind == MemoryType.RULE:
+        return NewRule(content=row["content"])
+    return NewEpisode(content=row["content"], butler=row["butler"])
 
 
 async def _record_imported(transaction: Transaction, trail: AuditTrail, kind: str, rows: Sequence[Record]) -> None:

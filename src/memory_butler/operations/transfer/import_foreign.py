@@ -14,6 +14,7 @@ from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRul
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.transfer.export_file import Progress, no_progress
+from memory_butler.operations.trust.protection import note_name, owner_of
 from memory_butler.operations.writing.admission import admit
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
@@ -69,7 +70,7 @@ async def adopt(
     caller = resources.allowed(caller, "import")
     await audit_access(resources, caller, "import")
     report = Adopted(source=parsed.source, dry_run=dry_run, left_out=Counter(parsed.left_out))
-    items = list(_admitted(resources, caller, parsed.items, report))
+    items = [await _named(resources, caller, new) for new in _admitted(resources, caller, parsed.items, report)]
     for start in range(0, len(items), BATCH):
         batch = items[start : start + BATCH]
         async with resources.database.read(caller.principal.tenant) as transaction:
@@ -83,6 +84,14 @@ async def adopt(
         progress("Storing", min(start + BATCH, len(items)), len(items))
     report.left_out = +report.left_out
     return report
+
+
+async def _named(resources: Resources, caller: Caller, new: New) -> New:
+    """The predicate of an encrypted note says nothing about its content."""
+    if not isinstance(new, NewFact):
+        return new
+    owner = owner_of(caller.principal.tenant, caller.principal.butler, new.scope)
+    return replace(new, predicate=await note_name(resources, owner, new.predicate))
 
 
 def _admitted(resources: Resources, caller: Caller, items: Sequence[New], report: Adopted) -> Iterator[New]:
@@ -140,7 +149,7 @@ def _count(new: New, report: Adopted) -> None:
 
 
 async def _store(resources: Resources, caller: Caller, batch: Sequence[New], report: Adopted) -> None:
-    entries = await index_entries(resources, [_entry(new) for new in batch])
+    entries = await index_entries(resources, [_entry(new, caller) for new in batch])
     now = resources.clock()
     async with resources.database.write(caller.principal.tenant, now, refs=len(batch)) as transaction:
         known = await store.known(transaction, _rows(batch))
@@ -169,7 +178,7 @@ class _Shelf:
     async def put(self, new: New, entry: Indexed) -> bool:
         """Keep one; says whether it replaced a fact."""
         if isinstance(new, NewEpisode):
-            self.keeping.episode(new, entry, ttl_days=ttl_days(self._butler, new))
+            await self.keeping.episode(new, entry, ttl_days=ttl_days(self._butler, new))
             return False
         if isinstance(new, NewRule):
             await self.keeping.rule(new, entry, ())
@@ -184,6 +193,9 @@ class _Shelf:
         return isinstance(decision, supersession.Replaces)
 
 
-def _entry(new: New) -> Entry:
+def _entry(new: New, caller: Caller) -> Entry:
     about = (new.subject, new.predicate) if isinstance(new, NewFact) else (None, None)
-    return Entry(KINDS[type(new)], new.content, new.tags, *about)
+    butlers = (new.butler,) if isinstance(new, NewEpisode) else (caller.principal.butler, new.scope)
+    subject, predicate = about
+    owner = owner_of(caller.principal.tenant, *butlers)
+    return Entry(KINDS[type(new)], new.content, new.tags, subject, predicate, owner)

@@ -182,7 +182,7 @@ def texts_in(value: Any) -> Iterator[str]:
 def matched(row: Row, reasons: Sequence[str]) -> MatchedMemory:
     line = row["content"]
     if row["subject_label"] is not None:
-        line = f"{subject_and_predicate(row['subject_label'], row['predicate_label'])}: {line}"
+        line = f"{subject_and_predicate(row['subject_label'], row['predicate_label'], line)}: {line}"
     return MatchedMemory(
         type=MemoryType(row["type"]),
         id=row["id"],

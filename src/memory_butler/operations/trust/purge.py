@@ -11,6 +11,7 @@ from uuid import UUID
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller, MemoryType
 from memory_butler.operations.trust import exact_matches, purge_receipts, residue
+from memory_butler.operations.trust.derived_memories import DERIVED
 from memory_butler.operations.trust.exact_matches import MatchedMemory, any_mentions, in_order, matched, texts_in
 from memory_butler.operations.trust.similar_spellings import SimilarSpelling, find_similar
 from memory_butler.operations.writing.admission import admit_reason
@@ -26,7 +27,6 @@ from memory_butler.store.trust import purging
 from memory_butler.store.trust.purging import LooseWords
 
 LONGEST_SECONDS = 600
-DERIVED = "derived from it alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +96,12 @@ async def purge(
     dry_run: bool = True,
     reason: str | None = None,
     patience_seconds: float | None = None,
+    clean_up: bool = True,
 ) -> PurgeReport:
     """Find the memories of a request; erase them unless it is a dry run. Purging again changes nothing.
 
     Earlier versions of a fact go with it. The data files are rewritten after the purge; a caller with a deadline waits
-    for that only so long, and it goes on.
+    for that only so long, and it goes on. Without `clean_up` the caller does that, after several purges.
     """
     caller = resources.admin(caller, "purge memories")
     handle = _parse_ref(request)
@@ -141,8 +142,9 @@ async def purge(
         mentions = await exact_matches.count_mentions(resources, tenant, target, set(plan.entries))
         matches = replace(found, memories=report.touched)
         return replace(report, mentions=mentions, similar=await find_similar(resources, tenant, target, matches))
-    cleaned = await residue.clean_up_within(resources, tenant, patience_seconds) if report.receipt else None
-    return replace(report, residue=cleaned)
+    if not report.receipt or not clean_up:
+        return report
+    return replace(report, residue=await residue.clean_up_within(resources, tenant, patience_seconds))
 
 
 def _parse_ref(request: PurgeRequest) -> Handle | None:

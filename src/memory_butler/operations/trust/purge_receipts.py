@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller
+from memory_butler.models.wire.purge_answers import PurgeReceipt, ReceiptCheck
 from memory_butler.resources import Resources
 from memory_butler.store.embedded.backup_log import known_backups
 from memory_butler.store.gate.database import Row
@@ -18,35 +18,6 @@ from memory_butler.store.trust import purging
 
 LISTED = 200
 _SIGNED = ("id", "purged_at", "actor", "reason", "matched_by", "counts", "items", "backups")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PurgeReceipt:
-    """A receipt. `digest` covers all other fields except `residue`, which tells when the data files were rewritten."""
-
-    id: UUID
-    purged_at: datetime
-    actor: str
-    reason: str | None
-    matched_by: str
-    counts: dict[str, int]
-    items: tuple[dict[str, str], ...]
-    backups: tuple[dict[str, Any], ...]
-    digest: str
-    residue: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiptCheck:
-    """Result of a verification: `problems` is empty if the receipt holds."""
-
-    receipt: UUID
-    items: int
-    problems: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        return not self.problems
 
 
 def make(

@@ -4,6 +4,7 @@ Approving puts a memory into use; the person vouches for it, so its origin becom
 replaces the current one. Rejecting leaves it out of use, like a forgotten memory. Both are events and can be undone.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -96,32 +97,8 @@ async def approve(
     idempotency_key: str | None = None,
 ) -> Stored:
     """Put a quarantined memory into use; it supersedes the value that it contests."""
-    caller = resources.allowed(caller, "quarantine")
     target = parse_handle(memory_type, handle)
-    reason, admitted = admit_reason(resources, caller, reason)
-
-    async def work(transaction: Transaction, now: datetime) -> Stored:
-        memory = await _require_waiting(transaction, caller, target)
-        occupant = await occupant_of(transaction, memory)
-        if isinstance(occupant, Rule):
-            raise Conflict(
-                f"{target} says the same as rule:{occupant.ref}, which is {occupant.validity}.",
-                recovery=f"Reject {target}.",
-            )
-        trail = audit_trail(resources, caller, now, grouped=occupant is not None, admitted=admitted)
-        changes = []
-        if occupant:
-            await memories.set_validity(transaction, MemoryType.FACT, occupant.id, Validity.SUPERSEDED)
-            changes.append(Change(MemoryType.FACT, occupant.id, "superseded", {"restored": str(memory.id)}))
-        await memories.release(transaction, memory.type, memory.id, Origin.USER)
-        await reactivate(resources, transaction, memory, now)
-        extra = {"supersedes": str(occupant.id)} if occupant else {}
-        extra |= await events.reason_of(transaction, memory.id, reason)
-        await events.record(transaction, trail, [*changes, Change(memory.type, memory.id, "approved", extra)])
-        return write_result(memory, "approved", superseded=occupant)
-
-    digest = fingerprint("approve", {"type": target.type, "id": str(target), "reason": reason})
-    return await run_idempotent(resources, caller, clean_key(idempotency_key), digest, work)
+    return await _decide(resources, target, caller, _APPROVE, reason=reason, key=idempotency_key)
 
 
 async def reject(
@@ -134,23 +111,63 @@ async def reject(
     idempotency_key: str | None = None,
 ) -> Stored:
     """Leave a quarantined memory out of use for good: it is forgotten."""
-    caller = resources.allowed(caller, "quarantine")
     target = parse_handle(memory_type, handle)
+    return await _decide(resources, target, caller, _REJECT, reason=reason, key=idempotency_key)
+
+
+async def _decide(
+    resources: Resources,
+    target: Handle,
+    caller: Caller | None,
+    decision: "_Decision",
+    *,
+    reason: str | None,
+    key: str | None,
+) -> Stored:
+    """Take a memory out of quarantine as the decision says, with one event for it."""
+    caller = resources.allowed(caller, "quarantine")
     reason, admitted = admit_reason(resources, caller, reason)
+    verb, outcome, apply = decision
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         memory = await _require_waiting(transaction, caller, target)
-        await memories.release(transaction, memory.type, memory.id, None)
-        extra = await events.reason_of(transaction, memory.id, reason)
-        await events.record(
-            transaction,
-            audit_trail(resources, caller, now, admitted=admitted),
-            [Change(memory.type, memory.id, "rejected", extra)],
-        )
-        return write_result(memory, "rejected")
+        occupant = await apply(resources, transaction, memory, now)
+        changes, extra = list[Change](), await events.reason_of(transaction, memory.id, reason)
+        if occupant:
+            changes.append(Change(MemoryType.FACT, occupant.id, "superseded", {"restored": str(memory.id)}))
+            extra = {"supersedes": str(occupant.id), **extra}
+        trail = audit_trail(resources, caller, now, grouped=occupant is not None, admitted=admitted)
+        await events.record(transaction, trail, [*changes, Change(memory.type, memory.id, outcome, extra)])
+        return write_result(memory, outcome, superseded=occupant)
 
-    digest = fingerprint("reject", {"type": target.type, "id": str(target), "reason": reason})
-    return await run_idempotent(resources, caller, clean_key(idempotency_key), digest, work)
+    digest = fingerprint(verb, {"type": target.type, "id": str(target), "reason": reason})
+    return await run_idempotent(resources, caller, clean_key(key), digest, work)
+
+
+async def _put_into_use(resources: Resources, transaction: Transaction, memory: Memory, now: datetime) -> Fact | None:
+    """The person vouches for the memory. Returns the fact that it supersedes, if there is one."""
+    occupant = await occupant_of(transaction, memory)
+    if isinstance(occupant, Rule):
+        raise Conflict(
+            f"{memory.type}:{memory.ref} says the same as rule:{occupant.ref}, which is {occupant.validity}.",
+            recovery=f"Reject {memory.type}:{memory.ref}.",
+        )
+    if occupant:
+        await memories.set_validity(transaction, MemoryType.FACT, occupant.id, Validity.SUPERSEDED)
+    await memories.release(transaction, memory.type, memory.id, Origin.USER)
+    await reactivate(resources, transaction, memory, now)
+    return occupant
+
+
+async def _leave_out(_: Resources, transaction: Transaction, memory: Memory, __: datetime) -> None:
+    await memories.release(transaction, memory.type, memory.id, None)
+
+
+_Apply = Callable[[Resources, Transaction, Memory, datetime], Awaitable[Fact | None]]
+# The verb of the request, the outcome, and the change.
+_Decision = tuple[str, str, _Apply]
+_APPROVE: _Decision = ("approve", "approved", _put_into_use)
+_REJECT: _Decision = ("reject", "rejected", _leave_out)
 
 
 async def _require_waiting(transaction: Transaction, caller: Caller, target: Handle) -> Memory:

@@ -8,6 +8,7 @@ from memory_butler.errors import Conflict
 from memory_butler.models import LIVE, Caller, Fact, MemoryType, NewFact, Stored
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import admit_reason, admit_text
 from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
@@ -30,8 +31,12 @@ async def correct(
     *,
     reason: str | None = None,
     idempotency_key: str | None = None,
+    source: str | None = None,
 ) -> Stored:
-    """Supersede a live fact by one with the right content: same subject, predicate, scope, time, importance and pin."""
+    """Supersede a live fact by one with the right content: same subject, predicate, scope, time, importance and pin.
+
+    `source` is the origin of the content, as for a new fact: `user` if a person corrects it.
+    """
     caller = caller or resources.local_caller()
     target = parse_handle(MemoryType.FACT, handle)
     reason, of_reason = admit_reason(resources, caller, reason)
@@ -42,9 +47,15 @@ async def correct(
     context = wrong.predicate_label.partition(":")[0]
     content, of_content = admit_text(resources, caller, content, FACT_CHARACTERS, context=context)
     admitted = of_reason + of_content
-    right = corrected_fact(wrong, content)
+    right = replace(corrected_fact(wrong, content), source=source, quarantine_reason=admitted.quarantine_reason)
     entry = await index_entry(
-        resources, MemoryType.FACT, right.content, right.tags, subject=right.subject, predicate=right.predicate
+        resources,
+        MemoryType.FACT,
+        right.content,
+        right.tags,
+        owner=owner_of(caller.principal.tenant, caller.principal.butler, right.scope),
+        subject=right.subject,
+        predicate=right.predicate,
     )
 
     async def work(transaction: Transaction, now: datetime) -> Stored:

@@ -106,7 +106,7 @@ async def _apply(
     }
     # Feedback given after a reversal counts even if this clock is slightly behind.
     at = max(trail.now, rule.judged_from + ONE_MICROSECOND) if rule.judged_from else trail.now
-    await transaction.send("rules.insert_application", reason=reason, created_at=at, withdraws=None, **application)
+    await rules.insert_application(transaction, {"reason": reason, "created_at": at, "withdraws": None, **application})
     evidence = await rules.evidence(transaction, rule.id)
     successes, harmful = evidence["successes"], evidence["harmful"]
     found = maturity.Evidence(successes, harmful, (trail.now - rule.created_at) / timedelta(days=1))
@@ -116,7 +116,7 @@ async def _apply(
         rule_id=rule.id,
         successes=successes,
         harmful=harmful,
-        reasons=evidence["reasons"],
+        reasons=evidence["stored_reasons"],
         effectiveness=maturity.effectiveness(successes, harmful),
         maturity=deserved,
         renews=outcome is Outcome.HELPFUL,

@@ -36,7 +36,7 @@ async def withdraw(
     row = await _opposite(transaction, trail, candidate.application)
     application = {"id": trail.make_id(trail.now), "rule_id": candidate.entity_id, **row}
     application["request_id"] = trail.lineage.request_id
-    await transaction.send("rules.insert_application", **application)
+    await rules.insert_application(transaction, application)
     evidence = await rules.evidence(transaction, candidate.entity_id)
     age_days = (trail.now - candidate.current.created_at) / timedelta(days=1)
     deserved = await deserved_maturity(
@@ -74,7 +74,7 @@ async def write_evidence(transaction: Transaction, rule_id: UUID, evidence: Row)
         rule_id=rule_id,
         successes=successes,
         harmful=harmful,
-        reasons=evidence["reasons"],
+        reasons=evidence["stored_reasons"],
         effectiveness=maturity.effectiveness(successes, harmful),
     )
 

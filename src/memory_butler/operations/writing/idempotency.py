@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from memory_butler.errors import Conflict
-from memory_butler.models import Caller, MemoryType, Stored
+from memory_butler.models import Caller, DerivedMemory, MemoryType, Stored
 from memory_butler.operations.writing.admission import NOTHING, Admitted
 from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
@@ -53,8 +53,11 @@ class Fingerprint:
     digest: bytes
     legacy: bytes
 
-    def matches(self, stored: bytes) -> bool:
-        return stored in (self.digest, self.legacy)
+    def matches(self, stored: bytes, keyed: Callable[[bytes], bytes] | None = None) -> bool:
+        """True if a stored hash is one of these, plain or made by `keyed`."""
+        return stored in (self.digest, self.legacy) or (
+            keyed is not None and stored in (keyed(self.digest), keyed(self.legacy))
+        )
 
 
 def fingerprint(operation: str, request: "DataclassInstance | dict[str, Any]") -> Fingerprint:
@@ -130,7 +133,7 @@ async def stored_response(
 
 def matching_response(key: str, digest: Fingerprint, row: Row) -> dict[str, Any]:
     """Returns the stored response if the request is the same as the first one under this key."""
-    if not digest.matches(bytes(row["request_hash"])):
+    if not digest.matches(bytes(row["request_hash"]), row.get("keyed")):
         raise Conflict(
             f"The idempotency key {key!r} was used before for another request.",
             recovery="Use a new key for a new request.",
@@ -164,8 +167,24 @@ async def store_responses(transaction: Transaction, resources: Resources, rows: 
 
 
 def to_response(stored: Stored) -> dict[str, Any]:
-    return {**asdict(stored), "id": str(stored.id)}
+    """A result as it is stored with a key: ids as text, and references in place of the words of other memories."""
+    more = {
+        "derived": [one.ref for one in stored.derived],
+        "withdrawn": stored.withdrawn,
+        "group_id": str(stored.group_id) if stored.group_id else None,
+    }
+    rest = {name: value for name, value in asdict(stored).items() if name not in more}
+    return {**rest, "id": str(stored.id), **{name: value for name, value in more.items() if value}}
 
 
 def from_response(response: dict[str, Any]) -> Stored:
-    return Stored(**{**response, "type": MemoryType(response["type"]), "id": UUID(response["id"])})
+    group_id = response.get("group_id")
+    return Stored(
+        **{
+            **response,
+            "type": MemoryType(response["type"]),
+            "id": UUID(response["id"]),
+            "derived": tuple(DerivedMemory(ref=ref) for ref in response.get("derived", ())),
+            "group_id": UUID(group_id) if group_id else None,
+        }
+    )

@@ -8,6 +8,7 @@ from datetime import datetime
 from memory_butler.errors import DeadlinePassed, IntegrityViolation, InternalError, InvalidInput, MemoryButlerError
 from memory_butler.models import Caller, Lineage, MemoryType, NewEpisode, Stored
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
+from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import NOTHING, Admitted, admit
 from memory_butler.operations.writing.idempotency import (
     audit_trail,
@@ -113,11 +114,14 @@ async def _indexed(resources: Resources, items: Sequence[_Item], outcomes: dict[
             )
             outcomes |= {item.place: IngestResult(problem=late) for item in part}
             continue
-        entries = await index_entries(
-            resources, [Entry(MemoryType.EPISODE, item.new.content, item.new.tags) for item in part]
-        )
+        entries = await index_entries(resources, [_entry(item) for item in part])
         indexed += [replace(item, entry=entry) for item, entry in zip(part, entries, strict=True)]
     return indexed
+
+
+def _entry(item: _Item) -> Entry:
+    owner = owner_of(item.caller.principal.tenant, item.new.butler)
+    return Entry(MemoryType.EPISODE, item.new.content, item.new.tags, owner=owner)
 
 
 def _parts(items: Sequence[_Item]) -> Iterator[list[_Item]]:
@@ -194,7 +198,7 @@ class _Writes:
                 return IngestResult(problem=problem)
         assert item.entry is not None
         writer = await self._writer_for(item)
-        stored = writer.episode(item.new, item.entry, ttl_days=ttl_days(self._resources, item.new))
+        stored = await writer.episode(item.new, item.entry, ttl_days=ttl_days(self._resources, item.new))
         stored = item.admitted.on(stored)
         if owned:
             row = {"butler": owned[0], "key": owned[1], "request_hash": digest.digest, "response": to_response(stored)}

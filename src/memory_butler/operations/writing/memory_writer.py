@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.english.text.normalize import normal_name
+from memory_butler.errors import InternalError
 from memory_butler.models import (
     Fact,
     Link,
@@ -28,7 +29,7 @@ from memory_butler.models import (
 from memory_butler.policy.lifecycle import confidence
 from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.references import short_reference
-from memory_butler.policy.trust.assessment import CONTESTED, admitted, origin_of
+from memory_butler.policy.trust.assessment import CONTESTED, admitted
 from memory_butler.policy.trust.origin import outranks
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
@@ -37,6 +38,7 @@ from memory_butler.store.history.events import AuditTrail, Change
 from memory_butler.store.memories import facts, links, memories
 from memory_butler.store.retrieval import search_index
 from memory_butler.store.retrieval.search_index import Indexed, Named
+from memory_butler.store.trust import quarantine
 
 
 def content_hash(content: str) -> bytes:
@@ -86,9 +88,11 @@ class MemoryWriter:
         self._links: list[Link] = []
         self._changes: list[Change] = []
 
-    def episode(self, new: NewEpisode, entry: Indexed, *, ttl_days: float) -> Stored:
+    async def episode(self, new: NewEpisode, entry: Indexed, *, ttl_days: float) -> Stored:
         """Store a validated episode."""
         now, new = self._trail.now, admitted(new)
+        if twin := await self._waiting_twin(MemoryType.EPISODE, new, butler=new.butler):
+            return twin
         row = memories.as_row(
             new,
             origin=new.source,
@@ -96,7 +100,7 @@ class MemoryWriter:
             expires_at=now + timedelta(days=ttl_days),
             **self._identity(new.content),
         )
-        self._rows[MemoryType.EPISODE].append(row)
+        self._add_row(MemoryType.EPISODE, row, entry)
         self._add_created((MemoryType.EPISODE, row["id"], entry))
         return _stored(MemoryType.EPISODE, row)
 
@@ -112,35 +116,58 @@ class MemoryWriter:
                 new = replace(new, quarantine_reason=CONTESTED)
             else:
                 return await self._replace(decision.old, new, entry, sources, outcome="superseded")
-        row = self._add_fact(new, sources)
+        return await self._add_new_fact(new, entry, sources)
+
+    async def _add_new_fact(self, new: NewFact, entry: Indexed, sources: Sequence[UUID] = ()) -> Stored:
+        names = {"subject": normal_name(new.subject), "predicate": normal_name(new.predicate)}
+        if twin := await self._waiting_twin(MemoryType.FACT, new, scope=new.scope, **names):
+            return twin
+        row = self._add_fact(new, entry, sources)
         self._add_created((MemoryType.FACT, row["id"], entry), sources)
         return _stored(MemoryType.FACT, row)
+
+    async def _waiting_twin(self, kind: MemoryType, new: NewEpisode | NewFact | NewRule, **place: str) -> Stored | None:
+        """The memory with the same text and place that waits for a decision already: a repetition adds none."""
+        if not new.quarantine_reason:
+            return None
+        wanted = {"content_hash": content_hash(new.content), **place}
+        same = [row for row in self._rows[kind] if all(row[name] == value for name, value in wanted.items())]
+        row = same[0] if same else await quarantine.find_waiting(self._transaction, kind, wanted)
+        return _stored(kind, row) if row and row["quarantine_reason"] else None
 
     async def correct(self, old: Fact, new: NewFact, entry: Indexed, reason: str | None) -> Stored:
         """Supersede a wrong fact by a validated right one, which keeps its pin.
 
-        The events of both facts name the other one, the actor and the reason.
+        The events of both facts name the other one, the actor and the reason. A correction that an ordinary write
+        would have to wait with waits, too, and the wrong fact stays in use until then.
         """
-        new = replace(new, source=origin_of(new.content, new.source))
+        new = admitted(new)
+        if not new.quarantine_reason and outranks(old.origin, new.source or Origin.AGENT):
+            new = replace(new, quarantine_reason=CONTESTED)
+        if new.quarantine_reason:
+            return await self._add_new_fact(new, entry)
         stored = await self._replace(old, new, entry, outcome="corrected")
         if old.pinned:
             self._pinned.append(stored.id)
         superseded, created = self._changes[-2:]
+        is_sealed = entry.search is not None
         for change, other in ((superseded, {"by": str(stored.id)}), (created, {"of": str(old.id)})):
-            kept_reason = await events.reason_of(self._transaction, change.id, reason)
+            kept_reason = await events.reason_of(self._transaction, change.id, reason, sealed=is_sealed)
             change.extra["correction"] = {**other, "actor": self._trail.actor, **kept_reason}
         return stored
 
     async def rule(self, new: NewRule, entry: Indexed, sources: Sequence[UUID]) -> Stored:
         """Store a validated rule."""
         new = admitted(new)
+        if twin := await self._waiting_twin(MemoryType.RULE, new, scope=new.scope):
+            return twin
         row = memories.as_row(
             new,
             confidence=confidence.NEW_RULE_CONFIDENCE,
             decay_rate=confidence.rule_rate(self._decay),
             **self._provenance(new, sources),
         )
-        self._rows[MemoryType.RULE].append(row)
+        self._add_row(MemoryType.RULE, row, entry)
         self._add_created((MemoryType.RULE, row["id"], entry), sources)
         return _stored(MemoryType.RULE, row)
 
@@ -197,11 +224,22 @@ class MemoryWriter:
         await self._touch(old.id)
         self._superseded.append(old.id)
         self._changes.append(Change(MemoryType.FACT, old.id, "superseded"))
-        row = self._add_fact(new, sources, supersedes_id=old.id)
+        row = self._add_fact(new, entry, sources, supersedes_id=old.id)
         self._add_created((MemoryType.FACT, row["id"], entry), sources, old)
         return Stored(type=MemoryType.FACT, id=row["id"], ref=row["ref"], outcome=outcome, superseded_ref=old.ref)
 
-    def _add_fact(self, new: NewFact, sources: Sequence[UUID], supersedes_id: UUID | None = None) -> Row:
+    def _add_row(self, kind: MemoryType, row: Row, entry: Indexed) -> None:
+        """Collect a row. The index entry of a memory that will be encrypted must have been made for that, which needs
+        the key."""
+        vault = self._transaction.vault
+        if vault and vault.search_of(row) != entry.search:
+            vault.current("data")
+            raise InternalError("The index entry of an encrypted memory holds its text; nothing was stored.")
+        self._rows[kind].append(row)
+
+    def _add_fact(
+        self, new: NewFact, entry: Indexed, sources: Sequence[UUID], supersedes_id: UUID | None = None
+    ) -> Row:
         row = memories.as_row(
             new,
             subject_label=new.subject,
@@ -213,7 +251,7 @@ class MemoryWriter:
             supersedes_id=supersedes_id,
             **self._provenance(new, sources),
         )
-        self._rows[MemoryType.FACT].append(row)
+        self._add_row(MemoryType.FACT, row, entry)
         return row
 
     def _provenance(self, new: NewFact | NewRule, sources: Sequence[UUID]) -> Row:

@@ -23,6 +23,7 @@ from memory_butler.models import (
 from memory_butler.models.vocabulary import BY_HAND
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.trust.protection import note_name, owner_of
 from memory_butler.operations.writing.admission import Admitted, admit
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, fingerprint, run_idempotent
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
@@ -79,9 +80,10 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
             NewEpisode(butler=name, session_id=caller.lineage.session_id, metadata=marks, **fields)
         )
         return await _episode(resources, observed, caller, fingerprint("note", new), admitted)
+    owner = owner_of(caller.principal.tenant, name)
     note = NewFact(
         subject=name,
-        predicate=note_predicate(content_hash(new.content)),
+        predicate=await note_name(resources, owner, note_predicate(content_hash(new.content))),
         permanence=PERMANENCE_OF_NOTE[Tier(new.tier)],
         **fields,
     )
@@ -91,12 +93,14 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
 async def _episode(
     resources: Resources, new: NewEpisode, caller: Caller, digest: Fingerprint, admitted: Admitted
 ) -> Stored:
-    entry = await index_entry(resources, MemoryType.EPISODE, new.content, new.tags)
+    entry = await index_entry(
+        resources, MemoryType.EPISODE, new.content, new.tags, owner=owner_of(caller.principal.tenant, new.butler)
+    )
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         trail = audit_trail(resources, caller, now, admitted=admitted)
         writer = open_writer(resources, transaction, trail)
-        stored = writer.episode(new, entry, ttl_days=ttl_days(resources, new))
+        stored = await writer.episode(new, entry, ttl_days=ttl_days(resources, new))
         await writer.flush()
         return stored
 
@@ -120,7 +124,13 @@ async def _fact(resources: Resources, new: NewFact, caller: Caller, admitted: Ad
     check_aliases(new.aliases)
     visibility.check_writable(caller.principal, new.scope)
     entry = await index_entry(
-        resources, MemoryType.FACT, new.content, new.tags, subject=new.subject, predicate=new.predicate
+        resources,
+        MemoryType.FACT,
+        new.content,
+        new.tags,
+        owner=owner_of(caller.principal.tenant, caller.principal.butler, new.scope),
+        subject=new.subject,
+        predicate=new.predicate,
     )
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
@@ -184,7 +194,13 @@ async def rule(resources: Resources, new: NewRule, caller: Caller | None = None)
     new, admitted = admit(resources, new, caller)
     new = validate_rule(new)
     visibility.check_writable(caller.principal, new.scope)
-    entry = await index_entry(resources, MemoryType.RULE, new.content, new.tags)
+    entry = await index_entry(
+        resources,
+        MemoryType.RULE,
+        new.content,
+        new.tags,
+        owner=owner_of(caller.principal.tenant, caller.principal.butler, new.scope),
+    )
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         twin = await rules.find_live_twin(transaction, new.scope, content_hash(new.content))

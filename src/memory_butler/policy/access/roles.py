@@ -21,6 +21,7 @@ _ADMINISTERING = (
         "dead_letters",
         "requeue",
         "quarantine",
+        "purge_receipts",
         "consolidate",
         "tokens",
         "system_info",

@@ -35,8 +35,12 @@ def readable(principal: Principal, scope: str | None, butler: str | None) -> Rea
     return Reach(scopes=(scope,), butlers=() if scope == GLOBAL_SCOPE else (scope,))
 
 
+def may_write(principal: Principal, scope: str) -> bool:
+    return scope in (GLOBAL_SCOPE, principal.butler) or principal.role.governs
+
+
 def check_writable(principal: Principal, scope: str) -> None:
-    if scope not in (GLOBAL_SCOPE, principal.butler) and not principal.role.governs:
+    if not may_write(principal, scope):
         raise PermissionDenied(f"You may write the scope 'global' or your own, {principal.butler!r}, not {scope!r}.")
 
 

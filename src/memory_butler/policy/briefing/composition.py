@@ -1,12 +1,15 @@
 """Composition of a briefing: exact to the token, and deterministic.
 
-The budget is given out by claim. Among lines of one claim the sections take turns in proportion to their quotas, each
-with its most useful line first. The first line that does not fit ends the briefing, so a larger budget never loses a
-line. In the text, facts come first, then warnings and rules by maturity, then episodes, each by score.
+The budget is given out by claim. Among lines of one claim the most useful comes first, as long as its section has not
+gone far beyond its quota; then the sections take turns in proportion to their quotas. The first line that does not fit
+ends the briefing, so a larger budget never loses a line. In the text, facts come first, then warnings and rules by
+maturity, then episodes, each by score.
 """
 
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memory_butler.models import Briefing, BriefingLine, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
 from memory_butler.policy.briefing.claims import Claim
@@ -27,6 +30,8 @@ ORDER = tuple(HEADINGS)
 RULE_ORDER = (Maturity.ANTI_PATTERN, Maturity.PROVEN, Maturity.ESTABLISHED, Maturity.CANDIDATE)
 # A section without a quota comes last in its claim.
 MIN_QUOTA = 1e-6
+# A section may go beyond its quota by its share of so many tokens.
+BEYOND_QUOTA = 300
 # One line in so many may be a note.
 NOTES_SHARE = 3
 FEW_NOTES = 5
@@ -47,9 +52,18 @@ class BriefingFrame:
     request_id: str | None = None
 
 
+class _Line(NamedTuple):
+    """A chosen memory as it is told, with its length."""
+
+    chosen: Chosen
+    type: MemoryType
+    text: str
+    tokens: int
+
+
 def compose(chosen: Sequence[Chosen], frame: BriefingFrame, repeated: Sequence[tuple[Ranked, str]] = ()) -> Briefing:
     """Returns the text and its receipt. `repeated`: memories that say the same as a chosen one, and its reference."""
-    queue = _queue(chosen, frame)
+    queue = _queue([_line(one, frame) for one in chosen], frame)
     kept, used = queue[: _fitting(queue, frame)], 0
     text = _text(kept)
     while kept and (used := frame.count(text)) > frame.token_budget:
@@ -64,31 +78,45 @@ def compose(chosen: Sequence[Chosen], frame: BriefingFrame, repeated: Sequence[t
     return Briefing(text=text, receipt=_receipt(kept, queue[len(kept) :], repeated, used, frame))
 
 
-def _queue(chosen: Sequence[Chosen], frame: BriefingFrame) -> list[Chosen]:
+def _line(one: Chosen, frame: BriefingFrame) -> _Line:
+    text = briefing_line(one.entry.hit, one.entry.parts.effective_confidence)
+    return _Line(one, one.entry.hit.type, text, frame.count(f"{text}\n"))
+
+
+def _queue(chosen: Sequence[_Line], frame: BriefingFrame) -> list[_Line]:
     """All lines in the order in which they get a place."""
     spent = dict.fromkeys(ORDER, 0)
-    queue: list[Chosen] = []
+    queue: list[_Line] = []
     for claim in Claim:
-        mine = sorted((one for one in chosen if one.claim is claim), key=_place)
-        waiting = {kind: [one for one in mine if one.entry.hit.type is kind] for kind in ORDER}
-        costs = {kind: [frame.count(f"{_line(one)}\n") for one in lines] for kind, lines in waiting.items()}
+        mine = sorted((one for one in chosen if one.chosen.claim is claim), key=_place)
+        waiting = {kind: deque(one for one in mine if one.type is kind) for kind in ORDER}
         while any(waiting.values()):
-            kind = min(
-                (kind for kind in ORDER if waiting[kind]),
-                key=lambda kind: (spent[kind] + costs[kind][0]) / max(frame.quotas[kind], MIN_QUOTA),
-            )
-            queue.append(waiting[kind].pop(0))
-            spent[kind] += costs[kind].pop(0)
+            kind = _next_section(waiting, spent, frame)
+            queue.append(waiting[kind].popleft())
+            spent[kind] += queue[-1].tokens
     return _with_few_notes(queue)
 
 
-def _with_few_notes(queue: Sequence[Chosen]) -> list[Chosen]:
+def _next_section(
+    waiting: dict[MemoryType, deque[_Line]], spent: dict[MemoryType, int], frame: BriefingFrame
+) -> MemoryType:
+    """The section whose first line gets the next place."""
+    total = sum(spent.values())
+    first = {kind: lines[0] for kind, lines in waiting.items() if lines}
+    share = {kind: (spent[kind] + one.tokens) / max(frame.quotas[kind], MIN_QUOTA) for kind, one in first.items()}
+    within = [kind for kind, one in first.items() if share[kind] <= total + one.tokens + BEYOND_QUOTA]
+    if within:
+        return min(within, key=lambda kind: _place(first[kind]))
+    return min(share, key=lambda kind: share[kind])
+
+
+def _with_few_notes(queue: Sequence[_Line]) -> list[_Line]:
     """The lines in order, where at most a third of those up to any place are distilled notes; the others move back.
 
     If there are hardly any other lines, FEW_NOTES follow at the end. The order does not depend on the budget.
     """
-    kept: list[Chosen] = []
-    held: list[Chosen] = []
+    kept: list[_Line] = []
+    held: list[_Line] = []
     notes = 0
     for one in queue:
         if _is_distilled_note(one):
@@ -101,47 +129,44 @@ def _with_few_notes(queue: Sequence[Chosen]) -> list[Chosen]:
     return kept + held[: max(0, FEW_NOTES - notes)]
 
 
-def _is_distilled_note(one: Chosen) -> bool:
-    return is_note(one.entry.hit.predicate_label) and NOTES_TAG in one.entry.hit.tags
+def _is_distilled_note(one: _Line) -> bool:
+    hit = one.chosen.entry.hit
+    return NOTES_TAG in hit.tags and is_note(hit.predicate_label)
 
 
-def _place(one: Chosen) -> tuple[object, ...]:
+def _place(one: _Line) -> tuple[object, ...]:
     """Most useful first, then in ranking order."""
-    return -one.usefulness, *ranking_order(one.entry)
+    return -one.chosen.usefulness, *ranking_order(one.chosen.entry)
 
 
-def _fitting(queue: Sequence[Chosen], frame: BriefingFrame) -> int:
+def _fitting(queue: Sequence[_Line], frame: BriefingFrame) -> int:
     """The number of lines that fit, counted one by one."""
     room = frame.token_budget - frame.count(f"{TITLE}\n")
     begun: set[MemoryType] = set()
     for place, one in enumerate(queue):
-        kind = one.entry.hit.type
-        room -= frame.count(f"{_line(one)}\n") + (0 if kind in begun else frame.count(f"{HEADINGS[kind]}\n"))
+        kind = one.type
+        room -= one.tokens + (0 if kind in begun else frame.count(f"{HEADINGS[kind]}\n"))
         if room < 0:
             return place
         begun.add(kind)
     return len(queue)
 
 
-def _line(one: Chosen) -> str:
-    return briefing_line(one.entry.hit, one.entry.parts.effective_confidence)
+def _section(kind: MemoryType, kept: Sequence[_Line]) -> str:
+    lines = [line.text for line in in_order(kind, kept)]
+    return "\n".join([HEADINGS[kind], *lines]) + "\n" if lines else ""
 
 
-def _section(kind: MemoryType, kept: Sequence[Chosen]) -> str:
-    lines = in_order(kind, [one for one in kept if one.entry.hit.type is kind])
-    return "\n".join([HEADINGS[kind], *map(_line, lines)]) + "\n" if lines else ""
-
-
-def in_order(kind: MemoryType, lines: Sequence[Chosen]) -> list[Chosen]:
+def in_order(kind: MemoryType, lines: Sequence[_Line]) -> list[_Line]:
     """The lines of a section in text order: by score, rules by maturity first; less trusted ones after the others."""
-    ordered = sorted(lines, key=lambda one: ranking_order(one.entry))
+    ordered = sorted((one for one in lines if one.type is kind), key=lambda one: ranking_order(one.chosen.entry))
     if kind is MemoryType.RULE:
-        ordered.sort(key=lambda one: RULE_ORDER.index(Maturity(one.entry.hit.maturity or Maturity.CANDIDATE)))
-    ordered.sort(key=lambda one: not is_trusted(one.entry.hit.origin))
+        ordered.sort(key=lambda one: RULE_ORDER.index(Maturity(one.chosen.entry.hit.maturity or Maturity.CANDIDATE)))
+    ordered.sort(key=lambda one: not is_trusted(one.chosen.entry.hit.origin))
     return ordered
 
 
-def _text(kept: Sequence[Chosen]) -> str:
+def _text(kept: Sequence[_Line]) -> str:
     return TITLE + "\n" + "".join(_section(kind, kept) for kind in ORDER) if kept else ""
 
 
@@ -150,14 +175,15 @@ def _reference(entry: Ranked) -> str:
 
 
 def _receipt(
-    kept: Sequence[Chosen],
-    left: Sequence[Chosen],
+    kept: Sequence[_Line],
+    left: Sequence[_Line],
     repeated: Sequence[tuple[Ranked, str]],
     used: int,
     frame: BriefingFrame,
 ) -> Receipt:
     body = max(0, frame.token_budget - frame.count(TITLE + "\n"))
-    lines = [one for kind in ORDER for one in in_order(kind, [each for each in kept if each.entry.hit.type is kind])]
+    lines = [one.chosen for kind in ORDER for one in in_order(kind, kept)]
+    left_out = Counter(one.type for one in left)
     return Receipt(
         token_budget=frame.token_budget,
         used_tokens=used,
@@ -167,8 +193,8 @@ def _receipt(
                 section=f"{kind}s",
                 quota_tokens=int(body * frame.quotas[kind]),
                 used_tokens=frame.count(_section(kind, kept)),
-                lines=sum(one.entry.hit.type is kind for one in kept),
-                left_out={"budget": omitted} if (omitted := sum(one.entry.hit.type is kind for one in left)) else {},
+                lines=sum(one.type is kind for one in kept),
+                left_out={"budget": left_out[kind]} if left_out[kind] else {},
             )
             for kind in ORDER
         ),
@@ -177,7 +203,7 @@ def _receipt(
             for one in lines
         ),
         left_out=(
-            *({"ref": _reference(one.entry), "reason": "budget"} for one in left),
+            *({"ref": _reference(one.chosen.entry), "reason": "budget"} for one in left),
             *({"ref": _reference(entry), "reason": f"says the same as {other}"} for entry, other in repeated),
         ),
         hidden=dict(frame.hidden),

@@ -15,11 +15,14 @@ from memory_butler.english.text.names import looks_like_name, name_key
 from memory_butler.english.text.stems import NEGATIONS, OPTIONAL_WORDS, stem
 from memory_butler.english.text.stop_words import STOP_WORDS
 from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Ranked
+from memory_butler.policy.briefing.domains import StoredProfile
 from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.retrieval.diversity import identity_of
 
 # Share of the shorter text's words that the longer one must have. Rules differ in few words: "in mails", "in commits".
 MIN_OVERLAP = {MemoryType.FACT: 0.4, MemoryType.RULE: 0.6}
+# Share of an episode's words that another line has: then the episode adds nothing.
+MIN_OVERLAP_OF_EPISODE = 0.75
 # Cosine of the two domain profiles.
 MIN_KIND_CORRELATION = 0.65
 FEWEST_WORDS = 2
@@ -43,11 +46,11 @@ class _Line(NamedTuple):
     identity: tuple[object, ...]
     subject: str | None
     statement: _Statement
-    profile: Sequence[float] | None
+    profile: StoredProfile | None
 
 
 def without_repetitions(
-    chosen: Sequence[Chosen], profiles: Mapping[UUID, Sequence[float]], user_names: frozenset[str]
+    chosen: Sequence[Chosen], profiles: Mapping[UUID, StoredProfile], user_names: frozenset[str]
 ) -> tuple[list[Chosen], list[tuple[Ranked, str]]]:
     """The lines without those that repeat a better one; the repetitions with the reference of what they repeat."""
     kept = _Kept()
@@ -89,6 +92,7 @@ class _Kept:
         if line.chosen.entry.hit.type is not MemoryType.EPISODE:
             near = self._by_terms.get(_terms(line), ())
             places += [next((place for place in near if _repeats(line, self.lines[place])), len(self.lines))]
+        places += [place for place, other in enumerate(self.lines) if _is_told_by(line, other)][:1]
         first = min(places, default=len(self.lines))
         return self.lines[first] if first < len(self.lines) else None
 
@@ -102,6 +106,17 @@ def _repeats(one: _Line, other: _Line) -> bool:
     """True for lines of equal terms that say the same."""
     min_overlap = MIN_OVERLAP[one.chosen.entry.hit.type]
     return _say_the_same(one.statement, other.statement, min_overlap) and _are_of_one_kind(one.profile, other.profile)
+
+
+def _is_told_by(line: _Line, other: _Line) -> bool:
+    """True for an episode whose words another line has, and for a quotation from an episode that is a line itself."""
+    mine, theirs = line.chosen.entry.hit, other.chosen.entry.hit
+    if mine.type is theirs.type or MemoryType.EPISODE not in (mine.type, theirs.type):
+        return False
+    if theirs.type is MemoryType.EPISODE:
+        return mine.content in theirs.content
+    words = line.statement.words
+    return bool(words) and len(words & other.statement.words) >= MIN_OVERLAP_OF_EPISODE * len(words)
 
 
 def says_the_same(one: Hit, other: Hit, user_names: frozenset[str]) -> bool:
@@ -128,7 +143,10 @@ def _name_words(subject: str | None, user_names: frozenset[str]) -> frozenset[st
 
 def _say_the_same(one: _Statement, other: _Statement, min_overlap: float) -> bool:
     short, long = (one, other) if len(one.words) <= len(other.words) else (other, one)
-    if len(short.words) < FEWEST_WORDS or len(short.words & long.words) < min_overlap * len(short.words):
+    # Most pairs have no word in common.
+    if len(short.words) < FEWEST_WORDS or short.words.isdisjoint(long.words):
+        return False
+    if len(short.words & long.words) < min_overlap * len(short.words):
         return False
     return short.numbers <= long.numbers and not _denies(short, long)
 
@@ -140,7 +158,7 @@ def _denies(short: _Statement, long: _Statement) -> bool:
     return bool(short.negations) or len(long.words) < 2 * len(short.words)
 
 
-def _are_of_one_kind(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
+def _are_of_one_kind(one: StoredProfile | None, other: StoredProfile | None) -> bool:
     if one is None or other is None:
         return False
     lengths = float(np.linalg.norm(one) * np.linalg.norm(other))

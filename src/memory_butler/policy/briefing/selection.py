@@ -18,11 +18,13 @@ import numpy.typing as npt
 from memory_butler.english.text.names import NameFinder, name_key
 from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Permanence, Ranked
 from memory_butler.policy.briefing.claims import Claim
-from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, strongest
+from memory_butler.policy.briefing.domains import ANSWER_STYLE, Profile, StoredProfile, strongest
+from memory_butler.policy.briefing.prohibitions import is_prohibition
 from memory_butler.policy.memories.text import NOTES_TAG, is_note
 
 # Subjects that stand for the user's own home and family.
 HOUSEHOLD = frozenset({"household", "family", "house", "home", "flat", "apartment"})
+OWN_SUBJECTS = USER_SUBJECTS | HOUSEHOLD
 TRIFLE_UP_TO = 3
 CARE_FROM = 7
 # From here on a domain is what a memory is about.
@@ -37,8 +39,11 @@ TASK_SHARE = 0.3
 MEMORY_SHARE = 0.2
 # Activation of a task that says clearly what kind of work it is.
 CLEAR_TASK = 0.6
-# A warning or grave fact that the task could run into, and not only one of its kind of work.
+# A warning, a prohibition or a grave fact that the task could run into, and not only one of its kind of work.
 VITAL_USEFULNESS = 0.45
+# The same for the gravest facts.
+GRAVEST_FROM = 9
+GRAVEST_USEFULNESS = 0.24
 # A fact that the task needs more likely than not is relevant to it.
 CLEAR_USEFULNESS = 0.5
 # For a greeting or a question about general knowledge.
@@ -46,6 +51,12 @@ MIN_WITHOUT_NEED = 0.8
 NEARLY_ALL_WORDS = 0.8
 # A warning that is missing costs more than one too many: it needs this share of the usefulness of other lines.
 WARNING_SHARE = 0.75
+# So does a grave fact about health or diet in a task of a kind in which nobody mentions it.
+CARE_SHARE = 0.35
+CARE_AT_STAKE = 0.4
+HEALTH_OF_HOUSEHOLD = 0.3
+# An episode that is only of the same kind of work needs more: most of what it holds is in facts and rules.
+EPISODE_SHARE = 1.45
 # A rule is about how to answer if every other domain has less than this share of its activation: "answer customers in
 # Portuguese" is about customers.
 STYLE_LEAD = 0.6
@@ -135,15 +146,13 @@ class Chosen(NamedTuple):
     usefulness: float
 
 
-def choose(
-    ranked: Sequence[Ranked], profiles: Mapping[UUID, Sequence[float]], task: Task, rules: Rules
-) -> list[Chosen]:
+def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], task: Task, rules: Rules) -> list[Chosen]:
     """The memories with a claim, in ranking order."""
     evidence = evidence_of([entry.hit for entry in ranked], profiles, task)
     chosen = []
     for entry, found in zip(ranked, evidence, strict=True):
         hit, probability = entry.hit, usefulness(found)
-        needed = rules.min_usefulness * (WARNING_SHARE if hit.maturity == Maturity.ANTI_PATTERN else 1)
+        needed = rules.min_usefulness * _share_needed(hit, found, task)
         if task.needs_no_memory:
             needed = max(needed, MIN_WITHOUT_NEED)
         is_useful = probability >= needed or _answers_words(entry, rules)
@@ -155,18 +164,46 @@ def choose(
             claim = Claim.STANDING
         else:
             continue
-        if (claim is Claim.STANDING and not rules.with_standing and not hit.pinned) or (
-            claim is Claim.RELATED and not rules.with_related
-        ):
+        if not _is_told_for(claim, hit, rules):
             continue
         chosen.append(Chosen(entry, claim, round(probability, 6)))
     return chosen
 
 
+def kinds_to_find(profile: Profile, domains: Sequence[str], *, is_for_household: bool) -> Profile:
+    """The kinds of work to find candidates for. In a task for several people everybody's health may matter."""
+    kinds = strongest(profile, TASK_SHARE)
+    if is_for_household:
+        place = domains.index("health")
+        kinds[place] = max(kinds[place], HEALTH_OF_HOUSEHOLD * float(kinds.max(initial=0)))
+    return kinds
+
+
+def _share_needed(hit: Hit, found: Evidence, task: Task) -> float:
+    """The share of the usual minimum that is enough for this memory."""
+    if hit.maturity == Maturity.ANTI_PATTERN:
+        return WARNING_SHARE
+    if hit.type is MemoryType.EPISODE and not (found.is_named or found.mentions_named):
+        return EPISODE_SHARE
+    is_gravest = (hit.importance or 0) >= GRAVEST_FROM and found.care >= CARE_AT_STAKE
+    return CARE_SHARE if is_gravest and task.is_for_household and not (found.of_another or found.elsewhere) else 1
+
+
+def _is_told_for(claim: Claim, hit: Hit, rules: Rules) -> bool:
+    """What happened once, as notes tell it, is no standing rule or preference."""
+    if claim is Claim.STANDING:
+        return hit.pinned or (rules.with_standing and not _is_distilled_note(hit))
+    return claim is not Claim.RELATED or rules.with_related
+
+
+def _is_distilled_note(hit: Hit) -> bool:
+    return NOTES_TAG in hit.tags and is_note(hit.predicate_label)
+
+
 def _is_unsure_note(hit: Hit) -> bool:
     """A note that may not be worth keeping is found by searches only, until it is used, restated or confirmed."""
-    is_volatile = hit.permanence == Permanence.VOLATILE and NOTES_TAG in hit.tags and is_note(hit.predicate_label)
-    return is_volatile and not (hit.pinned or hit.last_referenced_at or hit.last_confirmed_at)
+    is_unsure = hit.permanence == Permanence.VOLATILE and _is_distilled_note(hit)
+    return is_unsure and not (hit.pinned or hit.last_referenced_at or hit.last_confirmed_at)
 
 
 def _answers_words(entry: Ranked, rules: Rules) -> bool:
@@ -180,7 +217,7 @@ def usefulness(evidence: Evidence) -> float:
     return 1 / (1 + math.exp(-logit))
 
 
-def is_unconditional(hit: Hit, profile: Sequence[float] | None, task: Task) -> bool:
+def is_unconditional(hit: Hit, profile: StoredProfile | None, task: Task) -> bool:
     """True for a rule about how to answer: it applies to all work."""
     if hit.type is not MemoryType.RULE or hit.maturity == Maturity.ANTI_PATTERN or profile is None:
         return False
@@ -191,8 +228,7 @@ def is_unconditional(hit: Hit, profile: Sequence[float] | None, task: Task) -> b
 
 def _claim(entry: Ranked, found: Evidence, rules: Rules) -> Claim:
     hit, probability = entry.hit, usefulness(found)
-    is_grave = hit.maturity == Maturity.ANTI_PATTERN or (hit.importance or 0) >= rules.vital_from
-    if is_grave and probability >= VITAL_USEFULNESS:
+    if _is_grave(hit, rules) and probability >= _vital_usefulness(hit):
         return Claim.VITAL
     is_direct = found.is_named or found.mentions_named or _answers_words(entry, rules)
     if is_direct or (hit.type is not MemoryType.RULE and probability >= CLEAR_USEFULNESS):
@@ -202,7 +238,18 @@ def _claim(entry: Ranked, found: Evidence, rules: Rules) -> Claim:
     return Claim.RECENT if hit.type is MemoryType.EPISODE else Claim.STANDING
 
 
-def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, Sequence[float]], task: Task) -> list[Evidence]:
+def _is_grave(hit: Hit, rules: Rules) -> bool:
+    if hit.type is MemoryType.RULE:
+        return hit.maturity == Maturity.ANTI_PATTERN or is_prohibition(hit.content)
+    return (hit.importance or 0) >= rules.vital_from
+
+
+def _vital_usefulness(hit: Hit) -> float:
+    is_gravest = hit.type is not MemoryType.RULE and (hit.importance or 0) >= GRAVEST_FROM
+    return GRAVEST_USEFULNESS if is_gravest else VITAL_USEFULNESS
+
+
+def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, StoredProfile], task: Task) -> list[Evidence]:
     """The evidence for each candidate, seen beside the others."""
     if not hits:
         return []
@@ -212,9 +259,14 @@ def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, Sequence[float]], t
     found = [_evidence(hit, kind, named, task) for hit, kind in zip(hits, kinds, strict=True)]
     about = [_about(hit, subjects) for hit in hits]
     steps = _steps(found, about)
-    return [
-        one._replace(one_step=step, elsewhere=float(_is_elsewhere(hit, one, step, names, task)))
+    elsewhere = [
+        _is_elsewhere(hit, one, step, names, task)
         for hit, one, step, names in zip(hits, found, steps, about, strict=True)
+    ]
+    return [
+        # Most have neither, and a copy takes as long as everything before.
+        one._replace(one_step=step, elsewhere=float(is_elsewhere)) if step or is_elsewhere else one
+        for one, step, is_elsewhere in zip(found, steps, elsewhere, strict=True)
     ]
 
 
@@ -247,20 +299,20 @@ def _kinds(profiles: npt.NDArray[np.float32], task: Task) -> list[_Kind]:
 def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task) -> Evidence:
     is_rule = hit.type is MemoryType.RULE and hit.maturity != Maturity.ANTI_PATTERN
     mentions = not hit.is_named and bool(named.names_in(hit.content))
-    concerns_task = hit.is_named or mentions
-    return Evidence(
-        similarity=max(hit.similarity or 0.0, 0.0),
-        words=min(hit.word_score + hit.mention_score, MAX_WORDS),
-        is_named=float(hit.is_named),
-        mentions_named=float(mentions),
-        kind_match=kind.match,
-        kind_correlation=kind.correlation,
-        rule_for_kind=kind.correlation if is_rule else 0.0,
-        one_step=0.0,
-        care=_care(hit, kind, task),
-        is_trifle=float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
-        of_another=float(not concerns_task and not task.is_for_household and _is_health_of_another(hit, kind, task)),
-        elsewhere=0.0,
+    is_spared = hit.is_named or mentions or task.is_for_household
+    return Evidence(  # in the order of its fields: by name would take twice as long
+        max(hit.similarity or 0.0, 0.0),
+        min(hit.word_score + hit.mention_score, MAX_WORDS),
+        float(hit.is_named),
+        float(mentions),
+        kind.match,
+        kind.correlation,
+        kind.correlation if is_rule else 0.0,
+        0.0,
+        _care(hit, kind, task),
+        float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
+        float(not is_spared and _is_health_of_another(hit, kind, task)),
+        0.0,
     )
 
 
@@ -282,7 +334,9 @@ def _is_health_of_another(hit: Hit, kind: _Kind, task: Task) -> bool:
         return False
     health, food, most = task.activation("health"), task.activation("food"), float(task.profile.max(initial=0))
     is_health_task = health >= DOMINANT * most > 0 and food < DOMINANT
-    return is_health_task and (bool(task.names) or (task.is_first_person and not _is_users(hit, task)))
+    if not is_health_task or (task.is_first_person and _is_users(hit, task)):
+        return False
+    return bool(task.names) or task.is_first_person
 
 
 def _is_elsewhere(hit: Hit, found: Evidence, step: float, about: frozenset[str], task: Task) -> bool:
@@ -294,7 +348,7 @@ def _is_elsewhere(hit: Hit, found: Evidence, step: float, about: frozenset[str],
 
 def _is_users(hit: Hit, task: Task) -> bool:
     label = hit.subject_label or ""
-    return label.casefold() in USER_SUBJECTS | HOUSEHOLD or name_key(label) in task.user_names
+    return label.casefold() in OWN_SUBJECTS or name_key(label) in task.user_names
 
 
 def _subjects(hits: Sequence[Hit], task: Task) -> frozenset[str]:
@@ -305,7 +359,7 @@ def _subjects(hits: Sequence[Hit], task: Task) -> frozenset[str]:
 
 def _about(hit: Hit, subjects: NameFinder) -> frozenset[str]:
     """The people and things that a memory is about or mentions."""
-    return subjects.names_in(f"{hit.subject_label} {hit.content}" if hit.subject_label else hit.content)
+    return subjects.names_in(hit.content, hit.subject_label)
 
 
 def _steps(found: Sequence[Evidence], about: Sequence[frozenset[str]]) -> list[float]:
@@ -318,14 +372,15 @@ def _steps(found: Sequence[Evidence], about: Sequence[frozenset[str]]) -> list[f
     best = sorted(range(len(found)), key=lambda at: -direct[at])[:MAX_SOURCES]
     sources = [at for at in best if direct[at] > SOURCE_FROM]
     return [
-        max(
+        0.0
+        if found[at].is_named or not about[at]
+        else max(
             (
-                min(direct[source], 1.2) / math.sqrt(min(frequency[name] for name in about[source] & about[at]))
+                min(direct[source], 1.2) / math.sqrt(min(frequency[name] for name in shared))
                 for source in sources
-                if source != at and about[source] & about[at]
+                if source != at and (shared := about[source] & about[at])
             ),
             default=0.0,
         )
-        * (not found[at].is_named)
         for at in range(len(found))
     ]

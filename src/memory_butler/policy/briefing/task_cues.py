@@ -7,7 +7,12 @@ MAX_LOOK_UP_WORDS = 16
 _HOUSEHOLD = re.compile(
     r"\b(?:kids|children|family|everyone'?s?|everybody'?s?|all of us|all (?:two|three|four|five|six)|us all|we all"
     r"|(?:the|both) (?:boys|girls|twins|parents|grandparents|little ones)|both of (?:them|us)|guests|visitors|in-laws"
-    r"|(?:is|are|they're) coming|coming (?:over|round|too|along)|comes? (?:over|round))\b",
+    r"|(?:is|are|they're) coming|coming (?:over|round|too|along)|comes? (?:over|round)"
+    r"|at (?:ours|our (?:place|house|home)|my (?:place|house))|grocer(?:y|ies)"
+    r"|(?:christmas|easter|thanksgiving|birthday|farewell) (?:dinner|lunch|brunch|meal)"
+    r"|(?:dinner|lunch|brunch|barbecue|bbq|picnic|party|meals?|menu) (?:\w+ ){0,3}"
+    r"for (?:the|our|my|\d+|two|four|six|eight|ten)"
+    r")\b",
     re.IGNORECASE,
 )
 # Names of files, functions, columns, options and errors.

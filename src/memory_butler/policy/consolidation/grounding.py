@@ -123,19 +123,19 @@ class _Place(NamedTuple):
 
 def objection(claim: Claim, episodes: Sequence[EpisodeText]) -> str | None:
     """The reason why these episodes do not support the claim; None if they may."""
-    found = _objection(claim, episodes)
+    case = _Case(claim, episodes, _required_words(words(claim.content), claim))
+    found = _objection(case)
     if found is not None or claim.given:
         return found
-    required = [word.stem for word in _required_words(words(claim.content), claim)]
+    required = [word.stem for word in case.required]
     texts = [one.text for one in episodes]
     return said_otherwise(claim.predicate, claim.content, required, texts, of_user=claim.is_of_ourselves)
 
 
-def _objection(claim: Claim, episodes: Sequence[EpisodeText]) -> str | None:
+def _objection(case: _Case) -> str | None:
+    claim, episodes = case.claim, case.episodes
     if claim.valid_at is not None and not _day_is_supported(claim.valid_at, episodes):
         return "The episodes do not say that day."
-    case = _Case(claim, episodes)
-    case.required = _required_words(words(claim.content), claim)
     if missing := _missing(case):
         return f"The episodes do not say: {_named(missing)}."
     if claim.subject and not claim.is_of_ourselves:

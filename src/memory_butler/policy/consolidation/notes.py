@@ -2,7 +2,8 @@
 
 A sentence becomes a note if the accepted items of a proposal have less than 70 % of its content words, no veto applies
 (see languages/speech/vetoes.py), and it is worth keeping (see salience.py). It is kept verbatim, never rewritten, with
-the label of its speaker unless that is the user. A note is a fact of its own predicate and never supersedes another.
+the label of its speaker unless that is the user, and with the short sentences next to it that say nothing alone. A note
+is a fact of its own predicate and never supersedes another.
 """
 
 import hashlib
@@ -22,9 +23,9 @@ from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.languages.detection import function_words
 from memory_butler.languages.folding import fold
 from memory_butler.languages.speech import cues
-from memory_butler.languages.speech.mentions import likely_subject, mentions
+from memory_butler.languages.speech.mentions import is_person, likely_subject, mentions
 from memory_butler.languages.speech.utterances import USER, Utterance, is_conversation, utterances
-from memory_butler.languages.speech.vetoes import Veto, vetoes
+from memory_butler.languages.speech.vetoes import FEWEST_WORDS, Veto, vetoes, word_count
 from memory_butler.models import Batch, Episode, Item, ItemKind, Permanence
 from memory_butler.models.vocabulary import BY_HAND
 from memory_butler.policy.consolidation.salience import Features, features
@@ -34,7 +35,13 @@ from memory_butler.policy.memories.text import NOTES_TAG, note_predicate
 COVERED = 0.7
 SURE_IMPORTANCE = 4
 UNSURE_IMPORTANCE = 3
+VITAL_IMPORTANCE = 7
 SAME_LETTERS = 5
+MAX_NOTE_WORDS = 40
+# Salience from which a sentence next to a kept one is kept with it, unless a person stored it by hand: then any is.
+NEIGHBOUR_FROM = 0.3
+# Vetoes that hold also for what a person stored by hand.
+NO_TRACE = frozenset({Veto.ORDER, Veto.ASSISTANT, Veto.SOMEBODY})
 # Verbs that a predicate says in other words: "lives in Porto" is a fact `home: Porto`.
 _PREDICATE_VERBS = word_set("""
 live lives lived living work works worked working like likes love loves hate hates dislike dislikes prefer prefers own
@@ -96,6 +103,13 @@ class Candidate(NamedTuple):
     by_hand: bool
     # A veto applies: it is kept only as that trace.
     is_vetoed: bool = False
+    # It corrects something said before.
+    is_correction: bool = False
+    # Too short to be understood alone: it is kept only with a sentence next to it.
+    is_fragment: bool = False
+    # The white space between it and the sentence before; None at the beginning of a line or after another speaker.
+    gap: str | None = None
+    text: str = ""
 
 
 def source_of(episode: Episode, text: str) -> Source:
@@ -131,19 +145,46 @@ def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
 def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candidate]:
     said = utterances(text)
     source, by_hand = source_of(episode, text), episode.metadata.get(BY_HAND) is True
-    found = []
+    found: list[Candidate] = []
+    people = dict[str, str]()
+    last: Utterance | None = None
     for utterance, veto in zip(said, vetoes(said), strict=True):
         reason = veto
         is_asked = is_asked_for(utterance)
         # "Can you remember that my birthday is in May?" asks and tells.
         if is_asked and reason in (Veto.QUESTION, Veto.HYPOTHESIS):
             reason = None
-        is_trace = reason is not None and by_hand and reason not in (Veto.ORDER, Veto.ASSISTANT)
-        if (reason is not None and not is_trace) or coverage(utterance.text, told) >= COVERED:
-            continue
-        one = _candidate(episode, utterance, source, is_asked=is_asked, by_hand=by_hand)
-        found.append(one._replace(is_vetoed=is_trace, by_hand=by_hand and not told))
+        is_trace = reason is not None and by_hand and reason not in NO_TRACE
+        is_short = word_count(utterance.text) <= FEWEST_WORDS
+        is_fragment = reason is Veto.LENGTH and is_short and not cues.CHATTER.match(utterance.text)
+        one = _candidate(episode, utterance, people.get(utterance.speaker, ""))
+        if is_person(one.item.subject):
+            people[utterance.speaker] = one.item.subject
+        is_open = reason is None or is_trace or is_fragment
+        if is_open and coverage(utterance.text, told) < COVERED:
+            found.append(
+                one._replace(
+                    source=source,
+                    is_asked=is_asked,
+                    by_hand=by_hand and not told,
+                    is_vetoed=is_trace and not is_fragment,
+                    is_correction=corrects(utterance.text),
+                    is_fragment=is_fragment,
+                    gap=_gap(text, last, utterance),
+                )
+            )
+            last = utterance
+        else:
+            last = None
     return found
+
+
+def _gap(text: str, last: Utterance | None, utterance: Utterance) -> str | None:
+    """The white space between two sentences of one line and speaker."""
+    if last is None or last.speaker != utterance.speaker:
+        return None
+    between = text[last.start + len(last.text) : utterance.start]
+    return between if not between.strip() and "\n" not in between else None
 
 
 def is_asked_for(utterance: Utterance) -> bool:
@@ -161,17 +202,17 @@ def corrects(content: str) -> bool:
     return bool(_CORRECTS.search(content) or _CORRECTS_CJK.search(content))
 
 
-def _candidate(episode: Episode, utterance: Utterance, source: Source, *, is_asked: bool, by_hand: bool) -> Candidate:
+def _candidate(episode: Episode, utterance: Utterance, before: str) -> Candidate:
     named = mentions(utterance.text)
     if utterance.label:
         named = [utterance.label, *(name for name in named if name != utterance.label)]
     content = utterance.quoted
-    subject = likely_subject(utterance, named)
+    subject = likely_subject(utterance, named, before)
     item = Item(
         kind=ItemKind.FACT,
         evidence=(episode.id,),
         subject=subject,
-        predicate=note_predicate(hashlib.sha256(content.encode()).digest()),
+        predicate=_predicate(content),
         content=content,
         permanence=Permanence.VOLATILE,
         importance=UNSURE_IMPORTANCE,
@@ -180,7 +221,7 @@ def _candidate(episode: Episode, utterance: Utterance, source: Source, *, is_ask
         mentions=tuple(name for name in named if name != subject),
     )
     found = features(utterance.text, names=len(named), is_about_another=subject != USER)
-    return Candidate(item, found, source, is_asked, by_hand)
+    return Candidate(item, found, Source.SESSION, is_asked=False, by_hand=False, text=utterance.text)
 
 
 def _day(text: str, observed_at: datetime) -> datetime | None:
@@ -195,28 +236,83 @@ def _day(text: str, observed_at: datetime) -> datetime | None:
 
 def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[Item]:
     """The notes to keep. What a person stored by hand leaves at least one, the most salient."""
-    kept: list[tuple[int, Item]] = []
+    kept: dict[int, Item] = {}
     by_chat: dict[UUID, list[tuple[float, int]]] = {}
     silent: dict[UUID, tuple[float, int]] = {}
     traced = set[UUID]()
     for at, (one, probability) in enumerate(found):
         episode = one.item.evidence[0]
         score = 1.0 if one.is_asked else probability
-        if one.is_vetoed or score < rules.least(one.source):
+        least = rules.hand_from if one.is_correction else rules.least(one.source)
+        if one.is_vetoed or one.is_fragment or score < least:
             if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
                 silent[episode] = (score, at)
             continue
         traced.add(episode)
         if one.source is Source.CHAT:
             by_chat.setdefault(episode, []).append((-score, at))
-        kept.append((at, _graded(one.item, is_sure=score >= rules.sure_from)))
-    dropped = {at for own in by_chat.values() for _, at in sorted(own)[rules.chat_most :]}
-    kept = [one for one in kept if one[0] not in dropped]
-    kept += [(at, found[at][0].item) for episode, (_, at) in silent.items() if episode not in traced]
-    return [item for _, item in sorted(kept, key=lambda one: one[0])]
+        kept[at] = _graded(one.item, is_sure=score >= rules.sure_from)
+    for own in by_chat.values():
+        for _, at in sorted(own)[rules.chat_most :]:
+            del kept[at]
+    kept |= {at: found[at][0].item for episode, (_, at) in silent.items() if episode not in traced}
+    return _with_neighbours(found, kept)
+
+
+def _with_neighbours(found: Sequence[tuple[Candidate, float]], kept: dict[int, Item]) -> list[Item]:
+    """The kept notes, each with the sentences next to it that are not kept alone: "no lifting for her" belongs to the
+    sentence before it. Sentences of a conversation stay alone."""
+    taken = set(kept)
+    notes = []
+    for at in sorted(kept):
+        first = last = at
+        content, count = kept[at].content, word_count(kept[at].content)
+        for step in (1, -1):
+            place = at + step
+            while 0 <= place < len(found) and place not in taken and _joins(found, max(place, place - step)):
+                one, probability = found[place]
+                count += word_count(one.item.content)
+                is_by_hand = one.source is Source.HAND
+                wanted = is_by_hand or one.is_fragment or probability >= NEIGHBOUR_FROM
+                if not wanted or one.is_vetoed or one.source is Source.CHAT or count > MAX_NOTE_WORDS:
+                    break
+                first, last = min(first, place), max(last, place)
+                taken.add(place)
+                place += step
+        if first == last:
+            notes.append(kept[at])
+            continue
+        run = [one for one, _ in found[first : last + 1]]
+        label = content[: len(content) - len(found[at][0].text)]
+        words = run[0].text + "".join(f"{one.gap}{one.text}" for one in run[1:])
+        notes.append(_joined_note(kept[at], [one.item for one in run], f"{label}{words}"))
+    return notes
+
+
+def _joins(found: Sequence[tuple[Candidate, float]], later: int) -> bool:
+    """True if a sentence directly follows the one before it in the list."""
+    one, before = found[later][0], found[later - 1][0]
+    return one.gap is not None and one.item.evidence[0] == before.item.evidence[0]
+
+
+def _joined_note(note: Item, parts: Sequence[Item], content: str) -> Item:
+    named = dict.fromkeys(name for part in parts for name in (part.subject, *part.mentions))
+    return replace(
+        note,
+        content=content,
+        predicate=_predicate(content),
+        valid_at=next((part.valid_at for part in (note, *parts) if part.valid_at), None),
+        mentions=tuple(name for name in named if name not in (note.subject, USER)),
+    )
+
+
+def _predicate(content: str) -> str:
+    return note_predicate(hashlib.sha256(content.encode()).digest())
 
 
 def _graded(item: Item, *, is_sure: bool) -> Item:
+    if cues.VITAL.search(item.content) or cues.VITAL_CJK.search(item.content):
+        return replace(item, permanence=Permanence.STANDARD, importance=VITAL_IMPORTANCE)
     if not is_sure:
         return item
     return replace(item, permanence=Permanence.STANDARD, importance=SURE_IMPORTANCE)
@@ -224,9 +320,11 @@ def _graded(item: Item, *, is_sure: bool) -> Item:
 
 def coverage(sentence: str, told: frozenset[str]) -> float:
     """Share of a sentence's content words among those that are told; 0 if nothing is told."""
+    if not told:
+        return 0.0
     words = content_words(sentence)
-    if not told or not words:
-        return float(bool(told))
+    if not words:
+        return 1.0
     return sum(_is_told(word, told) for word in words) / len(words)
 
 

@@ -10,11 +10,15 @@ SHOWN_CHARACTERS = 160
 KEEPING = frozenset({"created", "superseded", "confirmed", "proposed", "approved"})
 
 
-def nothing_kept(episodes: Sequence[Episode], lines: Iterable[ItemResult]) -> tuple[EmptyEpisode, ...]:
+def unkept(episodes: Sequence[Episode], lines: Iterable[ItemResult]) -> list[Episode]:
     """The episodes that no kept item cites, in order."""
     kept = {str(one) for line in lines if line.outcome in KEEPING for one in line.shown.get("evidence", ())}
+    return [episode for episode in episodes if str(episode.id) not in kept]
+
+
+def nothing_kept(episodes: Sequence[Episode], lines: Iterable[ItemResult]) -> tuple[EmptyEpisode, ...]:
+    """The episodes that no kept item cites, with their words."""
     return tuple(
         EmptyEpisode(ref=episode.ref, words=one_line(episode.content, SHOWN_CHARACTERS))
-        for episode in episodes
-        if str(episode.id) not in kept
+        for episode in unkept(episodes, lines)
     )

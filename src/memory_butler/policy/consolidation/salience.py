@@ -18,6 +18,7 @@ _AMOUNT = re.compile(
     r"\d\s*(?:€|\$|£|¥|%|kg|km|mg|ml|cm|mm|gb|mb|ms|am|pm|uhr|h|euro|euros|円|元|時|点|分|歳|岁|руб)|[€$£¥]\s*\d|\d:\d\d",
     re.IGNORECASE,
 )
+_CONTACT = re.compile(r"[\w.+-]{1,60}@[\w-]{1,60}\.\w|\+?\d[\d /()-]{6,20}\d")
 _TECHNICAL = re.compile(
     r"`|\w_\w|\w\.(?:py|js|ts|md|json|sql|toml|yml|yaml|csv|sh|txt)\b|https?://|[a-z][A-Z][a-z]|\(\)|#\d|/\w+/"
 )
@@ -53,6 +54,15 @@ class Features(NamedTuple):
     chatter: float
     work_chatter: float
     progress: float
+    passing: float
+    possible: float
+    general: float
+    opens_with_the: float
+    invented: float
+    program: float
+    one_off: float
+    vital: float
+    contact: float
     technical: float
     exclamation: float
     colon: float
@@ -88,6 +98,15 @@ def features(text: str, *, names: int, is_about_another: bool) -> Features:
         chatter=_any(text, cues.CHATTER, cues.CHATTER_CJK),
         work_chatter=_any(text, cues.WORK_CHATTER),
         progress=_any(text, cues.PROGRESS),
+        passing=_any(text, cues.PASSING, cues.PASSING_CJK),
+        possible=_any(text, cues.POSSIBLE, cues.POSSIBLE_CJK),
+        general=_any(text, cues.GENERAL),
+        opens_with_the=_any(text, cues.OPENS_WITH_THE),
+        invented=_any(text, cues.INVENTED, cues.INVENTED_CJK),
+        program=_any(text, cues.PROGRAMS),
+        one_off=_any(text, cues.ONE_OFF),
+        vital=_any(text, cues.VITAL, cues.VITAL_CJK),
+        contact=_any(text, _CONTACT),
         technical=_any(text, _TECHNICAL),
         exclamation=float(text.rstrip().endswith(("!", "！", ":)", ";)"))),
         colon=float(":" in text[:40]),

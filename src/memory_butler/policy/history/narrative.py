@@ -76,14 +76,16 @@ def outlook(
     expires_at: datetime | None,
     stale_at: datetime | None = None,
     is_kept: bool = False,
+    gave_nothing: bool = False,
 ) -> str:
     """The outlook of a memory that is not used again.
 
     `stale_at` is the time of its eviction, if that is configured; `is_kept` means that an episode is kept beyond its
-    TTL until it is consolidated.
+    TTL until it is consolidated; `gave_nothing` that it was consolidated and nothing was kept.
     """
     if isinstance(memory, Episode):
-        return _outlook_of_episode(memory, now, is_kept=is_kept)
+        nothing = "Nothing was kept of it. " if gave_nothing else ""
+        return nothing + _outlook_of_episode(memory, now, is_kept=is_kept)
     unused = f" Without use it expires on {day(stale_at)}." if stale_at else ""
     if memory.validity not in LIVE or is_exempt(memory):
         return _why_it_stays(memory)
@@ -200,9 +202,10 @@ def _undone(event: Event, context: EventContext) -> str:
 
 
 def _consolidated(event: Event, context: EventContext) -> str:
-    # The event does not tell if the run stored anything, so the sentence claims no facts or rules.
+    # Events of earlier versions do not tell if the run stored anything, so the sentence claims no facts or rules.
     run = event.payload.get("run")
-    return "Consolidated" + (f" (run {run})" if run else "")
+    kept = "; nothing was kept" if event.payload.get("nothing_kept") else ""
+    return "Consolidated" + (f" (run {run})" if run else "") + kept
 
 
 def _set_back(event: Event, context: EventContext) -> str:
@@ -253,6 +256,7 @@ _EVENTS: dict[str, tuple[str, str | Callable[[Event, EventContext], str]]] = {
     "dead_lettered": ("the dead-lettering", _dead_lettered),
     "failed": ("the permanent failure", "Consolidation failed permanently: {error}"),
     "requeued": ("the requeue", "Requeued for consolidation by {who}"),
+    "quarantined": ("the quarantine", "Quarantined: it is not used until a person approves it"),
     "approved": ("the approval", _approved),
     "rejected": ("the rejection", "Rejected by {who}: it stays out of use"),
 }

@@ -53,6 +53,8 @@ def anchor(created_at: datetime, last_confirmed_at: datetime | None) -> datetime
 
 
 def effective_confidence(confidence: float, decay_rate: float, anchored_at: datetime, now: datetime) -> float:
+    if not decay_rate:
+        return confidence
     days = max(0.0, (now - anchored_at).total_seconds() / SECONDS_PER_DAY)
     return confidence * math.exp(-decay_rate * days)
 

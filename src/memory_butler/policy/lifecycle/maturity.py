@@ -38,13 +38,15 @@ class MaturityRules(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Marks that count, and from how many agent sessions they are. None: the sessions are not counted."""
+    """Marks that count, and from how many agent sessions and callers they are. None: these are not counted."""
 
     successes: int
     harmful: int
     age_days: float
     successful_sessions: int | None = None
     harmful_sessions: int | None = None
+    successful_callers: int | None = None
+    harmful_callers: int | None = None
 
 
 def effectiveness(successes: int, harmful: int) -> float | None:
@@ -54,12 +56,16 @@ def effectiveness(successes: int, harmful: int) -> float | None:
 
 
 class SessionRules(Protocol):
-    """Agent sessions that a change of maturity needs: the settings under `service.feedback`."""
+    """Agent sessions and callers that a change of maturity needs: the settings under `service.feedback`."""
 
     @property
     def sessions_to_mature(self) -> int: ...
     @property
     def sessions_to_invert(self) -> int: ...
+    @property
+    def callers_to_mature(self) -> int: ...
+    @property
+    def callers_to_invert(self) -> int: ...
 
 
 def mature(
@@ -71,10 +77,16 @@ def mature(
     score = effectiveness(evidence.successes, evidence.harmful)
     if score is None:
         return Maturity.CANDIDATE
-    may_invert = sessions is None or (evidence.harmful_sessions or 0) >= sessions.sessions_to_invert
+    may_invert = sessions is None or (
+        (evidence.harmful_sessions or 0) >= sessions.sessions_to_invert
+        and (evidence.harmful_callers or 0) >= sessions.callers_to_invert
+    )
     if evidence.harmful >= rules.inverted_harmful and score < rules.inverted_below and may_invert:
         return Maturity.ANTI_PATTERN
-    if sessions is not None and (evidence.successful_sessions or 0) < sessions.sessions_to_mature:
+    if sessions is not None and (
+        (evidence.successful_sessions or 0) < sessions.sessions_to_mature
+        or (evidence.successful_callers or 0) < sessions.callers_to_mature
+    ):
         return Maturity.CANDIDATE
     if evidence.successes < rules.established_successes or score < rules.established_effectiveness:
         return Maturity.CANDIDATE

@@ -9,11 +9,12 @@ from memory_butler.english.text.normalize import UNSPACED, as_words
 from memory_butler.models import Hit, Maturity, MemoryType
 from memory_butler.policy.memories.anti_patterns import warning
 from memory_butler.policy.trust.origin import PARTLY, mark
-from memory_butler.policy.trust.quoted_parts import quoted_parts
+from memory_butler.policy.trust.quoted_parts import has_quoted_parts
 
 LINE_CHARACTERS = 500
 # Tag of the notes that consolidation keeps.
 NOTES_TAG = "notes"
+_WORD = re.compile(r"[^\W_]+")
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 # Markdown markers of headings, lists and quotations. A minus sign or hash in front of a number is kept.
 _MARKER = "#*+•>-"
@@ -37,9 +38,17 @@ def is_note(predicate: str | None) -> bool:
     return bool(predicate and _NOTE.fullmatch(predicate))
 
 
-def subject_and_predicate(subject: str | None, predicate: str | None) -> str:
-    """Subject and predicate as words: Ada · favorite color."""
+def subject_and_predicate(subject: str | None, predicate: str | None, content: str = "") -> str:
+    """Subject and predicate as words: Ada · favorite color. In front of the content, without a key that only repeats
+    it: Fiona · allergic to."""
+    head, _, key = (predicate or "").partition(":")
+    if key and not is_note(predicate) and _words(key) <= _words(content):
+        predicate = head
     return f"{as_words(subject or '')} · {as_words(predicate or '')}"
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
 
 
 def fact_text(subject: str, predicate: str, content: str) -> str:
@@ -93,7 +102,7 @@ def trust_mark(hit: Hit) -> str | None:
     """The words that mark a memory from a less trusted source; also an episode that quotes one."""
     if marked := mark(hit.origin):
         return marked
-    return PARTLY if hit.type is MemoryType.EPISODE and quoted_parts(hit.content) else None
+    return PARTLY if hit.type is MemoryType.EPISODE and has_quoted_parts(hit.content) else None
 
 
 def briefing_line(hit: Hit, effective_confidence: float) -> str:
@@ -106,8 +115,11 @@ def _briefing_line(hit: Hit, effective_confidence: float) -> str:
     reference = f"[{hit.type}:{hit.ref}]"
     if hit.type is MemoryType.FACT:
         when = f" (on {day(hit.valid_at)})" if hit.valid_at else ""
-        about, content = subject_and_predicate(hit.subject_label, hit.predicate_label), hit.content
+        content = hit.content
+        about = subject_and_predicate(hit.subject_label, hit.predicate_label, content)
         is_quoted = is_note(hit.predicate_label) and NOTES_TAG in hit.tags
+        if is_quoted and not when:
+            when = f" (noted {day(hit.created_at)})"
         line = one_line(f"{about}: “{content}”" if is_quoted else f"{about}: {content}")
         return f"- {line}{when} {reference} confidence {effective_confidence:.2f}"
     if hit.type is MemoryType.EPISODE:

@@ -49,6 +49,12 @@ def origin_of(content: str, source: str | None) -> Origin:
     return shown_origin(content) or Origin.AGENT
 
 
+def imported_reason(new: NewEpisode | NewFact | NewRule, origin: str) -> str | None:
+    """The reason why a memory of an export file must wait. The file names its origin, so nothing is taken for the
+    user's own words: it is assessed as an import at most."""
+    return _reason(new, lowest([origin, Origin.IMPORT]))
+
+
 def derived_origin(source: str | None, content: str, episodes: Sequence[tuple[str, str]]) -> Origin:
     """The origin of what is derived from episodes, each given by its origin and text: the lowest of its lineage."""
     lineage = [origin for _, text in episodes if (origin := part_origin(text, content))]

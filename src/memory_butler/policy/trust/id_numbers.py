@@ -256,6 +256,7 @@ _NAMED = re.compile(
     r"|permis de conduire)"
     r"|(?P<national_id>national id(?: number| no\.?)?|identity (?:card|number)|id card number|tax id(?: number)?)"
 )
+NUMBER_KINDS = frozenset({"card_number", "iban", *(kind for kind, *_ in _FORMS), *_NAMED.groupindex})
 _ID_AFTER = re.compile(
     r"[\"'`]?(?:[ ]{1,2}(?:number|no\.?|nr\.?|nummer|n°|numero|número))?[ ]{0,2}(?:is|ist|lautet|es|é|est|è|:|="
     r"|#|是|は|为|-)?[ ]{0,3}[\"'`:#]?[ ]{0,2}"

@@ -85,10 +85,13 @@ _REST = re.compile(r"[^\s&;<\"'`,)}\]]{0,20000}")
 _TAIL = ".,;:!?)]}>\"'`。，、！？」』"
 _BASE32 = re.compile(r"(?:[A-Z2-7]{4}[ -]?){4,16}(?![a-z])")
 
+# One pattern: asking for each hint in turn takes five times as long.
+_HINT = re.compile("|".join(map(re.escape, HINTS)))
+
 
 def find_named(view: PlainView) -> Iterator[Finding]:
     lower = view.lower
-    if not any(hint in lower for hint in HINTS):
+    if not _HINT.search(lower):
         yield from _logins(view)
         return
     text = view.text

@@ -7,6 +7,7 @@ pattern is tried once a line, on a bounded beginning of it.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory_butler.models import Origin
 
@@ -14,6 +15,7 @@ LINE_CHARACTERS = 1_000
 # Share of a text that must come from elsewhere for the whole text to count as such.
 MOSTLY = 0.6
 CONDITION_CHARACTERS = 60
+CACHED_TEXTS = 4096
 
 _MAIL = (
     r"-{2,40}\s?(?:original|forwarded) message|begin forwarded message|fwd? ?: \S"
@@ -105,6 +107,12 @@ class Part:
 def quoted_parts(text: str) -> list[Part]:
     """The parts of a text that come from elsewhere, in order."""
     return _split(text)[0]
+
+
+@lru_cache(CACHED_TEXTS)
+def has_quoted_parts(text: str) -> bool:
+    """True if a part of the text comes from elsewhere. Cached: briefings tell the same texts again and again."""
+    return bool(quoted_parts(text))
 
 
 def shown_origin(text: str) -> Origin | None:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from memory_butler.policy.trust.id_numbers import find_numbers
+from memory_butler.policy.trust.id_numbers import NUMBER_KINDS, find_numbers
 from memory_butler.policy.trust.named_secrets import find_named
 from memory_butler.policy.trust.plain_view import PlainView, plain_view
+from memory_butler.policy.trust.secret_names import NAMED_KINDS
 from memory_butler.policy.trust.seed_phrases import find_seed_phrases
-from memory_butler.policy.trust.structured_secrets import find_structured
-from memory_butler.policy.trust.vendor_formats import Finding, find_vendor_tokens
+from memory_butler.policy.trust.structured_secrets import STRUCTURED_KINDS, find_structured
+from memory_butler.policy.trust.vendor_formats import VENDOR_KINDS, Finding, find_vendor_tokens
 
 # A redacted text is searched again, at most this often: a marker can change the reading of the rest.
 _PASSES = 3
@@ -65,6 +66,7 @@ class Redacted:
 
 
 GROUPS = ("credential", "card", "bank_account", "national_id")
+KINDS = VENDOR_KINDS | STRUCTURED_KINDS | NUMBER_KINDS | NAMED_KINDS
 _CARD_KINDS = frozenset({"card_number"})
 _ID_KIND = re.compile(
     r"[a-z]{2}_(?:ssn|nino|steuer_id|ausweis|dni|insee|codice_fiscale|cpf|aadhaar|pan|sin|tfn|ahv|svnr|bsn|rrn"
@@ -80,6 +82,11 @@ def group_of(kind: str) -> str:
     if kind == "iban":
         return "bank_account"
     return "national_id" if _ID_KIND.fullmatch(kind) else "credential"
+
+
+def unknown_kinds(actions: Iterable[str], patterns: Iterable[str]) -> list[str]:
+    """Names of actions that are neither a kind, a group, `all`, nor the name of an own pattern."""
+    return sorted(set(actions) - KINDS - {*GROUPS, "all", *patterns})
 
 
 def redact(text: str, policy: RedactionPolicy = DEFAULT, *, context: str = "") -> Redacted:

@@ -108,6 +108,7 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
     (WEAK, "password", r"pass|pw|contra|clave(?: secreta)?|кодовое слово"),
 )
 
+NAMED_KINDS = frozenset(kind for _, kind, _ in _NAMES)
 _CLASSES = tuple((cls, kind) for cls, kind, _ in _NAMES)
 TRIGGER = re.compile("|".join(f"(?P<n{n}>{pattern})" for n, (_, _, pattern) in enumerate(_NAMES)))
 # Cheap test: a text without any of these holds no name of a secret.

@@ -155,6 +155,7 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     ("azure_key", "sig=", r"[?&]sig=([a-z0-9%+/=]{20,200})", _long),
 )
 _COMPILED = tuple((kind, word, re.compile(pattern), check) for kind, word, pattern, check in _PATTERNS)
+STRUCTURED_KINDS = frozenset({"private_key", "cookie", *(kind for kind, *_ in _PATTERNS)})
 _COOKIE = re.compile(r"\b(?:set-)?cookie2?[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?([^\n\"']{4,4000})")
 _PAIR = re.compile(r"([\w.-]{1,60})=([^;\s,\"']{8,4000})")
 

@@ -90,11 +90,12 @@ FORMATS: tuple[tuple[str, str], ...] = (
     ("zapier_key", r"sk-ak-[A-Za-z0-9]{16,40}"),
     ("launchdarkly_key", r"(?:sdk|mob|api)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
     ("asana_token", r"[12]/\d{16}(?:/\d{16})?:[0-9a-f]{32}"),
-    ("memory_butler_token", rf"mbt_{_U}{{20,100}}"),
+    ("memory_butler_token", rf"mb[tl]_{_U}{{20,100}}"),
     ("jwt", rf"ey[JK]{_U}{{8,512}}\.{_U}{{8,4000}}(?:\.{_U}{{0,2000}})?"),
 )
 
 _NAMES = tuple(kind for kind, _ in FORMATS)
+VENDOR_KINDS = frozenset(_NAMES)
 _PATTERN = re.compile(
     r"(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<f{n}>{pattern})" for n, (_, pattern) in enumerate(FORMATS)) + ")"
 )

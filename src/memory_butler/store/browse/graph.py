@@ -32,7 +32,7 @@ async def facts(
     rows = await transaction.all(
         "graph.facts", subjects=list(subjects), scopes=scopes, each=each, characters=CHARACTERS
     )
-    return [Node(kind=NodeKind.FACT, **row) for row in rows]
+    return [Node(kind=NodeKind.FACT, **row | {"content": _beginning(row["content"])}) for row in rows]
 
 
 async def subjects(
@@ -43,12 +43,18 @@ async def subjects(
     return [Subject(**row) for row in rows]
 
 
+def _beginning(text: str | None) -> str | None:
+    """An encrypted text comes whole."""
+    return None if text is None else text[:CHARACTERS]
+
+
 def _joined(row: Row) -> LinkedNode:
     link = as_link({name: row[name] for name in _LINK})
     other = Node(
         kind=NodeKind(row["other_type"]),
         id=row["other_id"],
         ref=row["other_ref"],
-        **{name: row[name] for name in ("content", "subject", "subject_label", "predicate_label", "validity", "at")},
+        content=_beginning(row["other_content"]),
+        **{name: row[name] for name in ("subject", "subject_label", "predicate_label", "validity", "at")},
     )
     return LinkedNode(link=link, other=other)

@@ -4,7 +4,8 @@ SELECT c.id AS one_id, n.*
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS c (id, place)
 CROSS JOIN LATERAL (
     SELECT l.* FROM (
-        SELECT {links.end}, left(coalesce(f.content, r.content, p.content), %(characters)s::int) AS content,
+        SELECT {links.end}, {schema}.preview(coalesce(f.content, r.content, p.content), %(characters)s::int)
+                AS other_content,
             f.subject, f.subject_label, f.predicate_label,
             coalesce(f.validity, r.validity, p.validity) AS validity,
             coalesce(f.quarantine_reason, r.quarantine_reason, p.quarantine_reason) AS quarantine_reason,
@@ -27,8 +28,8 @@ ORDER BY c.place, n.created_at DESC, n.relation, n.source_id, n.target_id;
 -- At most `limit` visible facts of each subject: live facts first, then the most recently confirmed.
 SELECT n.* FROM unnest(%(subjects)s::text[]) WITH ORDINALITY AS s (subject, place)
 CROSS JOIN LATERAL (
-    SELECT f.id, f.ref, left(f.content, %(characters)s::int) AS content, f.subject, f.subject_label, f.predicate_label,
-        f.validity, coalesce(f.valid_at, f.created_at) AS at
+    SELECT f.id, f.ref, {schema}.preview(f.content, %(characters)s::int) AS content, f.subject, f.subject_label,
+        f.predicate_label, f.validity, coalesce(f.valid_at, f.created_at) AS at
     FROM {schema}.facts f
     WHERE f.tenant_id = %(tenant)s AND f.subject = s.subject AND f.quarantine_reason IS NULL
         AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s::text[]))

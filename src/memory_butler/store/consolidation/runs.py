@@ -11,6 +11,9 @@ from psycopg.types.json import Jsonb
 
 from memory_butler.models import ConsolidationStatus, Origin, Usage
 from memory_butler.settings import EdenTier
+from memory_butler.store.encryption.hashes import by_stored
+from memory_butler.store.encryption.texts import opened_item, sealed_item
+from memory_butler.store.encryption.vault import CONTENT_HASH, ITEM_HASH
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories.episodes import QueuedEpisode, first, in_line
 
@@ -138,8 +141,9 @@ async def batch(transaction: Transaction, run: UUID, eden: EdenTier, now: dateti
     return [in_line(row) for row in await transaction.all("runs.batch", run=run, **first(eden, now))]
 
 
-async def put_items(transaction: Transaction, run: UUID, items: Sequence[dict[str, Any]]) -> None:
+async def put_items(transaction: Transaction, run: UUID, items: Sequence[dict[str, Any]], butler: str) -> None:
     if items:
+        items = [await sealed_item(transaction, run, item, butler) for item in items]
         await transaction.send("runs.put_items", run=run, items=Jsonb(items, dumps=_dumps))
 
 
@@ -148,16 +152,22 @@ async def decide_items(transaction: Transaction, run: UUID, places: Collection[i
 
 
 async def items(transaction: Transaction, run: UUID) -> list[Row]:
-    return await transaction.all("runs.items", run=run)
+    return [opened_item(transaction, row) for row in await transaction.all("runs.items", run=run)]
 
 
 async def known_keys(transaction: Transaction, keys: Collection[tuple[UUID, bytes]]) -> set[tuple[UUID, bytes]]:
-    rows = await transaction.all("runs.known_keys", **_pairs(keys))
-    return {(row["episode_id"], bytes(row["key"])) for row in rows}
+    forms = await by_stored(transaction, {key for _, key in keys}, ITEM_HASH)
+    stored = {key: form for form, key in forms.items()}
+    asked = {*keys, *((episode, stored[key]) for episode, key in keys)}
+    rows = await transaction.all("runs.known_keys", **_pairs(asked))
+    return {(row["episode_id"], forms[bytes(row["key"])]) for row in rows}
 
 
 async def keep_keys(transaction: Transaction, run: UUID, keys: Collection[tuple[UUID, bytes]]) -> None:
-    await transaction.send("runs.keep_keys", run=run, **_pairs(keys))
+    forms = await by_stored(transaction, {key for _, key in keys}, ITEM_HASH)
+    # The last form of a key is the keyed one, if the tenant has a key.
+    stored = {key: form for form, key in forms.items()}
+    await transaction.send("runs.keep_keys", run=run, **_pairs({(episode, stored[key]) for episode, key in keys}))
 
 
 async def drop_keys(transaction: Transaction, episodes: Sequence[UUID]) -> None:
@@ -186,8 +196,9 @@ async def set_status(transaction: Transaction, verdicts: Sequence[EpisodeStatus]
 
 
 async def stored_hashes(transaction: Transaction, hashes: Collection[bytes], scopes: Sequence[str]) -> set[bytes]:
-    rows = await transaction.all("runs.stored_hashes", hashes=sorted(hashes), scopes=list(scopes))
-    return {bytes(row["hash"]) for row in rows}
+    forms = await by_stored(transaction, hashes, CONTENT_HASH)
+    rows = await transaction.all("runs.stored_hashes", hashes=sorted(forms), scopes=list(scopes))
+    return {forms[bytes(row["hash"])] for row in rows}
 
 
 async def alike(
@@ -220,7 +231,7 @@ async def rules_in(transaction: Transaction, scopes: Sequence[str], hashes: Coll
         lambda values: KnownRule(*values),
         "runs.rules_in",
         scopes=list(scopes),
-        hashes=sorted(hashes),
+        hashes=sorted(await by_stored(transaction, hashes, CONTENT_HASH)),
         limit=MOST_RULES,
     )
     return await cursor.fetchall()

@@ -35,6 +35,10 @@ WHERE h.tenant_id = e.tenant_id AND h.episode_id = e.id
 -- True for an episode e that consolidation failed on for good.
 (e.validity = 'active' AND e.consolidation_status IN ('failed', 'dead_letter'))
 
+-- part: unkept
+-- True for an episode e of which nothing was kept.
+(NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id))
+
 -- part: losses
 -- The number of lost workers that had claimed an episode e.
 (SELECT count(*) FROM ({in_runs} AND r.state = 'lost') lost)
@@ -215,7 +219,7 @@ GROUP BY e.butler ORDER BY e.butler;
 SELECT e.ref FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.consolidation_status = 'consolidated' AND e.validity = 'active'
     AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
-    AND NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id)
+    AND {unkept}
 ORDER BY e.created_at, e.id
 LIMIT %(limit)s;
 
@@ -224,7 +228,7 @@ LIMIT %(limit)s;
 SELECT count(*) AS episodes FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.consolidation_status = 'consolidated' AND e.validity = 'active'
     AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
-    AND NOT EXISTS (SELECT FROM {schema}.distilled_keys k WHERE k.tenant_id = e.tenant_id AND k.episode_id = e.id);
+    AND {unkept};
 
 -- name: states
 -- Runs since a time, by distiller and state.
@@ -255,21 +259,21 @@ RETURNING id;
 -- name: named
 -- Memories that a proposal names by id or reference and that its butler may see; a fact with the one it superseded.
 SELECT 'fact' AS type, f.id, f.ref, f.subject_label AS subject, f.predicate_label AS predicate, f.content,
-    o.ref AS old_ref, o.content AS old_content
+    o.ref AS old_ref, o.content AS old_content, o.id AS old_id
 FROM {schema}.facts f
 LEFT JOIN {schema}.facts o ON o.tenant_id = f.tenant_id AND o.id = f.supersedes_id
 WHERE f.tenant_id = %(tenant)s AND (f.id = ANY(%(ids)s::uuid[]) OR f.ref = ANY(%(refs)s::text[]))
     AND f.scope IN ('global', %(butler)s)
 UNION ALL
-SELECT 'rule', r.id, r.ref, NULL, NULL, r.content, NULL, NULL FROM {schema}.rules r
+SELECT 'rule', r.id, r.ref, NULL, NULL, r.content, NULL, NULL, NULL::uuid FROM {schema}.rules r
 WHERE r.tenant_id = %(tenant)s AND (r.id = ANY(%(ids)s::uuid[]) OR r.ref = ANY(%(refs)s::text[]))
     AND r.scope IN ('global', %(butler)s)
 UNION ALL
-SELECT 'episode', e.id, e.ref, NULL, NULL, NULL, NULL, NULL FROM {schema}.episodes e
+SELECT 'episode', e.id, e.ref, NULL, NULL, NULL, NULL, NULL, NULL FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND (e.id = ANY(%(ids)s::uuid[]) OR e.ref = ANY(%(refs)s::text[]))
     AND e.butler = %(butler)s
 UNION ALL
-SELECT 'episode', t.episode_id, t.ref, NULL, NULL, NULL, NULL, NULL FROM {schema}.episode_tombstones t
+SELECT 'episode', t.episode_id, t.ref, NULL, NULL, NULL, NULL, NULL, NULL FROM {schema}.episode_tombstones t
 WHERE t.tenant_id = %(tenant)s AND (t.episode_id = ANY(%(ids)s::uuid[]) OR t.ref = ANY(%(refs)s::text[]))
     AND t.butler = %(butler)s;
 

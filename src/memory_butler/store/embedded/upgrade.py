@@ -41,6 +41,15 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "log_timezone": "UTC",
     "lc_messages": "C",
     "log_checkpoints": "off",
+    # No text of a memory reaches the server's log: errors go to the program, and their messages, details and
+    # statements may hold values.
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_statement": "none",
+    "log_min_duration_statement": "-1",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
     # Memory for parallel queries stays in the data folder: /dev/shm is small in containers, and systemd empties
     # it when the user logs out.
     "dynamic_shared_memory_type": "mmap",

@@ -18,13 +18,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from memory_butler.errors import (
-    TargetUnavailable,
-)
+from memory_butler.errors import TargetUnavailable
 from memory_butler.settings import Settings
 from memory_butler.store.embedded.account import is_postmaster
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.embedded.upgrade import APP, DATABASE, OWNER
+from memory_butler.store.encryption.vault import Encryption, Vault, open_encryption
 from memory_butler.store.gate import migrate
 from memory_butler.store.gate.connection import Connection
 from memory_butler.store.gate.driver_errors import translated
@@ -57,6 +56,8 @@ class Transaction:
         self.tenant = tenant
         self.last_ref = 0
         self._refs = 0
+        # The keys of the tenant, if anything in the store is encrypted.
+        self.vault: Vault | None = None
 
     async def lock(self, now: datetime, *, refs: int) -> None:
         """Take the tenant's write lock and reserve `refs` short references."""
@@ -70,6 +71,9 @@ class Transaction:
 
     async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
         """Send a named query. A tuple is sent as an array, like a list."""
+        if self.vault:
+            cursor = self._connection.cursor(row_factory=self.vault.rows)
+            return await cursor.execute(self._queries[query], self._arrays(params))
         return await self._connection.execute(self._queries[query], self._arrays(params))
 
     async def one(self, query: str, /, **params: Any) -> Row | None:
@@ -90,7 +94,8 @@ class Transaction:
         round trip."""
         statement, names = numbered(self._queries[query])
         values = self._arrays(params)
-        cursor = AsyncRawCursor(self._connection, row_factory=lambda _: make)
+        factory = self.vault.values(make) if self.vault else lambda _: make
+        cursor = AsyncRawCursor(self._connection, row_factory=factory)
         return await cursor.execute(statement, [values[name] for name in names], binary=True)
 
     def _arrays(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -122,6 +127,8 @@ class Database:
         self._role = APP if embedded else settings.app_role
         self.names = Names(schema=settings.db_schema, app_role=self._role)
         self.indexed_tenants = IndexedTenants()
+        # None: nothing is encrypted.
+        self.encryption: Encryption | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -176,6 +183,10 @@ class Database:
             open=False,
         )
         await self._pool.open()
+        if upgrade:
+            async with self.read("") as transaction:
+                row = await transaction.row("tenant_keys.any", table=f'"{self.names.schema}".tenant_keys')
+            self.encryption = await asyncio.to_thread(open_encryption, self._settings.encryption, row["any"])
 
     async def close(self) -> None:
         if self._pool:
@@ -266,6 +277,9 @@ class Database:
             revision=migrate.HEAD,
             **more,
         )
+        if self.encryption:
+            loading = await transaction.send("tenant_keys.load")
+            transaction.vault = Vault(self.encryption, transaction.tenant, loading)
 
     @asynccontextmanager
     async def _connection(self, wanted: int = 1) -> AsyncIterator[AsyncConnection[Row]]:

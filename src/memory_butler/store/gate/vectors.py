@@ -4,6 +4,7 @@ import struct
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import psycopg
 from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
@@ -51,11 +52,10 @@ def as_numbers(vectors: Sequence[Sequence[float]]) -> NumbersBytes:
     return NumbersBytes(head + elements.tobytes())
 
 
-def from_vectors(values: Sequence[bytes]) -> list[list[float]]:
-    """Return vectors of one length as numbers. The driver passes on the extension's wire format."""
+def from_vectors(values: Sequence[bytes]) -> npt.NDArray[np.float64]:
+    """Return vectors of one length as rows. The driver passes on the extension's wire format."""
     if not values:
-        return []
+        return np.empty((0, 0))
     dimensions, _ = _HEAD.unpack_from(values[0])
     body = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), _HEAD.size + 4 * dimensions)[:, _HEAD.size :]
-    numbers: list[list[float]] = body.copy().view(">f4").astype(np.float64).tolist()
-    return numbers
+    return body.copy().view(">f4").astype(np.float64)

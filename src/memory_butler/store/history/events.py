@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.models import Event, Lineage
+from memory_butler.store.encryption.texts import sealed_reason
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.gate.ids import MakeId
 from memory_butler.store.gate.recordsets import recordset
@@ -76,13 +77,17 @@ async def record(transaction: Transaction, trail: AuditTrail, changes: Sequence[
     )
 
 
-async def reason_of(transaction: Transaction, memory_id: UUID, reason: str | None) -> dict[str, Any]:
+async def reason_of(
+    transaction: Transaction, memory_id: UUID, reason: str | None, *, sealed: bool | None = None
+) -> dict[str, Any]:
     """Store the text of a reason apart from its event; returns the hash for the event.
 
-    The random salt, deleted with the text, keeps the hash from being guessed.
+    The random salt, deleted with the text, keeps the hash from being guessed. The reason is encrypted if the memory is;
+    `sealed` tells so of a memory that is not stored yet.
     """
     if reason is None:
         return {}
+    reason = await sealed_reason(transaction, memory_id, reason, sealed=sealed)
     body = json.dumps({"reason": reason, "salt_of_reason": secrets.token_hex(16)}, ensure_ascii=False)
     await transaction.send("events.keep_text", memory_id=memory_id, body=body)
     return {"reason_hash": hashlib.sha256(body.encode()).hexdigest()}

@@ -89,10 +89,18 @@ async def named(transaction: Transaction, ref: str) -> list[UUID]:
     return await transaction.column("timeline.named", ref=ref)
 
 
+def _beginning(text: str | None) -> str | None:
+    """An encrypted text comes whole."""
+    return None if text is None else text[:ABOUT_CHARACTERS]
+
+
 def _found(place: int, rows: list[Row]) -> Found:
     return Found(
         place=place,
-        events=[Line(as_noted(row), row["is_undone"], row["about"], row["subject"], row["predicate"]) for row in rows],
+        events=[
+            Line(as_noted(row), row["is_undone"], _beginning(row["about"]), row["subject"], row["predicate"])
+            for row in rows
+        ],
         together=rows[0]["together"] or 1,
         counts=rows[0]["counts"] or {},
         all_undone=bool(rows[0]["all_undone"]),

@@ -101,13 +101,13 @@ LEFT JOIN shown e ON true
 LEFT JOIN groups g ON g.group_id = e.group_id
 {events.before}
 LEFT JOIN LATERAL (
-    SELECT left(m.content, %(about)s) AS about, m.subject_label AS subject, m.predicate_label AS predicate
+    SELECT {schema}.preview(m.content, %(about)s) AS about, m.subject_label AS subject, m.predicate_label AS predicate
     FROM {schema}.facts m WHERE e.entity_type = 'fact' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id
     UNION ALL
-    SELECT left(m.content, %(about)s), NULL, NULL FROM {schema}.rules m
+    SELECT {schema}.preview(m.content, %(about)s), NULL, NULL FROM {schema}.rules m
     WHERE e.entity_type = 'rule' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id
     UNION ALL
-    SELECT left(m.content, %(about)s), NULL, NULL FROM {schema}.episodes m
+    SELECT {schema}.preview(m.content, %(about)s), NULL, NULL FROM {schema}.episodes m
     WHERE e.entity_type = 'episode' AND m.tenant_id = %(tenant)s AND m.id = e.entity_id
     UNION ALL
     SELECT m.alias_label || ' is ' || m.subject, NULL, NULL FROM {schema}.aliases m

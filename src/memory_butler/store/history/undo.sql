@@ -175,7 +175,7 @@ WHERE m.tenant_id = %(tenant)s AND m.id = o.id;
 
 -- name: find_application
 -- One application of a rule.
-SELECT outcome, reason, butler, session_id, created_at FROM {schema}.rule_applications
+SELECT rule_id, outcome, reason, butler, session_id, created_at FROM {schema}.rule_applications
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
 -- name: settle_evidence
@@ -206,7 +206,7 @@ LEFT JOIN LATERAL (
 
 -- name: around
 -- Context of the newest events of a memory, and whether each is undone.
-SELECT e.id, t.body::jsonb ->> 'reason' AS reason, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
+SELECT e.id, e.entity_id, t.body::jsonb ->> 'reason' AS reason, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
     'fact:' || coalesce(f.ref, s.ref) AS other
 FROM (
     SELECT * FROM {schema}.memory_events

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from memory_butler.models import GLOBAL_SCOPE, USER_KEYS, Fact, NewFact, Origin, Permanence, Validity
+from memory_butler.store.encryption.hashes import by_stored
+from memory_butler.store.encryption.vault import CONTENT_HASH
 from memory_butler.store.gate.database import Row, Transaction
 
 CHAIN_EACH_WAY = 100
@@ -24,7 +26,8 @@ async def find_known(
     if new.valid_at is None:
         row = await transaction.one("facts.find_live_property", user_keys=list(USER_KEYS), **property_of)
     else:
-        when = {"valid_at": new.valid_at, "content_hash": digest}
+        hashes = await by_stored(transaction, [digest], CONTENT_HASH)
+        when = {"valid_at": new.valid_at, "content_hashes": list(hashes)}
         row = await transaction.one("facts.find_live_occurrence", user_keys=list(USER_KEYS), **property_of, **when)
     return as_fact(row) if row else None
 

@@ -47,7 +47,7 @@ LIMIT 1;
 {names_of_subject}
 SELECT f.* FROM {schema}.facts f
 WHERE f.tenant_id = %(tenant)s AND f.scope = %(scope)s AND f.subject IN (SELECT name FROM named)
-    AND f.predicate = %(predicate)s AND f.valid_at = %(valid_at)s AND f.content_hash = %(content_hash)s
+    AND f.predicate = %(predicate)s AND f.valid_at = %(valid_at)s AND f.content_hash = ANY(%(content_hashes)s)
     AND f.validity IN ('active', 'fading')
 ORDER BY f.created_at, f.id
 LIMIT 1;

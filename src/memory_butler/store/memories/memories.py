@@ -35,6 +35,8 @@ def as_row(new: NewFact | NewRule | NewEpisode, **given: Any) -> Row:
 
 
 async def insert(transaction: Transaction, kind: MemoryType, rows: Sequence[Row]) -> None:
+    if transaction.vault:
+        rows = [transaction.vault.sealed(row) for row in rows]
     await transaction.send(_INSERT[kind], rows=recordset(rows))
 
 
@@ -53,6 +55,11 @@ async def raise_origin(transaction: Transaction, kind: MemoryType, ids: Sequence
 async def release(transaction: Transaction, kind: MemoryType, memory_id: UUID, origin: str | None) -> None:
     """End the quarantine of a memory, which is still out of use; `origin` is its new one, if it changes."""
     await transaction.send(f"memories.release:{kind}", id=memory_id, origin=origin)
+
+
+async def hold(transaction: Transaction, kind: MemoryType, memory_id: UUID, reason: str) -> None:
+    """Quarantine a memory that is in use."""
+    await transaction.send(f"memories.hold:{kind}", id=memory_id, reason=reason)
 
 
 async def confirm(transaction: Transaction, kind: MemoryType, ids: Sequence[UUID], now: datetime) -> None:

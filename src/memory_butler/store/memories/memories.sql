@@ -25,6 +25,12 @@ UPDATE {schema}.{table} SET origin = %(origin)s WHERE tenant_id = %(tenant)s AND
 UPDATE {schema}.{table} SET quarantine_reason = NULL, origin = coalesce(%(origin)s, origin)
 WHERE tenant_id = %(tenant)s AND id = %(id)s;
 
+-- name: hold
+-- each: fact=facts, rule=rules, episode=episodes
+-- Quarantine a memory that is in use: it waits for a person's decision.
+UPDATE {schema}.{table} SET quarantine_reason = %(reason)s, validity = 'retracted'
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
 -- part: renewed
 -- Active, with the decay restarted; never earlier than before.
 last_confirmed_at = greatest(%(now)s, created_at, last_confirmed_at), validity = 'active'

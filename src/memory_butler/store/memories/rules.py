@@ -4,6 +4,9 @@ from datetime import datetime
 from uuid import UUID
 
 from memory_butler.models import Maturity, Origin, Rule, Validity
+from memory_butler.store.encryption.hashes import by_stored
+from memory_butler.store.encryption.texts import sealed_reason
+from memory_butler.store.encryption.vault import CONTENT_HASH
 from memory_butler.store.gate.database import Row, Transaction
 
 # A warning names so many reasons: enough to understand it, few enough to read.
@@ -17,7 +20,8 @@ def as_rule(row: Row) -> Rule:
 
 
 async def find_live_twin(transaction: Transaction, scope: str, digest: bytes) -> Rule | None:
-    row = await transaction.one("rules.find_live_twin", scope=scope, content_hash=digest)
+    hashes = await by_stored(transaction, [digest], CONTENT_HASH)
+    row = await transaction.one("rules.find_live_twin", scope=scope, content_hashes=list(hashes))
     return as_rule(row) if row else None
 
 
@@ -29,6 +33,12 @@ async def find_occupant(transaction: Transaction, rule_id: UUID) -> Rule | None:
 
 async def reverse(transaction: Transaction, rule_id: UUID, now: datetime) -> None:
     await transaction.send("rules.reverse", id=rule_id, now=now)
+
+
+async def insert_application(transaction: Transaction, application: Row) -> None:
+    """Record feedback on a rule, or withdraw it."""
+    reason = await sealed_reason(transaction, application["rule_id"], application["reason"])
+    await transaction.send("rules.insert_application", **application | {"reason": reason})
 
 
 async def counted_evidence(

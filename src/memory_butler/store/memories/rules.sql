@@ -11,7 +11,7 @@ content, content_hash, tags, metadata, harmful_reasons
 -- name: find_live_twin
 -- A live rule of the same scope with the same content.
 SELECT * FROM {schema}.rules
-WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND content_hash = %(content_hash)s
+WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND content_hash = ANY(%(content_hashes)s)
     AND validity IN ('active', 'fading')
 ORDER BY created_at, id
 LIMIT 1;
@@ -92,7 +92,9 @@ SELECT
     count(*) FILTER (WHERE outcome = 'helpful') AS successes,
     count(*) FILTER (WHERE outcome = 'harmful') AS harmful,
     count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'helpful') AS successful_sessions,
-    count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'harmful') AS harmful_sessions
+    count(DISTINCT (caller, session)) FILTER (WHERE outcome = 'harmful') AS harmful_sessions,
+    count(DISTINCT caller) FILTER (WHERE outcome = 'helpful') AS successful_callers,
+    count(DISTINCT caller) FILTER (WHERE outcome = 'harmful') AS harmful_callers
 FROM counted;
 
 -- name: evidence
@@ -110,7 +112,7 @@ WITH applications AS (
 SELECT
     count(*) FILTER (WHERE outcome = 'helpful') AS successes,
     count(*) FILTER (WHERE outcome = 'harmful') AS harmful,
-    (SELECT coalesce(array_agg(reason ORDER BY first, reason), '{}') FROM reasons) AS reasons
+    (SELECT coalesce(array_agg(reason ORDER BY first, reason), '{}') FROM reasons) AS stored_reasons
 FROM applications;
 
 -- name: apply_evidence

@@ -1,7 +1,7 @@
 -- name: outdated
 -- The next memories by id without passages of the current embedding version or without a current domain profile, with
 -- their indexed text.
-SELECT type, id, subject_label, predicate_label, content, tags
+SELECT type, id, subject_label, predicate_label, content, tags, is_sealed, butlers
 FROM (
     {search_index.words_after}
 ) m

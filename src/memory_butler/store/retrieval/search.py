@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import numpy as np
+import numpy.typing as npt
 from psycopg import AsyncCursor
 
 from memory_butler.english.text.names import unheard
@@ -115,7 +117,7 @@ class Candidates:
     similar_names: frozenset[str] = frozenset()
     user_names: frozenset[str] = frozenset()
     memories: int = 0
-    profiles: Mapping[UUID, Sequence[float]] = field(default_factory=dict)
+    profiles: Mapping[UUID, npt.NDArray[np.float64]] = field(default_factory=dict)
 
 
 class NamesRow(NamedTuple):
@@ -132,7 +134,8 @@ class HiddenRow(NamedTuple):
 
 
 # Rows as the statements return them: the columns of `candidates` and `more`, and of `facts`, `rules` and `episodes`.
-# They come in the order of a hit's fields, and a hit takes them by place: by name would take three times as long.
+# They come in the order of a hit's fields, then the domain profile, and a hit takes them by place: by name would take
+# three times as long.
 Values = tuple[Any, ...]
 
 
@@ -160,7 +163,6 @@ class Pipeline:
     names: AsyncCursor[NamesRow]
     hidden: AsyncCursor[HiddenRow] | None
     scores: list[AsyncCursor[Values]]
-    profiles: AsyncCursor[Values] | None
     memories: Sequence[tuple[Callable[[Values, Values], Hit], AsyncCursor[Values]]]
 
     async def candidates(self) -> Candidates:
@@ -170,8 +172,9 @@ class Pipeline:
         (hidden,) = await self.hidden.fetchall() if self.hidden else (HiddenRow(0, 0),)
         # By number: UUIDs are hashed and compared in Python.
         scores = {row[0].int: row for cursor in self.scores for row in await cursor.fetchall()}
+        rows = [(hit, row) for hit, cursor in self.memories for row in await cursor.fetchall()]
         return Candidates(
-            hits=[hit(row, scores[row[0].int]) for hit, cursor in self.memories for row in await cursor.fetchall()],
+            hits=[hit(row, scores[row[0].int]) for hit, row in rows],
             hidden={"scope": hidden.by_scope, "confidence": hidden.by_confidence},
             names=frozenset(name["asked"] for name in known if name["is_name"]),
             known_names=known_names,
@@ -181,12 +184,12 @@ class Pipeline:
             similar_names=frozenset(names.similar_names),
             user_names=frozenset(names.user_names),
             memories=names.memories or 0,
-            profiles=_profiles(await self.profiles.fetchall()) if self.profiles else {},
+            profiles=_profiles([row for _, row in rows if row[-1] is not None]),
         )
 
 
-def _profiles(rows: Sequence[Values]) -> dict[UUID, list[float]]:
-    return dict(zip((row[0] for row in rows), from_vectors([row[1] for row in rows]), strict=True))
+def _profiles(rows: Sequence[Values]) -> dict[UUID, npt.NDArray[np.float64]]:
+    return dict(zip((row[0] for row in rows), from_vectors([row[-1] for row in rows]), strict=True))
 
 
 async def search(database: Database, tenant: str, query: SearchQuery) -> Candidates:
@@ -214,11 +217,8 @@ async def send(transaction: Transaction, params: dict[str, Any]) -> Pipeline:
         )
         if params[wanted]
     ]
-    profiles = None
-    if params["for_briefing"]:
-        profiles = await transaction.send_for(tuple, "search.profiles", **params)
     guessed, spelled = frozenset(params["guessed"]), frozenset(params["spelled"])
-    return Pipeline(guessed, spelled, names, hidden, scores, profiles, memories)
+    return Pipeline(guessed, spelled, names, hidden, scores, memories)
 
 
 def _listed(values: Sequence[str] | None) -> list[str] | None:

@@ -4,8 +4,7 @@
 --   by_meaning  the nearest memories of each type    → memory_butler.near
 --   candidates  the best by words, and all scores    → memory_butler.candidate_facts, _rules, _episodes, .best
 --   more        for a briefing: further candidates   → the same, extended
---   facts, rules, episodes                             the columns of the candidates
---   profiles    for a briefing: their domain profiles
+--   facts, rules, episodes                             the columns of the candidates, and their domain profiles
 
 -- name: names
 -- Find the names in the question. Returns the known ones, those names and words that no memory has, names that begin
@@ -400,6 +399,17 @@ WITH query AS MATERIALIZED (
     SELECT t.name, t.type, nullif(current_setting('memory_butler.candidate_' || t.name, true), '')::uuid[] AS ids
     FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
 ), wanted AS MATERIALIZED (
+    -- Those that the caller may not see are still among them.
+    SELECT w.memory_type, w.id
+    FROM (
+        {one_step_away}
+        UNION
+        (SELECT 'fact', id FROM {tables}.facts WHERE tenant_id = %(tenant)s AND pinned ORDER BY id LIMIT %(candidates)s)
+        UNION
+        (SELECT 'rule', id FROM {tables}.rules WHERE tenant_id = %(tenant)s AND pinned ORDER BY id LIMIT %(candidates)s)
+    ) AS w (memory_type, id)
+    JOIN listed l ON l.type = w.memory_type AND w.id <> ALL(l.ids)
+), added AS MATERIALIZED (
     SELECT 'fact' AS memory_type, id FROM facts_of_kind
     UNION
     (SELECT 'fact', n.id FROM (
@@ -412,20 +422,14 @@ WITH query AS MATERIALIZED (
         {by_kind} AND p.memory_type = 'rule' ORDER BY score DESC, id
     ) n {visible.rule} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
     UNION
-    SELECT memory_type, id FROM ({one_step_away}) AS s (memory_type, id)
-    UNION
-    (SELECT 'fact', id FROM {tables}.facts WHERE tenant_id = %(tenant)s AND pinned ORDER BY id LIMIT %(candidates)s)
-    UNION
-    (SELECT 'rule', id FROM {tables}.rules WHERE tenant_id = %(tenant)s AND pinned ORDER BY id LIMIT %(candidates)s)
-    UNION
     (SELECT 'episode', n.id FROM (
         SELECT id, observed_at FROM {tables}.episodes WHERE tenant_id = %(tenant)s ORDER BY observed_at DESC, id DESC
     ) n {visible.episode} ORDER BY n.observed_at DESC, n.id DESC LIMIT %(recent_episodes)s)
-), added AS MATERIALIZED (
-    SELECT 'fact' AS memory_type, n.id FROM wanted n {visible.fact} WHERE n.memory_type = 'fact'
-    UNION ALL
+    UNION
+    SELECT 'fact', n.id FROM wanted n {visible.fact} WHERE n.memory_type = 'fact'
+    UNION
     SELECT 'rule', n.id FROM wanted n {visible.rule} WHERE n.memory_type = 'rule'
-    UNION ALL
+    UNION
     SELECT 'episode', n.id FROM wanted n {visible.episode} WHERE n.memory_type = 'episode'
 ), unlisted AS MATERIALIZED (
     SELECT m.memory_type, m.id FROM added m JOIN listed l ON l.type = m.memory_type WHERE m.id <> ALL(l.ids)
@@ -440,29 +444,37 @@ SELECT m.id, m.similarity AS semantic_score, NULL::float8 AS keyword_score, m.si
 FROM (SELECT m.id, {best_similarity} AS similarity FROM unlisted m OFFSET 0) m
 WHERE (SELECT count(*) FROM extended) > 0;
 
+-- part: profile
+-- For a briefing: the domain profiles. The candidate c and its type are compared by the callers of this part.
+SELECT p.profile FROM {tables}.profiles p
+WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND %(for_briefing)s AND p.memory_id = c.id
+    AND p.memory_type =
+
 -- name: facts
 -- The candidates that are facts, unless one was withdrawn since the statement before. A pinned fact does not decay.
 SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at, f.last_referenced_at, f.scope,
     f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
-    f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned, f.origin
+    f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned, f.origin, p.profile
 FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) f
+LEFT JOIN LATERAL ({profile} 'fact' OFFSET 0) p ON true
 WHERE f.validity IN ('active', 'fading');
 
 -- name: rules
 -- The candidates that are rules. Neither a pinned rule nor a warning decays.
 SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at, r.last_referenced_at, r.scope,
     r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
-    r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned, r.origin
+    r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned, r.origin, p.profile
 FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) r
+LEFT JOIN LATERAL ({profile} 'rule' OFFSET 0) p ON true
 WHERE r.validity IN ('active', 'fading');
 
 -- name: episodes
 -- The candidates that are episodes. `since_changed`: a fact that came from it has been replaced, by `replaced_by`.
 SELECT e.id, e.ref, e.butler, e.content, e.tags, e.validity, e.created_at, e.last_referenced_at, e.butler AS scope,
     e.importance, e.observed_at, e.session_id, e.pinned, old.id IS NOT NULL AS since_changed, old.replaced_by,
-    e.origin
+    e.origin, p.profile
 FROM unnest(nullif(current_setting('memory_butler.candidate_episodes', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) e
 LEFT JOIN LATERAL (
@@ -472,12 +484,5 @@ LEFT JOIN LATERAL (
     WHERE f.tenant_id = %(tenant)s AND f.source_episode_id = e.id AND f.validity = 'superseded'
     ORDER BY n.id LIMIT 1
 ) old ON true
+LEFT JOIN LATERAL ({profile} 'episode' OFFSET 0) p ON true
 WHERE e.validity = 'active';
-
--- name: profiles
--- For a briefing: the domain profiles of the candidates.
-SELECT p.memory_id AS id, p.profile
-FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
-CROSS JOIN LATERAL unnest(nullif(current_setting('memory_butler.candidate_' || t.name, true), '')::uuid[]) AS c (id)
-JOIN {tables}.profiles p ON p.tenant_id = %(tenant)s AND p.memory_type = t.type AND p.memory_id = c.id
-WHERE p.version = %(profile_version)s;

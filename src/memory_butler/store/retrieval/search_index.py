@@ -6,6 +6,7 @@ from uuid import UUID
 
 from memory_butler.errors import InvalidInput
 from memory_butler.models import MemoryType
+from memory_butler.settings import Searchable
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.gate.recordsets import recordset
 from memory_butler.store.gate.vectors import as_numbers
@@ -27,6 +28,8 @@ class Indexed:
     profile_version: int
     embedding_version: int
     text_search: str
+    # Set if the memory is encrypted: how its text can be found. The other fields then say no more than that.
+    search: Searchable | None = None
 
 
 Named = tuple[MemoryType, UUID, Indexed]

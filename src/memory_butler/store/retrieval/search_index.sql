@@ -71,14 +71,18 @@ WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND 
 SELECT 1 AS known FROM pg_ts_config WHERE cfgname = %(config)s;
 
 -- part: words_after
--- The tenant's memories after an id, with their indexed text.
-SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags FROM {schema}.facts
+-- The tenant's memories after an id, with their indexed text and with what decides about encryption.
+SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags, content LIKE 'enc:v1:%%' AS is_sealed,
+    ARRAY[source_butler, scope] AS butlers
+FROM {schema}.facts
 WHERE tenant_id = %(tenant)s AND id > %(after)s
 UNION ALL
-SELECT 'rule', id, NULL, NULL, content, tags FROM {schema}.rules
+SELECT 'rule', id, NULL, NULL, content, tags, content LIKE 'enc:v1:%%', ARRAY[source_butler, scope]
+FROM {schema}.rules
 WHERE tenant_id = %(tenant)s AND id > %(after)s
 UNION ALL
-SELECT 'episode', id, NULL, NULL, content, tags FROM {schema}.episodes
+SELECT 'episode', id, NULL, NULL, content, tags, content LIKE 'enc:v1:%%', ARRAY[butler]
+FROM {schema}.episodes
 WHERE tenant_id = %(tenant)s AND id > %(after)s
 
 -- name: after

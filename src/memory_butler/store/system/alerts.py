@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from memory_butler.models import Fact, Outcome, Rule
+from memory_butler.models import Episode, Fact, Outcome, Rule
+from memory_butler.settings import EdenTier
 from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.lifecycle.sweep import FIRST_MOMENT
+from memory_butler.store.memories.episodes import as_episode
 from memory_butler.store.memories.facts import as_fact
 from memory_butler.store.memories.rules import as_rule
 
@@ -106,6 +109,39 @@ async def proposals(transaction: Transaction) -> OpenItems:
 
 async def episode_counts(transaction: Transaction, butlers: Sequence[str] | None) -> EpisodeCounts:
     return EpisodeCounts(**await transaction.row("alerts.episodes", butlers=butlers))
+
+
+async def expiring(
+    transaction: Transaction,
+    rules: Mapping[str | None, EdenTier],
+    now: datetime,
+    *,
+    butlers: Sequence[str] | None,
+    limit: int,
+) -> tuple[list[Episode], int]:
+    """Important episodes that expire soon and of which nothing was kept, and their total number.
+
+    `rules` has the settings of each butler with its own, and under None those of all others.
+    """
+    own = {butler: eden for butler, eden in rules.items() if butler is not None}
+    rows = await transaction.all(
+        "alerts.expiring",
+        butlers=butlers,
+        own=list(own),
+        untils=[_until(eden, now) for eden in own.values()],
+        importances=[eden.warn_importance for eden in own.values()],
+        references=[eden.protected_from for eden in own.values()],
+        until=_until(rules[None], now),
+        importance=rules[None].warn_importance,
+        protected_from=rules[None].protected_from,
+        limit=limit,
+    )
+    total = rows[0]["total"] if rows else 0
+    return [as_episode(_without(row, "total")) for row in rows], total
+
+
+def _until(eden: EdenTier, now: datetime) -> datetime:
+    return now + timedelta(days=eden.warn_days) if eden.warn_days else FIRST_MOMENT
 
 
 def _without(row: Row, *names: str) -> Row:

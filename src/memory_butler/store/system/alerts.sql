@@ -74,3 +74,19 @@ SELECT count(*) FILTER (WHERE {runs.waits}) AS waiting, count(*) FILTER (WHERE {
 FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.consolidation_status <> 'consolidated'
     AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s));
+
+-- name: expiring
+-- Important or often referenced episodes that expire soon and of which nothing was kept; every row has the total
+-- number. Excludes episodes that are kept beyond their TTL.
+SELECT e.*, count(*) OVER () AS total
+FROM {schema}.episodes e
+LEFT JOIN unnest(%(own)s::text[], %(untils)s::timestamptz[], %(importances)s::int[], %(references)s::int[])
+    AS t (butler, until, importance, protected_from) ON t.butler = e.butler
+WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.quarantine_reason IS NULL AND NOT e.pinned
+    AND (%(butlers)s::text[] IS NULL OR e.butler = ANY(%(butlers)s))
+    AND e.expires_at <= coalesce(t.until, %(until)s)
+    AND CASE WHEN e.reference_count >= coalesce(t.protected_from, %(protected_from)s)
+        THEN e.consolidation_status <> 'pending' ELSE e.importance >= coalesce(t.importance, %(importance)s) END
+    AND {runs.unkept} AND NOT {runs.held}
+ORDER BY e.importance DESC, e.expires_at, e.id
+LIMIT %(limit)s;

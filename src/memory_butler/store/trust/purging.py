@@ -8,6 +8,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from memory_butler.store.encryption.texts import opened_item
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.gate.recordsets import recordset
 from memory_butler.store.retrieval import search_index
@@ -33,8 +34,18 @@ async def older_versions(transaction: Transaction, ids: Collection[UUID]) -> lis
     return await transaction.column("purging.older_versions", ids=list(ids))
 
 
-async def derived_only(transaction: Transaction, ids: Collection[UUID]) -> list[UUID]:
-    return await transaction.column("purging.derived_only", ids=list(ids))
+async def derived_only(transaction: Transaction, ids: Collection[UUID], besides: Collection[UUID] = ()) -> list[UUID]:
+    """The facts and rules derived from these memories and from nothing else, not counting sources in `besides`."""
+    return await transaction.column("purging.derived_only", ids=list(ids), besides=list(besides))
+
+
+async def withdrawn_sources(transaction: Transaction, id: UUID) -> list[UUID]:
+    return await transaction.column("purging.withdrawn_sources", id=id)
+
+
+async def live(transaction: Transaction, ids: Collection[UUID]) -> list[Row]:
+    """Those of some facts and rules that are in use, with their words."""
+    return await transaction.all("purging.live", ids=list(ids))
 
 
 async def sources(transaction: Transaction, ids: Collection[UUID]) -> list[str]:
@@ -59,7 +70,8 @@ _THAT_MAY_NAME = {
 
 async def may_name(transaction: Transaction, what: str, prefilter: dict[str, Any], **given: Any) -> list[Row]:
     """Rows outside of memories that pass the sieve: `texts`, `items`, `errors` or `keys`."""
-    return await transaction.all(_THAT_MAY_NAME[what], **sieve(**prefilter), **given)
+    rows = await transaction.all(_THAT_MAY_NAME[what], **sieve(**prefilter), **given)
+    return [opened_item(transaction, row) for row in rows] if what == "items" else rows
 
 
 async def session_names(transaction: Transaction) -> list[str]:

@@ -26,7 +26,8 @@ WITH RECURSIVE older AS (
 SELECT id FROM older WHERE id <> ALL(%(ids)s) ORDER BY id;
 
 -- name: derived_only
--- The facts and rules that were derived from some of these memories and from nothing else.
+-- The facts and rules that were derived from some of these memories and from nothing else. Sources in `besides` do not
+-- count.
 SELECT l.source_id AS id FROM {schema}.memory_links l
 WHERE l.tenant_id = %(tenant)s AND l.relation = 'derived_from' AND l.target_id = ANY(%(ids)s)
     AND l.source_id <> ALL(%(ids)s) AND l.source_type IN ('fact', 'rule')
@@ -34,7 +35,30 @@ GROUP BY l.source_id
 HAVING NOT EXISTS (
     SELECT FROM {schema}.memory_links o
     WHERE o.tenant_id = %(tenant)s AND o.source_id = l.source_id AND o.relation = 'derived_from'
-        AND o.target_id <> ALL(%(ids)s))
+        AND o.target_id <> ALL(%(ids)s) AND o.target_id <> ALL(%(besides)s))
+ORDER BY id;
+
+-- name: withdrawn_sources
+-- The withdrawn memories that facts and rules of this memory were derived from, too.
+SELECT DISTINCT o.target_id AS id FROM {schema}.memory_links l
+JOIN {schema}.memory_links o ON o.tenant_id = l.tenant_id AND o.source_id = l.source_id
+    AND o.relation = 'derived_from' AND o.target_id <> l.target_id
+WHERE l.tenant_id = %(tenant)s AND l.relation = 'derived_from' AND l.target_id = %(id)s
+    AND (EXISTS (SELECT FROM {schema}.episodes e
+            WHERE e.tenant_id = o.tenant_id AND e.id = o.target_id AND e.validity = 'retracted')
+        OR EXISTS (SELECT FROM {schema}.facts f
+            WHERE f.tenant_id = o.tenant_id AND f.id = o.target_id AND f.validity = 'retracted'))
+ORDER BY id;
+
+-- name: live
+-- Those of some facts and rules that are in use, with their words.
+SELECT 'fact' AS type, {row}, m.subject_label, m.predicate_label, m.scope AS owner
+FROM {schema}.facts m
+WHERE m.tenant_id = %(tenant)s AND m.id = ANY(%(ids)s) AND m.validity IN ('active', 'fading')
+UNION ALL
+SELECT 'rule', {row}, NULL, NULL, m.scope
+FROM {schema}.rules m
+WHERE m.tenant_id = %(tenant)s AND m.id = ANY(%(ids)s) AND m.validity IN ('active', 'fading')
 ORDER BY id;
 
 -- name: sources

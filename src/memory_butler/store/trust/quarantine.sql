@@ -16,9 +16,27 @@ LIMIT %(limit)s;
 -- Quarantined memories by id.
 SELECT m.* FROM {schema}.{table} m WHERE m.tenant_id = %(tenant)s AND m.id = ANY(%(ids)s);
 
+-- part: same
+-- each: fact=facts, rule=rules, episode=episodes
+-- A quarantined memory with the same text.
+SELECT m.id, m.ref, m.quarantine_reason FROM {schema}.{table} m
+WHERE m.tenant_id = %(tenant)s AND m.quarantine_reason IS NOT NULL AND m.content_hash = %(content_hash)s
+
+-- name: same_fact
+-- The quarantined fact with the same text about the same property.
+{same:fact} AND m.scope = %(scope)s AND m.subject = %(subject)s AND m.predicate = %(predicate)s LIMIT 1;
+
+-- name: same_rule
+-- The quarantined rule with the same text.
+{same:rule} AND m.scope = %(scope)s LIMIT 1;
+
+-- name: same_episode
+-- A quarantined episode of the butler with the same text.
+{same:episode} AND m.butler = %(butler)s ORDER BY m.created_at, m.id LIMIT 1;
+
 -- name: contested_values
 -- The current value of each property that a quarantined fact would change.
-SELECT f.id AS contester, o.ref, o.content
+SELECT f.id AS contester, o.id, o.ref, o.content
 FROM {schema}.facts f
 JOIN {schema}.facts o ON o.tenant_id = %(tenant)s AND o.scope = f.scope AND o.subject = f.subject
     AND o.predicate = f.predicate AND o.id <> f.id AND o.validity IN ('active', 'fading') AND o.valid_at IS NULL

@@ -23,7 +23,7 @@ SELECT set_config('lock_timeout', %(milliseconds)s, false), set_config('statemen
 -- each: memory_events=memory_events, memory_links=memory_links, memory_references=memory_references
 -- each: passages=passages, postings=postings, profiles=profiles, purge_receipts=purge_receipts
 -- each: recent_questions=recent_questions, rule_applications=rule_applications, rules=rules, sessions=sessions
--- each: tenants=tenants, texts=texts, tokens=tokens, alembic_version=alembic_version
+-- each: tenant_keys=tenant_keys, tenants=tenants, texts=texts, tokens=tokens, alembic_version=alembic_version
 -- each: procrastinate_jobs=procrastinate_jobs, procrastinate_events=procrastinate_events
 -- each: procrastinate_workers=procrastinate_workers, procrastinate_periodic_defers=procrastinate_periodic_defers
 -- Write a table and its indexes anew without deleted rows, and count it anew: the planner's statistics hold values.

@@ -100,6 +100,25 @@ async def test_acting_and_taking_back(visit: Visit, resources: Resources) -> Non
     assert [found.validity for found in restored.chain] == ["active", "retracted"]
 
 
+async def test_forgetting_a_source_offers_what_came_from_it(visit: Visit, resources: Resources) -> None:
+    """The dialog lists it with a checkbox; one undo brings back both."""
+    source = await remember.episode(resources, NewEpisode(content="Ana likes green tea.", butler="main"))
+    new = NewFact(subject="Ana", predicate="tea", content="green tea", source_episode=source.ref)
+    fact = await remember.fact(resources, new)
+    page = await visit(f"/memory/episode/{source.ref}")
+    await page.get_by_role("button", name="Forget").click()
+    dialog = page.locator(".mb-dialog")
+    await expect(dialog).to_contain_text("1 memory came from it alone:")
+    await expect(dialog.locator("li")).to_have_text("Ana · tea: green tea")
+    await dialog.get_by_role("checkbox", name="Forget it, too").click()
+    await dialog.get_by_role("button", name="Forget").click()
+    await expect(page.locator(".q-notification").last).to_contain_text("Forgotten with 1 more memory")
+    assert (await get.get(resources, "fact", fact.ref, bump=False)).memory.validity == "retracted"
+    await page.get_by_role("button", name="Undo").filter(visible=True).last.click()
+    await expect(page.get_by_role("button", name="Forget")).to_be_visible()
+    assert (await get.get(resources, "fact", fact.ref, bump=False)).memory.validity == "active"
+
+
 async def test_what_another_client_writes_is_seen(visit: Visit, resources: Resources) -> None:
     """Also while a question is tried out, which stays as it is."""
     rule = await remember.rule(resources, NewRule(content="Book the cheapest flight"))

@@ -99,6 +99,19 @@ async def test_a_store_at_a_glance(visit: Visit, resources: Resources, clock: Mo
     await expect(page.locator(".mb-events-compact")).to_contain_text("Ben · tea: green")
 
 
+async def test_an_important_episode_is_shown_before_it_expires_unkept(
+    visit: Visit, resources: Resources, clock: MovingClock
+) -> None:
+    """With its words, why nothing is kept of it, and the way to its page, where it can be pinned."""
+    done = await remember.episode(resources, NewEpisode(content=HOSTILE, butler="main", importance=8))
+    clock.move(days=6)
+    page = await visit("/")
+    entry = page.locator("[data-kind=expiring]")
+    await expect(entry).to_contain_text("This episode waits for consolidation. It is deleted on")
+    assert await entry.locator("a").first.get_attribute("href") == f"/memory/episode/{done.ref}"
+    assert await page.evaluate("window.hacked") is None
+
+
 def jobs(resources: Resources) -> list[str]:
     return list(resources.settings.upkeep.intervals())
 

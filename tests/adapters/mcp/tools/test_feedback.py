@@ -99,6 +99,19 @@ async def test_a_warning_is_reversed_by_an_administrator_only(call: Call, agent_
     assert (await call("memory_reverse", rule_id=rule)).error == "conflict"
 
 
+async def test_forgetting_a_source_offers_what_came_from_it(call: Call) -> None:
+    """The answer lists it with its words; a second call with `derived` withdraws it as one group."""
+    source = (await call("memory_store_episode", content="Anna likes green tea.", butler="main")).body["ref"]
+    fact = {"subject": "Anna", "predicate": "tea", "content": "green", "source_episode": source}
+    ref = (await call("memory_store_fact", **fact)).body["ref"]
+    offered = (await call("memory_forget", type="episode", id=source)).body
+    assert offered["derived"] == [{"ref": ref, "line": "Anna · tea: green"}]
+    assert "withdrawn" not in offered and "group_id" not in offered
+    done = (await call("memory_forget", type="episode", id=source, derived=True)).body
+    assert (done["outcome"], done["withdrawn"], done["derived"]) == ("already_retracted", 1, [{"ref": ref}])
+    assert (await call("memory_undo", id=done["group_id"])).body["undone"] == 1
+
+
 async def test_forgetting_about_somebody_is_shown_first(call: Call) -> None:
     """Without dry_run=false nothing happens; with it everything listed is gone, and the group is named."""
     fact = (await call("memory_store_fact", subject="Ben", predicate="sister", content="It's anna@x.org.")).body["ref"]

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from memory_butler import models
 from memory_butler.adapters.cli.tables.memories import date_of, indented, safe, stored
+from memory_butler.policy.memories.text import subject_and_predicate
 
 if TYPE_CHECKING:
     from memory_butler.operations.trust.quarantine import Inbox
@@ -20,8 +21,10 @@ def inbox(found: "Inbox") -> RenderableType:
     for one in found.items:
         memory = one.memory
         parts.append(Text(f"{memory.type}:{memory.ref}  {date_of(memory.created_at)}  {one.why}", style="bold"))
-        about = f"{memory.subject_label} · {memory.predicate_label}: " if isinstance(memory, models.Fact) else ""
-        parts.append(indented(Text(safe(about + memory.content))))
+        text = memory.content
+        if isinstance(memory, models.Fact):
+            text = f"{subject_and_predicate(memory.subject_label, memory.predicate_label, text)}: {text}"
+        parts.append(indented(Text(safe(text))))
         if one.current_ref:
             parts.append(indented(Text(safe(f"now: {one.current_content} (fact:{one.current_ref})"), style="dim")))
     if found.total > len(found.items):

@@ -97,7 +97,7 @@ def describe_memory(hit: models.Hit) -> Text:
         return Text(safe(warning(hit.content, hit.harmful_reasons or [])), style="yellow")
     if hit.subject_label is None:
         return Text(safe(hit.content))
-    name = f"{subject_and_predicate(hit.subject_label, hit.predicate_label)}: "
+    name = f"{subject_and_predicate(hit.subject_label, hit.predicate_label, hit.content)}: "
     return Text.assemble((safe(name), "bold"), safe(hit.content))
 
 
@@ -288,12 +288,25 @@ def stats(report: Mapping[str, Any]) -> RenderableType:
                 parts += [Text("Tiers by butler, fullest first", style="bold"), _tiers_by_butler(values)]
         elif title == "consolidation":
             parts += [Text("Consolidation", style="bold"), _pairs(_consolidation(values))]
+        elif title == "expiring_unkept":
+            parts += _expiring(values)
         elif isinstance(values, Mapping):
             parts.append(Text(title.replace("_", " ").capitalize(), style="bold"))
             parts.append(_pairs({str(name): _words(value) for name, value in values.items()} or {"none": ""}))
         else:
             parts.append(Text.assemble((f"{title.replace('_', ' ').capitalize()}: ", "bold"), str(values)))
     return Group(*parts)
+
+
+def _expiring(values: Mapping[str, Any]) -> list[RenderableType]:
+    """Important episodes that expire soon and of which nothing was kept."""
+    if not values["episodes"]:
+        return []
+    rows = [(one["ref"], one["expires_at"][:16].replace("T", " "), one["words"]) for one in values["next"]]
+    number = values["episodes"]
+    what, them = ("episode expires", "it") if number == 1 else ("episodes expire", "them")
+    title = f"{number:,} important {what} soon and nothing was kept of {them}"
+    return [Text(title, style="bold yellow"), _rows(rows)]
 
 
 def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
@@ -304,7 +317,8 @@ def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
             "success rate": "–" if rate is None else f"{rate:.0%}",
             "by distiller": _words(values["by_distiller"]),
         }
-        pairs |= {"episodes": str(values["episodes"]), "items per episode": _words(values["items_per_episode"])}
+        pairs |= {"episodes": str(values["episodes"]), "nothing kept of": str(values["nothing_kept"])}
+        pairs |= {"items per episode": _words(values["items_per_episode"])}
         pairs |= {"items": _words(values["items"]), "refused": _words(values["refused"])}
         pairs |= {"awaiting review": str(values["awaiting_review"])}
     if values["tokens"]:

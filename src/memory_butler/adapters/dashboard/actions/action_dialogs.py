@@ -1,5 +1,6 @@
 """Runs the action that a user chose for a memory: opens its dialog if it needs input, and offers to undo it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nicegui import ui
@@ -8,13 +9,14 @@ from memory_butler.adapters.dashboard.actions import memory_actions
 from memory_butler.adapters.dashboard.components.elements import tag, visible_text
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.server.page_context import PageContext
-from memory_butler.adapters.dashboard.view_models.phrases import truncate
+from memory_butler.adapters.dashboard.view_models.phrases import count_text, truncate
 from memory_butler.errors import InvalidInput
-from memory_butler.models import Fact, Memory
+from memory_butler.models import DerivedMemory, Fact, Memory
 from memory_butler.policy.memories.text import subject_and_predicate
 from memory_butler.policy.memories.validation import FACT_CHARACTERS, REASON_CHARACTERS
 
 PREVIEW_CHARACTERS = 400
+SHOWN_DERIVED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ _TEXTS = {
     "forget": DialogText(
         "Forget this {type}?",
         "It is no longer used. You can {undo}restore it later.",
+        "Reason (optional)",
+    ),
+    "reject": DialogText(
+        "Reject this {type}?",
+        "It stays out of use, like a forgotten one. You can {undo}restore it later.",
         "Reason (optional)",
     ),
     "harmful": DialogText(
@@ -64,7 +71,10 @@ class ActionRunner:
         conflict = await memory_actions.find_conflict(self._context, memory) if name == "restore" else None
         # An identical rule cannot be superseded; the operation's error says what to do instead.
         replaced = conflict if isinstance(conflict, Fact) else None
-        input = await self._ask(action, memory, replaced) if action.needs or replaced else memory_actions.ActionInput()
+        derived = await memory_actions.find_derived(self._context, memory) if name == "forget" else ()
+        input: memory_actions.ActionInput | None = memory_actions.ActionInput()
+        if action.needs or replaced:
+            input = await self._ask(action, memory, replaced, derived)
         if input is None:
             return None
         request_id = self._bar.new_request_id()
@@ -75,7 +85,11 @@ class ActionRunner:
         return result
 
     async def _ask(
-        self, action: memory_actions.Action, memory: Memory, replaced: Fact | None
+        self,
+        action: memory_actions.Action,
+        memory: Memory,
+        replaced: Fact | None,
+        derived: Sequence[DerivedMemory],
     ) -> memory_actions.ActionInput | None:
         if self._is_open:
             return None
@@ -83,7 +97,7 @@ class ActionRunner:
         try:
             self._dialog.clear()
             with self._dialog:
-                self._draw_form(action, memory, replaced)
+                self._draw_form(action, memory, replaced, derived)
             answer = await self._dialog
             return answer if isinstance(answer, memory_actions.ActionInput) else None
         finally:
@@ -99,7 +113,13 @@ class ActionRunner:
         }
         return DialogText(text.title.format(**values), text.explanation.format(**values), text.reason_label)
 
-    def _draw_form(self, action: memory_actions.Action, memory: Memory, replaced: Fact | None) -> None:
+    def _draw_form(
+        self,
+        action: memory_actions.Action,
+        memory: Memory,
+        replaced: Fact | None,
+        derived: Sequence[DerivedMemory],
+    ) -> None:
         text = self._text(action, memory, replaced)
         self._dialog.props["aria-label"] = text.title
         with tag("div", "mb-card mb-dialog"):
@@ -115,6 +135,7 @@ class ActionRunner:
             else:
                 tag("blockquote", "mb-text", text=truncate(memory.content, PREVIEW_CHARACTERS), dir="auto")
             tag("p", "mb-muted mb-small", text=text.explanation)
+            with_derived = _draw_derived(derived) if derived else None
             reason = ui.input(text.reason_label)
             reason.props("outlined dense")
             reason.props["maxlength"] = REASON_CHARACTERS
@@ -130,7 +151,12 @@ class ActionRunner:
                 if is_ready():
                     given_reason = str(reason.value or "").strip() or None
                     self._dialog.submit(
-                        memory_actions.ActionInput(new_text(), given_reason, supersede=replaced is not None)
+                        memory_actions.ActionInput(
+                            new_text(),
+                            given_reason,
+                            supersede=replaced is not None,
+                            derived=bool(with_derived and with_derived.value),
+                        )
                     )
 
             reason.on("keydown.enter", submit)
@@ -143,3 +169,15 @@ class ActionRunner:
                 button.set_enabled(is_ready())
             if box:
                 box.on_value_change(lambda: button.set_enabled(is_ready()))
+
+
+def _draw_derived(derived: Sequence[DerivedMemory]) -> ui.checkbox:
+    """List what came from the memory alone; the checkbox withdraws it, too."""
+    count = len(derived)
+    tag("p", "mb-small", text=f"{count_text(count, 'memory', 'memories')} came from it alone:")
+    with tag("ul", "mb-small mb-dialog-lines"):
+        for one in derived[:SHOWN_DERIVED]:
+            tag("li", "mb-text", text=one.line or one.ref, dir="auto")
+        if count > SHOWN_DERIVED:
+            tag("li", "mb-muted", text=f"and {count - SHOWN_DERIVED} more")
+    return ui.checkbox("Forget it, too" if count == 1 else "Forget these, too")

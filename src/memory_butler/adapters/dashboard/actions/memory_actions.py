@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory_butler import models
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
-from memory_butler.adapters.dashboard.view_models.phrases import truncate
+from memory_butler.adapters.dashboard.view_models.phrases import count_text, truncate
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.operations.history import undo
@@ -28,6 +28,7 @@ class ActionInput:
     text: str = ""
     reason: str | None = None
     supersede: bool = False
+    derived: bool = False
 
 
 # Arguments: the call, the type and the handle of the memory, and the user's input.
@@ -58,11 +59,13 @@ class ActionResult:
 
 
 async def _correct(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
-    return await correct.correct(call.resources, handle, input.text, call.caller, reason=input.reason)
+    return await correct.correct(
+        call.resources, handle, input.text, call.caller, reason=input.reason, source=models.Origin.USER
+    )
 
 
 async def _forget(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
-    return await forget.forget(call.resources, kind, handle, call.caller, reason=input.reason)
+    return await forget.forget(call.resources, kind, handle, call.caller, derived=input.derived, reason=input.reason)
 
 
 async def _restore(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
@@ -152,7 +155,8 @@ async def run_action(
     )
     undo_id = await find_undo_id(context, stored.type, str(stored.id), request_id)
     label = "Nothing was changed" if stored.outcome == "unchanged" else action.done_label
-    return ActionResult(f"{label}: {stored.type}:{stored.ref}", stored, undo_id, name)
+    more = f" with {count_text(stored.withdrawn, 'more memory', 'more memories')}" if stored.withdrawn else ""
+    return ActionResult(f"{label}{more}: {stored.type}:{stored.ref}", stored, undo_id, name)
 
 
 def with_content(result: ActionResult, content: str) -> ActionResult:
@@ -163,6 +167,11 @@ def with_content(result: ActionResult, content: str) -> ActionResult:
 async def find_conflict(context: PageContext, memory: models.Memory) -> models.Fact | models.Rule | None:
     """The memory in use that blocks restoring this one, if there is one."""
     return await context.run("memory_restore", restore.find_conflict, memory.type, str(memory.id))
+
+
+async def find_derived(context: PageContext, memory: models.Memory) -> tuple[models.DerivedMemory, ...]:
+    """The facts and rules in use that came from this memory alone."""
+    return await context.run("memory_forget", forget.find_derived, memory.type, str(memory.id))
 
 
 async def undo_change(context: PageContext, undo_id: UUID, *, request_id: str | None = None) -> models.UndoReport:

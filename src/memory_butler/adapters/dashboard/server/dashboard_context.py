@@ -12,6 +12,7 @@ from memory_butler.adapters.dashboard.actions.background_tasks import Background
 from memory_butler.adapters.dashboard.server.live_updates import LiveUpdates
 from memory_butler.adapters.dashboard.server.other_stores import OtherStores
 from memory_butler.adapters.http.identity import Identities
+from memory_butler.adapters.http.local_access import LocalAccess
 from memory_butler.adapters.http.single_flight import SingleFlight
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.tool_base import within
@@ -42,6 +43,7 @@ class DashboardContext:
         self.lazy_resources = lazy_resources
         self.settings = lazy_resources.settings
         self.is_open = self.settings.service.auth == "off"
+        self.local_access = LocalAccess(self.settings)
         self.identities = Identities(lazy_resources)
         self.live_updates = LiveUpdates(lazy_resources)
         self.background_tasks = BackgroundTasks()

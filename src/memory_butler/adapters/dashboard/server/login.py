@@ -16,7 +16,9 @@ from starlette.routing import Route, Router
 from memory_butler.adapters.dashboard.actions.error_texts import user_text
 from memory_butler.adapters.dashboard.server import oidc, routes
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
-from memory_butler.adapters.http.problems import STATUS
+from memory_butler.adapters.http.identity import CHALLENGE
+from memory_butler.adapters.http.local_access import START
+from memory_butler.adapters.http.problems import STATUS, UNAUTHENTICATED
 from memory_butler.adapters.mcp.tool_base import within
 from memory_butler.errors import MemoryButlerError, NotFound, PermissionDenied
 from memory_butler.models import Caller
@@ -30,6 +32,7 @@ COOKIE, TENANT_COOKIE = "memory_butler_session", "memory_butler_tenant"
 OIDC_COOKIE_PREFIX = "memory_butler_login_"
 MAX_NEXT_CHARACTERS = 2000
 FILES = {"dashboard.css": "text/css", "icon.svg": "image/svg+xml"}
+START_SECONDS = 30 * 24 * 3600
 NO_STORE = {"cache-control": "no-store"}
 REVALIDATE = {"cache-control": "no-cache"}
 _FONT = re.compile(r"[0-9a-f]+\.woff2")
@@ -46,6 +49,7 @@ def build_login_router(dashboard: DashboardContext) -> Router:
             Route(routes.TENANT, handlers.switch_tenant, methods=["POST"]),
             Route(routes.PROVIDER, handlers.start_oidc, methods=["POST"]),
             Route(routes.RETURN, handlers.finish_oidc, methods=["GET"]),
+            Route(START, handlers.start, methods=["GET"]),
             Route(routes.STATIC + "fonts.css", _font, methods=["GET"]),
             Route(routes.STATIC + "fonts/{name}", _font, methods=["GET"]),
             Route(routes.STATIC + "{name}", _file, methods=["GET"]),
@@ -72,6 +76,16 @@ class LoginRoutes:
             return RedirectResponse("/", 303)
         notice = "Your login has ended. Log in again." if request.query_params.get("expired") else None
         return self._page(_safe_next(request.query_params.get("next")), notice)
+
+    async def start(self, request: Request) -> Response:
+        """Follow the start link of the local shape: a right key becomes a cookie."""
+        access, back = self._dashboard.local_access, _safe_next(request.query_params.get("next"))
+        value = access.cookie_for(request.query_params.get("key", ""))
+        if value is None:
+            return RedirectResponse(back, 303, headers=NO_STORE) if access.allows_page(request.scope) else closed_page()
+        answer = RedirectResponse(back, 303, headers=NO_STORE)
+        self._set_cookie(answer, request, access.cookie, value, seconds=START_SECONDS)
+        return answer
 
     async def submit_token(self, request: Request) -> Response:
         form = await _form(request)
@@ -233,6 +247,12 @@ def _font_folder() -> Path:
     return Path(package.origin).parent / "static"
 
 
+def closed_page() -> Response:
+    """The page of a browser that the server does not know to be its owner's."""
+    headers = {**NO_STORE, "www-authenticate": CHALLENGE}
+    return HTMLResponse(_CLOSED.format(title="Open the dashboard"), UNAUTHENTICATED, headers=headers)
+
+
 def not_found_page() -> Response:
     return HTMLResponse(_NOT_FOUND.format(title="Not found"), 404, headers=NO_STORE)
 
@@ -287,6 +307,11 @@ _LOGOUT_FAILED = _whole_page("""<p class="mb-note mb-note-warn" role="alert">You
 <button type="submit" autofocus>Log out</button>
 </form>
 <p><a href="/">Overview</a></p>
+""")
+_CLOSED = _whole_page("""<p>This dashboard is open to the account that runs it only.</p>
+<p class="mb-muted">On that account, run this command. It opens the dashboard in your browser:</p>
+<p><code>memory-butler dashboard --link --open</code></p>
+<p class="mb-muted mb-small">Or use the link that <code>memory-butler serve</code> printed when it started.</p>
 """)
 _NOT_FOUND = _whole_page("""<p>There is no page at this address.</p>
 <p class="mb-muted">It may have moved, or the address is incomplete.</p>

@@ -23,6 +23,7 @@ from memory_butler.adapters.dashboard.server.login import (
     COOKIE,
     TENANT_COOKIE,
     build_login_router,
+    closed_page,
     login_url,
     not_found_page,
 )
@@ -143,6 +144,10 @@ class DashboardMiddleware:
         if routes.is_public(path):
             # Static files need no login; looking it up would cost a query.
             return await (await self._load_pages())(scope, receive, send)
+        if not self._dashboard.local_access.allows_page(scope):
+            if path.startswith(routes.WEBSOCKET):
+                raise PermissionDenied("This page was opened without the start link.")
+            return await closed_page()(scope, receive, send)
         cookies, is_websocket = Request({**scope, "type": "http"}).cookies, path.startswith(routes.WEBSOCKET)
         context = await self._authenticate(
             cookies.get(COOKIE), cookies.get(TENANT_COOKIE), is_activity=not is_websocket

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+# The path of the link that lets a browser into the dashboard of the local shape.
+from memory_butler.adapters.http.local_access import START
+
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
@@ -29,7 +32,7 @@ NICEGUI_STATIC, WEBSOCKET = "/_nicegui/", "/_nicegui_ws/"
 MEMORY = "/memory/"
 # Paths for programs: errors there are JSON, never an HTML page.
 API_PREFIXES = ("/api", "/mcp", "/health", "/metrics", "/hooks")
-LOGIN_PATHS = frozenset({LOGIN, LOGOUT, TENANT, PROVIDER, RETURN})
+LOGIN_PATHS = frozenset({LOGIN, LOGOUT, TENANT, PROVIDER, RETURN, START})
 _PAGES = frozenset(entry.path for entry in NAVIGATION)
 
 

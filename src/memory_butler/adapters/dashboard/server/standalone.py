@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from memory_butler.adapters.dashboard.server.middleware import build_dashboard
 from memory_butler.adapters.http.app import Server, listening, require_loopback, uvicorn_config
+from memory_butler.adapters.http.local_access import dashboard_link, ensure_token
 from memory_butler.adapters.lazy_resources import LazyResources, freeze_loaded_objects
 from memory_butler.adapters.mcp.stdio import send_library_logs_to_file
 from memory_butler.adapters.telemetry.logs import configure_logging
@@ -19,6 +20,7 @@ async def serve_dashboard(settings: Settings, say: Callable[[str], None], *, ope
         require_loopback(settings.host)
     configure_logging(settings)
     send_library_logs_to_file()
+    ensure_token(settings)
     app = build_dashboard(LazyResources(settings, on_ready=freeze_loaded_objects))
     try:
         listener = listening(settings)
@@ -28,7 +30,7 @@ async def serve_dashboard(settings: Settings, say: Callable[[str], None], *, ope
             problem.message, recovery=f"Choose another port: memory-butler dashboard --port {next_port}"
         ) from problem
     with listener:
-        address = settings.reached_at(listener.getsockname()[1])
+        address = dashboard_link(settings, settings.reached_at(listener.getsockname()[1]))
         data = "the database in MEMORY_BUTLER_DATABASE_URL" if settings.database_url else str(settings.home)
         say(f"Dashboard: {address}\nData: {data}\nPress Ctrl-C to stop.\n")
         server = Server(uvicorn_config(app))

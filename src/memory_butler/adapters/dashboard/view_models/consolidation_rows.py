@@ -175,7 +175,7 @@ def item_groups(lines: Sequence[DiffLine], *, can_decide: bool) -> list[Row]:
 
 def _item(line: DiffLine, *, can_decide: bool) -> Row:
     label, kind = OUTCOMES.get(line.outcome, (line.outcome, ""))
-    about = subject_and_predicate(line.subject, line.predicate) if line.subject else ""
+    about = subject_and_predicate(line.subject, line.predicate, line.content or "") if line.subject else ""
     old_text = line.old_content if line.old_content not in (None, line.content) else None
     return {
         "place": line.place,

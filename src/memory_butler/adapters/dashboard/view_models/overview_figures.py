@@ -9,7 +9,7 @@ from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.page_url import url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models.phrases import count_text, state_label, truncate
-from memory_butler.models import LIVE, Fact
+from memory_butler.models import LIVE, ConsolidationStatus, Fact
 from memory_butler.models.days import Day, Growth
 from memory_butler.operations.system.alerts import IMPORTANT, Alerts
 from memory_butler.policy.lifecycle.schedule import JobState
@@ -32,6 +32,12 @@ _TIERS = {
     "long": ("Long-term", "proven facts and rules"),
 }
 _JOB_PROBLEMS = {JobState.NEVER: "has never run", JobState.OVERDUE: "is overdue", JobState.FAILING: "keeps failing"}
+_UNKEPT = {
+    ConsolidationStatus.PENDING: "This episode waits for consolidation.",
+    ConsolidationStatus.CONSOLIDATED: "Nothing was kept of this episode.",
+    ConsolidationStatus.FAILED: "This episode could not be processed.",
+    ConsolidationStatus.DEAD_LETTER: "This episode could not be processed.",
+}
 # Additions point up, removals down.
 _UP = (("Stored", ("created", "imported"), charts.BLUE), ("Confirmed", ("confirmed",), charts.TEAL),
        ("Restored", ("restored", "revived"), charts.OLIVE))  # fmt: skip
@@ -245,6 +251,7 @@ def attention_list(attention: Alerts, *, may_confirm: bool) -> list[Props]:
         *_consolidation_items(attention),
         *_quarantined_items(attention),
         *_job_items(attention),
+        *_expiring_items(attention),
         *_fading_items(attention, may_confirm=may_confirm),
         *_warning_items(attention),
         *_burst_items(attention),
@@ -286,6 +293,18 @@ def _job_items(attention: Alerts) -> Iterable[Props]:
         title = f"The job {job.replace('_', ' ')} {_JOB_PROBLEMS[status]} for {visible_text(owner)}"
         more = {"kind": "job", "detail": "memory-butler work runs jobs on schedule.", "go": "Jobs"}
         yield _item(f"job-{job}-{status}", "schedule", "warn", title, "/system", **more)
+
+
+def _expiring_items(attention: Alerts) -> Iterable[Props]:
+    for one in attention.expiring:
+        detail = f"{_UNKEPT[one.consolidation_status]} It is deleted on"
+        more = {"kind": "expiring", "detail": detail, "at": one.expires_at, "go": "Details"}
+        title = truncate(one.content, SHOWN_CHARACTERS)
+        yield _item(str(one.id), "auto_delete", "warn", title, memory_path("episode", one.ref), **more)
+    left = attention.expiring_total - len(attention.expiring)
+    if left > 0:
+        title = f"{count_text(left, 'more important episode')} of which nothing was kept"
+        yield _item("more-expiring", "more_horiz", "warn", title, "/episodes", detail="Deleted soon", go="View")
 
 
 def _fading_items(attention: Alerts, *, may_confirm: bool) -> Iterable[Props]:
@@ -333,6 +352,5 @@ def _item(key: str, icon: str, tone: str, title: str, href: str, **more: Any) ->
 
 
 def fact_text(fact: Fact) -> str:
-    return truncate(
-        f"{subject_and_predicate(fact.subject_label, fact.predicate_label)}: {fact.content}", SHOWN_CHARACTERS
-    )
+    about = subject_and_predicate(fact.subject_label, fact.predicate_label, fact.content)
+    return truncate(f"{about}: {fact.content}", SHOWN_CHARACTERS)

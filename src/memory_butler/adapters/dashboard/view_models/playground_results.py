@@ -115,7 +115,7 @@ def result_rows(answer: Answer, terms: Sequence[Sequence[Term]]) -> list[Row]:
 
 def _result(place: int, ranked: Ranked, terms: Sequence[Term]) -> Row:
     hit, parts = ranked.hit, ranked.parts
-    about = subject_and_predicate(hit.subject_label, hit.predicate_label) if hit.subject_label else ""
+    about = subject_and_predicate(hit.subject_label, hit.predicate_label, hit.content) if hit.subject_label else ""
     return {
         "place": place,
         "ref": f"{hit.type}:{hit.ref}",

@@ -109,7 +109,8 @@ def result_rows(result: PastResults) -> list[Props]:
     rows = []
     for ranked, now in result.results:
         hit = ranked.hit
-        name = f"{subject_and_predicate(hit.subject_label, hit.predicate_label)}: " if hit.subject_label else ""
+        about = subject_and_predicate(hit.subject_label, hit.predicate_label, hit.content)
+        name = f"{about}: " if hit.subject_label else ""
         rows.append(
             {
                 "ref": f"{hit.type}:{hit.ref}",

@@ -72,6 +72,9 @@ class FeedbackTools(ToolGroup):
         *,
         type: TypeName,
         id: Handle,
+        derived: Annotated[
+            Flag, Field(description="Also withdraw the facts and rules that came from it alone; default false.")
+        ] = None,
         reason: Reason = None,
         idempotency_key: Key = None,
         request_context: Context = None,
@@ -80,11 +83,21 @@ class FeedbackTools(ToolGroup):
 
         Use it when the user asks for it or a memory is plainly wrong. If you know the right value, use memory_correct;
         if the value has changed, store the new fact, which replaces the old one.
-        Returns type, id, ref and outcome "retracted" or "already_retracted".
+        Returns type, id, ref and outcome "retracted" or "already_retracted". `derived` lists the facts and rules that
+        came from it alone and stay in use: ask the user about them, and call again with derived=true to withdraw them,
+        too. Then `withdrawn` is their number and `group_id` undoes all of it.
 
         Example: memory_forget(type="fact", id="fact:k3f7", reason="Anna said this was a joke.")
         """
-        return await self._run(request_context, forget.forget, type, id, reason=reason, idempotency_key=idempotency_key)
+        return await self._run(
+            request_context,
+            forget.forget,
+            type,
+            id,
+            derived=derived is True,
+            reason=reason,
+            idempotency_key=idempotency_key,
+        )
 
     @tool(WRITERS, DESTRUCTIVE)
     async def memory_forget_about(

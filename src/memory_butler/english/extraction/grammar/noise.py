@@ -93,6 +93,62 @@ celebrities philosopher wrote invented discovered founded born directed painted 
 premier history
 """)
 
+# Proverbs and phrases that sound like rules or habits.
+_SAYINGS = caseless(
+    r"[\W_]{0,4}(?:(?:as they say|remember|and|but|well|you know|always remember)[,:]? ){0,2}(?:never say never|"
+    r"never change a (?:running|winning)"
+    r"|always look on the bright side|always be yourself|better (?:late than never|safe than sorry)|"
+    r"practi[cs]e makes perfect|time (?:is money|flies|"
+    r"will tell|heals)|an apple a day|rome wasn't built|live and let live|less is more|the early bird|"
+    r"never judge a book|don't judge a book|"
+    r"never look a gift horse|don't look a gift horse|don't count your chickens|don't put all your eggs|"
+    r"don't cry over spilt|"
+    r"(?:all's well|all is well) that ends well|actions speak louder|when in rome|where there's (?:a will|smoke)|"
+    r"what goes around|"
+    r"you can't (?:have your cake|teach an old dog|win them all)|never give up|never stop (?:learning|dreaming|"
+    r"exploring)|"
+    r"always (?:dream|aim|reach) (?:big|high|for the stars)|expect the unexpected|measure twice,? cut once|"
+    r"never trust a skinny|"
+    r"never meet your heroes|curiosity killed|two wrongs don't|no pain,? no gain|no news is good news|"
+    r"it takes two to tango|"
+    r"home is where|laughter is the best|money doesn't grow|old habits die hard|the customer is always right|"
+    r"there's no place like home|"
+    r"once bitten,? twice shy|out of sight,? out of mind|if it ain't broke|keep calm and carry on|carpe diem|"
+    r"you only live once|yolo\b|"
+    r"übung macht den meister|lieber spät als nie|besser spät als nie|aller guten dinge sind drei|ende gut,? alles gut|"
+    r"más vale (?:tarde|prevenir)|no hay mal que|mieux vaut (?:tard|prévenir)|mais vale (?:tarde|prevenir)|"
+    r"meglio tardi che mai|"
+    r"лучше поздно|тише едешь|век живи)"
+)
+
+
+def is_saying(sentence: str) -> bool:
+    """A proverb. It is no rule and says nothing about anybody."""
+    return _SAYINGS.match(sentence) is not None
+
+
+# Contents of facts that pass within the day, or name one of several things at hand.
+_TRIVIAL = caseless(
+    r"(?:seemed|looked|felt)\b.*|(?:be |is )?(?:running )?late|(?:in|at) (?:the office|my desk|the desk|work|home)|"
+    r"(?:standup|date|retro|"
+    r"sprint|daily|match|sync)|(?:found|fixed|saw|opened?|closed?|filed?|applied|pushed|merged|reverted) (?:a|the|"
+    r"another|that) (?:\w+ )?(?:bug|"
+    r"typo|error|ticket|issue|pr|patch|file|tab|branch|fix)\b.*|visiting|(?:the )?\w{2,20} ones?|the (?:first|second|"
+    r"third|other|last|new|"
+    r"old) (?:\w+ )?(?:version|draft|option|idea|one|design|variant)|mix (?:those|them|these)\b.*|mondays"
+)
+_OF_MODELS = caseless(r"\b(?:as an?|i(?:'m| am) (?:an?|your|the)) (?:ai|assistant|language model|chatbot|bot)\b")
+
+
+def is_trivial(content: str) -> bool:
+    """True for what nobody would write down: "running late", "the blue one"."""
+    return _TRIVIAL.fullmatch(content) is not None
+
+
+def speaks_as_a_model(sentence: str) -> bool:
+    """ "As a language model I have no family": the words of an assistant without a label."""
+    return _OF_MODELS.search(sentence) is not None
+
 
 def is_about_the_user(content: str) -> bool:
     """Notes that an assistant took about its user: "I" is not the user there."""
@@ -160,11 +216,13 @@ def without_quotes(sentence: str) -> str:
 
 # Text that gives orders to whoever reads it, and rules that would hand secrets over.
 _INJECTED = caseless(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|guidelines|guardrails)\b"
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules|guidelines|"
+    r"guardrails)\b"
     r"|\byou are now\b|\bsystem prompt\b|\bdeveloper mode\b"
 )
 _HANDS_OVER = caseless(
-    r"\b(?:send|post|forward|upload|email|mail|share|give|reveal|leak|copy|exfiltrate|transmit|transfer|wire)\b[^.!?\n]{0,80}"
+    r"\b(?:send|post|forward|upload|email|mail|share|give|reveal|leak|copy|exfiltrate|transmit|transfer|"
+    r"wire)\b[^.!?\n]{0,80}"
     r"\b(?:passwords?|passphrases?|secrets?|credentials?|tokens?|(?:api )?keys|money|funds|all (?:the )?data)\b"
 )
 

@@ -97,6 +97,12 @@ _HEADER = caseless(
     r"(?:to|cc|bcc|sent|date|subject|reply-to|an|kopie|gesendet|datum|betreff|à|objet|envoyé|para|asunto|fecha|enviado|"
     r"oggetto|inviato|data|assunto|кому|тема|дата|宛先|件名|日時|收件人|主题|日期)[ ]?[:：]"
 )
+_CLOSING = caseless(
+    r"(?:(?:best|kind|warm|many|with|mit|freundlichen?|viele|liebe|herzliche|un|cordiali|meilleures?|atenciosamente|"
+    r"bien|с)[ ]+){0,3}(?:regards|wishes|greetings|cheers|sincerely|yours[ ]\w+|thanks|grüße|grüßen|gruß|saludos?|"
+    r"abrazo|cordialement|salutations|bises|abraços?|cumprimentos|saluti|уважением|приветом)\b[^.!?]{0,40}$|"
+    r"sent from my \w+|von meinem \w+ gesendet|敬具|此致"
+)
 _ROLE = caseless(
     rf"(?:my |our |the |meine? |mi |mon |ma )?(?P<role>{alternatives(CALLED_SO)}|{alternatives(RELATIONS)})$"
 )
@@ -196,6 +202,11 @@ def mail_author(line: str) -> str | None:
 
 def is_header(line: str) -> bool:
     return _HEADER.match(line) is not None
+
+
+def closes_mail(line: str) -> bool:
+    """ "Kind regards, Jane": the closing of a letter."""
+    return _CLOSING.match(line) is not None
 
 
 def is_forwarded(line: str) -> bool:

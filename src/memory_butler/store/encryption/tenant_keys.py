@@ -1,0 +1,58 @@
+"""The keys of tenants in the database."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memory_butler.models.unreadable import Because
+from memory_butler.store.encryption.vault import Encryption, KeyUnavailable, TenantKey, parse_keys
+from memory_butler.store.gate.database import Row, Transaction
+
+PURPOSES = ("data", "index")
+
+
+async def of_tenant(transaction: Transaction) -> tuple[TenantKey, ...]:
+    return parse_keys((await transaction.row("tenant_keys.load"))["keys"])
+
+
+async def counts(transaction: Transaction) -> Row:
+    """The number of memories that are `encrypted`, and of those that are `plain`."""
+    return await transaction.row("tenant_keys.counts")
+
+
+def lacking(keys: Sequence[TenantKey]) -> list[str]:
+    """The purposes for which a tenant has no key in use."""
+    used = {key.purpose for key in keys if key.wrapped is not None and not key.is_retired}
+    return [purpose for purpose in PURPOSES if purpose not in used]
+
+
+async def rotate(transaction: Transaction, encryption: Encryption, now: datetime) -> bool:
+    """Retire the data key and make a new one, unless a rotation is unfinished. Keys of another master key are encrypted
+    with the current one. Returns False if an unfinished rotation goes on."""
+    keys = await of_tenant(transaction)
+    for key in keys:
+        if key.wrapped is not None and key.master_id != encryption.masters.current:
+            opened = encryption.unwrapped(transaction.tenant, key)
+            if isinstance(opened, Because):
+                raise KeyUnavailable(f"The key {key.id} cannot be rotated: {opened}.")
+            master_id, wrapped = encryption.wrapped(transaction.tenant, key.id, key.purpose, opened)
+            await transaction.send("tenant_keys.rewrap", id=key.id, master_id=master_id, wrapped=wrapped)
+    goes_on = any(key.is_retired and key.wrapped is not None for key in keys)
+    if not goes_on:
+        await transaction.send("tenant_keys.retire", now=now)
+    await add(transaction, encryption, now)
+    return not goes_on
+
+
+async def destroy_retired(transaction: Transaction, now: datetime) -> None:
+    await transaction.send("tenant_keys.destroy_retired", now=now)
+
+
+async def destroy(transaction: Transaction, now: datetime) -> list[str]:
+    """Destroy all keys of the tenant; returns their ids."""
+    return await transaction.column("tenant_keys.destroy", now=now)
+
+
+async def add(transaction: Transaction, encryption: Encryption, now: datetime) -> None:
+    """Give the tenant the keys that it lacks. Raises KeyUnavailable without a master key."""
+    for purpose in lacking(await of_tenant(transaction)):
+        await transaction.send("tenant_keys.insert", now=now, **encryption.new_key(transaction.tenant, purpose))

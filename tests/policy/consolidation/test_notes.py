@@ -1,0 +1,54 @@
+"""Notes: which sentences are kept in the person's own words, and with what."""
+
+from datetime import UTC, datetime
+
+from benchmarks.support.one_episode import batch_of
+
+from memory_butler.models import Item, Permanence
+from memory_butler.policy.consolidation.notes import VITAL_IMPORTANCE, NoteRules, candidates, chosen, corrects
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+RULES = NoteRules(hand_from=0.45, session_from=0.75, chat_from=0.75, sure_from=0.7, chat_most=6)
+
+
+def kept(text: str, *probabilities: float) -> list[Item]:
+    found = candidates(batch_of(text, NOW), [])
+    assert len(found) == len(probabilities)
+    return chosen(list(zip(found, probabilities, strict=True)), RULES)
+
+
+def test_short_sentences_stay_with_the_one_they_belong_to() -> None:
+    """A fragment or a likely sentence next to a kept one is kept with it, verbatim."""
+    (note,) = kept("Lena is five months pregnant. no lifting.", 0.9, 0.1)
+    assert note.content == "Lena is five months pregnant. no lifting."
+    assert note.subject == "Lena"
+    (note,) = kept("The gig at Le Molotov is off. So the 5th is free for us.", 0.8, 0.4)
+    assert note.content.endswith("So the 5th is free for us.")
+
+
+def test_unlikely_sentences_and_other_lines_are_not_joined() -> None:
+    (note,) = kept("The bins go out on Wednesday. It was a nice evening for all.", 0.9, 0.1)
+    assert note.content == "The bins go out on Wednesday."
+    (note,) = kept("The bins go out on Wednesday.\nno lifting.", 0.9, 0.1)
+    assert note.content == "The bins go out on Wednesday."
+
+
+def test_a_greeting_is_no_part_of_a_note() -> None:
+    (note,) = kept("The bins go out on Wednesday. Good morning!", 0.9)
+    assert note.content == "The bins go out on Wednesday."
+
+
+def test_health_and_diet_are_important() -> None:
+    (note,) = kept("no fish for Milo, he is allergic", 0.76)
+    assert (note.importance, note.permanence) == (VITAL_IMPORTANCE, Permanence.STANDARD)
+
+
+def test_a_correction_needs_less() -> None:
+    assert corrects("changed my mind: aisle seat, my knee")
+    assert kept("changed my mind: aisle seat, my knee", 0.5)
+    assert not kept("an aisle seat because of my knee", 0.5)
+
+
+def test_she_is_the_person_of_the_sentence_before() -> None:
+    first, second = kept("Nora hates cheese in the evening. She leaves for Ghent in June.", 0.9, 0.9)
+    assert (first.subject, second.subject) == ("Nora", "Nora")
