@@ -7,7 +7,6 @@ from memory_butler.models import Memory, MemoryType
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories.memories import as_memory
 
-
 _SAME = {
     MemoryType.FACT: "quarantine.same_fact",
     MemoryType.RULE: "quarantine.same_rule",
