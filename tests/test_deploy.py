@@ -75,3 +75,19 @@ def test_only_this_machine_reaches_its_port() -> None:
     assert all(port.startswith("127.0.0.1:") for name in OURS for port in COMPOSE["services"][name].get("ports", []))
     settings = load_settings(home=ROOT)
     assert COMPOSE["services"]["server"]["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
+
+
+def test_every_account_of_the_database_has_its_own_password() -> None:
+    """Superuser, owner of the schema and program differ, and the program does not get the superuser's."""
+    text = (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")
+    database = COMPOSE["services"]["database"]["environment"]["POSTGRES_PASSWORD"]
+    variables = {
+        "superuser": re.findall(r"\$\{(\w+)", database),
+        "owner": re.findall(r"memory_owner:\$\{(\w+)", text),
+        "program": re.findall(r"memory_butler:\$\{(\w+)", text),
+    }
+    names = [set(found) for found in variables.values()]
+    assert all(len(one) == 1 for one in names)
+    assert len(set.union(*names)) == 3
+    for name in OURS:
+        assert variables["superuser"][0] not in str(COMPOSE["services"][name])

@@ -105,6 +105,29 @@ async def test_reads_give_what_0_6_3_gave(upgraded: Resources) -> None:
     assert report.events == 120
 
 
+async def test_old_rows_are_an_agents_and_the_chain_begins_after_them(upgraded: Resources, rows: Rows) -> None:
+    """Nothing waits for a decision, no event from before the upgrade has a hash, and the check says how many."""
+    for table in ("facts", "rules", "episodes"):
+        found = rows(f"SELECT DISTINCT origin, quarantine_reason FROM memory.{table}")  # noqa: S608
+        assert found == [{"origin": "agent", "quarantine_reason": None}]
+    report = await replay(upgraded)
+    assert report.chain.broken is None
+    before = report.chain.unchained
+    assert before == report.events > 0
+    await remember.fact(upgraded, NewFact(subject="Anna", predicate="tea", content="green", source="user"))
+    after = await replay(upgraded)
+    assert (after.chain.unchained, after.chain.broken) == (before, None)
+    assert after.chain.checked >= 1 and after.chain.head
+    # A value of lower rank contests one that an agent stored with the old version.
+    old = rows(
+        "SELECT subject_label, predicate_label FROM memory.facts WHERE validity = 'active' AND valid_at IS NULL"
+    )[0]
+    contesting = NewFact(
+        subject=old["subject_label"], predicate=old["predicate_label"], content="Something else.", source="external"
+    )
+    assert (await remember.fact(upgraded, contesting)).quarantine_reason == "contested"
+
+
 async def test_a_sweep_without_changed_settings_changes_no_rate(upgraded: Resources) -> None:
     """The default settings have the rates that 0.6.3 wrote."""
     report = await sweep(upgraded, dry_run=True)
