@@ -2,6 +2,9 @@
 
 from enum import StrEnum
 
+# The beginning of every encrypted text.
+SEALED_MARK = "enc:v1:"
+
 
 class Because(StrEnum):
     """Reasons why an encrypted text cannot be shown, as callers read them."""

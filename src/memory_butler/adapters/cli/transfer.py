@@ -39,6 +39,7 @@ def export(
     tenant: Tenant = None,
     no_events: Annotated[bool, typer.Option("--no-events", help="Leave out the event history and its texts.")] = False,
     replace: Replace = False,
+    decrypt: Annotated[bool, typer.Option("--decrypt", help="Write encrypted texts in plain text.")] = False,
     as_json: Json = False,
 ) -> None:
     """Export all memories of a tenant with their history into one portable file."""
@@ -46,7 +47,7 @@ def export(
     from memory_butler.operations.transfer.export import export as export_operation
 
     async def task(resources: "Resources") -> Exported:
-        options = {"events": not no_events, "replace": replace}
+        options = {"events": not no_events, "replace": replace, "decrypt": decrypt}
         with terminal.progress_bar("Starting", percent=True) as progress:
             return await export_operation(resources, file, _caller(resources, tenant), **options, progress=progress)
 

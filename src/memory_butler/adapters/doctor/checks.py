@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_butler.adapters.doctor.encryption_check import check_encryption
 from memory_butler.adapters.doctor.episode_checks import check_expiring
 from memory_butler.adapters.doctor.findings import Check, CheckContext, Finding, advice_for
 from memory_butler.adapters.doctor.model_checks import (
@@ -285,6 +286,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 CHECKS: dict[str, Check] = {
     "home": _home,
+    "encryption": check_encryption,
     "disk": _disk,
     "database": _database,
     "pgvector": _vector,

@@ -25,6 +25,7 @@ from memory_butler.models import Activities, Caller, Lineage, Principal
 from memory_butler.models.wire.codec import JsonObject, encode
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.history import activity
+from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.resources import Resources
 from memory_butler.settings import Service
 from memory_butler.store.gate.listening import EventNotifications
@@ -74,6 +75,7 @@ class ActivityStreams:
         required = settings.service.auth == "required"
         principal = request_principal(required=required) or resources.local_caller().principal
         check_operation(principal, OPERATION)
+        limit_reading(resources, principal)
         caller = Caller(principal, Lineage(request_id=request_id))
         await audit_access(resources, caller, OPERATION)
         scope = request.query_params.get("scope")

@@ -25,6 +25,7 @@ from memory_butler.errors import DeadlinePassed, InternalError, MemoryButlerErro
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.models.wire.codec import JsonObject, encode
 from memory_butler.operations.access.cross_tenant_audit import audit_access
+from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.policy.access.roles import check_role
 from memory_butler.resources import Resources
 
@@ -117,6 +118,7 @@ class ToolGroup:
         )
         call.principal = principal
         check_role(principal, call.tool, getattr(self, call.tool).declaration.roles)
+        limit_reading(resources, principal)
         caller = Caller(principal, lineage)
         await audit_access(resources, caller, call.tool)
         return resources, caller

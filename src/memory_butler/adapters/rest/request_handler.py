@@ -20,6 +20,7 @@ from memory_butler.adapters.telemetry import instrumentation
 from memory_butler.models import Caller
 from memory_butler.models.wire.codec import encode
 from memory_butler.operations.access.cross_tenant_audit import audit_access
+from memory_butler.operations.trust.protection import limit_reading
 
 Work = Callable[[CallContext], Awaitable[Any]]
 
@@ -73,6 +74,7 @@ class RequestHandler:
         call.principal = principal or resources.local_caller().principal
         check_operation(call.principal, call.tool)
         lineage = replace(lineage_of(context), request_id=request.state.request_id)
+        limit_reading(resources, call.principal)
         caller = Caller(call.principal, lineage)
         await audit_access(resources, caller, call.tool)
         return await work(CallContext(resources, caller))

@@ -14,7 +14,7 @@ from memory_butler.languages.grams import indexed_grams
 from memory_butler.languages.speech.mentions import mentions
 from memory_butler.models import Caller, MemoryType
 from memory_butler.models.unreadable import Unreadable
-from memory_butler.operations.trust.protection import Owner, ensure_keys, owner_of, search_of
+from memory_butler.operations.trust.protection import Owner, ensure_keys, keyed_words, owner_of, search_of
 from memory_butler.policy.briefing.domains import DomainPhrases, Vectors
 from memory_butler.policy.memories.text import NOTES_TAG, indexed_text, indexed_words, is_note
 from memory_butler.policy.retrieval.passages import cut_passages, passage_head
@@ -76,10 +76,14 @@ async def _index_decided(resources: Resources, entries: Sequence[tuple[Entry, Se
     """Index memories, each with how it can be found if it is encrypted."""
     shown = [one if search in (None, "vectors") else one._replace(content=HIDDEN[one.type]) for one, search in entries]
     indexed = await _index(resources, shown)
-    return [
-        one if search is None else replace(one, search=search)
-        for one, (_, search) in zip(indexed, entries, strict=True)
-    ]
+    found = []
+    for one, (entry, search) in zip(indexed, entries, strict=True):
+        words = one.words
+        if search == "words" and entry.owner:
+            [keyed] = await keyed_words(resources, entry.owner.tenant, [entry.content])
+            words = f"{words} {keyed}"
+        found.append(one if search is None else replace(one, words=words, search=search))
+    return found
 
 
 async def _index(resources: Resources, entries: Sequence[Entry]) -> list[Indexed]:
@@ -165,8 +169,8 @@ def _entry(resources: Resources, tenant: str, row: Row) -> tuple[Entry, Searchab
     """A stored memory. An encrypted one stays encrypted, and unfindable if its text cannot be read."""
     kind, about = MemoryType(row["type"]), (row["subject_label"], row["predicate_label"])
     search: Searchable | None = None
+    owner = owner_of(tenant, *row["butlers"])
     if row["is_sealed"]:
-        owner = owner_of(tenant, *row["butlers"])
         is_readable = not isinstance(row["content"], Unreadable)
         search = (search_of(resources, owner, row["predicate_label"]) if is_readable else None) or "none"
-    return Entry(kind, row["content"], row["tags"], *about), search
+    return Entry(kind, row["content"], row["tags"], *about, owner), search

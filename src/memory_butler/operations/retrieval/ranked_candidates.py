@@ -13,6 +13,7 @@ from memory_butler.languages.grams import asked_grams
 from memory_butler.models import USER_KEYS, Caller, MemoryType, Mode, Question, Ranked, Tier
 from memory_butler.operations.retrieval.candidate_source import check_as_of, fetch_candidates
 from memory_butler.operations.retrieval.deep_search import hit_text, look_deeper
+from memory_butler.operations.trust.protection import asked_words
 from memory_butler.policy.access import visibility
 from memory_butler.policy.briefing.domains import Profile
 from memory_butler.policy.briefing.selection import kinds_to_find
@@ -159,12 +160,12 @@ async def _fetch(
     """
     reader, mode = (caller.principal.tenant, query.reach), Mode(question.mode)
     guess = resources.name_predictor.predict(reader, parsed)
-    query, degraded = await _with_text(resources, query, parsed, mode, guess)
+    query, degraded = await _with_text(resources, query, parsed, mode, guess, tenant=caller.principal.tenant)
     candidates, notes = await fetch_candidates(resources, caller, query, question.as_of)
     names = candidates.names | candidates.known_names.intersection(parsed.likely_names)
     resources.name_predictor.learn(reader, parsed, names)
     if parsed.text_without(names) != parsed.text_without(guess):
-        query, degraded = await _with_text(resources, query, parsed, mode, names)
+        query, degraded = await _with_text(resources, query, parsed, mode, names, tenant=caller.principal.tenant)
         candidates, notes = await fetch_candidates(resources, caller, query, question.as_of)
     return _Fetched(parsed=parsed, query=query, candidates=candidates, degraded=(*degraded, *notes))
 
@@ -269,7 +270,13 @@ def _query(resources: Resources, caller: Caller, question: Question, longest_lis
 
 
 async def _with_text(
-    resources: Resources, query: SearchQuery, parsed: ParsedQuestion, mode: Mode, names: frozenset[str]
+    resources: Resources,
+    query: SearchQuery,
+    parsed: ParsedQuestion,
+    mode: Mode,
+    names: frozenset[str],
+    *,
+    tenant: str,
 ) -> tuple[SearchQuery, tuple[str, ...]]:
     """The query with what the question says, and what it has to do without."""
     text = parsed.text_without(names)
@@ -279,10 +286,11 @@ async def _with_text(
     hint = HINTS[parsed.overview] if parsed.overview else ""
     vector, degraded = await _vector(resources, f"{text} {hint}".strip(), mode)
     by_words = mode is not Mode.SEMANTIC
+    keyed = await asked_words(resources, tenant, text) if by_words else ""
     return (
         replace(
             query,
-            words=searched_words(words) if by_words else "",
+            words=f"{searched_words(words)} {keyed}".strip() if by_words else "",
             mentions=searched_words(" ".join(removed_words(parsed.text, text))) if by_words else "",
             grams=asked_grams(parsed.text) if by_words and is_other else (),
             names=(*parsed.possible_names, *(USER_KEYS if parsed.overview is Overview.USER else ())),

@@ -4,6 +4,7 @@ All rows are written in one transaction, so an interrupted import changes nothin
 afterwards, a page at a time; a repeated import continues with that.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,15 +16,18 @@ from memory_butler.models import LIVE, Caller, MemoryType, NewEpisode, NewFact, 
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.retrieval import indexing
 from memory_butler.operations.transfer.export_file import Checked, Progress, Reader, no_progress, open_export
+from memory_butler.operations.trust.protection import ensure_keys_of
 from memory_butler.operations.writing.admission import policy_for
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.policy.transfer.admission import refusal_of
-from memory_butler.policy.transfer.export_format import PARENTS, Record, RowMapping, damaged, with_new_ids
+from memory_butler.policy.transfer.export_format import PARENTS, Header, Record, RowMapping, damaged, with_new_ids
 from memory_butler.policy.transfer.redacted_rows import RowRedaction
 from memory_butler.policy.trust.assessment import imported_reason
 from memory_butler.resources import Resources
 from memory_butler.store.access import cross_tenant_audit
+from memory_butler.store.encryption.records import RecordOpening, RecordSealing
+from memory_butler.store.encryption.vault import KeyUnavailable, Vault, parse_keys
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
@@ -73,6 +77,7 @@ async def import_(
             is_new = await _is_new(transaction, checked, ids_anew=ids_anew)
         if not dry_run:
             if is_new:
+                await ensure_keys_of(resources, tenant)
                 importing = _Import(resources, caller, checked, ids_anew, audited, redaction)
                 is_new = await importing.run(reader, progress)
                 quarantined = len(importing.held)
@@ -131,6 +136,7 @@ class _Import:
     waiting: list[tuple[int, Record]] = field(default_factory=list)
     # Memories in use that must not be used before a person approves them: type, id and reason.
     held: list[tuple[MemoryType, UUID, str]] = field(default_factory=list)
+    sealing: RecordSealing | None = None
 
     async def run(self, reader: Reader, progress: Progress) -> bool:
         """Everything in one transaction; False if somebody else was quicker."""
@@ -142,13 +148,15 @@ class _Import:
             if self.caller.principal.home and not self.audited:
                 await cross_tenant_audit.add(transaction, self.resources.make_id(now), self.caller, "import", now)
             after_seq = await store.make_room(transaction, header.last_seq, header.last_ref)
+            opening, self.sealing = _vaults(self.resources, transaction, header)
             mapping = RowMapping(tenant, after_seq)
             mapping = with_new_ids(mapping, self.checked.digest) if self.ids_anew else mapping
             trail = audit_trail(self.resources, self.caller, now)
             done = 0
             for kind, rows in _pages(reader, self.checked):
+                plain = [(n, opening.row(kind, row) if opening else row) for n, row in rows]
                 written = await self._write(
-                    transaction, kind, [(n, mapping.row(kind, self.redaction.row(kind, row))) for n, row in rows]
+                    transaction, kind, [(n, mapping.row(kind, self.redaction.row(kind, row))) for n, row in plain]
                 )
                 if not header.events:
                     await _record_imported(transaction, trail, kind, [row for _, row in written])
@@ -180,7 +188,8 @@ class _Import:
             self._check_none_waiting()
         try:
             if rows:
-                await store.write(transaction, kind, [row for _, row in rows])
+                sealing = self.sealing
+                await store.write(transaction, kind, [sealing.row(kind, row) if sealing else row for _, row in rows])
         except (IntegrityViolation, InternalError) as problem:
             numbers = [number for number, _ in rows]
             raise damaged(min(numbers), f"up to line {max(numbers)}: {problem.message}") from problem
@@ -222,6 +231,19 @@ class _Import:
             new_ids=self.ids_anew,
             records=self.checked.header.records,
         )
+
+
+def _vaults(
+    resources: Resources, transaction: Transaction, header: Header
+) -> tuple[RecordOpening | None, RecordSealing | None]:
+    """The keys of the file, to open its texts, and those of the tenant, to encrypt them again."""
+    encryption = resources.database.encryption
+    opening = None
+    if header.keys:
+        if encryption is None:
+            raise KeyUnavailable("The file holds encrypted texts, and no master key is configured; nothing was stored.")
+        opening = RecordOpening(Vault(encryption, header.tenant, None, parse_keys(json.dumps(header.keys))))
+    return opening, RecordSealing(transaction.vault) if transaction.vault else None
 
 
 def _pages(reader: Reader, checked: Checked) -> Iterator[tuple[str, list[tuple[int, Record]]]]:

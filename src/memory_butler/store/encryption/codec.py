@@ -15,7 +15,9 @@ from uuid import UUID
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-MARK = "enc:v1:"
+from memory_butler.models.unreadable import SEALED_MARK
+
+MARK = SEALED_MARK
 KEY_BYTES = 32
 NONCE_BYTES = 12
 _SHAPE = re.compile(rf"{MARK}(?P<key>[0-9a-f]{{8}}):(?P<box>[A-Za-z0-9_-]{{38,}})", re.ASCII)

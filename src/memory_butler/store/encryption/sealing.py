@@ -32,7 +32,7 @@ class Resealed:
     unreadable: int = 0
 
 
-class _Form:
+class Form:
     """The new form of the texts of one memory."""
 
     def __init__(self, vault: Vault, memory_id: UUID, result: Resealed) -> None:
@@ -101,7 +101,7 @@ def _about(row: Row) -> Row:
 async def _write(transaction: Transaction, vault: Vault, rows: Sequence[Row], result: Resealed) -> None:
     if not rows:
         return
-    forms = {row["id"]: _Form(vault, row["id"], result) for row in rows}
+    forms = {row["id"]: Form(vault, row["id"], result) for row in rows}
     plain = [row["id"] for row in rows if not is_sealed(row["stored_content"])]
     hashes = {
         row["id"]: vault.keyed(bytes(row["content_hash"]), CONTENT_HASH)

@@ -71,6 +71,14 @@ class TenantKey(NamedTuple):
     destroyed_at: str | None
 
 
+def keys_as_json(keys: Sequence[TenantKey]) -> list[Row]:
+    """The rows of keys, for the header of an export file."""
+    return [
+        {**key._asdict(), "wrapped": None if key.wrapped is None else key.wrapped.hex(), "retired": key.is_retired}
+        for key in keys
+    ]
+
+
 def parse_keys(text: str | bytes) -> tuple[TenantKey, ...]:
     return tuple(
         TenantKey(
@@ -145,17 +153,23 @@ def _about(tenant: str, key_id: str, purpose: str) -> bytes:
 class Vault:
     """The keys of the tenant of one transaction. They are sent for with its first statement and read when needed."""
 
-    def __init__(self, encryption: Encryption, tenant: str, loading: AsyncCursor[Any]) -> None:
+    def __init__(
+        self,
+        encryption: Encryption,
+        tenant: str,
+        loading: AsyncCursor[Any] | None,
+        keys: tuple[TenantKey, ...] | None = None,
+    ) -> None:
         self._encryption = encryption
         self._tenant = tenant
         self._loading = loading
-        self._keys: tuple[TenantKey, ...] | None = None
+        self._keys = keys
 
     @property
     def keys(self) -> tuple[TenantKey, ...]:
         """Results come in order: with the rows of any later statement, the keys have come."""
         if self._keys is None:
-            result = self._loading.pgresult
+            result = self._loading.pgresult if self._loading else None
             value = result.get_value(0, 0) if result else None
             assert value is not None, "keys are read before any result was awaited"
             self._keys = parse_keys(bytes(value))
@@ -163,7 +177,7 @@ class Vault:
 
     async def ready(self) -> None:
         """Wait for the keys, if no result of the transaction was awaited yet."""
-        if self._keys is None and self._loading.pgresult is None:
+        if self._keys is None and self._loading and self._loading.pgresult is None:
             await self._loading.fetchone()
 
     def search_of(self, row: Mapping[str, Any]) -> Searchable | None:

@@ -14,6 +14,7 @@ from memory_butler.adapters.telemetry import instrumentation
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Lineage, Principal, Role
 from memory_butler.operations.access.cross_tenant_audit import audit_access
+from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.policy.access.visibility import acting_butler
 
 Result = TypeVar("Result")
@@ -110,6 +111,7 @@ class PageContext:
                 "Only an administrator may make changes in the dashboard.",
                 recovery='Log in with an admin token, or set dashboard.changes = "role".',
             )
+        limit_reading(resources, self.principal)
         caller = Caller(self.principal, Lineage(request_id=request_id))
         if not is_background_refresh():
             # Opening the page is audited. Auditing each refresh would write events that cause the next refresh.
