@@ -23,7 +23,7 @@ def test_no_example_is_a_sentence_of_the_held_out_episodes() -> None:
 
 def test_the_fit_separates_what_can_be_separated() -> None:
     source = np.random.default_rng(1)
-    wanted = np.arange(80) % 2 * 1.0
+    wanted = np.asarray(np.arange(80) % 2, np.float64)
     rows = np.hstack([np.ones((80, 1)), source.normal(size=(80, len(Features._fields) + 4)) + 3 * wanted[:, None]])
     assert ((probability(rows, fit(rows, wanted)) > 0.5) == wanted).all()
     assert ((cross_validated(rows, wanted) > 0.5) == wanted).mean() > 0.9

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 from benchmarks.support.one_episode import batch_of
 
-from memory_butler.models import ItemResult
+from memory_butler.models import ItemKind, ItemResult
 from memory_butler.policy.consolidation.nothing_kept import SHOWN_CHARACTERS, nothing_kept
 
 (EPISODE,) = batch_of("small talk\n" + "word " * 100, datetime(2026, 5, 1, tzinfo=UTC)).episodes
 
 
 def line(outcome: str) -> ItemResult:
-    return ItemResult(place=1, kind="fact", outcome=outcome, shown={"evidence": [str(EPISODE.id)]})
+    return ItemResult(place=1, kind=ItemKind.FACT, outcome=outcome, shown={"evidence": [str(EPISODE.id)]})
 
 
 @pytest.mark.parametrize("outcome", ["created", "superseded", "confirmed", "proposed", "approved"])
