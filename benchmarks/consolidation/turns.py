@@ -26,8 +26,9 @@ SEED = 20_260_101
 CASES = ("with embedding", "without embedding")
 
 
-def processor_seconds(server_pid: int) -> dict[str, float]:
+def processor_seconds(server_pid: int | None) -> dict[str, float]:
     """Of the program, of its extraction process, and of the database with all its processes so far."""
+    assert server_pid
     database = psutil.Process(server_pid)
     family = {server_pid, *(one.pid for one in database.children(recursive=True))}
     own = [one for one in psutil.Process().children(recursive=True) if one.pid not in family]

@@ -11,7 +11,15 @@ from memory_butler.settings import EdenTier, Lifecycle, LongTier, Settings, load
 
 GENERATIONAL = {
     "preset": "generational",
-    "eden": {"ttl_days": 1, "capacity": 1000, "first_after_sessions": 3, "first_after_hours": 6, "protected_from": 3},
+    "eden": {
+        "ttl_days": 1,
+        "capacity": 1000,
+        "first_after_sessions": 3,
+        "first_after_hours": 6,
+        "protected_from": 3,
+        "warn_days": 2,
+        "warn_importance": 7,
+    },
     "mid": {"capacity": 500, "stale_after_days": 30, "promote_after_references": 10, "promote_after_days": 7},
     "long": {"capacity": 200, "stale_after_days": 365},
     "decay": Lifecycle().decay.model_dump(),

@@ -393,21 +393,3 @@ async def test_a_clock_that_jumped_forward_deletes_nothing(life: Life, rows: Cal
     life.clock.move(days=2)
     await sweep(life.resources)
     assert len(rows("episodes")) == 1
-
-
-async def test_a_sweep_warns_before_an_important_episode_expires_unkept(
-    life: Life, caplog: pytest.LogCaptureFixture
-) -> None:
-    """In its report and in the log, two days ahead; a dry run logs nothing. After the end it is gone."""
-    new = NewEpisode(content="We met Ana.", butler="main", importance=8)
-    ref = (await remember.episode(life.resources, new)).ref
-    assert (await sweep(life.resources)).shards[0].expiring == ()
-    life.clock.move(days=5.5)
-    assert (await sweep(life.resources, dry_run=True)).shards[0].expiring == (f"episode:{ref}",)
-    assert caplog.records == []
-    [shard] = (await sweep(life.resources)).shards
-    assert (shard.expiring, shard.expiring_total) == ((f"episode:{ref}",), 1)
-    assert shard.as_dict()["expiring_unkept"] == {"episodes": 1, "next": [f"episode:{ref}"]}
-    assert f"1 important episodes of main expire soon and nothing was kept: episode:{ref}" in caplog.messages
-    life.clock.move(days=2)
-    assert (await sweep(life.resources)).shards[0].expiring_total == 0

@@ -314,7 +314,20 @@ class RuleStats(TypedDict):
     mean_effectiveness: float | None
 
 
+class ExpiringEpisode(TypedDict):
+    ref: str
+    expires_at: str
+    words: str
+
+
+class ExpiringStats(TypedDict):
+    episodes: int
+    next: list[ExpiringEpisode]
+
+
 class _StatsOfOneStore(TypedDict, total=False):
+    # Important episodes that expire soon and of which nothing was kept. Earlier servers do not send it.
+    expiring_unkept: ExpiringStats
     # Only without `scope`: the 20 fullest butlers.
     tiers_by_butler: dict[str, dict[str, TierStats]]
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
-from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +120,7 @@ class DomainPhrases:
     ) -> Profile:
         is_used = np.array([len(part) > 0 for part in phrases])
         similarity = (cosines - self.calibration.zero) * self.calibration.scale
-        usual = median(similarity[is_used].tolist()) if is_used.any() else 0.0
+        usual = float(np.median(similarity[is_used])) if is_used.any() else 0.0
         words = {stem(word) for word in _WORD.findall(text.casefold().replace("_", " "))}
         bonus = np.array(cues) + [PER_WORD * min(MAX_WORDS, len(words & stems)) for stems in self._stems]
         activation = np.clip((similarity - max(usual, MIN_SIMILARITY)) * GAIN, 0, None) + bonus
