@@ -52,7 +52,8 @@ SELECT {schema}.reseal_reason(%(id)s, %(reason)s);
 SELECT i.run_id, i.place, i.proposed, i.said, i.memory_id, r.butler
 FROM {schema}.consolidation_items i
 JOIN {schema}.consolidation_runs r ON r.tenant_id = i.tenant_id AND r.id = i.run_id
-WHERE i.tenant_id = %(tenant)s AND (%(after_run)s::uuid IS NULL OR (i.run_id, i.place) > (%(after_run)s, %(after_place)s))
+WHERE i.tenant_id = %(tenant)s
+    AND (%(after_run)s::uuid IS NULL OR (i.run_id, i.place) > (%(after_run)s, %(after_place)s))
 ORDER BY i.run_id, i.place
 LIMIT %(limit)s;
 
