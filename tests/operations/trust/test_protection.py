@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from tests.support.leaks import traces
 
 from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.errors import PermissionDenied
 from memory_butler.models import (
     BriefRequest,
     Caller,
@@ -37,7 +38,7 @@ from memory_butler.operations.transfer.import_ import import_
 from memory_butler.operations.trust.forget_about import forget_about
 from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.operations.trust.purge import PurgeRequest, purge
-from memory_butler.operations.writing import forget, remember
+from memory_butler.operations.writing import correct, forget, remember
 from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import EncryptionSettings
 from memory_butler.store.encryption.master_keys import new_key
@@ -167,3 +168,18 @@ async def test_an_encrypted_export_needs_the_key(encrypted: Resources, resources
     async with open_resources(settings, embedder=FakeEmbedder()) as other:
         with pytest.raises(KeyUnavailable, match="cannot be decrypted"):
             await import_(other, file)
+
+
+async def test_a_correction_needs_the_right_to_read(encrypted: Resources) -> None:
+    """It keeps the metadata of the fact, so a caller that may not read it cannot correct it."""
+    new = NewFact(subject="Anna", predicate="allergies", content="nuts", metadata={"by": "Ben"})
+    stored = await remember.fact(encrypted, new)
+    token = may_read.set(False)
+    try:
+        with pytest.raises(PermissionDenied, match="may not read"):
+            await correct.correct(encrypted, stored.ref, "milk")
+    finally:
+        may_read.reset(token)
+    fixed = await correct.correct(encrypted, stored.ref, "milk")
+    memory = (await get(encrypted, "fact", fixed.ref)).memory
+    assert (memory.content, memory.metadata) == ("milk", {"by": "Ben"})
