@@ -20,7 +20,7 @@ from memory_butler.adapters.mcp.server import build_server
 from memory_butler.adapters.telemetry import logs
 from memory_butler.ai.distillers import open_distiller
 from memory_butler.ai.embedding import Embedder
-from memory_butler.models import NewEpisode
+from memory_butler.models import NewEpisode, NewFact
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings
@@ -244,3 +244,23 @@ def choosing(resources: Resources, **consolidation: Any) -> Resources:
 async def note(resources: Resources, content: str, whose: str = "main") -> str:
     """Store an episode; returns its reference."""
     return (await remember.episode(resources, NewEpisode(content=content, butler=whose))).ref
+
+
+NUTS, HIDDEN = "severe nut allergy", "[encrypted: your role may not read encrypted text]"
+
+
+@pytest.fixture
+async def read_by(encrypted: Resources, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resources]:
+    """A butler with an encrypted fact about Anna (NUTS) that these roles may read. Local callers are administrators."""
+    fact = NewFact(subject="Anna", predicate="allergies", content=NUTS, importance=9)
+    await remember.fact(encrypted, fact)
+
+    def allow(*roles: str) -> Resources:
+        encryption = encrypted.database.encryption
+        assert encryption
+        changed = encryption.settings.model_copy(update={"readers": roles})
+        monkeypatch.setattr(encryption, "settings", changed)
+        settings = encrypted.settings.model_copy(update={"encryption": changed})
+        return replace(encrypted, settings=settings)
+
+    return allow
