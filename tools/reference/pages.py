@@ -346,6 +346,8 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 
 def _default_words(field: FieldInfo) -> str:
     default = field.get_default(call_default_factory=True)
+    if isinstance(default, dict) and default:
+        return ", ".join(f"`{name}`" for name in default)
     return "not set" if default is None else "empty" if default == {} else f"`{default}`"
 
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from tests.support.leaks import files_with, traces
 
 from memory_butler.ai.embedding import FakeEmbedder
-from memory_butler.errors import IntegrityViolation
+from memory_butler.errors import IntegrityViolation, TargetUnavailable
 from memory_butler.models import (
     Caller,
     Lineage,
@@ -120,6 +120,20 @@ async def test_a_moved_ciphertext_fails_closed(
     assert await content_of(other, three) == "tea" and await content_of(encrypted, one) == "celiac"
     found = [hit.hit.content for hit in (await search(other, Question(query="Ben allergies", min_relevance=0))).results]
     assert Unreadable(Because.DAMAGED) in found and found.count("celiac") == (target == "row")
+
+
+async def test_a_program_from_before_encryption_fails_closed(new_home: Callable[[], Path]) -> None:
+    """It knows no keys: it would show ciphertext, and store plain text."""
+    home = new_home()
+    async with open_resources(home=home, embedder=FakeEmbedder()) as before:
+        tea = await remember.fact(before, NewFact(subject="Anna", predicate="drink", content="tea"))
+        async with open_resources(home=home, embedder=FakeEmbedder(), encryption={"key": new_key()}) as after:
+            await health(after, "celiac")
+        with pytest.raises(TargetUnavailable, match="Encryption was switched on"):
+            await get(before, "fact", tea.ref)
+        with pytest.raises(TargetUnavailable, match="Encryption was switched on"):
+            await remember.fact(before, NewFact(subject="Anna", predicate="allergies", content="latex"))
+    EmbeddedPostgres(home).stop()
 
 
 async def test_a_missing_or_wrong_key(encrypted: Resources, tenant: str) -> None:

@@ -139,6 +139,12 @@ def _consolidate(tenant: str, owner: Connection) -> None:
 
 
 @pytest.fixture
+def resources(encrypted: Resources) -> Resources:
+    """A program that knows of keys: the tenants here have some."""
+    return encrypted
+
+
+@pytest.fixture
 async def two_tenants(resources: Resources, owner: Connection) -> tuple[str, str]:
     """Two tenants with rows in every table; the first is the test's own."""
     other = f"t{uuid.uuid4().hex[:16]}"

@@ -4,10 +4,14 @@ This overrides private methods of psycopg: its public pipeline has no switch for
 one minor release in pyproject.toml, and tests/store/gate/test_connection.py fails if the methods change.
 """
 
+import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import psycopg
 from psycopg import AsyncConnection, AsyncPipeline
 from psycopg.abc import PQGen
 from psycopg.generators import send
@@ -45,3 +49,18 @@ class Connection(AsyncConnection[Row]):
                 self._pipeline = Pipeline(self)
         async with super().pipeline() as pipeline:
             yield pipeline
+
+
+@asynccontextmanager
+async def closed_after(seconds: float, connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """Shut down a connection whose server does not answer, so that its caller fails instead of hanging."""
+    timer = asyncio.get_running_loop().call_later(seconds, _shut_down, connection)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _shut_down(connection: AsyncConnection[Any]) -> None:
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)

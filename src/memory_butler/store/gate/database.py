@@ -4,7 +4,6 @@ import asyncio
 import math
 import os
 import select
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -25,7 +24,7 @@ from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.embedded.upgrade import APP, DATABASE, OWNER
 from memory_butler.store.encryption.vault import Encryption, Vault, open_encryption
 from memory_butler.store.gate import migrate
-from memory_butler.store.gate.connection import Connection
+from memory_butler.store.gate.connection import Connection, closed_after
 from memory_butler.store.gate.driver_errors import translated
 from memory_butler.store.gate.indexed_tenants import IndexedTenants
 from memory_butler.store.gate.queries import Names, load_queries, numbered
@@ -136,6 +135,7 @@ class Database:
         self.indexed_tenants = IndexedTenants()
         # None: nothing is encrypted.
         self.encryption: Encryption | None = None
+        self._revision = f"{migrate.HEAD}+keys"
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -194,6 +194,8 @@ class Database:
             async with self.read("") as transaction:
                 row = await transaction.row("tenant_keys.any", table=f'"{self.names.schema}".tenant_keys')
             self.encryption = await asyncio.to_thread(open_encryption, self._settings.encryption, row["any"])
+            if self.encryption is None:
+                self._revision = migrate.HEAD
 
     async def close(self) -> None:
         if self._pool:
@@ -268,7 +270,7 @@ class Database:
         with translated():
             async with (
                 self._connection(wanted) as connection,
-                _closed_after(deadline + GRACE_SECONDS, connection),
+                closed_after(deadline + GRACE_SECONDS, connection),
                 within(connection),
             ):
                 transaction = Transaction(connection, load_queries(self.names), tenant)
@@ -281,7 +283,7 @@ class Database:
             role=self._role,
             search_path=f'"{self.names.schema}", "{self.names.vector}"',
             timeout_ms=str(round(deadline_seconds * 1000)),
-            revision=migrate.HEAD,
+            revision=self._revision,
             **more,
         )
         if self.encryption:
@@ -387,18 +389,3 @@ async def _committed(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
             await connection.rollback()
     if done.statusmessage != "COMMIT":
         raise psycopg.OperationalError("the transaction was not committed")
-
-
-@asynccontextmanager
-async def _closed_after(seconds: float, connection: AsyncConnection[Any]) -> AsyncIterator[None]:
-    """Shut down a connection whose server does not answer, so that its caller fails instead of hanging."""
-    timer = asyncio.get_running_loop().call_later(seconds, _shut_down, connection)
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _shut_down(connection: AsyncConnection[Any]) -> None:
-    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
-        line.shutdown(socket.SHUT_RDWR)

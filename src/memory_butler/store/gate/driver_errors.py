@@ -19,6 +19,7 @@ from memory_butler.store.gate.migrate import StoreUpgraded
 # SQLSTATEs that our own functions and triggers raise.
 INVARIANT_BROKEN = "MB001"
 WRONG_REVISION = "MB002"
+KEYS_UNKNOWN = "MB003"
 # A prepared statement exists already, or does not exist: it belongs to another client of the same pooler.
 PREPARED_STATEMENT_MISMATCH = ("42P05", "26000")
 
@@ -54,6 +55,11 @@ def _by_state(problem: psycopg.Error) -> MemoryButlerError:
         return IntegrityViolation(f"The store refused the change: {_first_line(problem)}")
     if state == WRONG_REVISION:
         return StoreUpgraded(f"{_first_line(problem)[:1].upper()}{_first_line(problem)[1:]}.")
+    if state == KEYS_UNKNOWN:
+        return TargetUnavailable(
+            "Encryption was switched on after this program started.",
+            recovery="Restart it, so that it reads the master key.",
+        )
     if isinstance(problem, psycopg.OperationalError):
         return TargetUnavailable()
     if state in PREPARED_STATEMENT_MISMATCH:

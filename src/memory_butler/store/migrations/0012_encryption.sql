@@ -56,8 +56,18 @@ GRANT EXECUTE ON FUNCTION {schema}.reseal_reason(uuid, text) TO {app_role};
 CREATE OR REPLACE FUNCTION {schema}.require_revision(program_revision text) RETURNS void
 LANGUAGE plpgsql STABLE AS $body$
 BEGIN
+    -- A program that knows of keys in the store says so.
+    IF program_revision = '0012+keys' THEN
+        RETURN;
+    END IF;
     IF program_revision <> '0012' THEN
         RAISE EXCEPTION 'the store is at revision 0012, this program works with %', program_revision
             USING ERRCODE = 'MB002';
+    END IF;
+    -- A program without keys would show ciphertext, and store plain text beside it.
+    IF EXISTS (
+        SELECT FROM {schema}.tenant_keys WHERE tenant_id = current_setting('memory_butler.tenant', true)
+    ) THEN
+        RAISE EXCEPTION 'encryption was switched on after this program started' USING ERRCODE = 'MB003';
     END IF;
 END $body$;
