@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 from pydantic import SecretStr
 from tests.support.leaks import traces
 
@@ -194,7 +195,8 @@ async def test_the_word_filter_does_not_match_ciphertext(
     await remember.fact(encrypted, NewFact(subject="Anna", predicate="allergies", content="nuts"), caller)
     await remember.rule(encrypted, NewRule(content="Whisper."), caller)
     await remember.episode(encrypted, NewEpisode(content="We met.", butler="vault"), caller)
-    query = f"SELECT content FROM memory.{kind}s WHERE tenant_id = %s"
+    table = sql.Identifier("memory", f"{kind}s")
+    query = sql.SQL("SELECT content FROM {} WHERE tenant_id = %s").format(table)
     [(stored,)] = owner.execute(query, (encrypted.settings.tenant,)).fetchall()
     for needle in ("enc:v1", "v1:", stored[7:15], stored[20:24]):
         page = await listings.memories(encrypted, Listing(type=kind, contains=needle))
