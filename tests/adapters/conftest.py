@@ -42,7 +42,7 @@ PARAMETERS = {
     "memory_confirm": "type id idempotency_key request_context",
     "memory_mark_helpful": "rule_id idempotency_key request_context",
     "memory_mark_harmful": "rule_id reason idempotency_key request_context",
-    "memory_forget": "type id reason idempotency_key request_context",
+    "memory_forget": "type id derived reason idempotency_key request_context",
     "memory_forget_about": "subject text also dry_run reason idempotency_key request_context",
     "memory_restore": "type id supersede reason idempotency_key request_context",
     "memory_correct": "fact_id content reason idempotency_key request_context",
