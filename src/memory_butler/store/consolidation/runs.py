@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from memory_butler.models import ConsolidationStatus, Origin, Usage
 from memory_butler.settings import EdenTier
+from memory_butler.store.encryption import tenant_keys
 from memory_butler.store.encryption.hashes import by_stored
 from memory_butler.store.encryption.texts import opened_item, sealed_item
 from memory_butler.store.encryption.vault import CONTENT_HASH, ITEM_HASH
@@ -248,13 +249,13 @@ async def spent(transaction: Transaction, since: datetime) -> Usage:
 
 
 async def waiting_shards(transaction: Transaction, now: datetime, butler: str | None = None) -> list[Row]:
-    locked = await transaction.locked_keys()
+    locked = await tenant_keys.locked(transaction)
     return await transaction.all("runs.waiting_shards", now=now, butler=butler, locked=locked)
 
 
 async def count_locked(transaction: Transaction, butler: str | None = None) -> int:
     """The number of pending episodes whose key is not available now."""
-    locked = await transaction.locked_keys()
+    locked = await tenant_keys.locked(transaction)
     return (await transaction.row("runs.count_locked", butler=butler, locked=locked))["episodes"] if locked else 0
 
 

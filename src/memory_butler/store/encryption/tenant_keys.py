@@ -17,6 +17,14 @@ async def of_tenant(transaction: Transaction) -> tuple[TenantKey, ...]:
     return parse_keys((await transaction.row("tenant_keys.load"))["keys"])
 
 
+async def locked(transaction: Transaction) -> list[str]:
+    """The ids of keys whose texts cannot be read in this transaction but may be later."""
+    if transaction.vault is None:
+        return []
+    await transaction.vault.ready()
+    return transaction.vault.locked()
+
+
 async def counts(transaction: Transaction) -> Row:
     """The number of memories that are `encrypted`, and of those that are `plain`."""
     return await transaction.row("tenant_keys.counts")

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from memory_butler.models import ConsolidationStatus, Episode, Origin, Validity
 from memory_butler.settings import EdenTier
+from memory_butler.store.encryption import tenant_keys
 from memory_butler.store.gate.database import Row, Transaction
 
 # Episodes that expire within this time are consolidated first.
@@ -51,7 +52,7 @@ async def next_in_line(
         limit=limit,
         now=now,
         soon=now + NEAR_EXPIRY,
-        locked=await transaction.locked_keys(),
+        locked=await tenant_keys.locked(transaction),
         **first(eden, now),
     )
     return [in_line(row) for row in rows]
