@@ -26,7 +26,7 @@ _SUFFIX = re.compile(r"'(?:s|d|m|ll|re|ve)$")
 _TAG = re.compile(r"\+[^@+]*(?=@)")
 _EDGE = ".'-_*~"
 _RUN = re.compile(r"[+(]?\d(?:[\d ()\-/]|\.(?=\d))*")
-_GROUP = re.compile(r"[+(]*\d+")
+_GROUP = re.compile(r"[+(]{0,8}\d+")
 
 
 def near_spellings(text: str, identifier: str) -> dict[str, str]:
