@@ -61,7 +61,7 @@ def test_a_note_says_when_it_was_taken(make_hit: MakeHit) -> None:
     """Of two notes that contradict each other the reader can tell the later one."""
     hit = make_hit(1, content="Call Sam.", predicate_label="note:0123456789ab", tags=("notes",))
     assert f"(noted {day(hit.created_at)})" in briefing_line(hit, 1.0)
-    assert "noted" not in briefing_line(hit._replace(tags=()), 1.0)
+    assert "noted" not in briefing_line(hit._replace(tags=[]), 1.0)
 
 
 def test_an_event_says_when(make_hit: MakeHit) -> None:

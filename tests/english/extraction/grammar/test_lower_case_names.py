@@ -66,6 +66,14 @@ def test_other_words_stay_as_they_are(said: str) -> None:
         ("Rosa isn't the diabetic, her twin Marta is. injects insulin. allergic to nuts.", []),
         ("It's not Yusuf who's getting married but Idris. wedding is 14 Feb in Izmir.", []),
         ("funeral 1pm St Magnus on 20 November", []),
+        (
+            "Grandad died last Friday. The funeral is on Thursday.",
+            ["user's grandad · event:died", "user's grandad · event:funeral"],
+        ),
+        (
+            "User mentioned that he has asthma. He can't lift heavy boxes.",
+            ["user · health:asthma", "user · health:cannot_lift_heavy_boxes"],
+        ),
         ("teacher is scared of needles and allergic to latex", []),
         ("Our wedding is on 14 Feb.", ["user · event:wedding"]),
         ("allergic to penicillin", ["user · allergic_to:penicillin"]),

@@ -64,8 +64,8 @@ _RIGHT = re.compile(
     r"^(?P<first>[A-ZÀ-Þ][\w'-]*),[ ](?i:not (?:me|him|her|us|[a-z]+)),"
 )
 _ANOTHER = caseless(
-    r"(?P<who>[^\W\d_][\w'-]*)(?: \([^()\n]{1,60}\))? (?:is|isn't|isnt|was|has|hasn't|had|takes|carries|doesn't|doesnt|"
-    r"can't|cant|cannot|hates|loves|likes)\b"
+    r"(?!(?:he|she|they|it|who)\b)[^\W\d_][\w'-]*(?: \([^()\n]{1,60}\))? (?:is|isn't|isnt|was|has|hasn't|had|takes|"
+    r"carries|doesn't|doesnt|can't|cant|cannot|hates|loves|likes)\b"
 )
 _OF_SPEAKER = caseless(r"\b(?:i|i'm|im|we|we're|my name|call me|user)\b")
 _OWN_WORDS = caseless(r"\b(?:i|i'm|im|i've|ive|i'd|me|my|mine|myself|we|we're|our|us|user)\b")
@@ -83,7 +83,8 @@ def puts_right(sentence: str) -> str:
 
 
 def is_of_another(sentence: str) -> bool:
-    """True if a sentence opens with a subject that is not the speaker, and has no word for the speaker."""
+    """True if a sentence opens with a noun or name as its subject, and has no word for the speaker. Pronouns are
+    resolved elsewhere."""
     match = _ANOTHER.match(sentence)
     return match is not None and _OWN_WORDS.search(re.sub(r"\([^()\n]{0,60}\)", "", sentence)) is None
 
