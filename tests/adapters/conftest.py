@@ -20,7 +20,7 @@ from memory_butler.adapters.mcp.server import build_server
 from memory_butler.adapters.telemetry import logs
 from memory_butler.ai.distillers import open_distiller
 from memory_butler.ai.embedding import Embedder
-from memory_butler.models import NewEpisode
+from memory_butler.models import NewEpisode, NewFact
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings
@@ -37,13 +37,13 @@ PARAMETERS = {
     "time_to deep request_context",
     "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to request_context",
     "memory_explain": "query id types scope mode limit min_confidence min_relevance butler tier time_from time_to "
-    "token_budget request_context",
+    "deep token_budget request_context",
     "memory_get": "type id request_context",
     "memory_confirm": "type id idempotency_key request_context",
     "memory_mark_helpful": "rule_id idempotency_key request_context",
     "memory_mark_harmful": "rule_id reason idempotency_key request_context",
     "memory_forget": "type id reason idempotency_key request_context",
-    "memory_forget_about": "subject text dry_run reason idempotency_key request_context",
+    "memory_forget_about": "subject text also dry_run reason idempotency_key request_context",
     "memory_restore": "type id supersede reason idempotency_key request_context",
     "memory_correct": "fact_id content reason idempotency_key request_context",
     "memory_pin": "type id idempotency_key request_context",
@@ -244,3 +244,23 @@ def choosing(resources: Resources, **consolidation: Any) -> Resources:
 async def note(resources: Resources, content: str, whose: str = "main") -> str:
     """Store an episode; returns its reference."""
     return (await remember.episode(resources, NewEpisode(content=content, butler=whose))).ref
+
+
+NUTS, HIDDEN = "severe nut allergy", "[encrypted: your role may not read encrypted text]"
+
+
+@pytest.fixture
+async def read_by(encrypted: Resources, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resources]:
+    """A butler with an encrypted fact about Anna (NUTS) that these roles may read. Local callers are administrators."""
+    fact = NewFact(subject="Anna", predicate="allergies", content=NUTS, importance=9)
+    await remember.fact(encrypted, fact)
+
+    def allow(*roles: str) -> Resources:
+        encryption = encrypted.database.encryption
+        assert encryption
+        changed = encryption.settings.model_copy(update={"readers": roles})
+        monkeypatch.setattr(encryption, "settings", changed)
+        settings = encrypted.settings.model_copy(update={"encryption": changed})
+        return replace(encrypted, settings=settings)
+
+    return allow

@@ -16,6 +16,10 @@ class Because(StrEnum):
     DAMAGED = "integrity_error: the stored text was changed, or moved here from another row"
 
 
+# Reasons that can go away.
+LATER = (Because.NO_KEY, Because.WRONG_KEY, Because.NOT_ALLOWED)
+
+
 class Unreadable(str):
     """The words that stand in the place of an encrypted text that cannot be shown. It says why."""
 

@@ -12,7 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import sql
 from tests.adapters.conftest import Run
 
 from memory_butler.store.embedded.server import EmbeddedPostgres
@@ -119,6 +121,16 @@ def test_a_search_loads_neither_alembic_nor_the_servers(process: Run, cli_home: 
     assert "onnxruntime" in loaded
     assert not loaded & {"alembic", "sqlalchemy", "fastmcp", "mcp", "fastapi", "uvicorn"}
     assert not loaded & {"memory_butler.english.extraction.episode", "memory_butler.ai.cross_encoder"}
+
+
+def test_after_an_upgrade_the_first_search_updates_the_index(own: Run, cli_home: Path) -> None:
+    """No worker runs for somebody who uses the commands alone: an index of an older version is updated at once."""
+    own("remember", "fact", "user", "allergic_to", "penicillin")
+    with psycopg.connect(EmbeddedPostgres(cli_home).dsn("postgres", "memory"), autocommit=True) as connection:
+        for table in ("passages", "profiles"):
+            connection.execute(sql.SQL("DELETE FROM memory.{}").format(sql.Identifier(table)))
+    found = json.loads(own("search", "which medicine is dangerous for me?", "--mode", "semantic", "--json").stdout)
+    assert [entry["content"] for entry in found["results"]] == ["penicillin"]
 
 
 def test_a_fact_is_stored_found_superseded_and_shown(cli: Run, ask: Callable[..., Any]) -> None:

@@ -22,6 +22,7 @@ from memory_butler.errors import InvalidInput
 from memory_butler.jobs.schedule import SCHEDULE
 from memory_butler.models import Question
 from memory_butler.operations.retrieval import get, search
+from memory_butler.store.encryption.master_keys import new_key
 from memory_butler.store.gate.migrate import HEAD
 
 QUIET: dict[str, Any] = {"upkeep": {"worker": False}, "session": {"deadline_seconds": 20}, "deadline_seconds": 20}
@@ -394,3 +395,23 @@ async def test_the_worker_inside_consolidates_what_sessions_leave(host_dsn: str,
         assert "lives in: Lisbon" in (await module.before_session("Where does the user live?")).text
     finally:
         await module.on_shutdown()
+
+
+@pytest.mark.parametrize("role", ["agent", "admin"])
+async def test_a_session_reads_encrypted_text_only_if_agents_may(host_dsn: str, home: Path, role: str) -> None:
+    """A host's butlers are agents: their briefings and tools show the text only if that role reads it."""
+    name = f"cook-{role}"
+    encryption = {"key": new_key(), "readers": [role]}
+    module, server = await started(table(home, encryption=encryption), Handle(host_dsn, schema=f"s_{role}"), name)
+    try:
+        async with Client(server) as client:
+            call = caller_of(client)
+            fact = {"subject": "Anna", "predicate": "allergies", "content": "severe nut allergy", "importance": 9}
+            assert not (await call("memory_store_fact", **fact)).is_error
+            found = (await call("memory_search", query="Anna allergies", min_relevance=0)).text
+        told = (await module.before_session("Cook dinner for Anna")).text
+    finally:
+        await module.on_shutdown()
+    for text in (found, told):
+        hidden = "your role may not read encrypted text" in text
+        assert ("severe nut allergy" in text, hidden) == (role == "agent", role != "agent")

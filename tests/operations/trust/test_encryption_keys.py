@@ -14,6 +14,7 @@ from tests.support.leaks import files_with, traces
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Principal, Question, Role, Stored
+from memory_butler.operations.history.activity import activity
 from memory_butler.operations.history.replay import replay
 from memory_butler.operations.history.undo import undo
 from memory_butler.operations.retrieval.get import get
@@ -21,6 +22,7 @@ from memory_butler.operations.retrieval.search import search
 from memory_butler.operations.trust.encryption_keys import key_status, rotate, shred
 from memory_butler.operations.writing import feedback, forget, remember
 from memory_butler.resources import Resources, open_resources
+from memory_butler.store.embedded.backup_log import note_backup
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.encryption.master_keys import new_key
 from memory_butler.store.encryption.vault import KeyUnavailable
@@ -162,3 +164,43 @@ async def test_a_shredded_tenant_is_unreadable(
     assert await contents(encrypted, [await allergy(encrypted, "Ben", "milk")]) == ["milk"]
     assert await contents(encrypted, [sick]) == ["[encrypted: its key was destroyed]"]
     assert traces(owner, "nuts") == traces(owner, "nuts-is-not-there")
+
+
+async def test_changes_of_keys_are_in_the_log(
+    encrypted: Resources, owner: psycopg.Connection[Any], tenant: str
+) -> None:
+    """A rotation and a destruction leave an event with counts, without words and without keys."""
+    await allergy(encrypted, "Anna", "nuts")
+    await rotate(encrypted)
+    keys = [key.id for key, _ in (await key_status(encrypted)).keys]
+    await shred(encrypted)
+    await shred(encrypted)
+    rows = owner.execute(
+        "SELECT event_type, actor, payload FROM memory.memory_events WHERE tenant_id = %s AND entity_type = 'access'"
+        " ORDER BY seq",
+        (tenant,),
+    ).fetchall()
+    assert rows == [
+        ("keys.rotated", "main", {"encrypted": 0, "anew": 1, "unreadable": 0, "continued": False}),
+        ("keys.destroyed", "main", {"keys": 2, "encrypted": 1, "plain": 0}),
+    ]
+    assert not any(key in repr(rows) for key in keys)
+    told = [one.words for one in (await activity(encrypted, since="start")).items]
+    assert any("rotated the encryption keys" in text for text in told)
+    assert any("destroyed the encryption keys" in text for text in told)
+    assert (await replay(encrypted)).equal
+
+
+async def test_a_destruction_names_backups(new_home: Callable[[], Path], tmp_path: Path) -> None:
+    """Backups that still exist hold the keys, encrypted with the master key; deleted ones are not named."""
+    home = new_home()
+    async with open_resources(home=home, encryption={"key": new_key()}, embedder=FakeEmbedder()) as resources:
+        await allergy(resources, "Anna", "nuts")
+        kept, deleted = tmp_path / "kept.tar.gz", tmp_path / "deleted.tar.gz"
+        for path in (kept, deleted):
+            path.touch()
+            note_backup(home, path, resources.clock())
+        deleted.unlink()
+        done = await shred(resources)
+        assert [backup["path"] for backup in done.backups] == [str(kept)]
+    EmbeddedPostgres(home).stop()

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from tests.support.leaks import traces
 
 from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.errors import PermissionDenied
 from memory_butler.models import (
     BriefRequest,
     Caller,
@@ -37,9 +38,9 @@ from memory_butler.operations.transfer.import_ import import_
 from memory_butler.operations.trust.forget_about import forget_about
 from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.operations.trust.purge import PurgeRequest, purge
-from memory_butler.operations.writing import forget, remember
+from memory_butler.operations.writing import correct, forget, remember
 from memory_butler.resources import Resources, open_resources
-from memory_butler.settings import EncryptionSettings
+from memory_butler.settings import EncryptionPolicy, EncryptionSettings
 from memory_butler.store.encryption.master_keys import new_key
 from memory_butler.store.encryption.vault import KeyUnavailable, may_read
 
@@ -167,3 +168,57 @@ async def test_an_encrypted_export_needs_the_key(encrypted: Resources, resources
     async with open_resources(settings, embedder=FakeEmbedder()) as other:
         with pytest.raises(KeyUnavailable, match="cannot be decrypted"):
             await import_(other, file)
+
+
+async def test_a_correction_needs_the_right_to_read(encrypted: Resources) -> None:
+    """It keeps the metadata of the fact, so a caller that may not read it cannot correct it."""
+    new = NewFact(subject="Anna", predicate="allergies", content="nuts", metadata={"by": "Ben"})
+    stored = await remember.fact(encrypted, new)
+    token = may_read.set(False)
+    try:
+        with pytest.raises(PermissionDenied, match="may not read"):
+            await correct.correct(encrypted, stored.ref, "milk")
+    finally:
+        may_read.reset(token)
+    fixed = await correct.correct(encrypted, stored.ref, "milk")
+    memory = (await get(encrypted, "fact", fixed.ref)).memory
+    assert (memory.content, memory.metadata) == ("milk", {"by": "Ben"})
+
+
+@pytest.mark.parametrize("kind", list(MemoryType))
+async def test_the_word_filter_does_not_match_ciphertext(
+    encrypted: Resources, owner: psycopg.Connection[Any], kind: MemoryType
+) -> None:
+    """Letters of the stored form find nothing; the subject and the predicate of an encrypted fact still do."""
+    caller = butler(encrypted, "vault")
+    await remember.fact(encrypted, NewFact(subject="Anna", predicate="allergies", content="nuts"), caller)
+    await remember.rule(encrypted, NewRule(content="Whisper."), caller)
+    await remember.episode(encrypted, NewEpisode(content="We met.", butler="vault"), caller)
+    query = f"SELECT content FROM memory.{kind}s WHERE tenant_id = %s"
+    [(stored,)] = owner.execute(query, (encrypted.settings.tenant,)).fetchall()
+    for needle in ("enc:v1", "v1:", stored[7:15], stored[20:24]):
+        page = await listings.memories(encrypted, Listing(type=kind, contains=needle))
+        assert not page.items, needle
+    [item] = (await listings.memories(encrypted, Listing(type=MemoryType.FACT, words="anna allergies"))).items
+    assert "nuts" in repr(item)
+
+
+async def test_a_policy_for_whole_tenants(
+    resources: Resources, owner: psycopg.Connection[Any], tenant: str, clock: Any
+) -> None:
+    """All memories of a covered tenant are encrypted, of any type and predicate; another tenant's are not."""
+    policies = {"customers": EncryptionPolicy(tenants=(f"{tenant}-clinic-*",))}
+    encryption = EncryptionSettings(key=SecretStr(new_key()), policies=policies)
+    settings = resources.settings.model_copy(update={"encryption": encryption})
+    async with open_resources(settings, embedder=FakeEmbedder(), clock=clock) as opened:
+        for name, word in ((f"{tenant}-clinic-7", "okapiword"), (f"{tenant}-office", "zebuword")):
+            other = replace(opened, settings=settings.model_copy(update={"tenant": name}))
+            episode = await remember.episode(other, NewEpisode(content=f"We met the {word}.", butler="main"))
+            fact = await remember.fact(other, NewFact(subject="Anna", predicate="drink", content=f"{word} tea"))
+            rule = await remember.rule(other, NewRule(content=f"Feed the {word}."))
+            texts = [(await get(other, one.type, one.ref)).memory.content for one in (episode, fact, rule)]
+            assert texts == [f"We met the {word}.", f"{word} tea", f"Feed the {word}."]
+            assert (await replay(other)).equal
+            assert "Anna" in repr(await search(other, Question(query="Anna drink", min_relevance=0)))
+        assert traces(owner, "okapiword") == []
+        assert {"facts.content", "rules.content", "episodes.content"} <= set(traces(owner, "zebuword"))

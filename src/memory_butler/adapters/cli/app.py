@@ -11,26 +11,23 @@ from typing import Annotated
 import typer
 
 from memory_butler.adapters.cli import (
-    audit,
     connect,
     consolidate,
     dead_letters,
     event_log,
     index,
     jobs,
-    keys,
     memory,
     models,
-    purge,
     remember,
     retrieval,
-    review,
     server,
     terminal,
     tokens,
     transfer,
     upkeep,
 )
+from memory_butler.adapters.cli.trust import audit, keys, purge, review
 from memory_butler.errors import MemoryButlerError
 
 app = typer.Typer(

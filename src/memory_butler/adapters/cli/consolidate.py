@@ -150,8 +150,10 @@ class _ConsolidateCall:
     async def _add_notes(self, opened: "Resources", caller: "Caller", waited: dict[str, int]) -> None:
         """Note why nothing was done, or what is still pending."""
         from memory_butler.operations.consolidation import review
-        from memory_butler.operations.consolidation.backlog import backlogs
+        from memory_butler.operations.consolidation.backlog import backlogs, locked_note
 
+        locked = await locked_note(opened, caller, only_butler=self.butler)
+        self.notes += [locked] if locked else []
         claims = {run.butler: run for run in await review.runs(opened, caller, state="claimed")}
         held = [name for name in waited if name in claims]
         for name in held:
@@ -169,7 +171,7 @@ class _ConsolidateCall:
                     "Retry at once: memory-butler dead-letters requeue REF",
                 ]
                 if later
-                else ["No pending episodes."]
+                else ["No other pending episodes." if locked else "No pending episodes."]
             )
         elif self.diffs and not held:
             left = sum((await backlogs(opened, caller, only_butler=self.butler)).values())

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from memory_butler.adapters.cli import options, terminal
+from memory_butler.errors import MemoryButlerError
 
 if TYPE_CHECKING:
     from memory_butler.models import Question
@@ -34,16 +36,33 @@ def _question(ctx: typer.Context) -> "Question":
     )
 
 
-def _loaded(task: "Task[Read]", *, deep: bool) -> "Task[Read]":
-    """The task; for a deep look with the model loaded first, because this process makes no later search."""
+def _reading(task: "Task[Read]", *, deep: bool = False, searches: bool = True) -> "Task[Read]":
+    """The task as the local user, who reads encrypted text only if the role of an administrator may.
+
+    After an upgrade the index of a local store is brought up to date before a search: no worker may ever run there.
+    For a deep look the model is loaded first, because this process makes no later search.
+    """
 
     async def run(resources: "Resources") -> "Read":
         from memory_butler.operations.retrieval.deep_search import load_ahead
+        from memory_butler.operations.retrieval.indexing import catch_up
+        from memory_butler.operations.trust.protection import limit_reading
 
-        await load_ahead(resources)
+        limit_reading(resources, resources.local_caller().principal)
+        if searches and resources.settings.database_url is None:
+            # Without the model a search goes by words alone, and says so.
+            with suppress(MemoryButlerError):
+                await catch_up(resources, resources.settings.tenant, progress=_show_indexed)
+        if deep:
+            await load_ahead(resources)
         return await task(resources)
 
-    return run if deep else task
+    return run
+
+
+def _show_indexed(count: int) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"Updating the search index after an upgrade: {count} memories.\n")
 
 
 def search(
@@ -72,7 +91,7 @@ def search(
     question = _question(ctx)
     terminal.run_and_print(
         ctx,
-        _loaded(lambda resources: search_operation.search(resources, question, bump=False), deep=deep),
+        _reading(lambda resources: search_operation.search(resources, question, bump=False), deep=deep),
         memory_tables.answer,
         answers.search_results,
     )
@@ -99,7 +118,7 @@ def recall(
     )
     terminal.run_and_print(
         ctx,
-        lambda resources: search_operation.recall(resources, question, bump=False),
+        _reading(lambda resources: search_operation.recall(resources, question, bump=False)),
         memory_tables.answer,
         answers.search_results,
     )
@@ -133,7 +152,7 @@ def explain(
     question = _question(ctx)
     terminal.run_and_print(
         ctx,
-        _loaded(lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget), deep=deep),
+        _reading(lambda opened: explain_operation.explain(opened, question, ref, token_budget=budget), deep=deep),
         explanation.explanation,
     )
 
@@ -147,7 +166,7 @@ def get(ctx: typer.Context, ref: options.Ref, id: options.Id = None, as_json: op
     reference = terminal.parse_reference(ref, id)
     terminal.run_and_print(
         ctx,
-        lambda resources: get_operation.get(resources, *reference, bump=False),
+        _reading(lambda resources: get_operation.get(resources, *reference, bump=False), searches=False),
         history.portrait,
         answers.memory_detail,
     )
@@ -179,7 +198,7 @@ def context(
         as_of=terminal.parse_time(as_of, "--as-of"),
         deep=deep,
     )
-    briefing = terminal.run_task(settings, _loaded(lambda opened: brief.brief(opened, request), deep=deep))
+    briefing = terminal.run_task(settings, _reading(lambda opened: brief.brief(opened, request), deep=deep))
     if as_json:
         terminal.print_json(briefing)
         return

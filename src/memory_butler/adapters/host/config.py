@@ -65,6 +65,7 @@ class MemoryConfig(settings.Group):
     upkeep: settings.Upkeep = settings.Upkeep()
     vector_index: settings.VectorIndex = settings.VectorIndex()
     consolidation: settings.Consolidation = settings.Consolidation()
+    encryption: settings.EncryptionSettings = settings.EncryptionSettings()
 
     @field_validator("tools")
     @classmethod

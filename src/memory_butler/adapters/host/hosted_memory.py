@@ -21,6 +21,7 @@ from memory_butler.jobs.worker import STOP_INSIDE_SECONDS, Worker
 from memory_butler.models import BriefRequest, Caller, Lineage, NewEpisode, Principal, Role
 from memory_butler.operations.briefing import brief
 from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.operations.writing import remember
 from memory_butler.policy.agent_sessions.observations import SessionEpisode, episode_of_exchanges, episode_of_summary
 from memory_butler.policy.lifecycle.schedule import JobState
@@ -177,6 +178,7 @@ class HostedMemory:
 
     async def _brief(self, trigger_prompt: str, lineage: Lineage) -> SessionStart:
         resources = await self._open_resources(self._deadline)
+        limit_reading(resources, self._principal)
         request = BriefRequest(trigger_prompt=trigger_prompt, butler=self.name)
         briefing = await brief.brief(resources, request, Caller(self._principal, lineage))
         missing = ", ".join(briefing.receipt.degraded)

@@ -13,6 +13,17 @@ from memory_butler.store.lifecycle import sweep
 LATER = timedelta(days=365)
 
 
+async def locked_note(
+    resources: Resources, caller: Caller | None = None, *, only_butler: str | None = None
+) -> str | None:
+    """A note with the number of pending episodes whose encryption key is not available; None if there are none."""
+    caller = resources.allowed(caller, "consolidate")
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        count = await runs.count_locked(transaction, only_butler)
+    waiting = "1 encrypted episode waits for its key" if count == 1 else f"{count:,} encrypted episodes wait for a key"
+    return f"{waiting}; see `memory-butler keys status`." if count else None
+
+
 async def backlogs(
     resources: Resources, caller: Caller | None = None, *, only_butler: str | None = None, later: bool = False
 ) -> dict[str, int]:

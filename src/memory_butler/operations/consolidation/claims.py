@@ -8,6 +8,7 @@ from uuid import UUID
 
 from memory_butler.errors import Conflict, MemoryButlerError, Unprocessable
 from memory_butler.models import Caller, ConsolidationStatus, MemoryType, RunReport, Usage, Validity
+from memory_butler.models.unreadable import LATER, Unreadable
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.access import visibility
 from memory_butler.policy.consolidation.retry import after_failure, next_batch_size
@@ -15,6 +16,7 @@ from memory_butler.policy.memories.validation import slug, validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import LOST, EpisodeStatus
+from memory_butler.store.encryption.vault import KeyUnavailable
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import AuditTrail, Change
@@ -52,12 +54,19 @@ async def claim_batch(resources: Resources, shard: Caller, distiller: str, *, mo
     """Claim the next batch of a butler's backlog. None if the backlog is empty or another claim is open."""
     now, name = resources.clock(), shard.principal.butler
     lease_until = now + timedelta(seconds=resources.settings.consolidation.lease_seconds)
+    trail = audit_trail(resources, shard, now)
     async with resources.database.write(shard.principal.tenant, now) as transaction:
         for lost_run in await runs.close_lost(transaction, name, now):
-            await _count_loss(resources, transaction, audit_trail(resources, shard, now), lost_run)
+            await _count_loss(resources, transaction, trail, lost_run)
         if await runs.claimed(transaction, name):
             return None
-        queue = await _next_in_queue(resources, transaction, name, now, most, batches=2)
+        while True:
+            queue = await _next_in_queue(resources, transaction, name, now, most, batches=2)
+            lost = [line for line in queue if _can_never_be_read(line)]
+            if not lost:
+                break
+            await record_status(transaction, trail, [_unreadable(line, now) for line in lost])
+        queue = [line for line in queue if _is_readable(line)]
         lines = first_batch(queue[: resources.settings.consolidation.most])
         if not lines:
             return None
@@ -80,7 +89,23 @@ async def next_batch(
     resources: Resources, transaction: Transaction, name: str, now: datetime, most: int
 ) -> list[QueuedEpisode]:
     """Returns the episodes of the next batch."""
-    return first_batch(await _next_in_queue(resources, transaction, name, now, most))
+    queue = await _next_in_queue(resources, transaction, name, now, most)
+    return first_batch([line for line in queue if _is_readable(line)])
+
+
+def _is_readable(line: QueuedEpisode) -> bool:
+    return not isinstance(line.episode.content, Unreadable)
+
+
+def _can_never_be_read(line: QueuedEpisode) -> bool:
+    """True if the key of an episode was destroyed, or its encrypted text was changed."""
+    content = line.episode.content
+    return isinstance(content, Unreadable) and content.because not in LATER
+
+
+def _unreadable(line: QueuedEpisode, now: datetime) -> tuple[EpisodeStatus, str]:
+    """The status of an episode that cannot be decrypted, and its event. Nothing is distilled from it."""
+    return _failed(line, now, f"The episode cannot be read: {line.episode.content}", is_alone=True, can_work=False)
 
 
 def first_batch(queue: Sequence[QueuedEpisode]) -> list[QueuedEpisode]:
@@ -127,7 +152,11 @@ async def record_failure(
         if not await runs.finish(transaction, claim.run, "failed", now, error=problem.message, usage=usage):
             raise ClaimLost()
         lines = await pending_episodes(resources, transaction, claim.run, trail)
-        options = {"is_alone": len(claim.lines) == 1, "can_work": not isinstance(problem, Unprocessable)}
+        options = {
+            "is_alone": len(claim.lines) == 1,
+            "can_work": not isinstance(problem, Unprocessable),
+            "gives_up": not isinstance(problem, KeyUnavailable),
+        }
         failures = [_failed(line, now, problem.message, **options) for line in lines]
         await record_status(transaction, trail, failures, run=claim.run)
     return RunReport(
@@ -149,11 +178,13 @@ async def release_claim(resources: Resources, shard: Caller, claim: Claim, error
 
 
 def _failed(
-    line: QueuedEpisode, now: datetime, error: str, *, is_alone: bool, can_work: bool = True
+    line: QueuedEpisode, now: datetime, error: str, *, is_alone: bool, can_work: bool = True, gives_up: bool = True
 ) -> tuple[EpisodeStatus, str]:
     """Returns the status of an episode after a failure, and its event."""
     episode = line.episode
-    failed = after_failure(episode.id, episode.consolidation_attempts, now, is_alone=is_alone, can_work=can_work)
+    failed = after_failure(
+        episode.id, episode.consolidation_attempts, now, is_alone=is_alone, can_work=can_work, gives_up=gives_up
+    )
     status = EpisodeStatus(
         id=episode.id, status=failed.status, attempts=failed.attempts, error=error, retry_at=failed.retry_at
     )

@@ -48,6 +48,7 @@ from memory_butler.policy.memories.validation import validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import EpisodeStatus
+from memory_butler.store.encryption.vault import KeyUnavailable
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history.events import AuditTrail
 
@@ -114,13 +115,13 @@ async def _distil(
         step("gathered")
         distilled = await prefetch.of(batch) if prefetch else None
         distilled = distilled or await distil_batch(resources, distiller, batch, step)
-    except (UnusableProposal, Unprocessable) as problem:
+    except (UnusableProposal, Unprocessable, KeyUnavailable) as problem:
         return await record_failure(resources, shard, claim, problem, spent(problem))
     if prefetch:
         prefetch.begin(claim.behind)
     try:
         return await finish_run(resources, shard, claim, distilled, step=step)
-    except IntegrityViolation as problem:
+    except (IntegrityViolation, KeyUnavailable) as problem:
         return await record_failure(resources, shard, claim, problem, distilled.usage)
 
 

@@ -16,12 +16,14 @@ from memory_butler.models import (
     Question,
     Role,
 )
+from memory_butler.models.unreadable import Unreadable
 from memory_butler.operations.retrieval.ranked_candidates import rank_candidates
 from memory_butler.operations.writing.admission import policy_for
 from memory_butler.policy.consolidation.recall_loop_guard import line_hashes, strip_recalled
 from memory_butler.policy.trust.redaction import redact
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
+from memory_butler.store.encryption.vault import KeyUnavailable
 
 CONCURRENT_SEARCHES = 4
 # Part of an episode that is used as the search query.
@@ -30,7 +32,10 @@ QUERY_CHARACTERS = 2_000
 
 async def build_batch(resources: Resources, shard: Caller, episodes: Sequence[Episode], *, with_known: bool) -> Batch:
     """Returns the batch: episode texts without text recalled from memory and without secrets, which
-    episodes of earlier versions may have, and, if wanted, the related memories."""
+    episodes of earlier versions may have, and, if wanted, the related memories. Raises KeyUnavailable."""
+    for episode in episodes:
+        if isinstance(episode.content, Unreadable):
+            raise KeyUnavailable(f"episode:{episode.ref} cannot be distilled: {episode.content.because}.")
     hashes = {digest for episode in episodes for digest in line_hashes(episode.content)}
     # Private memories of other butlers cannot have been recalled by this one.
     scopes = (shard.principal.butler, GLOBAL_SCOPE)
@@ -51,7 +56,7 @@ async def build_batch(resources: Resources, shard: Caller, episodes: Sequence[Ep
 
 
 async def related_memories(resources: Resources, shard: Caller, texts: Sequence[str]) -> tuple[KnownMemory, ...]:
-    """Returns the memories related to the texts: one search per text, with the permissions of the butler."""
+    """Returns the readable memories related to the texts: one search per text, with the permissions of the butler."""
     limit = resources.settings.consolidation.known
     caller = replace(shard, principal=replace(shard.principal, role=Role.AGENT))
     slots = asyncio.Semaphore(CONCURRENT_SEARCHES)
@@ -64,7 +69,7 @@ async def related_memories(resources: Resources, shard: Caller, texts: Sequence[
 
     queries = [text for text in texts if text.strip()] if limit else []
     hits = {hit.id: hit for results in await asyncio.gather(*map(search, queries)) for hit in results}
-    return tuple(known_from_hit(hit) for hit in hits.values())
+    return tuple(known_from_hit(hit) for hit in hits.values() if not isinstance(hit.content, Unreadable))
 
 
 def known_from_hit(hit: Hit) -> KnownMemory:

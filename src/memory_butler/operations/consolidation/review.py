@@ -6,6 +6,7 @@ from uuid import UUID
 
 from memory_butler.errors import Conflict, InvalidInput, NotFound
 from memory_butler.models import Batch, Caller, EmptyEpisode, ItemKind, ItemResult
+from memory_butler.models.unreadable import Unreadable
 from memory_butler.operations.consolidation.apply import NumberedItem, prepare_items
 from memory_butler.operations.consolidation.consolidate import apply_batch, run_trail
 from memory_butler.operations.consolidation.proposal_targets import known_targets
@@ -19,6 +20,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.consolidation.runs import Run, Undone
+from memory_butler.store.encryption.vault import KeyUnavailable
 from memory_butler.store.gate.database import Row, Transaction
 
 MAX_LIMIT = 200
@@ -189,6 +191,9 @@ def _decisions(
 
 
 def _placed(row: Row) -> NumberedItem:
+    content = row["proposed"].get("content")
+    if isinstance(content, Unreadable):
+        raise KeyUnavailable(f"Item {row['place']} cannot be approved: {content.because}. Nothing was changed.")
     return row["place"], item_from_json(row["proposed"])
 
 

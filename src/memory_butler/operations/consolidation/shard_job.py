@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memory_butler.models import Caller, RunReport
+from memory_butler.operations.consolidation.backlog import locked_note
 from memory_butler.operations.consolidation.consolidate import consolidate
 from memory_butler.policy.lifecycle.schedule import is_pressing
 from memory_butler.resources import Resources
@@ -27,7 +28,9 @@ async def consolidate_shard(resources: Resources, shard: Caller) -> dict[str, An
             "distilled": 0,
             "note": f"Nothing was done: {reason}.",
         }
-    return summarize(await consolidate(resources, shard))
+    figures = summarize(await consolidate(resources, shard))
+    note = await locked_note(resources, shard, only_butler=shard.principal.butler)
+    return {**figures, "note": note} if note else figures
 
 
 def summarize(reports: list[RunReport]) -> dict[str, Any]:

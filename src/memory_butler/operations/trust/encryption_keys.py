@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from memory_butler.errors import MemoryButlerError
@@ -10,7 +11,9 @@ from memory_butler.models import Caller
 from memory_butler.models.unreadable import Because
 from memory_butler.operations.retrieval.indexing import catch_up
 from memory_butler.operations.trust.residue import AT_ONCE_BYTES, CLEAN, EXTERNAL, PENDING
+from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.resources import Resources
+from memory_butler.store.embedded.backup_log import known_backups
 from memory_butler.store.encryption import sealing, tenant_keys
 from memory_butler.store.encryption.vault import Encryption, KeyUnavailable, TenantKey
 from memory_butler.store.retrieval import search_index
@@ -67,13 +70,14 @@ class Rotation:
 
 @dataclass(slots=True)
 class Shredding:
-    """Result of a destruction: the keys, the memories that are unreadable from now on, and those that were never
-    encrypted."""
+    """Result of a destruction: the keys, the memories that are unreadable from now on, those that were never
+    encrypted, and the backups that still hold the keys, encrypted with the master key."""
 
     keys: list[str] = field(default_factory=list)
     unreadable: int = 0
     plain: int = 0
     residue: str | None = None
+    backups: list[dict[str, Any]] = field(default_factory=list)
 
 
 async def rotate(resources: Resources, caller: Caller | None = None, *, progress: Progress = no_progress) -> Rotation:
@@ -88,12 +92,15 @@ async def rotate(resources: Resources, caller: Caller | None = None, *, progress
         raise KeyUnavailable(f"Without a master key nothing can be encrypted. {problem}")
     now = resources.clock()
     async with resources.database.write(tenant, now) as transaction:
-        counts = await tenant_keys.counts(transaction)
+        stored = await tenant_keys.counts(transaction)
         done = Rotation(continued=not await tenant_keys.rotate(transaction, encryption, now))
-    await _reseal(resources, tenant, done, lambda n: progress("Encrypting", n, counts["encrypted"] + counts["plain"]))
-    if not done.unreadable:
-        async with resources.database.write(tenant, resources.clock()) as transaction:
-            await tenant_keys.destroy_retired(transaction, resources.clock())
+    await _reseal(resources, tenant, done, lambda n: progress("Encrypting", n, stored["encrypted"] + stored["plain"]))
+    trail = audit_trail(resources, caller, resources.clock())
+    counts = {"encrypted": done.encrypted, "anew": done.anew, "unreadable": done.unreadable}
+    async with resources.database.write(tenant, trail.now) as transaction:
+        if not done.unreadable:
+            await tenant_keys.destroy_retired(transaction, trail.now)
+        await tenant_keys.record(transaction, trail, "rotated", {**counts, "continued": done.continued})
     if done.encrypted:
         await catch_up(resources, tenant, progress=lambda n: progress("Indexing", n, done.encrypted))
     done.residue = await _rewrite(resources)
@@ -128,6 +135,10 @@ async def shred(resources: Resources, caller: Caller | None = None) -> Shredding
         keys = await tenant_keys.destroy(transaction, now)
         if ids := await sealing.sealed_ids(transaction):
             await search_index.clear(transaction, ids)
+        if keys:
+            trail = audit_trail(resources, caller, now)
+            await tenant_keys.record(transaction, trail, "destroyed", {"keys": len(keys), **counts})
+    embedded = resources.database.embedded
     if resources.database.encryption:
         resources.database.encryption.forget(tenant)
     return Shredding(
@@ -135,6 +146,7 @@ async def shred(resources: Resources, caller: Caller | None = None) -> Shredding
         unreadable=counts["encrypted"],
         plain=counts["plain"],
         residue=await _rewrite(resources) if keys else None,
+        backups=[one for one in known_backups(embedded.home, now) if one["exists"]] if embedded else [],
     )
 
 

@@ -4,8 +4,9 @@ from dataclasses import fields, replace
 from datetime import datetime
 
 from memory_butler.english.text.normalize import normal_name
-from memory_butler.errors import Conflict
+from memory_butler.errors import Conflict, PermissionDenied
 from memory_butler.models import LIVE, Caller, Fact, MemoryType, NewFact, Stored
+from memory_butler.models.unreadable import Because, Unreadable
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
 from memory_butler.operations.trust.protection import owner_of
@@ -43,6 +44,11 @@ async def correct(
     async with resources.database.read(caller.principal.tenant) as transaction:
         wrong = await require_changeable(transaction, caller, target)
     assert isinstance(wrong, Fact)
+    if wrong.content == Unreadable(Because.NOT_ALLOWED):
+        # Its metadata would be replaced by the words that stand in its place.
+        raise PermissionDenied(
+            f"fact:{wrong.ref} is encrypted, and {Because.NOT_ALLOWED}.", recovery="Let a reader of it correct it."
+        )
     # The subject and predicate of a fact never change, so the new content can be embedded before the transaction.
     context = wrong.predicate_label.partition(":")[0]
     content, of_content = admit_text(resources, caller, content, FACT_CHARACTERS, context=context)

@@ -30,11 +30,12 @@ class FailureOutcome:
 
 
 def after_failure(
-    episode_id: UUID, attempts: int, now: datetime, *, is_alone: bool, can_work: bool = True
+    episode_id: UUID, attempts: int, now: datetime, *, is_alone: bool, can_work: bool = True, gives_up: bool = True
 ) -> FailureOutcome:
     """Returns the outcome of a failure after `attempts` earlier ones. In a batch the cause is unknown, so the episode
-    is retried at once in a smaller batch. Alone it is retried with backoff, or fails if no retry can work."""
-    attempts += 1
+    is retried at once in a smaller batch. Alone it is retried with backoff, or fails if no retry can work. Without
+    `gives_up` the retries do not end: the cause is outside of the episode."""
+    attempts = attempts + 1 if gives_up else min(attempts + 1, DEAD_AFTER - 1)
     if is_alone and not can_work:
         return FailureOutcome(ConsolidationStatus.FAILED, "failed", attempts)
     if attempts >= DEAD_AFTER:

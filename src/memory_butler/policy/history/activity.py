@@ -61,6 +61,8 @@ def describe(event: Event, context: narrative.EventContext) -> str:
     if event.entity_type == "reference":
         count = len(payload.get("ids", ()))
         return f"{actor} read {count} memor{'y' if count == 1 else 'ies'} ({payload.get('read', 'a read')})."
+    if event.event_type in _STORE_EVENTS:
+        return _STORE_EVENTS[event.event_type].format(actor=actor)
     if event.entity_type == "access":
         home = one_line(str(payload.get("home", "another tenant")), NAME_CHARACTERS)
         return f"{actor} of the tenant {home} used {payload.get('operation', 'an operation')} here."
@@ -68,6 +70,12 @@ def describe(event: Event, context: narrative.EventContext) -> str:
     return f"Alias: {text[:1].lower()}{text[1:]}" if event.entity_type == "alias" else text
 
 
+_STORE_EVENTS = {
+    "store.imported": "{actor} imported an export file.",
+    "store.purged": "{actor} erased memories for good.",
+    "keys.rotated": "{actor} rotated the encryption keys.",
+    "keys.destroyed": "{actor} destroyed the encryption keys: texts encrypted until then are unreadable.",
+}
 _PARTICIPLES = {
     "created": "stored",
     "retracted": "forgotten",
@@ -80,7 +88,11 @@ _PARTICIPLES = {
     "dead_lettered": "dead-lettered",
     "failed": "dead-lettered",
 }
-_NOUNS = {"alias": ("alias", "aliases"), "memory": ("read", "reads")}
+_NOUNS = {
+    "alias": ("alias", "aliases"),
+    "memory": ("read", "reads"),
+    "keys": ("set of encryption keys", "sets of encryption keys"),
+}
 
 
 def summarize(counts: Mapping[str, int]) -> str:

@@ -11,6 +11,10 @@ coalesce(m.valid_at, m.created_at)
 (SELECT array_agg('%%' || regexp_replace(lower(n.needle), '([\\%%_])', '\\\1', 'g') || '%%')
     FROM unnest(%(needles)s::text[]) AS n (needle))::text[]
 
+-- part: searched
+-- The part of a content that the text filter compares: nothing of an encrypted one.
+CASE WHEN m.content LIKE 'enc:v1:%%' THEN '' ELSE m.content END
+
 -- part: fact_filters
 -- Filters of a list of facts.
 m.tenant_id = %(tenant)s
@@ -27,7 +31,7 @@ m.tenant_id = %(tenant)s
     AND (%(time_from)s::timestamptz IS NULL OR {fact_time} >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR {fact_time} < %(time_to)s::timestamptz)
     AND (%(needles)s::text[] IS NULL
-        OR lower(m.subject_label || ' ' || m.predicate_label || ' ' || m.content) LIKE ALL ({patterns}))
+        OR lower(m.subject_label || ' ' || m.predicate_label || ' ' || {searched}) LIKE ALL ({patterns}))
 
 -- part: rule_filters
 -- Filters of a list of rules.
@@ -40,7 +44,7 @@ m.tenant_id = %(tenant)s
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(time_from)s::timestamptz IS NULL OR m.created_at >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR m.created_at < %(time_to)s::timestamptz)
-    AND (%(needles)s::text[] IS NULL OR lower(m.content) LIKE ALL ({patterns}))
+    AND (%(needles)s::text[] IS NULL OR lower({searched}) LIKE ALL ({patterns}))
 
 -- part: episode_filters
 -- Filters of a list of episodes.
@@ -53,7 +57,7 @@ m.tenant_id = %(tenant)s
     AND (%(importance_max)s::int IS NULL OR m.importance <= %(importance_max)s::int)
     AND (%(time_from)s::timestamptz IS NULL OR m.observed_at >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR m.observed_at < %(time_to)s::timestamptz)
-    AND (%(needles)s::text[] IS NULL OR lower(m.content) LIKE ALL ({patterns}))
+    AND (%(needles)s::text[] IS NULL OR lower({searched}) LIKE ALL ({patterns}))
 
 -- part: newest
 -- Newest first, after a cursor.

@@ -261,7 +261,14 @@ async def spent(transaction: Transaction, since: datetime) -> Usage:
 
 
 async def waiting_shards(transaction: Transaction, now: datetime, butler: str | None = None) -> list[Row]:
-    return await transaction.all("runs.waiting_shards", now=now, butler=butler)
+    locked = await transaction.locked_keys()
+    return await transaction.all("runs.waiting_shards", now=now, butler=butler, locked=locked)
+
+
+async def count_locked(transaction: Transaction, butler: str | None = None) -> int:
+    """The number of pending episodes whose key is not available now."""
+    locked = await transaction.locked_keys()
+    return (await transaction.row("runs.count_locked", butler=butler, locked=locked))["episodes"] if locked else 0
 
 
 async def empty_episodes(transaction: Transaction, butler: str | None, limit: int) -> list[Row]:

@@ -23,6 +23,11 @@ WHERE h.tenant_id = e.tenant_id AND h.episode_id = e.id
     JOIN {schema}.consolidation_episodes h ON h.tenant_id = r.tenant_id AND h.run_id = r.id
     WHERE r.tenant_id = %(tenant)s AND r.state = 'waiting'))
 
+-- part: locked
+-- True for an episode e that is encrypted with a key that is not available now.
+(cardinality(%(locked)s::text[]) > 0 AND e.content LIKE 'enc:v1:%%'
+    AND substr(e.content, 8, 8) = ANY(%(locked)s::text[]))
+
 -- part: waits
 -- True for an episode e that waits for consolidation.
 (e.validity = 'active' AND e.consolidation_status = 'pending' AND NOT {held})
@@ -220,8 +225,14 @@ FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status = 'pending'
     AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
     AND (%(butler)s::text IS NULL OR e.butler = %(butler)s)
-    AND NOT {held}
+    AND NOT {held} AND NOT {locked}
 GROUP BY e.butler ORDER BY e.butler;
+
+-- name: count_locked
+-- The number of pending episodes that are encrypted with a key that is not available now.
+SELECT count(*) AS episodes FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status = 'pending'
+    AND (%(butler)s::text IS NULL OR e.butler = %(butler)s) AND {locked};
 
 -- name: empty_episodes
 -- Consolidated episodes of which nothing was kept, oldest first.

@@ -1,11 +1,14 @@
 """The keys of tenants in the database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+
+from psycopg.types.json import Jsonb
 
 from memory_butler.models.unreadable import Because
 from memory_butler.store.encryption.vault import Encryption, KeyUnavailable, TenantKey, parse_keys
 from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.history.events import AuditTrail
 
 PURPOSES = ("data", "index")
 
@@ -50,6 +53,19 @@ async def destroy_retired(transaction: Transaction, now: datetime) -> None:
 async def destroy(transaction: Transaction, now: datetime) -> list[str]:
     """Destroy all keys of the tenant; returns their ids."""
     return await transaction.column("tenant_keys.destroy", now=now)
+
+
+async def record(transaction: Transaction, trail: AuditTrail, event: str, counts: Mapping[str, int | bool]) -> None:
+    """Record a change of keys in the log: `rotated` or `destroyed`."""
+    await transaction.send(
+        "tenant_keys.record",
+        event_id=trail.make_id(trail.now),
+        event_type=f"keys.{event}",
+        now=trail.now,
+        actor=trail.actor,
+        request_id=trail.lineage.request_id,
+        payload=Jsonb(dict(counts)),
+    )
 
 
 async def add(transaction: Transaction, encryption: Encryption, now: datetime) -> None:

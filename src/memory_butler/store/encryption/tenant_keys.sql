@@ -35,6 +35,17 @@ FROM (
     SELECT content FROM {schema}.episodes WHERE tenant_id = %(tenant)s
 ) m;
 
+-- name: record
+-- The event of a change of keys: counts, without words and keys.
+WITH numbered AS (
+    UPDATE {schema}.tenants SET last_seq = last_seq + 1 WHERE tenant_id = %(tenant)s RETURNING last_seq
+)
+INSERT INTO {schema}.memory_events (
+    tenant_id, id, seq, event_type, entity_type, occurred_at, actor, request_id, payload_version, payload
+)
+SELECT %(tenant)s, %(event_id)s, last_seq, %(event_type)s, 'access', %(now)s, %(actor)s, %(request_id)s, 1, %(payload)s
+FROM numbered;
+
 -- name: retire
 -- Retire the data key in use.
 UPDATE {schema}.tenant_keys SET retired_at = greatest(%(now)s, created_at)

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 
 from memory_butler.errors import TargetUnavailable
 from memory_butler.models import GLOBAL_SCOPE
-from memory_butler.models.unreadable import Because, Unreadable
+from memory_butler.models.unreadable import LATER, Because, Unreadable
 from memory_butler.settings import EncryptionSettings, Searchable
 from memory_butler.store.encryption import codec
 from memory_butler.store.encryption.codec import KEY_BYTES, MARK, NONCE_BYTES, Damaged
@@ -179,6 +179,15 @@ class Vault:
         """Wait for the keys, if no result of the transaction was awaited yet."""
         if self._keys is None and self._loading and self._loading.pgresult is None:
             await self._loading.fetchone()
+
+    def locked(self) -> list[str]:
+        """The ids of data keys whose texts cannot be read now but may be later. Destroyed keys are not among them."""
+        opened = {
+            key.id: self._encryption.unwrapped(self._tenant, key) if may_read.get() else Because.NOT_ALLOWED
+            for key in self.keys
+            if key.purpose == "data" and key.wrapped is not None
+        }
+        return [id for id, result in opened.items() if result in LATER]
 
     def search_of(self, row: Mapping[str, Any]) -> Searchable | None:
         """How a new memory can be found if it is encrypted; None if it is not. If no key is configured, a tenant that

@@ -76,6 +76,13 @@ class Transaction:
             return await cursor.execute(self._queries[query], self._arrays(params))
         return await self._connection.execute(self._queries[query], self._arrays(params))
 
+    async def locked_keys(self) -> list[str]:
+        """The ids of keys whose texts cannot be read in this transaction but may be later."""
+        if self.vault is None:
+            return []
+        await self.vault.ready()
+        return self.vault.locked()
+
     async def one(self, query: str, /, **params: Any) -> Row | None:
         return await (await self.send(query, **params)).fetchone()
 

@@ -46,7 +46,13 @@ async def next_in_line(
 ) -> list[QueuedEpisode]:
     """The next episodes to consolidate."""
     rows = await transaction.all(
-        "episodes.next_in_line", butler=butler, limit=limit, now=now, soon=now + NEAR_EXPIRY, **first(eden, now)
+        "episodes.next_in_line",
+        butler=butler,
+        limit=limit,
+        now=now,
+        soon=now + NEAR_EXPIRY,
+        locked=await transaction.locked_keys(),
+        **first(eden, now),
     )
     return [in_line(row) for row in rows]
 

@@ -44,12 +44,12 @@ WHERE e.tenant_id = %(tenant)s AND e.butler = %(butler)s AND e.validity = 'activ
 
 -- name: next_in_line
 -- The next episodes to consolidate: first those about to expire, then those referenced in several agent sessions, then
--- the oldest. Excludes episodes that wait for a retry or a decision.
+-- the oldest. Excludes episodes that wait for a retry, a decision or their key.
 SELECT e.*, {runs.losses} AS losses
 FROM (
     SELECT e.*, {well_referenced} AS well_referenced
     FROM {backlog} AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)
-        AND NOT {runs.held}
+        AND NOT {runs.held} AND NOT {runs.locked}
     ORDER BY e.expires_at <= %(soon)s DESC, well_referenced DESC, e.created_at, e.id
     LIMIT %(limit)s
 ) e

@@ -93,10 +93,11 @@ def _shredding_text(done: "Shredding") -> "RenderableType":
 
     if not done.keys:
         return Text("The tenant has no keys; nothing was changed.")
+    backups = "".join(f"\n  {backup['path']}" for backup in done.backups)
     return Text(
         f"Destroyed {len(done.keys)} keys. {done.unreadable:,} memories are unreadable; {done.plain:,} were never"
         f" encrypted and stay readable. Old forms in the data files: {done.residue}. Backups made earlier still"
-        " hold the keys, encrypted with the master key."
+        f" hold the keys, encrypted with the master key{':' if backups else '.'}{backups}"
     )
 
 
