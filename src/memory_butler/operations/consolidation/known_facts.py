@@ -7,6 +7,7 @@ from uuid import UUID
 
 from memory_butler.english.text.normalize import normal_name
 from memory_butler.models import Item
+from memory_butler.models.unreadable import Unreadable
 from memory_butler.policy.consolidation.corrections import corrected
 from memory_butler.policy.consolidation.duplicates import same_fact_content
 from memory_butler.policy.trust.origin import outranks
@@ -73,6 +74,7 @@ class OlderFacts:
             if one.subject in about
             and evidence_times.get(one.id, observed) < observed
             and not outranks(one.origin, origin)
+            and not isinstance(one.content, Unreadable)
         ]
         return corrected(item, older)
 
