@@ -93,7 +93,7 @@ class Hit(NamedTuple):
     maturity: str | None = None
     harmful_reasons: list[str] | None = None
     pinned: bool = False
-    # Episodes: a fact that came from it has been replaced.
+    # Episodes: a fact that came from it has been replaced. Facts: a newer note corrects it.
     since_changed: bool = False
     replaced_by: UUID | None = None
     # How few memories have the rarest name of the question that it has: 1 if it is the only one.
@@ -105,7 +105,8 @@ class Hit(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemory:
     """A memory in search results. `warning` is set for rules that became anti-patterns, `since_changed` for episodes
-    whose fact has been replaced, `unverified` for memories from a less trusted source than the user and agents."""
+    whose fact has been replaced and for facts that a newer note corrects, `unverified` for memories
+    from a less trusted source than the user and agents."""
 
     ref: Reference
     type: MemoryType

@@ -5,12 +5,17 @@ from tests.conftest import MovingClock
 from tests.support.distillers import Scripted, cites, say, with_distiller
 
 from memory_butler.ai.distillers.builtin import BuiltInDistiller
-from memory_butler.models import Caller, RunReport
+from memory_butler.models import BriefRequest, Caller, MemoryType, Question, RunReport
 from memory_butler.models.vocabulary import BY_HAND
+from memory_butler.operations.briefing import brief
 from memory_butler.operations.consolidation import consolidate, review
 from memory_butler.operations.consolidation.empty_episodes import requeue_empty
+from memory_butler.operations.history.replay import replay_into_scratch
+from memory_butler.operations.history.undo import undo
 from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.operations.retrieval import get, search
 from memory_butler.resources import Resources
+from memory_butler.store.history.replay import scratch_schema
 
 
 @pytest.fixture
@@ -82,3 +87,76 @@ async def test_empty_episodes_can_be_distilled_again(resources: Resources, shard
     again = await run(resources, shard)
     assert again.episodes == (silent,)
     assert (await requeue_empty(resources, only_butler="other")).again == ()
+
+
+async def learned(resources: Resources, shard: Caller, *said: str) -> dict[str, str]:
+    """The references of the memories of these episodes by content, each distilled by itself."""
+    refs: dict[str, str] = {}
+    for words in said:
+        await say(resources, words, metadata={BY_HAND: True}, source="user")
+        refs |= {str(line.shown["content"]): str(line.memory) for line in (await run(resources, shard)).lines}
+    return refs
+
+
+async def links_of(resources: Resources, handle: str) -> list[tuple[str, str]]:
+    found = await get.get(resources, "fact", handle)
+    return [(link.relation.value, f"fact:{link.other_ref}") for link in found.links if link.target_type == "fact"]
+
+
+async def found_facts(resources: Resources) -> list[tuple[str, bool]]:
+    question = Question(query="Is Paloma vegan?", types=(MemoryType.FACT,))
+    results = (await search.search(resources, question)).results
+    return [(f"fact:{one.hit.ref}", one.hit.since_changed) for one in results]
+
+
+CORRECTION = "Correction re Paloma: not vegan, vegetarian."
+
+
+async def test_a_correction_is_linked_to_the_fact_that_it_corrects(resources: Resources, shard: Caller) -> None:
+    """Both stay in use, and both show the link."""
+    refs = await learned(resources, shard, "Paloma is vegan.", "Paloma lives in Nice.", CORRECTION)
+    assert ("contradicts", refs["vegan"]) in await links_of(resources, refs[CORRECTION])
+    assert await links_of(resources, refs["vegan"]) == [("contradicts", refs[CORRECTION])]
+    assert await links_of(resources, refs["Nice"]) == []
+    old = await get.get(resources, "fact", refs["vegan"])
+    assert old.memory.validity == "active"
+
+
+async def test_a_corrected_fact_comes_behind_its_correction(resources: Resources, shard: Caller) -> None:
+    refs = await learned(resources, shard, "Paloma is vegan.", CORRECTION)
+    assert await found_facts(resources) == [(refs[CORRECTION], False), (refs["vegan"], True)]
+
+
+async def test_a_briefing_marks_a_corrected_fact(resources: Resources, shard: Caller) -> None:
+    refs = await learned(resources, shard, "Paloma is vegan.", CORRECTION)
+    request = BriefRequest(butler="main", trigger_prompt="Cook dinner for Paloma", token_budget=500)
+    text = (await brief.brief(resources, request)).text
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    assert f"[{refs[CORRECTION]}]" in lines[0]
+    assert f"[{refs['vegan']}]" in lines[1]
+    assert lines[1].endswith("(since changed)")
+
+
+async def test_a_correction_in_the_same_run_is_linked(resources: Resources, shard: Caller) -> None:
+    await say(resources, "Paloma is vegan.", CORRECTION, metadata={BY_HAND: True}, source="user")
+    lines = {str(line.shown["content"]): str(line.memory) for line in (await run(resources, shard)).lines}
+    assert await links_of(resources, lines["vegan"]) == [("contradicts", lines[CORRECTION])]
+
+
+async def test_a_less_trusted_source_corrects_nothing(resources: Resources, shard: Caller) -> None:
+    refs = await learned(resources, shard, "Paloma is vegan.")
+    await say(resources, CORRECTION, metadata={BY_HAND: True}, source="external")
+    await run(resources, shard)
+    assert await links_of(resources, refs["vegan"]) == []
+
+
+async def test_a_correction_is_undone_and_replayed(resources: Resources, shard: Caller) -> None:
+    """Without the note, the older fact is as before."""
+    refs = await learned(resources, shard, "Paloma is vegan.", CORRECTION)
+    caller = resources.local_caller()
+    async with scratch_schema(resources.database):
+        assert (await replay_into_scratch(resources, caller)).equal
+        history = await get.get(resources, "fact", refs[CORRECTION])
+        await undo(resources, history.events[-1].id)
+        assert await found_facts(resources) == [(refs["vegan"], False)]
+        assert (await replay_into_scratch(resources, caller)).equal

@@ -14,9 +14,9 @@ from memory_butler.ai.weights import resolve_weights
 from memory_butler.models import Briefing, Maturity, MemoryType, Ranked
 from memory_butler.policy.briefing import composition
 from memory_butler.policy.briefing.claims import Claim
-from memory_butler.policy.briefing.composition import BEYOND_QUOTA, HEADINGS, NOTHING, TITLE, BriefingFrame
+from memory_butler.policy.briefing.composition import BEYOND_QUOTA, FEW_NOTES, HEADINGS, NOTHING, TITLE, BriefingFrame
 from memory_butler.policy.briefing.selection import Chosen
-from memory_butler.policy.memories.text import briefing_line
+from memory_butler.policy.memories.text import NOTES_TAG, briefing_line, note_predicate
 
 F, R, E = MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE
 QUOTAS = {F: 0.5, R: 0.3, E: 0.2}
@@ -294,3 +294,34 @@ def test_what_says_the_same_is_accounted_for(make_ranked: MakeRanked) -> None:
     built = composition.compose([Chosen(told, Claim.STANDING, 0.4)], frame(100), [(twin, "fact:one")])
     assert built.receipt.left_out == ({"ref": f"fact:{twin.hit.ref}", "reason": "says the same as fact:one"},)
     assert [(line.claim, line.usefulness) for line in built.receipt.lines] == [("standing", 0.4)]
+
+
+def note(make_ranked: MakeRanked, number: int, score: float) -> Ranked:
+    """A line that consolidation kept in the person's own words."""
+    entry = make_ranked(number, F, score=score, content=f"the heron number {number} nests here")
+    hit = entry.hit._replace(predicate_label=note_predicate(number.to_bytes(8, "big")), tags=[NOTES_TAG])
+    return entry._replace(hit=hit)
+
+
+@given(notes=st.integers(0, 30), others=st.integers(0, 30), budget=budgets)
+def test_at_most_a_third_of_the_lines_are_notes(make_ranked: MakeRanked, notes: int, others: int, budget: int) -> None:
+    """Whatever the budget, unless there are hardly any other lines; also if all notes rank first."""
+    ranked = [note(make_ranked, n, 1 - n / 1000) for n in range(1, notes + 1)]
+    ranked += [
+        make_ranked(100 + n, F, score=0.5 - n / 1000, content=f"memory number {n} of this list") for n in range(others)
+    ]
+    lines = lines_of(compose(ranked, frame(budget)), F)
+    quoted = [line for line in lines if "heron" in line]
+    assert len(quoted) <= max(len(lines) / 3, FEW_NOTES)
+    if others >= 2 * FEW_NOTES:
+        assert len(quoted) <= (len(lines) + 1) / 3 or len(quoted) <= FEW_NOTES < len(lines)
+    assert not notes or not lines or quoted or budget < 60
+
+
+def test_a_corrected_fact_is_marked_behind_its_note(make_ranked: MakeRanked) -> None:
+    newer = note(make_ranked, 2, 0.5)
+    older = make_ranked(1, F, score=0.9, content="memory number 1 of this list")
+    older = older._replace(hit=older.hit._replace(since_changed=True, replaced_by=newer.hit.id))
+    lines = lines_of(compose([older, newer], frame(200)), F)
+    assert ["heron" in line for line in lines] == [True, False]
+    assert [line.endswith("(since changed)") for line in lines] == [False, True]

@@ -7,6 +7,7 @@ from memory_butler.english.extraction.brackets import bracketed_facts
 from memory_butler.english.extraction.findings import Draft, Finding, deduplicated, fact, rule
 from memory_butler.english.extraction.grammar.clause_splitting import clauses
 from memory_butler.english.extraction.grammar.coreference import Discourse
+from memory_butler.english.extraction.grammar.lower_case_names import is_of_another, puts_right, with_capitals
 from memory_butler.english.extraction.grammar.noise import (
     asks,
     before_the_question,
@@ -40,6 +41,8 @@ from memory_butler.english.text.word_sets import caseless, words_in
 from memory_butler.english.time.event_dates import find_event_date
 
 MERELY_NAMED = 4
+# Facts that are never the user's if their sentence is about another.
+_PERSONAL = frozenset({"allergic_to", "health", "diet", "relationship"})
 # Pasted data: a word of this length, or a run of marks. Patterns would take long and find nothing.
 _UNREADABLE = re.compile(r"\S{81}|[^\w\s]{12}")
 
@@ -81,9 +84,16 @@ def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> lis
     """The findings of one sentence that do not contradict it. Only the user gives rules."""
     if sentence.speaker == SOMEBODY or _UNREADABLE.search(sentence.text):
         return []
+    sentence = sentence._replace(text=with_capitals(sentence.text))
     found = _found_in(sentence, discourse, now)
+    if puts_right(sentence.text):
+        # What is true of whom is left to a note.
+        found = [one for one in found if one.kind != "fact"]
+        discourse.last = ""
     if sentence.speaker != USER:
         found = [one for one in found if one.kind == "fact"]
+    if is_of_another(sentence.text):
+        found = [one for one in found if one.subject != USER or one.predicate.partition(":")[0] not in _PERSONAL]
     return [one for one in found if not is_trivial(one.content) and is_safe(sentence.text, one.predicate, one.content)]
 
 

@@ -306,6 +306,10 @@ def _is_note(vp: VerbPhrase, text: str) -> bool:
 def _of_things(text: str, discourse: Discourse, now: datetime) -> list[Draft]:
     match = re.match(r"(?P<o>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|(?:[Tt]he )?[Uu]ser's) ", text)
     owner = (discourse.owner(match["o"]) if match else "") or discourse.speaker
+    if not match and occasions.is_somebodys(text):
+        owner = discourse.last if discourse.last != discourse.speaker else ""
+        if not owner:
+            return []
     return (
         events.called_off(text, owner)
         or occasions.regular_thing(text, owner)

@@ -3,6 +3,7 @@
 import re
 
 from memory_butler.english.extraction.grammar.known_names import ORGANISATIONS, PLACES
+from memory_butler.english.extraction.grammar.lower_case_names import puts_right, with_capitals
 from memory_butler.english.extraction.grammar.person_names import is_name
 from memory_butler.english.text.names import looks_like_name
 from memory_butler.english.text.stop_words import GENERAL, NO_NAMES, STOP_WORDS
@@ -29,7 +30,7 @@ _GERMAN_LEAD = re.compile(
 # A name at the beginning of a sentence, where every word has a capital, is followed by its verb, by "'s" and a word, by
 # brackets, or by a colon.
 _ACTS = re.compile(
-    r"['’]s?\s{1,8}\w|\s{0,8}\([^)\n]{1,60}\)|\s{1,8}(?:update|news|again)?\s{0,8}:|\s{1,8}the\s{1,8}\w|"
+    r",\s{1,8}(?:my|our)\s{1,8}[\w-]{1,24},|['’]s?\s{1,8}\w|\s{0,8}\([^)\n]{1,60}\)|\s{1,8}(?:update|news|again)?\s{0,8}:|\s{1,8}the\s{1,8}\w|"
     r"\s{1,8}(?:\w{1,40}\s{1,8})?(?:is|isn't|isnt|was|has|had|can't|cannot|can|will|won't|doesn't|doesnt|lives|works|"
     r"likes|loves|"
     r"hates|prefers|needs|wants|said|says|told|called|plays|moved|uses|runs|takes|drinks|eats|speaks|drives|starts|"
@@ -65,6 +66,13 @@ _OPENS_REFERRING = re.compile(
     r"elle|ele|ela|lui|lei|он|она|его|её)(?!\w)",
     re.IGNORECASE,
 )
+# "Carries an epipen." goes on about the person of the sentence before.
+_OPENS_ELIDED = re.compile(
+    r"[\W_]{0,8}(?:(?:and|but|so|also)\s{1,4})?(?:is|isn't|isnt|has|hasn't|was|doesn't|doesnt|can't|cant|cannot|won't|"
+    r"allergic|carries|injects|takes|uses|needs|wears|lives|works|likes|loves|hates|prefers|eats|drinks|speaks|plays|"
+    r"drives|owns|gets|goes|comes|wants|hat|ist|wohnt|tiene|vive|habite)(?!\w)",
+    re.IGNORECASE,
+)
 # Forms of address.
 _ADDRESSED = word_set(
     "sir madam madame monsieur mademoiselle señor señora senhor senhora signore signora all everyone team folks"
@@ -73,7 +81,9 @@ _AGED = re.compile(r"(?P<name>[a-z]{2,14})\s\(\d{1,2}\)")
 
 
 def mentions(text: str) -> list[str]:
-    """The names in a sentence as they are written, at most MAX_MENTIONS."""
+    """The names in a sentence as they are written, at most MAX_MENTIONS. A lower-case name at its beginning gets a
+    capital."""
+    text = with_capitals(text)
     if _CJK.search(text):
         return list(dict.fromkeys(match[1] for match in _JAPANESE.finditer(text)))[:MAX_MENTIONS]
     is_english = language_of(text) is not Language.OTHER
@@ -130,10 +140,12 @@ def likely_subject(utterance: Utterance, named: list[str], before: str = "") -> 
     """The subject of a sentence: the speaker if it opens with "
     ""I", else the first name that no preposition governs, else
     the speaker. "He" and "she" are the subject of the sentence before, if that is a person."""
-    speaker, text = utterance.label or USER, utterance.text
+    speaker, text = utterance.label or USER, with_capitals(utterance.text)
+    if right := puts_right(text):
+        return right
     if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text):
         return speaker
-    if before and before != speaker and _OPENS_REFERRING.match(text):
+    if before and before != speaker and (_OPENS_REFERRING.match(text) or _OPENS_ELIDED.match(text)):
         return before
     if aged := _AGED.match(text):
         return aged["name"].capitalize()

@@ -1,6 +1,5 @@
 """Apply a proposal: its items become memories through the memory writer, in one transaction."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,10 +25,12 @@ from memory_butler.models import (
     Rule,
     Stored,
 )
+from memory_butler.operations.consolidation.known_facts import KnownFacts, OlderFacts, class_of, names_of
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.correct import corrected_fact, find_duplicate
 from memory_butler.operations.writing.memory_writer import MemoryWriter, content_hash
+from memory_butler.policy.consolidation.corrections import may_correct
 from memory_butler.policy.consolidation.duplicates import item_key, same_fact_content, same_rule
 from memory_butler.policy.consolidation.scopes import is_about_people
 from memory_butler.policy.consolidation.stored_items import item_to_json
@@ -163,42 +164,6 @@ async def apply_items(
     return outcomes
 
 
-class _KnownFacts:
-    """The live facts that items may restate or replace, updated while items are applied."""
-
-    def __init__(self, known: Iterable[KnownFact]) -> None:
-        self._by_class = defaultdict[tuple[str, str, datetime | None], list[KnownFact]](list)
-        for one in known:
-            self.add(one)
-
-    def add(self, one: KnownFact) -> None:
-        self._by_class[one.subject, class_of(one.predicate), one.valid_at].append(one)
-
-    def remove(self, one: KnownFact) -> None:
-        self._by_class[one.subject, class_of(one.predicate), one.valid_at].remove(one)
-
-    def same(self, item: Item) -> KnownFact | None:
-        """Returns a fact with the same statement, possibly in other words."""
-        return next((one for one in self._near(item) if same_fact_content(one.content, item.content)), None)
-
-    def scope_of(self, item: Item) -> str | None:
-        """Returns the scope in which the property is already stored."""
-        predicate = normal_name(item.predicate)
-        return next((one.scope for one in self._near(item) if one.predicate == predicate and not item.valid_at), None)
-
-    def current(self, item: Item, scope: str) -> KnownFact | None:
-        """Returns the live fact of the same property or, for an event, the live record of the same occurrence."""
-        predicate = normal_name(item.predicate)
-        for one in self._near(item):
-            is_same = (one.predicate, one.scope) == (predicate, scope)
-            if is_same and (item.valid_at is None or one.content == item.content):
-                return one
-        return None
-
-    def _near(self, item: Item) -> list[KnownFact]:
-        return self._by_class[normal_name(item.subject), class_of(normal_name(item.predicate)), item.valid_at]
-
-
 @dataclass(slots=True)
 class _Applier:
     """The state of one transaction while items are applied."""
@@ -211,7 +176,8 @@ class _Applier:
     present: dict[UUID, QueuedEpisode]
     keys: dict[int, set[Key]]
     done_before: set[Key]
-    facts: _KnownFacts
+    facts: KnownFacts
+    older: OlderFacts
     rules: list[KnownRule]
     # Time of the latest evidence for each fact that an item may replace.
     evidence_times: dict[UUID, datetime]
@@ -230,8 +196,11 @@ class _Applier:
         near = {(subject, predicate if is_note(predicate) else class_of(predicate)) for subject, predicate in places}
         exact = {predicate for _, predicate in places}
         alike = await runs.alike(transaction, near, exact, scopes) if places else []
+        corrections = [name for item in items if may_correct(item) for name in names_of(item)]
+        about = await runs.about(transaction, set(corrections), scopes) if corrections else []
         replaceable = {one.id for one in alike if one.predicate in exact and one.valid_at is None}
         replaceable |= {item.target for item in items if item.kind is ItemKind.UPDATE and item.target}
+        replaceable |= {one.id for one in about}
         return cls(
             transaction=transaction,
             trail=trail,
@@ -243,7 +212,8 @@ class _Applier:
             present={line.episode.id: line for line in lines},
             keys=keys,
             done_before=await runs.known_keys(transaction, wanted) if wanted else set(),
-            facts=_KnownFacts(alike),
+            facts=KnownFacts(alike),
+            older=OlderFacts(about),
             rules=await runs.rules_in(transaction, scopes, rule_hashes) if rule_hashes else [],
             evidence_times={
                 row["id"]: observation_order.latest_evidence(
@@ -300,9 +270,16 @@ class _Applier:
         self._note_evidence(stored.id, evidence)
         if known:
             self.facts.remove(known)
+            self.older.remove(known.id)
         names = normal_name(new.subject), normal_name(new.predicate)
         origin = new.source or Origin.AGENT
-        self.facts.add(KnownFact(stored.id, stored.ref, new.scope, *names, new.valid_at, new.content, origin))
+        if may_correct(item):
+            older = self.older.corrected_by(item, origin, self._observed_at(evidence), self.evidence_times)
+            if older:
+                self.writer.contradict(stored, older)
+        fact = KnownFact(stored.id, stored.ref, new.scope, *names, new.valid_at, new.content, origin)
+        self.facts.add(fact)
+        self.older.add(fact)
         return stored
 
     async def _update(self, item: Item, entry: Indexed | None, evidence: list[UUID]) -> Stored:
@@ -320,6 +297,7 @@ class _Applier:
         self._check_order(decision, evidence)
         stored = await self.writer.fact(new, entry, decision=decision, sources=evidence)
         self._note_evidence(stored.id, evidence)
+        self.older.remove(old.id)
         return stored
 
     async def _rule(self, item: Item, entry: Indexed, evidence: list[UUID]) -> Stored:
@@ -388,8 +366,3 @@ class _Applier:
 
     def _importance(self, item: Item, evidence: Sequence[UUID]) -> int:
         return first_importance(item.importance, well_referenced=any(self.present[one].first for one in evidence))
-
-
-def class_of(predicate: str) -> str:
-    """Returns the predicate without its value key: `likes` for `likes:tea`."""
-    return predicate.partition(":")[0]

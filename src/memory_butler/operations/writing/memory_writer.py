@@ -186,6 +186,14 @@ class MemoryWriter:
         self._add_change(kind, known.id, "confirmed", sources)
         return Stored(type=kind, id=known.id, ref=known.ref, outcome="confirmed")
 
+    def contradict(self, memory: Stored, older: supersession.LiveMemory) -> None:
+        """Link the fact that was stored last to an older one that it speaks against. Both stay in use."""
+        change = self._changes[-1]
+        assert change.id == memory.id
+        link = self._link((MemoryType.FACT, memory.id), (MemoryType.FACT, older.id, Relation.CONTRADICTS))
+        self._links.append(link)
+        change.extra.setdefault("links", []).append(links.kept(link, self._trail.lineage.request_id))
+
     async def flush(self) -> None:
         """Send the collected writes: first those that free a slot, links once both ends exist, events last."""
         transaction, now = self._transaction, self._trail.now
@@ -308,16 +316,16 @@ class MemoryWriter:
         targets = [(MemoryType.EPISODE, source, Relation.DERIVED_FROM) for source in sources]
         if old:
             targets.append((MemoryType.FACT, old.id, Relation.SUPERSEDES))
-        new_links = [
-            Link(
-                source_type=memory[0],
-                source_id=memory[1],
-                target_type=target_type,
-                target_id=target,
-                relation=relation,
-                created_at=self._trail.now,
-            )
-            for target_type, target, relation in targets
-        ]
+        new_links = [self._link(memory, target) for target in targets]
         self._links += new_links
         return {"links": [links.kept(link, self._trail.lineage.request_id) for link in new_links]} if new_links else {}
+
+    def _link(self, memory: tuple[MemoryType, UUID], target: tuple[MemoryType, UUID, Relation]) -> Link:
+        return Link(
+            source_type=memory[0],
+            source_id=memory[1],
+            target_type=target[0],
+            target_id=target[1],
+            relation=target[2],
+            created_at=self._trail.now,
+        )

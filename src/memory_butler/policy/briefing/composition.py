@@ -15,7 +15,7 @@ from memory_butler.models import Briefing, BriefingLine, Maturity, MemoryType, R
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.memories.text import NOTES_TAG, briefing_line, is_note
-from memory_butler.policy.retrieval.ranking import ranking_order
+from memory_butler.policy.retrieval.ranking import behind_replacements, ranking_order
 from memory_butler.policy.trust.origin import is_trusted
 
 TITLE = "# What I remember"
@@ -158,12 +158,14 @@ def _section(kind: MemoryType, kept: Sequence[_Line]) -> str:
 
 
 def in_order(kind: MemoryType, lines: Sequence[_Line]) -> list[_Line]:
-    """The lines of a section in text order: by score, rules by maturity first; less trusted ones after the others."""
+    """The lines of a section in text order: by score, rules by maturity first; less trusted ones after the others,
+    and corrected facts behind the note that corrects them."""
     ordered = sorted((one for one in lines if one.type is kind), key=lambda one: ranking_order(one.chosen.entry))
     if kind is MemoryType.RULE:
         ordered.sort(key=lambda one: RULE_ORDER.index(Maturity(one.chosen.entry.hit.maturity or Maturity.CANDIDATE)))
     ordered.sort(key=lambda one: not is_trusted(one.chosen.entry.hit.origin))
-    return ordered
+    by_id = {one.chosen.entry.hit.id: one for one in ordered}
+    return [by_id[entry.hit.id] for entry in behind_replacements([one.chosen.entry for one in ordered])]
 
 
 def _text(kept: Sequence[_Line]) -> str:

@@ -149,6 +149,7 @@ class Chosen(NamedTuple):
 def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], task: Task, rules: Rules) -> list[Chosen]:
     """The memories with a claim, in ranking order."""
     evidence = evidence_of([entry.hit for entry in ranked], profiles, task)
+    corrections = {entry.hit.replaced_by for entry in ranked if entry.hit.type is MemoryType.FACT}
     chosen = []
     for entry, found in zip(ranked, evidence, strict=True):
         hit, probability = entry.hit, usefulness(found)
@@ -156,7 +157,7 @@ def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], tas
         if task.needs_no_memory:
             needed = max(needed, MIN_WITHOUT_NEED)
         is_useful = probability >= needed or _answers_words(entry, rules)
-        if hit.since_changed or _is_unsure_note(hit) or (hit.type is MemoryType.EPISODE and not rules.with_episodes):
+        if _is_for_searches(hit, rules) or (_is_unsure_note(hit) and hit.id not in corrections):
             continue
         if is_useful:
             claim = _claim(entry, found, rules)
@@ -198,6 +199,11 @@ def _is_told_for(claim: Claim, hit: Hit, rules: Rules) -> bool:
 
 def _is_distilled_note(hit: Hit) -> bool:
     return NOTES_TAG in hit.tags and is_note(hit.predicate_label)
+
+
+def _is_for_searches(hit: Hit, rules: Rules) -> bool:
+    """Episodes, unless they are wanted and still true. A fact that a note corrects is told with a mark."""
+    return hit.type is MemoryType.EPISODE and (hit.since_changed or not rules.with_episodes)
 
 
 def _is_unsure_note(hit: Hit) -> bool:

@@ -22,6 +22,7 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import NamedTuple
 
+from memory_butler.english.extraction.grammar.lower_case_names import with_capitals
 from memory_butler.english.text.clauses import Clause, Opener, Sentence, sentences, words
 from memory_butler.english.text.stems import (
     AVERSIONS,
@@ -62,6 +63,7 @@ _TITLES = frozenset(map(stem, word_set("dr mr mrs ms prof sir")))
 _DENYING = word_set("not no never no longer stopped quit former without")
 
 
+_BREAK = re.compile(r"(?<=[.!?\n])\s{0,8}")
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]{1,30}\b")
 
 
@@ -171,7 +173,8 @@ def _subject(case: _Case) -> tuple[set[str], set[str]]:
     found = {word for word in own if word.stem not in UNGROUNDED_STEMS}
     if not found:
         # Will, May and Don are names where they are written as such.
-        said = {name for one in case.episodes for name in _CAPITALISED.findall(one.text)}
+        parts = [part for one in case.episodes for part in _BREAK.split(one.text)]
+        said = {name for part in parts for name in _CAPITALISED.findall(with_capitals(part))}
         found = {word for word in own if word.text in said}
     unknown = {word for word in found if not occurs(word.stem, case.stems, exactly=word.text[0].isupper())}
     return {word.stem for word in found}, {word.stem for word in unknown}

@@ -14,6 +14,7 @@ from memory_butler.policy.trust.quoted_parts import has_quoted_parts
 LINE_CHARACTERS = 500
 # Tag of the notes that consolidation keeps.
 NOTES_TAG = "notes"
+SINCE_CHANGED = "since changed"
 _WORD = re.compile(r"[^\W_]+")
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 # Markdown markers of headings, lists and quotations. A minus sign or hash in front of a number is kept.
@@ -106,8 +107,11 @@ def trust_mark(hit: Hit) -> str | None:
 
 
 def briefing_line(hit: Hit, effective_confidence: float) -> str:
-    """A memory as one line: content, reference, confidence or maturity, and the mark of a less trusted source."""
+    """A memory as one line: content, reference, confidence or maturity, and the marks of a less trusted source and
+    of a fact that a newer note corrects."""
     line, marked = _briefing_line(hit, effective_confidence), trust_mark(hit)
+    if hit.since_changed:
+        line = f"{line} ({SINCE_CHANGED})"
     return f"{line} ({marked})" if marked else line
 
 

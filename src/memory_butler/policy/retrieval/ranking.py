@@ -120,7 +120,8 @@ def most_relevant(ranked: Sequence[Ranked]) -> float:
 
 
 def behind_replacements(ranked: list[Ranked]) -> list[Ranked]:
-    """The same order, but an episode whose fact was replaced comes directly behind the fact that replaced it."""
+    """The same order, but an episode whose fact was replaced comes directly behind the fact that replaced it, and a
+    fact that a newer note corrects behind the note."""
     if not any(one.hit.since_changed for one in ranked):
         return ranked
     places = {one.hit.id: at for at, one in enumerate(ranked)}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from memory_butler.policy.trust.everyday_secrets import find_everyday
 from memory_butler.policy.trust.id_numbers import NUMBER_KINDS, find_numbers
 from memory_butler.policy.trust.named_secrets import find_named
 from memory_butler.policy.trust.plain_view import PlainView, plain_view
@@ -152,6 +153,7 @@ def find_all(view: PlainView, policy: RedactionPolicy = DEFAULT) -> Iterator[Fin
     yield from find_structured(view)
     yield from find_numbers(view)
     yield from find_named(view)
+    yield from find_everyday(view)
     yield from find_seed_phrases(view.text)
     for kind, pattern in policy.patterns:
         for found in pattern.finditer(view.text):

@@ -20,6 +20,7 @@ from memory_butler.store.memories.episodes import QueuedEpisode, first, in_line
 
 LOST = "The worker was lost before it had finished."
 MOST_ALIKE = 5_000
+MOST_ABOUT = 500
 MOST_RULES = 2_000
 
 
@@ -218,6 +219,18 @@ async def alike(
         limit=MOST_ALIKE,
     )
     return await cursor.fetchall()
+
+
+async def about(transaction: Transaction, subjects: Collection[str], scopes: Sequence[str]) -> list[KnownFact]:
+    """The newest live facts about these subjects, in the order of storing."""
+    cursor = await transaction.send_for(
+        lambda values: KnownFact(*values),
+        "runs.about",
+        subjects=sorted(subjects),
+        scopes=list(scopes),
+        limit=MOST_ABOUT,
+    )
+    return list(reversed(await cursor.fetchall()))
 
 
 async def stated_times(transaction: Transaction, facts: Collection[UUID]) -> list[Row]:

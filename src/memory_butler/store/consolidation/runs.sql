@@ -184,6 +184,15 @@ WHERE f.tenant_id = %(tenant)s AND f.scope = ANY(%(scopes)s::text[]) AND f.valid
 ORDER BY f.predicate = ANY(%(predicates)s::text[]) DESC, f.created_at, f.id
 LIMIT %(limit)s;
 
+-- name: about
+-- The newest live facts about these subjects in these scopes.
+SELECT f.id, f.ref, f.scope, f.subject, f.predicate, f.valid_at, f.content, f.origin
+FROM {schema}.facts f
+WHERE f.tenant_id = %(tenant)s AND f.subject = ANY(%(subjects)s::text[]) AND f.scope = ANY(%(scopes)s::text[])
+    AND f.validity IN ('active', 'fading')
+ORDER BY f.created_at DESC, f.id DESC
+LIMIT %(limit)s;
+
 -- name: stated_times
 -- For each fact: when it was stored, whether it was distilled, and the latest time of its episodes. Deleted episodes
 -- count too.

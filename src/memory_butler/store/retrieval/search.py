@@ -140,7 +140,7 @@ Values = tuple[Any, ...]
 
 
 def _fact(row: Values, scores: Values) -> Hit:
-    own = (*row[1:10], None, None, *row[10:17], None, None, row[17], False, None)
+    own = (*row[1:10], None, None, *row[10:17], None, None, row[17], row[19], row[20])
     return Hit._make((MemoryType.FACT, *scores[:12], *own, *scores[12:], row[18]))
 
 

@@ -452,11 +452,20 @@ WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND %(for_bri
 
 -- name: facts
 -- The candidates that are facts, unless one was withdrawn since the statement before. A pinned fact does not decay.
+-- `since_changed`: a newer note that the caller may see corrects it, `replaced_by`.
 SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at, f.last_referenced_at, f.scope,
     f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
-    f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned, f.origin, p.profile
+    f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned, f.origin,
+    newer.id IS NOT NULL AS since_changed, newer.id AS replaced_by, p.profile
 FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) f
+LEFT JOIN LATERAL (
+    SELECT n.id FROM {schema}.memory_links l
+    CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[l.source_id]) ORDER BY id OFFSET 0) n
+    WHERE l.tenant_id = %(tenant)s AND l.target_id = f.id AND l.relation = 'contradicts'
+        AND n.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR n.scope = ANY(%(scopes)s::text[]))
+    ORDER BY n.created_at DESC, n.id DESC LIMIT 1
+) newer ON true
 LEFT JOIN LATERAL ({profile} 'fact' OFFSET 0) p ON true
 WHERE f.validity IN ('active', 'fading');
 

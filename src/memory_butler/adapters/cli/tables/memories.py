@@ -107,11 +107,11 @@ def describe_state(hit: models.Hit) -> str:
     parts.append(TIERS[tier_of(hit.type, permanence=hit.permanence, maturity=hit.maturity)])
     if hit.subject_label is None and hit.maturity is None:
         parts.append(f"seen {(hit.observed_at or hit.created_at).date()} by {hit.butler}")
-        parts.append("since changed" if hit.since_changed else "")
     else:
         parts.append(f"from {hit.created_at.date()}")
         parts.append(f"happened {hit.valid_at.date()}" if hit.valid_at else "")
         parts.append(f"scope {hit.scope}" if hit.scope != "global" else "")
+    parts.append("since changed" if hit.since_changed else "")
     return " · ".join(part.replace("_", "-") for part in parts if part)
 
 

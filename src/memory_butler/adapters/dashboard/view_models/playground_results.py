@@ -155,7 +155,9 @@ def _details(ranked: Ranked) -> Iterator[tuple[str, str]]:
     parts = ranked.parts
     yield "Relevance", f"{parts.relevance:.3f} ({level_of(parts.relevance)})"
     if ranked.hit.since_changed:
-        yield "State", "since changed: a fact from this episode has been replaced"
+        is_episode = ranked.hit.type is MemoryType.EPISODE
+        reason = "a fact from this episode has been replaced" if is_episode else "a newer note corrects it"
+        yield "State", f"since changed: {reason}"
     yield "Semantic rank", _rank_text(parts.semantic_rank, parts.semantic_score)
     yield "Keyword rank", _rank_text(parts.keyword_rank, parts.keyword_score)
 

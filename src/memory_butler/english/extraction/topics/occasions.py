@@ -38,6 +38,8 @@ _SEEN = caseless(
 _PRAISED = caseless(
     r"(?:good|great|nice|long|short|quick|lovely|fun|productive|no|another|first)\b.*\b(?:today|tonight|yesterday)$"
 )
+# Without "my" or "our" it may be anybody's.
+_SOMEBODYS = caseless(r"(?:the )?(?:wedding|funeral|christening|baptism|memorial|cremation|burial|hen do|stag do)\b")
 _NOUNS = word_set("review interview call visit date start launch release")
 _VERBAL = word_set("""
 your luck happy have enjoy see thanks thank is are was were be been am i you we he she they it do does did can
@@ -47,6 +49,11 @@ _DENIED = caseless(r"(?:not|no longer|never)\b")
 # The day that replaces a cancelled one: "not on Tuesday but on Thursday", "moved from Tuesday to Thursday".
 _MOVED = caseless(r"\b(?:moved|rescheduled|postponed|pushed)(?: back)?(?: from .+?)? to (?P<rest>.+)")
 _INSTEAD = caseless(r"\bbut (?P<rest>.+)")
+
+
+def is_somebodys(clause: str) -> bool:
+    """True for a wedding or funeral without an owner: "wedding is 14 Feb in Izmir"."""
+    return _SOMEBODYS.match(clause) is not None
 
 
 def thing_on_a_day(clause: str, owner: str, now: datetime) -> list[Draft]:
