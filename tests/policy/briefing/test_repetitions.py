@@ -82,7 +82,8 @@ def test_equal_episodes_come_once(make_ranked: Callable[..., Ranked]) -> None:
 def test_an_episode_and_what_was_kept_of_it_come_once(make_ranked: Callable[..., Ranked]) -> None:
     """Whichever of them is told first; an episode that says much more than its note stays."""
     words = "The gate at Birsay sticks in wet weather."
-    note = make_ranked(1, MemoryType.FACT, content=words, subject_label="gate")
+    note = make_ranked(1, MemoryType.FACT, content=words, subject_label="gate", predicate_label="note:0123456789ab")
+    fact = make_ranked(4, MemoryType.FACT, content="Birsay", subject_label="gate")
     same = make_ranked(2, MemoryType.EPISODE, content=words)
     longer = make_ranked(
         3, MemoryType.EPISODE, content=f"{words} The vet came about the old ewes and took blood samples."
@@ -95,3 +96,4 @@ def test_an_episode_and_what_was_kept_of_it_come_once(make_ranked: Callable[...,
     assert kept((note, Claim.STANDING), (same, Claim.RELEVANT)) == [same]
     assert kept((note, Claim.RELEVANT), (longer, Claim.RECENT)) == [note, longer]
     assert kept((note, Claim.STANDING), (longer, Claim.RELEVANT)) == [longer]
+    assert kept((fact, Claim.STANDING), (longer, Claim.RELEVANT)) == [fact, longer], "a word of it is no quotation"

@@ -17,6 +17,7 @@ from memory_butler.english.text.stop_words import STOP_WORDS
 from memory_butler.models import USER_SUBJECTS, Hit, Maturity, MemoryType, Ranked
 from memory_butler.policy.briefing.domains import StoredProfile
 from memory_butler.policy.briefing.selection import Chosen
+from memory_butler.policy.memories.text import is_note
 from memory_butler.policy.retrieval.diversity import identity_of
 
 # Share of the shorter text's words that the longer one must have. Rules differ in few words: "in mails", "in commits".
@@ -109,12 +110,12 @@ def _repeats(one: _Line, other: _Line) -> bool:
 
 
 def _is_told_by(line: _Line, other: _Line) -> bool:
-    """True for an episode whose words another line has, and for a quotation from an episode that is a line itself."""
+    """True for an episode whose words another line has, and for a note from an episode that is a line itself."""
     mine, theirs = line.chosen.entry.hit, other.chosen.entry.hit
     if mine.type is theirs.type or MemoryType.EPISODE not in (mine.type, theirs.type):
         return False
     if theirs.type is MemoryType.EPISODE:
-        return mine.content in theirs.content
+        return is_note(mine.predicate_label) and mine.content in theirs.content
     words = line.statement.words
     return bool(words) and len(words & other.statement.words) >= MIN_OVERLAP_OF_EPISODE * len(words)
 

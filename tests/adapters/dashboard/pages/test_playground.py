@@ -40,7 +40,7 @@ from memory_butler.resources import Resources
 # Hidden characters can only be in rows of earlier versions.
 pytestmark = pytest.mark.usefixtures("text_of_older_versions")
 
-HOSTILE = 'Green tea <img src=x onerror="window.hacked=1"> {{ 7 * 7 }} \u202egnp.exe'
+HOSTILE = 'Green tea. Green tea <img src=x onerror="window.hacked=1"> {{ 7 * 7 }} \u202egnp.exe'
 
 
 async def _some_tea(resources: Resources, whose: str = "main") -> list[str]:
