@@ -286,7 +286,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 CHECKS: dict[str, Check] = {
     "home": _home,
-    "encryption": check_encryption,
     "disk": _disk,
     "database": _database,
     "pgvector": _vector,
@@ -296,6 +295,7 @@ CHECKS: dict[str, Check] = {
     "embedding": check_embedding,
     "cross-encoder": check_cross_encoder,
     "distiller": check_distiller,
+    "encryption": check_encryption,
     "episodes": check_expiring,
     "clock": _clock,
     "port": _port,
