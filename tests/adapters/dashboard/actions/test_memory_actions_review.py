@@ -29,7 +29,7 @@ async def test_the_overview_leads_to_a_decision_that_can_be_taken_back(
     await expect(page.get_by_text("drop.example").first).to_be_visible()
     await page.click(f"[data-act={decision}] >> nth=0")
     if decision == "reject":
-        await page.get_by_role("button", name="Reject", exact=True).last.click()
+        await page.get_by_role("dialog").get_by_role("button", name="Reject", exact=True).click()
     done = {"approve": "Approved", "reject": "Rejected"}[decision]
     bar = page.locator(".q-notification", has_text=done)
     await bar.get_by_role("button", name="Undo").wait_for()
