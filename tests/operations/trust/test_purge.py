@@ -6,8 +6,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg import sql
 from tests.operations.conftest import Rows, second_tenant
+from tests.support.leaks import traces
 
 from memory_butler.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from memory_butler.models import (
@@ -42,28 +42,6 @@ from memory_butler.resources import Resources
 def canary() -> str:
     """A word that no other test uses: the tables of all tenants are searched for it."""
     return "zanzibar" + "".join(chr(ord("a") + int(digit, 16)) for digit in uuid.uuid4().hex[:12])
-
-
-def cells(owner: psycopg.Connection[Any]) -> list[tuple[str, str]]:
-    """Every column of the store that can hold words, in all tables of the schema."""
-    query = """SELECT c.table_name, c.column_name FROM information_schema.columns c
-        JOIN information_schema.tables t USING (table_schema, table_name)
-        WHERE c.table_schema = 'memory' AND t.table_type = 'BASE TABLE'
-            AND (c.data_type IN ('text', 'character varying', 'json', 'jsonb', 'bytea', 'ARRAY', 'USER-DEFINED'))"""
-    return [(row[0], row[1]) for row in owner.execute(query)]
-
-
-def traces(owner: psycopg.Connection[Any], word: str) -> list[str]:
-    """The columns of all tenants in which a word occurs, as text or as the bytes of a text."""
-    found = []
-    for table, column in cells(owner):
-        query = sql.SQL("SELECT count(*) FROM memory.{} WHERE {}::text ILIKE %s OR {}::text ILIKE %s").format(
-            sql.Identifier(table), sql.Identifier(column), sql.Identifier(column)
-        )
-        hits = owner.execute(query, [f"%{word}%", f"%{word.encode().hex()}%"]).fetchone()
-        if hits and hits[0]:
-            found.append(f"{table}.{column}")
-    return sorted(found)
 
 
 async def fact(resources: Resources, subject: str, content: str, predicate: str = "note", **given: Any) -> Stored:

@@ -87,7 +87,7 @@ def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> lis
     sentence = sentence._replace(text=with_capitals(sentence.text))
     found = _found_in(sentence, discourse, now)
     if puts_right(sentence.text):
-        # What is true of whom is left to a note.
+        # A note keeps the sentence: it is not clear of whom it is true.
         found = [one for one in found if one.kind != "fact"]
         discourse.last = ""
     if sentence.speaker != USER:

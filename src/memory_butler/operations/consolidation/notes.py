@@ -42,7 +42,7 @@ async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposa
     )
     kept = chosen([(one, _probability(model, one, own)) for one, own in zip(found, vectors, strict=True)], rules)
     if resources.database.encryption:
-        # What is stored of an encrypted note is not what it was judged by.
+        # The index of an encrypted note is not the text that it was judged by.
         return Notes(kept)
     by_name = {(one.item.subject, one.item.predicate): own for one, own in zip(found, vectors, strict=True)}
     joined = [item for item in kept if (item.subject, item.predicate) not in by_name]

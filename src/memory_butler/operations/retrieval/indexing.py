@@ -25,7 +25,7 @@ from memory_butler.store.retrieval import embedding_versions, search_index
 from memory_butler.store.retrieval.search_index import Indexed
 
 BATCH = 200
-# What is indexed in the place of an encrypted text. A fact is found by its subject and predicate.
+# Texts that are indexed in the place of encrypted ones. A fact is found by its subject and predicate.
 HIDDEN = {MemoryType.FACT: "", MemoryType.RULE: "encrypted rule", MemoryType.EPISODE: "encrypted episode"}
 
 

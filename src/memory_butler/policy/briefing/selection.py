@@ -191,7 +191,7 @@ def _share_needed(hit: Hit, found: Evidence, task: Task) -> float:
 
 
 def _is_told_for(claim: Claim, hit: Hit, rules: Rules) -> bool:
-    """What happened once, as notes tell it, is no standing rule or preference."""
+    """True if a line with this claim is told. A note of one event is no standing rule or preference."""
     if claim is Claim.STANDING:
         return hit.pinned or (rules.with_standing and not _is_distilled_note(hit))
     return claim is not Claim.RELATED or rules.with_related

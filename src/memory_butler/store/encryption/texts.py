@@ -13,7 +13,7 @@ from memory_butler.store.encryption.vault import BOXED, REASON, Vault
 from memory_butler.store.gate.database import Row, Transaction
 
 PROPOSED, SAID = "proposed", "said"
-# What stays readable of a proposal: its kind, and the memories that it refers to.
+# Readable parts of a proposal: its kind, and the memories that it refers to.
 SHOWN = ("kind", "evidence", "target", "target_type")
 
 
