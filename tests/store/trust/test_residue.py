@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support.leaks import files_with
+
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.models import NewEpisode, NewFact, NewRule
 from memory_butler.operations.consolidation.run_now import consolidate_now
@@ -17,15 +19,6 @@ from memory_butler.store.embedded.server import EmbeddedPostgres
 
 CANARY = "Quetzalcanary"
 FACTS = 60
-
-
-def files_with(folder: Path, word: str) -> list[str]:
-    """The files below a folder that contain a word, in any case."""
-    found = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and word.lower().encode() in path.read_bytes().lower():
-            found.append(str(path.relative_to(folder)))
-    return found
 
 
 async def test_no_file_of_a_stopped_store_holds_the_words(new_home: Callable[[], Path], tmp_path: Path) -> None:
