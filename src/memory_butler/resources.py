@@ -18,6 +18,7 @@ from memory_butler.ai.reranking import LazyReranker, Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
 from memory_butler.ai.weights import resolve_weights
 from memory_butler.errors import InvalidInput
+from memory_butler.metrics.retrieval import BriefedMemories
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.policy.access.roles import check_role, require_admin
 from memory_butler.policy.retrieval.name_predictor import NamePredictor
@@ -49,6 +50,7 @@ class Resources:
     deep_look: Reranker | None = None
     distiller: Distiller | None = None
     name_predictor: NamePredictor = field(default_factory=NamePredictor)
+    briefed: BriefedMemories = field(default_factory=BriefedMemories)
 
     def local_caller(self) -> Caller:
         """Return the local user, who is the administrator of the local store."""

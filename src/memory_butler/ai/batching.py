@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, OverloadRejected, TargetUnavailable
+from memory_butler.metrics import model_runs
 
 Vectors = npt.NDArray[np.float32]
 
@@ -113,6 +114,7 @@ class BatchingThread:
             if self._waiting_texts + len(texts) > MAX_WAITING_TEXTS:
                 raise OverloadRejected(f"{self._waiting_texts} texts already wait for the {self._name}.")
             self._waiting_texts += len(texts)
+            model_runs.WAITING.labels(self._name).inc(len(texts))
             self._unanswered[id(request)] = request
             request.future.add_done_callback(lambda _: self._remove(request))
             (self._urgent if urgent else self._bulk).append(request)
@@ -135,6 +137,7 @@ class BatchingThread:
     def _remove(self, request: _Request) -> None:
         with self._changed:
             self._waiting_texts -= len(request.texts)
+            model_runs.WAITING.labels(self._name).dec(len(request.texts))
             del self._unanswered[id(request)]
             if request.future.cancelled():
                 # While a model loads for a long time, the texts of cancelled requests must not fill the memory.
@@ -232,8 +235,10 @@ class BatchingThread:
         part = [item for item in part if not item.request.settled]
         if not part:
             return
+        model_runs.TEXTS.labels(self._name).observe(len(part))
         try:
-            vectors = model.run([item.tokens for item in part])
+            with model_runs.SECONDS.labels(self._name).time():
+                vectors = model.run([item.tokens for item in part])
         except model.failures as failure:
             for item in part:
                 item.request.fail(InternalError(f"The {self._name} failed: {failure}"))

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
 from memory_butler.jobs.schedule import ScheduledJob
+from memory_butler.metrics import upkeep
 from memory_butler.models import Caller
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.resources import Resources
@@ -43,6 +44,8 @@ async def run_if_due(resources: Resources, entry: ScheduledJob, shard: Caller, e
         await job_status.finish(resources, shard, run, job_status.FAILED, stopped)
         raise
     seconds = round(loop.time() - began, 3)
+    upkeep.RUNS.labels(entry.job, outcome).inc()
+    upkeep.SECONDS.labels(entry.job).observe(seconds)
     if not await _finish(resources, shard, run, outcome, report):
         log.warning("%s of %s was reclaimed by another worker before it ended", entry.job, shard_name(shard))
         return None

@@ -17,6 +17,7 @@ from memory_butler.jobs.job_run import FinishedRun, run_if_due
 from memory_butler.jobs.orphans import OrphanReclaim
 from memory_butler.jobs.queue import Queue, queueing_lock
 from memory_butler.jobs.schedule import SCHEDULE, ScheduledJob, intervals
+from memory_butler.metrics import upkeep
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import StoreUpgraded
@@ -103,6 +104,7 @@ class Worker:
         if reclaimed:
             log.warning("orphaned jobs reclaimed: %d", reclaimed)
             self._queue.wake_worker()
+        upkeep.TICK.set_to_current_time()
         deferred = 0
         # Looked up once: while many jobs wait, trying to enqueue each would cost more than the whole check.
         waiting = await self._queue.waiting()

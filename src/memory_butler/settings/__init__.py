@@ -35,6 +35,7 @@ from memory_butler.settings.service import (
     Signature,
     is_loopback_host,
 )
+from memory_butler.settings.telemetry import Telemetry
 from memory_butler.settings.upkeep import (
     ClaudeCodeSettings,
     Consolidation,
@@ -99,6 +100,7 @@ __all__ = [
     "Signature",
     "Source",
     "SqlName",
+    "Telemetry",
     "TenantSettings",
     "Times",
     "Upkeep",

@@ -24,6 +24,7 @@ from memory_butler.settings.lifecycle import EdenTier, Lifecycle
 from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
+from memory_butler.settings.telemetry import Telemetry
 from memory_butler.settings.upkeep import Consolidation, Upkeep
 from memory_butler.settings.values import Days, Group, Name, SqlName, said_of
 from memory_butler.settings.vector_index import VectorIndex
@@ -101,6 +102,7 @@ class Settings(BaseSettings):
     embedding: Embedding = Embedding()
     lifecycle: Lifecycle = Lifecycle()
     upkeep: Upkeep = Upkeep()
+    telemetry: Telemetry = Telemetry()
     vector_index: VectorIndex = VectorIndex()
     consolidation: Consolidation = Consolidation()
     redaction: RedactionSettings = RedactionSettings()

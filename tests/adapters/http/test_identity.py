@@ -16,8 +16,8 @@ from memory_butler.adapters.http.app import build_app
 from memory_butler.adapters.http.identity import Identities, request_principal
 from memory_butler.adapters.http.single_flight import MAX_WAITING
 from memory_butler.adapters.lazy_resources import LazyResources
-from memory_butler.adapters.telemetry import metrics
 from memory_butler.errors import OverloadRejected, PermissionDenied
+from memory_butler.metrics import registry
 from memory_butler.models import NewToken, Principal
 from memory_butler.operations.access import tokens
 from memory_butler.resources import Resources
@@ -85,10 +85,10 @@ async def test_who_may_not_see_the_metrics_is_told_like_everywhere_else(service:
 
 async def test_who_comes_without_a_good_token_is_counted(service: Service) -> None:
     """So that whoever watches sees somebody trying."""
-    counted = metrics.REGISTRY.get_sample_value("memory_butler_unauthenticated_total") or 0
+    counted = registry.REGISTRY.get_sample_value("memory_butler_unauthenticated_total") or 0
     async with service.web("mbt_invented") as web:
         assert (await web.post("/api/v1/stats")).status_code == 401
-    assert metrics.REGISTRY.get_sample_value("memory_butler_unauthenticated_total") == counted + 1
+    assert registry.REGISTRY.get_sample_value("memory_butler_unauthenticated_total") == counted + 1
 
 
 async def test_two_authorization_headers_are_nobody(service: Service, tenant: str) -> None:

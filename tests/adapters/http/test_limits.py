@@ -27,8 +27,8 @@ from memory_butler.adapters.http.limits import (
     default_concurrency,
 )
 from memory_butler.adapters.http.problems import Busy
-from memory_butler.adapters.telemetry import metrics
 from memory_butler.jobs.yield_to_calls import ActiveCalls
+from memory_butler.metrics import registry
 from memory_butler.resources import Resources
 from memory_butler.settings import Limits
 
@@ -231,12 +231,12 @@ async def test_a_full_server_refuses_at_both_doors(
     limits = shared_resources.settings.service.limits.model_copy(update={"waiting": 0})
     async with serving(shared_resources, limits=limits) as service:
         token = await service.token(tenant)
-        counted = metrics.REGISTRY.get_sample_value("memory_butler_refused_total") or 0
+        counted = registry.REGISTRY.get_sample_value("memory_butler_refused_total") or 0
         async with service.web(token) as web:
             refused = await web.post("/api/v1/stats")
         assert (refused.status_code, refused.json()["error"]) == (429, "overload_rejected")
         assert refused.headers["retry-after"] == "1"
-        assert (metrics.REGISTRY.get_sample_value("memory_butler_refused_total") or 0) == counted + 1
+        assert (registry.REGISTRY.get_sample_value("memory_butler_refused_total") or 0) == counted + 1
         with pytest.raises(MCPError, match="limit of concurrent calls") as raised:
             async with service.mcp(token):
                 pytest.fail("it was let in")

@@ -15,8 +15,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from memory_butler.adapters.mcp.server import build_server
-from memory_butler.adapters.telemetry import metrics, traces
+from memory_butler.adapters.telemetry import traces
 from memory_butler.adapters.telemetry.logs import configure_logging
+from memory_butler.metrics import registry
 from memory_butler.resources import Resources
 from memory_butler.settings import load_settings
 
@@ -44,7 +45,7 @@ def log_file(tmp_path: Path) -> Iterator[Path]:
 
 
 def _counted(tool: str, outcome: str) -> float:
-    return metrics.REGISTRY.get_sample_value("memory_butler_calls_total", {"tool": tool, "outcome": outcome}) or 0
+    return registry.REGISTRY.get_sample_value("memory_butler_calls_total", {"tool": tool, "outcome": outcome}) or 0
 
 
 async def _work(resources: Resources) -> None:
@@ -62,7 +63,7 @@ async def test_calls_are_counted_by_tool_and_outcome(resources: Resources) -> No
     before = _counted("memory_search", "ok"), _counted("memory_get", "not_found")
     await _work(resources)
     assert (_counted("memory_search", "ok"), _counted("memory_get", "not_found")) == (before[0] + 1, before[1] + 1)
-    text = metrics.exposed().body.decode()
+    text = registry.exposition().decode()
     assert 'memory_butler_call_seconds_bucket{le="0.005",tool="memory_search"}' in text
     assert "memory_butler_calls_in_hand 0.0" in text
     assert SECRET not in text and "req-7" not in text and resources.settings.tenant not in text

@@ -31,7 +31,9 @@ def work(
 ) -> None:
     """Run a worker until Ctrl-C: it runs each scheduled job when it is due. Several workers can run at once."""
     import asyncio
+    from contextlib import nullcontext
 
+    from memory_butler.adapters.telemetry.metrics_port import metrics_port
     from memory_butler.jobs.worker import Worker
 
     outcomes: list[str] = []
@@ -48,7 +50,8 @@ def work(
         if not once and not as_json:
             sys.stdout.write("The worker is running. Ctrl-C stops it.\n")
             sys.stdout.flush()
-        await (worker.once(stop) if once else worker.run(stop))
+        with nullcontext() if once else metrics_port(resources.settings, "work"):
+            await (worker.once(stop) if once else worker.run(stop))
 
     terminal.run_task(
         terminal.settings_of(ctx, upkeep={"concurrency": concurrency} if concurrency is not None else None), task

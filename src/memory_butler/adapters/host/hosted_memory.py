@@ -13,6 +13,7 @@ from memory_butler.adapters.host.sessions import UNAVAILABLE, EndedSession, Sess
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.catalog import offered_groups
 from memory_butler.adapters.mcp.tool_base import MemoryTool, within
+from memory_butler.adapters.telemetry.instrumentation import instrument_call
 from memory_butler.ai.embedding import Embedder
 from memory_butler.ai.session_notes import SessionNotes
 from memory_butler.errors import Conflict, InternalError, MemoryButlerError
@@ -109,7 +110,9 @@ class HostedMemory:
 
     async def before(self, trigger_prompt: str, lineage: Lineage) -> SessionStart:
         """Return the briefing for a new session."""
-        result = await self._attempt("before_session", self._deadline, self._brief(trigger_prompt, lineage))
+        with instrument_call("memory_context", lineage.request_id) as call:
+            result = await self._attempt("before_session", self._deadline, self._brief(trigger_prompt, lineage))
+            call.outcome = result.error_class if isinstance(result, MemoryButlerError) else call.outcome
         if isinstance(result, MemoryButlerError):
             return SessionStart(UNAVAILABLE, degraded=True, reason=_reason(result))
         return result
@@ -196,7 +199,9 @@ class HostedMemory:
     async def _store(self, session: EndedSession, episode: SessionEpisode | None) -> SessionEnd:
         if episode is None:
             return SessionEnd("none", reason=NOTHING_TO_STORE)
-        result = await self._attempt("after_session", self._deadline, self._remember(session, episode))
+        with instrument_call("memory_store_episode", session.lineage.request_id) as call:
+            result = await self._attempt("after_session", self._deadline, self._remember(session, episode))
+            call.outcome = result.error_class if isinstance(result, MemoryButlerError) else call.outcome
         if isinstance(result, MemoryButlerError):
             return SessionEnd("none", degraded=True, reason=_reason(result))
         return result

@@ -16,6 +16,7 @@ from memory_butler.adapters.mcp.tool_base import MemoryTool
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError
 from memory_butler.jobs.job_run import FinishedRun
+from memory_butler.metrics import registry
 from memory_butler.policy.memories.validation import slug
 from memory_butler.settings import Settings
 from memory_butler.store.gate.migrate import LABEL
@@ -88,6 +89,14 @@ class MemoryModule:
         """Close all memories; bounded in time."""
         memories, self._memories, self._unnamed = list(self._memories.values()), {}, []
         await asyncio.gather(*(memory.close() for memory in memories))
+
+    def metrics(self) -> bytes:
+        """Return the metrics of this process in the Prometheus text format, for the host's own endpoint.
+
+        A host that has a registry of its own can collect `memory_butler.metrics.registry.REGISTRY` with it instead.
+        """
+        registry.identify("host")
+        return registry.exposition()
 
     async def before_session(
         self, trigger_prompt: str, request_context: object = None, *, butler_name: str | None = None

@@ -44,10 +44,10 @@ from memory_butler.adapters.mcp.server import build_server, program_version
 from memory_butler.adapters.mcp.stdio import send_library_logs_to_file
 from memory_butler.adapters.mcp.tool_base import within
 from memory_butler.adapters.rest.app import mount_rest
-from memory_butler.adapters.telemetry import metrics
 from memory_butler.adapters.telemetry.logs import configure_logging
 from memory_butler.adapters.telemetry.traces import configure_traces
 from memory_butler.errors import InternalError, MemoryButlerError, PermissionDenied, TargetUnavailable
+from memory_butler.metrics import registry
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.lifecycle import schedule
@@ -101,7 +101,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
                 check_role(principal, "metrics")
         except MemoryButlerError as problem:
             return problem_response(problem, request_id_from(request.scope))
-        return metrics.exposed()
+        return Response(registry.exposition(), headers={"content-type": registry.CONTENT_TYPE})
 
     app = server.http_app(
         path=MCP_PATH,
@@ -255,7 +255,7 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     """Serve until SIGINT or SIGTERM."""
     configure_logging(settings)
     send_library_logs_to_file()
-    metrics.VERSION.info({"version": program_version()})
+    registry.identify("serve")
     configure_traces(program_version())
     ensure_token(settings)
     app = build_app(LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects))

@@ -19,8 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memory_butler.adapters.http.problems import UNAUTHENTICATED, problem_response, request_id_from
 from memory_butler.adapters.http.single_flight import SingleFlight
 from memory_butler.adapters.lazy_resources import LazyResources
-from memory_butler.adapters.telemetry import metrics
 from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied
+from memory_butler.metrics import calls
 from memory_butler.models import Principal
 from memory_butler.operations.access import tokens
 from memory_butler.policy.access.roles import switch_tenant
@@ -138,7 +138,7 @@ class Authentication:
         try:
             principal = await self._identities.principal_of(_bearer(headers))
         except PermissionDenied as problem:
-            metrics.UNAUTHENTICATED.inc()
+            calls.UNAUTHENTICATED.inc()
             shown = ', error="invalid_token"' if "authorization" in headers else ""
             challenge = {"www-authenticate": CHALLENGE + shown}
             return problem_response(problem, request_id_from(scope), status=UNAUTHENTICATED, headers=challenge)

@@ -30,9 +30,9 @@ from memory_butler.adapters.http.problems import (
 )
 from memory_butler.adapters.http.protocol import HEAD_BYTES
 from memory_butler.adapters.rest.tools import BASE
-from memory_butler.adapters.telemetry import metrics
 from memory_butler.errors import InvalidInput
 from memory_butler.jobs.yield_to_calls import ActiveCalls
+from memory_butler.metrics import calls
 from memory_butler.models import Principal
 from memory_butler.settings import Limits, Settings
 
@@ -177,7 +177,7 @@ class Gates:
         return [(caller_key(scope), self._caller_share), (principal.tenant, self._tenant_share)]
 
     def refusal(self, problem: Busy, scope: Scope) -> Response:
-        metrics.REFUSED.inc()
+        calls.REFUSED.inc()
         if scope["path"] != self.mcp_path:
             return problem_response(problem, request_id_from(scope))
         # MCP clients expect a JSON-RPC error, whatever the status.

@@ -10,6 +10,7 @@ from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.stdio import input_that_signals_end, send_library_logs_to_file
 from memory_butler.adapters.mcp.tool_base import MemoryTool, UnknownTools
 from memory_butler.adapters.telemetry.logs import configure_logging
+from memory_butler.adapters.telemetry.metrics_port import metrics_port
 from memory_butler.models import Principal
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings
@@ -53,7 +54,7 @@ async def run_stdio(settings: Settings) -> None:
     configure_logging(settings)
     send_library_logs_to_file()
     server = build_server(LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects))
-    with input_that_signals_end():
+    with input_that_signals_end(), metrics_port(settings, "mcp"):
         await server.run_stdio_async(show_banner=False)
 
 

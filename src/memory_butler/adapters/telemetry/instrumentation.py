@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from memory_butler.adapters.telemetry import metrics
 from memory_butler.adapters.telemetry.traces import end_with, span
 from memory_butler.errors import InternalError
+from memory_butler.metrics import calls
 from memory_butler.models import Principal
 
 OK = "ok"
@@ -35,7 +35,7 @@ def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
     """Instrument one call. Its handler sets the `principal`; the `outcome` follows from the exception, if any."""
     call = Call(tool, request_id)
     token, began = current.set(call), time.perf_counter()
-    metrics.IN_HAND.inc()
+    calls.IN_HAND.inc()
     try:
         with span(tool, request_id) as traced:
             try:
@@ -48,9 +48,9 @@ def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
     finally:
         current.reset(token)
         seconds = time.perf_counter() - began
-        metrics.IN_HAND.dec()
-        metrics.CALLS.labels(tool, call.outcome).inc()
-        metrics.LATENCY.labels(tool).observe(seconds)
+        calls.IN_HAND.dec()
+        calls.CALLS.labels(tool, call.outcome).inc()
+        calls.LATENCY.labels(tool).observe(seconds)
         _log(call, seconds)
 
 

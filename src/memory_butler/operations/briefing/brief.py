@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from memory_butler.errors import TargetUnavailable
+from memory_butler.metrics.retrieval import CONTEXT, observe_answer
 from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Question, Ranked
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates
+from memory_butler.operations.retrieval.search import returned
 from memory_butler.policy.briefing import task_cues
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.composition import BriefingFrame, compose
@@ -21,7 +23,11 @@ CANDIDATES = 40
 
 async def brief(resources: Resources, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """Returns the briefing within the token budget. The same state, clock and request give the same bytes."""
-    return compose_briefing(resources, *await _find(resources, request, caller))
+    found, frame, own = await _find(resources, request, caller)
+    briefing = compose_briefing(resources, found, frame, own)
+    if request.as_of is None:
+        _observe(resources, briefing, [*found.ranked, *own])
+    return briefing
 
 
 async def brief_with_omitted(
@@ -33,6 +39,14 @@ async def brief_with_omitted(
     contents = {f"{one.hit.type}:{one.hit.ref}": one.hit.content for one in (*found.ranked, *own)}
     omitted = (line["ref"] for line in briefing.receipt.left_out)
     return briefing, {ref: contents[ref] for ref in omitted}
+
+
+def _observe(resources: Resources, briefing: Briefing, candidates: Sequence[Ranked]) -> None:
+    """Measure the quality of a briefing."""
+    shown = {line.ref for line in briefing.receipt.lines}
+    lines = {one.hit.id: returned(one) for one in candidates if f"{one.hit.type}:{one.hit.ref}" in shown}
+    observe_answer(CONTEXT, list(lines.values()), candidates=len(candidates), degraded=bool(briefing.receipt.degraded))
+    resources.briefed.add(lines)
 
 
 async def _find(

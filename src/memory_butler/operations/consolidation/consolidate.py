@@ -19,6 +19,7 @@ from memory_butler.errors import (
     Unprocessable,
     UnusableProposal,
 )
+from memory_butler.metrics import upkeep
 from memory_butler.models import Batch, Caller, ConsolidationStatus, RunReport, Usage
 from memory_butler.operations.consolidation.apply import Outcomes, PreparedItems, apply_items
 from memory_butler.operations.consolidation.claims import (
@@ -73,6 +74,8 @@ async def consolidate(
             if report is None:
                 break
             reports.append(report)
+            for line in report.lines:
+                upkeep.ITEMS.labels(line.outcome, line.reason or "").inc()
             progress(report)
             left -= len(report.episodes)
     return reports

@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 
 from memory_butler.ai.distillers import Distiller, charged
 from memory_butler.errors import MemoryButlerError, UnusableProposal
+from memory_butler.metrics import model_runs
 from memory_butler.models import Batch, Caller, CheckedProposal, Episode, Usage
 from memory_butler.operations.consolidation.apply import PreparedItems, prepare_items
 from memory_butler.operations.consolidation.claims import first_batch
@@ -44,7 +45,8 @@ class DistilledBatch(NamedTuple):
 
 async def distil_batch(resources: Resources, distiller: Distiller, batch: Batch, step: Step) -> DistilledBatch:
     """Distil a batch, check the proposal and embed its items."""
-    distilled = await distiller.distil(batch)
+    with model_runs.DISTILLER_SECONDS.labels(distiller.name).time():
+        distilled = await distiller.distil(batch)
     step("distilled")
     try:
         return await prepare_proposal(resources, distilled.proposal, batch, usage=distilled.usage, step=step)

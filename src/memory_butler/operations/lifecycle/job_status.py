@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from memory_butler.metrics import upkeep
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse.cursors import Cursors, cut_page
@@ -111,11 +112,13 @@ async def begin(resources: Resources, shard: Caller, job: str, every: timedelta)
         urgent = await urgent_butlers(resources, transaction, now, name) if job == CONSOLIDATION else set()
         if not found:
             return None
+        history = _history(found[0])
         is_urgent = _is_urgent(found[0], urgent, _outdated_butler(resources, _latest_cleanup(found)))
-        if not schedule.is_due(_history(found[0]), every, now, pressing=is_urgent):
+        if not schedule.is_due(history, every, now, pressing=is_urgent):
             return None
         run = resources.make_id(now)
         await job_runs.start(transaction, run, name, job, now)
+    upkeep.LAG.labels(job).observe(max(now - schedule.due_at(history, every), timedelta(0)).total_seconds())
     return run
 
 

@@ -84,6 +84,7 @@ async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump
         known = await undo.around(transaction, memory.id)
         if bump:
             await events.bump(transaction, audit_trail(resources, caller, now), [memory.id], "get")
+            resources.briefed.referenced([memory.id])
     tier = tier_of(
         memory.type, permanence=getattr(memory, "permanence", None), maturity=getattr(memory, "maturity", None)
     )

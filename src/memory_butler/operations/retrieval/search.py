@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavailable
+from memory_butler.metrics.retrieval import SEARCH, Returned, observe_answer
 from memory_butler.models import Answer, Caller, MemoryType, Question, Ranked
 from memory_butler.models.explanation import Term
 from memory_butler.operations.retrieval.expand import expanded
@@ -32,6 +33,11 @@ async def search(
     found = await rank_candidates(resources, caller, question)
     results = tuple(select_results(resources, question, found))
     answer = Answer(results=results, degraded=found.degraded, overview=found.is_overview and bool(results))
+    if bump and question.as_of is None:
+        observe_answer(
+            SEARCH, list(map(returned, results)), candidates=len(found.candidates.hits), degraded=bool(found.degraded)
+        )
+        resources.briefed.referenced(one.hit.id for one in results)
     counts = bump and question.as_of is None and bool(answer.results)
     answer = await _count_references(resources, caller, answer, found.query) if counts else answer
     return await expanded(resources, caller, question, answer) if question.expand else answer
@@ -55,6 +61,12 @@ async def _count_references(resources: Resources, caller: Caller, answer: Answer
     except (TargetUnavailable, DeadlinePassed, OverloadRejected) as problem:
         return replace(answer, degraded=(*answer.degraded, f"references were not counted: {problem.message}"))
     return answer
+
+
+def returned(one: Ranked) -> Returned:
+    """The measured properties of a result. A rule or episode counts as a subject of its own."""
+    hit = one.hit
+    return Returned(hit.id, hit.subject_label or str(hit.id), one.parts.relevance, one.parts.effective_confidence)
 
 
 async def recall(

@@ -47,6 +47,7 @@ async def confirm(
         await events.record(
             transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, "confirmed")]
         )
+        resources.briefed.referenced([memory.id])
         return write_result(memory, "confirmed")
 
     digest = fingerprint("confirm", {"type": target.type, "id": str(target)})
@@ -79,6 +80,7 @@ async def mark(
         given = feedback_rules(resources.settings, rule.source_butler)
         extra = await _apply(transaction, trail, rule, given, outcome=outcome, reason=reason)
         await events.record(transaction, trail, [Change(MemoryType.RULE, rule.id, outcome, extra)])
+        resources.briefed.referenced([rule.id])
         return write_result(rule, f"marked_{outcome}")
 
     digest = fingerprint("mark", {"id": str(target), "outcome": outcome, "reason": reason})

@@ -18,6 +18,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from memory_butler.errors import TargetUnavailable
+from memory_butler.metrics import statements
 from memory_butler.settings import Settings
 from memory_butler.store.embedded.account import is_postmaster
 from memory_butler.store.embedded.server import EmbeddedPostgres
@@ -57,6 +58,7 @@ class Transaction:
         self._refs = 0
         # The keys of the tenant, if anything in the store is encrypted.
         self.vault: Vault | None = None
+        self.times = statements.StatementTimes()
 
     async def lock(self, now: datetime, *, refs: int) -> None:
         """Take the tenant's write lock and reserve `refs` short references."""
@@ -70,13 +72,16 @@ class Transaction:
 
     async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
         """Send a named query. A tuple is sent as an array, like a list."""
+        self.times.sent(query)
         if self.vault:
             cursor = self._connection.cursor(row_factory=self.vault.rows)
             return await cursor.execute(self._queries[query], self._arrays(params))
         return await self._connection.execute(self._queries[query], self._arrays(params))
 
     async def one(self, query: str, /, **params: Any) -> Row | None:
-        return await (await self.send(query, **params)).fetchone()
+        row = await (await self.send(query, **params)).fetchone()
+        self.times.fetched()
+        return row
 
     async def row(self, query: str, /, **params: Any) -> Row:
         """The row of a query that always has one."""
@@ -91,6 +96,7 @@ class Transaction:
     async def send_for(self, make: Callable[[Sequence[Any]], Made], query: str, /, **params: Any) -> AsyncCursor[Made]:
         """Like `send`, with `make` called on the values of each row. Fetching the rows after the transaction costs no
         round trip."""
+        self.times.sent(query)
         statement, names = numbered(self._queries[query])
         values = self._arrays(params)
         factory = self.vault.values(make) if self.vault else lambda _: make
@@ -103,7 +109,9 @@ class Transaction:
         return values | {"tenant": self.tenant}
 
     async def all(self, query: str, /, **params: Any) -> list[Row]:
-        return await (await self.send(query, **params)).fetchall()
+        rows = await (await self.send(query, **params)).fetchall()
+        self.times.fetched()
+        return rows
 
     async def run(self, statement: str, params: dict[str, Any]) -> AsyncCursor[Row]:
         """Send a statement of procrastinate, which brings its own SQL."""
@@ -261,14 +269,12 @@ class Database:
         deadline = deadline_seconds or self._settings.deadline_seconds
         within = _read if bind == READ else _committed
         with translated():
-            async with (
-                self._connection(wanted) as connection,
-                closed_after(deadline + GRACE_SECONDS, connection),
-                within(connection),
-            ):
+            async with self._connection(wanted) as connection, closed_after(deadline + GRACE_SECONDS, connection):
                 transaction = Transaction(connection, load_queries(self.names), tenant)
-                await self._bind(transaction, bind, deadline, **more)
-                yield transaction
+                async with within(connection):
+                    await self._bind(transaction, bind, deadline, **more)
+                    yield transaction
+                transaction.times.ended()
 
     async def _bind(self, transaction: Transaction, bind: str, deadline_seconds: float, **more: Any) -> None:
         await transaction.send(
@@ -290,7 +296,8 @@ class Database:
             await wait()
         self._wanted += wanted
         try:
-            connection = await self._pool.getconn()
+            with statements.POOL_WAIT.time(), statements.POOL_FAILURES.count_exceptions(psycopg.Error):
+                connection = await self._pool.getconn()
         finally:
             self._wanted -= wanted
         try:

@@ -1,0 +1,20 @@
+"""Settings of monitoring."""
+
+from pydantic import Field
+
+from memory_butler.settings.values import Group
+
+
+class Telemetry(Group):
+    """Metrics of processes without an HTTP server. `serve` has them at `/metrics`, always."""
+
+    metrics_port: int | None = Field(
+        None,
+        ge=1,
+        le=65_520,
+        description="Port on which `work` and `mcp` serve their metrics. If it is in use, by another worker for "
+        "example, the next free one of the 15 after it. Unset: none.",
+    )
+    metrics_host: str = Field(
+        "127.0.0.1", description="Address of that port. Metrics name no tenant, caller or memory, and need no token."
+    )
