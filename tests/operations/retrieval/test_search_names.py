@@ -143,6 +143,21 @@ async def test_a_broad_question_gets_an_overview(resources: Resources) -> None:
     assert not (await ask(resources, "Who is Bertha?")).overview
 
 
+async def test_the_family_is_known_by_aliases_and_by_facts_about_the_user(resources: Resources) -> None:
+    """All facts about relatives are in the overview, whatever they say and whatever name says who they are."""
+    for new in (
+        NewFact(subject="Sigrun", predicate="shoe_size", content="41", aliases=("my sister",)),
+        NewFact(subject="user", predicate="son", content="Kjell, born in Bodo."),
+        NewFact(subject="Kjell", predicate="condition:epilepsy", content="No flashing lights.", importance=9),
+    ):
+        await remember.fact(resources, new)
+    answer = await ask(resources, "what should I know about my family")
+    told = [entry.hit.content for entry in answer.results]
+    assert answer.overview
+    assert {"41", "Kjell, born in Bodo.", "No flashing lights."} <= set(told)
+    assert BERTHA not in told
+
+
 async def test_an_overview_of_an_empty_store_is_empty(shared_real_resources: Resources) -> None:
     """There is nothing to give an overview of."""
     answer = await ask(household.own_tenant(shared_real_resources), "What do you know about me?")

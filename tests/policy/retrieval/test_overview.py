@@ -1,33 +1,63 @@
-"""Broad questions are recognised, and answered with the best of their class."""
-
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import Any
+"""Broad questions are recognised by their whole wording."""
 
 import pytest
 
-from memory_butler.models import Hit, Ranked, ScoreParts
-from memory_butler.policy.retrieval.overview import Overview, best_of, overview_of
+from memory_butler.policy.retrieval.overview import Overview, overview_of
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-MakeHit = Callable[..., Hit]
+# Ways to ask for a class, and the words for each class.
+ASKED = (
+    "what should I know about {}?",
+    "What do you know about {}",
+    "tell me about {}",
+    "Tell me everything you know about {}, please",
+    "anything I should keep in mind about {}?",
+    "remind me of the important facts about {}",
+    "What have I told you about {}?",
+    "give me an overview of {}",
+    "a short summary of {}",
+)
+CLASSES = {
+    Overview.USER: ("me", "myself"),
+    Overview.FAMILY: ("my family", "the kids", "our household", "my parents"),
+    Overview.FRIENDS: ("my friends", "the neighbours"),
+    Overview.TEAM: ("the team", "my colleagues", "the people I work with"),
+    Overview.PEOPLE: ("people", "everyone I know"),
+    Overview.HEALTH: ("my health", "our family's health", "my medical history"),
+    Overview.PROJECTS: ("my projects", "the things I'm working on"),
+    Overview.WORK: ("my job", "work"),
+    Overview.PREFERENCES: ("my preferences", "my likes and dislikes", "my tastes"),
+}
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_class_is_recognised_in_many_wordings(asked: str, kind: Overview) -> None:
+    for topic in CLASSES[kind]:
+        assert overview_of(asked.format(topic)) is kind, asked.format(topic)
 
 
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("What do you know about me?", Overview.USER),
-        ("tell me everything you know about me", Overview.USER),
         ("Who am I?", Overview.USER),
-        ("who is on the team?", Overview.PEOPLE),
-        ("Who’s in my family?", Overview.PEOPLE),
+        ("who is on the team?", Overview.TEAM),
+        ("Who do I work with?", Overview.TEAM),
+        ("Who’s in my family?", Overview.FAMILY),
+        ("who lives in our household?", Overview.FAMILY),
+        ("who are my friends", Overview.FRIENDS),
         ("tell me about people", Overview.PEOPLE),
-        ("Who do I work with?", Overview.PEOPLE),
+        ("who do you know?", Overview.PEOPLE),
+        ("how is my health?", Overview.HEALTH),
+        ("what am I working on right now?", Overview.PROJECTS),
+        ("which projects are there?", Overview.PROJECTS),
+        ("what are my preferences?", Overview.PREFERENCES),
+        ("what do I like?", Overview.PREFERENCES),
         ("what's coming up?", Overview.PLANS),
         ("What do I have planned?", Overview.PLANS),
         ("anything coming up soon?", Overview.PLANS),
         ("what's on my calendar?", Overview.PLANS),
         ("What do you remember?", Overview.EVERYTHING),
+        ("what should I know?", Overview.EVERYTHING),
         ("Who is Anna?", None),
         ("who is on the billing team?", None),
         ("What do you know about Kestrel?", None),
@@ -35,47 +65,14 @@ MakeHit = Callable[..., Hit]
         ("what is planned for the garden?", None),
         ("Who am I meeting in Oslo?", None),
         ("what do you know about me and my taxes", None),
+        ("what should I know about my family's summer house?", None),
+        ("what are my allergies?", None),
+        ("tell me about my first job", None),
+        ("what does my team like for lunch?", None),
+        ("what projects did Anna lead?", None),
+        ("what do I like about Lisbon?", None),
     ],
 )
 def test_a_question_is_broad_only_if_it_has_no_topic(question: str, kind: Overview | None) -> None:
     """Every word of a broad question belongs to its wording."""
     assert overview_of(question) is kind
-
-
-def ranked(make_hit: MakeHit, number: int, importance: int = 5, **given: Any) -> Ranked:
-    parts = ScoreParts(0.5, 0.5, 0.001, importance / 10, 1.0, 1.0, 1, None, 0.1, None)
-    return Ranked(make_hit(number, importance=importance, **given), parts)
-
-
-def test_the_user_is_known_by_all_names(make_hit: MakeHit) -> None:
-    """The most important facts about the user come first, whatever name they are stored under."""
-    mine = ranked(make_hit, 1, 4, subject_label="user")
-    named = ranked(make_hit, 2, 9, subject_label="Lena")
-    other = ranked(make_hit, 3, 10, subject_label="Malik")
-    assert best_of(Overview.USER, [mine, named, other], NOW, {"lena"}) == [named, mine]
-
-
-def test_people_come_one_by_one(make_hit: MakeHit) -> None:
-    """One fact about each person before the second of any; things and the user are not people."""
-    first = ranked(make_hit, 1, 9, subject_label="Malik", content="Malik is a paramedic; he works nights.")
-    second = ranked(make_hit, 2, 8, subject_label="Malik", content="His birthday is in December.")
-    third = ranked(make_hit, 3, 5, subject_label="Renate", content="Renate is her mother.")
-    thing = ranked(make_hit, 4, 10, subject_label="billing service", content="Written in Go.")
-    user = ranked(make_hit, 5, 10, subject_label="user", content="She works in Berlin.")
-    assert best_of(Overview.PEOPLE, [second, thing, first, user, third], NOW, set()) == [first, third, second]
-
-
-def test_plans_come_in_the_order_of_their_time(make_hit: MakeHit) -> None:
-    """What lies ahead comes soonest first, then undated plans; what is over does not come."""
-    soon = ranked(make_hit, 1, 1, valid_at=NOW + timedelta(days=1))
-    late = ranked(make_hit, 2, 9, valid_at=NOW + timedelta(days=90))
-    over = ranked(make_hit, 3, 9, valid_at=NOW - timedelta(days=1))
-    undated = ranked(make_hit, 4, 5, content="The exam is scheduled for the winter.")
-    plain = ranked(make_hit, 5, 5, content="Tea is better than coffee.")
-    assert best_of(Overview.PLANS, [plain, over, undated, late, soon], NOW, set()) == [soon, late, undated]
-
-
-def test_everything_is_a_class_too(make_hit: MakeHit) -> None:
-    """Without any topic the most important memories are returned."""
-    low, high = ranked(make_hit, 1, 2, subject_label="tea"), ranked(make_hit, 2, 9, subject_label="oven")
-    assert best_of(Overview.EVERYTHING, [low, high], NOW, set()) == [high, low]

@@ -20,7 +20,8 @@ from memory_butler.policy.briefing.selection import kinds_to_find
 from memory_butler.policy.briefing.task_cues import is_for_household
 from memory_butler.policy.lifecycle.tiers import MEMBERS
 from memory_butler.policy.memories.text import searched_words
-from memory_butler.policy.retrieval.overview import HINTS, Overview, best_of
+from memory_butler.policy.retrieval.overview import HINTS, Overview
+from memory_butler.policy.retrieval.overview_members import best_of, related_names, subjects_of
 from memory_butler.policy.retrieval.question import (
     ParsedQuestion,
     parse_question,
@@ -90,7 +91,7 @@ async def rank_candidates(
         query = replace(query, for_briefing=True, with_hidden=True, kind_of_work=kind, profile_version=version)
     found = await _fetch(resources, caller, question, query, parsed)
     found = await _fetch_corrected(resources, caller, question, found) or found
-    query, candidates = found.query, await _with_upcoming(resources, caller, question, found)
+    query, candidates = found.query, await _with_members(resources, caller, question, found)
     calibration = resources.embedder.version.calibration
     if calibration.is_needed:
         candidates = replace(candidates, hits=calibration.hits(candidates.hits))
@@ -185,15 +186,21 @@ async def _fetch_corrected(
     return again if right.intersection(spelling.values()) else None
 
 
-async def _with_upcoming(resources: Resources, caller: Caller, question: Question, found: _Fetched) -> Candidates:
-    """The candidates; for a question about plans also those with a time in the future, whatever they say."""
-    if found.parsed.overview is not Overview.PLANS or found.query.time_from:
-        return found.candidates
-    query = replace(found.query, time_from=found.query.now)
-    upcoming, _ = await fetch_candidates(resources, caller, query, question.as_of)
-    present = {hit.id for hit in found.candidates.hits}
-    more = [hit for hit in upcoming.hits if hit.id not in present]
-    return replace(found.candidates, hits=[*found.candidates.hits, *more])
+async def _with_members(resources: Resources, caller: Caller, question: Question, found: _Fetched) -> Candidates:
+    """The candidates; for a broad question also those of its class that have none of its words: memories with a time in
+    the future for plans, and all facts about the people of a class."""
+    kind, candidates = found.parsed.overview, found.candidates
+    if kind is None or found.query.time_from:
+        return candidates
+    if kind is Overview.PLANS:
+        query = replace(found.query, time_from=found.query.now)
+    elif subjects := subjects_of(kind, candidates.hits, candidates.user_names):
+        query = replace(found.query, names=sorted(subjects))
+    else:
+        return candidates
+    more, _ = await fetch_candidates(resources, caller, query, question.as_of)
+    present = {hit.id for hit in candidates.hits}
+    return replace(candidates, hits=[*candidates.hits, *(hit for hit in more.hits if hit.id not in present)])
 
 
 def _with_knowledge(parsed: ParsedQuestion, candidates: Candidates) -> ParsedQuestion:
@@ -293,13 +300,20 @@ async def _with_text(
             words=f"{searched_words(words)} {keyed}".strip() if by_words else "",
             mentions=searched_words(" ".join(removed_words(parsed.text, text))) if by_words else "",
             grams=asked_grams(parsed.text) if by_words and is_other else (),
-            names=(*parsed.possible_names, *(USER_KEYS if parsed.overview is Overview.USER else ())),
+            names=(*parsed.possible_names, *_names_of(parsed.overview)),
             guessed=parsed.possible_new_names,
             spelled=words_to_check(parsed.text),
             embedding=vector,
         ),
         degraded,
     )
+
+
+def _names_of(kind: Overview | None) -> Sequence[str]:
+    """Names under which the class of a broad question is stored."""
+    if kind is None:
+        return ()
+    return tuple(USER_KEYS) if kind is Overview.USER else related_names(kind)
 
 
 async def _vector(resources: Resources, text: str, mode: Mode) -> tuple[Sequence[float] | None, tuple[str, ...]]:

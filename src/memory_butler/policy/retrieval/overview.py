@@ -1,23 +1,26 @@
 """Broad questions: they ask for a class of memories and not for one answer.
 
-"Who is on the team?", "What's coming up?" and "What do you know about me?" share no words with the memories that answer
-them. They are recognised by their wording and answered with the best of the class.
+"Who is on the team?", "What should I know about my family?" and "What's coming up?" share no words with the memories
+that answer them. They are recognised by their whole wording: a way of asking and a class, with no other topic. They are
+answered with the best of the class (overview_members.py).
 """
 
 import re
-from collections.abc import Collection, Sequence
-from datetime import datetime
 from enum import StrEnum
-
-from memory_butler.english.text.names import looks_like_name, name_key
-from memory_butler.models import USER_KEYS, Hit, MemoryType, Ranked
 
 
 class Overview(StrEnum):
     """Class of memories that a broad question asks for."""
 
     USER = "user"
+    FAMILY = "family"
+    FRIENDS = "friends"
+    TEAM = "team"
     PEOPLE = "people"
+    HEALTH = "health"
+    PROJECTS = "projects"
+    WORK = "work"
+    PREFERENCES = "preferences"
     PLANS = "plans"
     EVERYTHING = "everything"
 
@@ -25,25 +28,65 @@ class Overview(StrEnum):
 # Added to the text that is compared, so that the candidates are of the class.
 HINTS = {
     Overview.USER: "user name, job, home, family, preferences",
+    Overview.FAMILY: "husband, wife, partner, son, daughter, child, mother, father, sister, brother, household",
+    Overview.FRIENDS: "friend, best friend, neighbour, flatmate",
+    Overview.TEAM: "colleague, manager, role, works as, responsible for",
     Overview.PEOPLE: "colleague, friend, family member, role, works as",
+    Overview.HEALTH: "allergy, condition, illness, medication, diet, doctor",
+    Overview.PROJECTS: "project, deadline, client, release, repository, status",
+    Overview.WORK: "job, employer, role, project, client, colleague, working hours",
+    Overview.PREFERENCES: "prefers, likes, dislikes, favourite, always, never",
     Overview.PLANS: "appointment, meeting, trip, deadline, event planned for",
     Overview.EVERYTHING: "",
 }
+_I = r"(?:i|we|you|one)"
+_KNOW = r"(?:know|remember|recall|keep in mind|consider|be aware of|watch out for)"
 _TELL = (
-    r"(?:(?:please |can you |could you )*(?:tell|remind) (?:me|us)|(?:please )?(?:give me|show me|list|summari[sz]e)"
-    r"|what (?:do|did|can) you (?:know|remember|recall|tell me|have(?: stored)?)"
-    r"|what(?:'s| is| have you) (?:known|stored|learned))"
+    r"(?:(?:please |can you |could you |would you )*(?:"
+    r"(?:tell|remind|brief|update) (?:me|us)|(?:fill|catch) (?:me|us) (?:in|up)|give me|show me|list|summari[sz]e"
+    r"|describe)"
+    rf"|what (?:do|did|can|should|must|could) {_I} (?:(?:need|have|ought) to )?(?:{_KNOW}|tell me|have(?: stored)?)"
+    r"|what (?:have|did) i (?:told|tell|said to|say to) you"
+    r"|what(?:'s| is| have you)(?: there)? (?:to know|known|stored|learned|important|worth knowing)"
+    rf"|(?:is there )?anything(?: (?:important|else))?(?: (?:that )?{_I} (?:should|must|(?:need|ought|have) to)"
+    rf" {_KNOW}| to know| worth knowing)"
+    rf"|do you {_KNOW} (?:anything|something))"
 )
-_ABOUT = r"(?: (?:about|on|of))?"
+_ABOUT = r"(?: (?:about|on|of|regarding|concerning|with))?"
+_SUMMARY = r"(?:an? )?(?:short |quick |brief )?(?:overview|summary|rundown|list|briefing)"
 _ALL = (
-    r"(?: (?:everything|anything|all|something|what|more|a bit|an overview|a summary)"
-    r"(?: (?:that )?you (?:know|remember|have))?)?"
+    rf"(?: (?:of )?(?:everything|anything|all|something|what|more|a bit|{_SUMMARY}|facts|information|details"
+    r"|the (?:main|key|important|most important) (?:things|points|facts))"
+    rf"(?: (?:that )?{_I} (?:should |must |(?:need|ought|have) to )?(?:{_KNOW}|have))?)?"
 )
 _END = r"(?: (?:at the moment|right now|now|so far|already|currently|these days|today|please|again|next|soon|then))*"
-_PEOPLE = (
-    r"(?:(?:the|my|our|all(?: the)?|these|other) )*"
-    r"(?:people|persons|team|team ?mates|team members|members of (?:the|my|our) team|colleagues|coworkers|co-workers"
-    r"|friends|family|contacts|everyone|everybody)(?: (?:i|we|you) know| in my life| involved)?"
+_OWN = (
+    r"(?:(?:the|my|our|your|all(?: of)?|these|other|each of|current|ongoing|open|user's"
+    r"|(?:everyone|everybody|the people|people|the members|members) (?:in|of|on))\b ?)*"
+)
+_FAMILY = (
+    r"(?:(?:immediate |close |extended )?family(?: members)?|relatives|household|kids|children|parents|siblings|in-laws"
+    r"|grandparents|grandchildren|grandkids|loved ones)"
+)
+_FRIENDS = r"(?:(?:close |best )?friends(?: and neighbou?rs)?|circle of friends|friend group|neighbou?rs|acquaintances)"
+_TEAM = (
+    r"(?:team|team ?mates|team members|members of (?:the|my|our) team|colleagues|co-?workers|workmates|staff|employees"
+    r"|crew|people (?:at work|(?:i|we) work with|(?:in|on) (?:the|my|our) (?:team|office|company)))"
+)
+_PEOPLE = r"(?:people|persons|contacts|everyone|everybody)(?: (?:i|we|you) know| in my life| involved)?"
+_HEALTH = (
+    r"(?:(?:(?:family|household|children|kid|kids)['’]?s? )?(?:health|well-?being)"
+    r"(?: (?:issues|problems|conditions|needs|facts|situation))?"
+    r"|medical (?:history|conditions?|needs|facts|info|information|situation))"
+)
+_PROJECTS = (
+    r"(?:(?:side |work )?projects|(?:what|things|the things) (?:i(?:'m| am)|we(?:'re| are)) working on)"
+    r"(?: (?:i|we) have| going on)?"
+)
+_WORK = r"(?:work|job|career|working life|work life|professional life|work situation)"
+_PREFERENCES = (
+    r"(?:(?:personal )?preferences|likes(?: and dislikes)?|dislikes|tastes?|favou?rites|habits"
+    r"|(?:what|things|the things) (?:i|we) (?:like|prefer|want))"
 )
 _PLANS = (
     r"(?:coming up|up next|(?:going on |happening )?soon|upcoming|ahead(?: of (?:me|us))?|on the horizon|planned"
@@ -53,16 +96,53 @@ _CALENDAR = (
     r"(?:(?:the|my|our|any|all) )*(?:upcoming )?"
     r"(?:calendar|schedule|agenda|plans|appointments|events|deadlines)"
 )
+
+
+def _asked_for(topic: str, *further: str) -> str:
+    """The ways to ask for everything about a topic, and further wordings."""
+    about = rf"{_TELL}{_ALL}{_ABOUT} {_OWN}{topic}|{_SUMMARY} (?:of|on|about) {_OWN}{topic}"
+    return "|".join([about, *further])
+
+
+def _people(topic: str, *further: str) -> str:
+    who = rf"who(?:'s| is| are|'re)?(?: all)? (?:(?:on|in|part of|at|belongs to|makes up|lives in) )?{_OWN}{topic}"
+    return _asked_for(topic, who, *further)
+
+
 _PATTERNS = (
     (
         Overview.USER,
-        rf"{_TELL}{_ALL}{_ABOUT} (?:me|myself|us)|who am i|what am i like|describe me|do you know (?:me|who i am)",
+        rf"{_TELL}{_ALL}{_ABOUT} (?:me|myself|us|the user)|{_SUMMARY} (?:of|about) (?:me|myself)|who am i"
+        r"|what am i like|describe me|do you know (?:me|who i am)",
+    ),
+    (Overview.FAMILY, _people(_FAMILY)),
+    (Overview.FRIENDS, _people(_FRIENDS)),
+    (
+        Overview.TEAM,
+        _people(_TEAM, r"who (?:do|does|all do) (?:i|we|you|the user) work with|who (?:works here|works with me)"),
     ),
     (
         Overview.PEOPLE,
-        rf"{_TELL}{_ALL}{_ABOUT} {_PEOPLE}|who(?:'s| is| are|'re)(?: all)? (?:(?:on|in|part of) )?{_PEOPLE}"
-        r"|who (?:do|does|all do) (?:i|we|you|the user) (?:know|work with)"
-        r"|(?:which|what) people (?:do (?:i|we|you) know|are there)|who (?:is there|works here|works with me)",
+        _people(
+            _PEOPLE,
+            r"who (?:do|does|all do) (?:i|we|you|the user) know|who is there",
+            r"(?:which|what) people (?:do (?:i|we|you) know|are there)",
+        ),
+    ),
+    (Overview.HEALTH, _asked_for(_HEALTH, rf"(?:what(?:'s| is| are)|how(?:'s| is)) {_OWN}{_HEALTH}")),
+    (
+        Overview.PROJECTS,
+        _asked_for(
+            _PROJECTS,
+            rf"what(?:'s| is| are|'re) {_OWN}{_PROJECTS}|(?:what|which) (?:am i|are we) working on",
+            r"(?:what|which) projects (?:do (?:i|we|you) (?:have|know)|are there|am i (?:on|in|working on)"
+            r"|are (?:we working on|ongoing|open|running|active))",
+        ),
+    ),
+    (Overview.WORK, _asked_for(_WORK)),
+    (
+        Overview.PREFERENCES,
+        _asked_for(_PREFERENCES, rf"what(?:'s| is| are|'re) {_OWN}{_PREFERENCES}|what do (?:i|we) (?:like|prefer)"),
     ),
     (
         Overview.PLANS,
@@ -76,20 +156,6 @@ _PATTERNS = (
 _KINDS = [(kind, re.compile(rf"(?:{pattern}){_END}", re.IGNORECASE)) for kind, pattern in _PATTERNS]
 _MARKS = re.compile(r"[^\w'\s-]+")
 LONGEST = 120
-# Words that describe a person.
-_PERSON = re.compile(
-    r"\b(?:he|she|his|her|hers|him|works?|working|role|job|title|team|colleague|coworker|manager|manages|boss|lead|leads"
-    r"|engineer|developer|designer|doctor|nurse|teacher|director|assistant|analyst|consultant|founder|partner|wife"
-    r"|husband|spouse|mother|father|mom|mum|dad|parent|sister|brother|son|daughter|child|aunt|uncle|cousin|nephew|niece"
-    r"|grand\w+|friend|neighbou?r|roommate|flatmate|birthday|lives?|married|born|reports? to|contact|phone|email)\b",
-    re.IGNORECASE,
-)
-_PLAN = re.compile(
-    r"\b(?:appointment|meeting|trip|flight|deadline|due|booked|scheduled|planned|plans? to|planning|upcoming|tomorrow"
-    r"|next (?:week|month|year|spring|summer|autumn|fall|winter|\w+day)|will|going to|reservation|wedding|conference"
-    r"|launch|release|visit|exam|interview|party|birthday|vacation|holiday)\b",
-    re.IGNORECASE,
-)
 
 
 def overview_of(text: str) -> Overview | None:
@@ -98,45 +164,3 @@ def overview_of(text: str) -> Overview | None:
         return None
     plain = " ".join(_MARKS.sub(" ", text.replace("’", "'")).split())
     return next((kind for kind, pattern in _KINDS if pattern.fullmatch(plain)), None)
-
-
-def best_of(kind: Overview, ranked: Sequence[Ranked], now: datetime, user_names: Collection[str]) -> list[Ranked]:
-    """The members of the class, best first. Plans come in the order of their time; the others by importance, with one
-    memory of each subject before the second of any."""
-    if kind is Overview.PLANS:
-        dated = [one for one in ranked if one.hit.valid_at and one.hit.valid_at >= now]
-        others = [one for one in ranked if one.hit.valid_at is None and _PLAN.search(one.hit.content)]
-        return sorted(dated, key=lambda one: (one.hit.valid_at, one.hit.id)) + _by_importance(others)
-    members = [one for one in ranked if _is_member(kind, one.hit, user_names)]
-    if kind is Overview.USER:
-        return _by_importance(members)
-    return _one_of_each(_by_importance(members))
-
-
-def _is_member(kind: Overview, hit: Hit, user_names: Collection[str]) -> bool:
-    if kind is Overview.EVERYTHING:
-        return True
-    if hit.type is not MemoryType.FACT or not hit.subject_label:
-        return False
-    subject = name_key(hit.subject_label)
-    is_user = subject in USER_KEYS or subject in user_names
-    if kind is Overview.USER:
-        return is_user
-    text = f"{hit.predicate_label or ''} {hit.content}".replace("_", " ")
-    is_person = looks_like_name(hit.subject_label) or "team" in subject
-    return not is_user and is_person and _PERSON.search(text) is not None
-
-
-def _by_importance(ranked: Sequence[Ranked]) -> list[Ranked]:
-    return sorted(ranked, key=lambda one: (-one.parts.importance, -one.parts.score, one.hit.id))
-
-
-def _one_of_each(ranked: Sequence[Ranked]) -> list[Ranked]:
-    seen: dict[str, int] = {}
-    places = []
-    for one in ranked:
-        subject = (one.hit.subject_label or str(one.hit.id)).casefold()
-        places.append(seen.get(subject, 0))
-        seen[subject] = places[-1] + 1
-    order = sorted(range(len(ranked)), key=lambda at: (places[at], at))
-    return [ranked[at] for at in order]
