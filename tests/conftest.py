@@ -19,6 +19,7 @@ import hypothesis
 import psycopg
 import pytest
 from pydantic import SecretStr
+from tests.support.replication import StreamingReplica
 from typer.testing import CliRunner, Result
 
 from memory_butler.adapters.cli.app import app
@@ -186,6 +187,14 @@ def quick_store(ready_store: None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def server(home: Path) -> EmbeddedPostgres:
     return EmbeddedPostgres(home)
+
+
+@pytest.fixture(scope="session")
+def replica(server: EmbeddedPostgres) -> Iterator[StreamingReplica]:
+    """A streaming replica of the server of this test process; made when the first test needs it."""
+    made = StreamingReplica(server)
+    yield made
+    made.discard()
 
 
 @pytest.fixture(scope="session")

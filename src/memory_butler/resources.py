@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from memory_butler.ai.distillers import Distiller, open_distiller
 from memory_butler.ai.domains import DomainModel, load_domains
@@ -30,6 +31,8 @@ from memory_butler.store.gate.ids import MakeId, id_maker
 from memory_butler.store.retrieval import embedding_versions, search_index
 
 Clock = Callable[[], datetime]
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
 
 
@@ -71,6 +74,20 @@ class Resources:
     def local_operator(self) -> Caller:
         """Return the user of the command line, who is the operator of all tenants."""
         return Caller(Principal(self.settings.tenant, self.settings.butler, Role.OPERATOR))
+
+
+def on_replica(
+    operation: Callable[Concatenate[Resources, Arguments], Awaitable[Answer]],
+) -> Callable[Concatenate[Resources, Arguments], Coroutine[Any, Any, Answer]]:
+    """Declare a read operation that a replica may serve. If the replica fails, the operation runs again."""
+
+    @wraps(operation)
+    async def served(resources: Resources, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        plane = resources.database.read_plane
+        work = partial(operation, resources, *args, **kwargs)
+        return await (plane.serve(work) if plane else work())
+
+    return served
 
 
 def system_clock() -> datetime:

@@ -5,7 +5,7 @@ import json
 import random
 from asyncio import sleep
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,6 +16,7 @@ import httpx
 
 from memory_butler import errors
 from memory_butler.client.answers import error_of
+from memory_butler.models.log_position import POSITION_HEADER, format_position, parse_position
 from memory_butler.models.wire.codec import Unreadable
 
 API = "/api/v1"
@@ -63,6 +64,8 @@ class Connection:
     def __init__(self, base_url: str, token: str | None, tenant: str | None, deadline_seconds: float) -> None:
         self.url = _address(base_url)
         self.deadline_seconds = deadline_seconds
+        # Position after the last write of this client; later reads see at least that.
+        self._position = 0
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if tenant:
             headers[TENANT_HEADER] = tenant
@@ -150,10 +153,18 @@ class Connection:
         headers = {"Accept": "application/json", **(call.headers or {})}
         if content is not None:
             headers["Content-Type"] = "application/json"
+        if self._position:
+            headers[POSITION_HEADER] = format_position(self._position)
         async with self._http.stream(
             call.method, call.path, content=content, params=call.params, headers=headers
         ) as response:
+            self._note_position(response)
             yield response
+
+    def _note_position(self, response: httpx.Response) -> None:
+        """Keep the position of a write, so that the reads of this client see it. Other servers send none."""
+        with suppress(errors.InvalidInput):
+            self._position = max(self._position, parse_position(response.headers.get(POSITION_HEADER, "")))
 
     async def _read(self, response: httpx.Response) -> bytes:
         read = bytearray()

@@ -18,6 +18,7 @@ from pydantic_settings import (
 
 from memory_butler.errors import InvalidInput
 from memory_butler.settings.dashboard import DashboardSettings
+from memory_butler.settings.database import DatabaseSettings
 from memory_butler.settings.encryption import EncryptionSettings
 from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import EdenTier, Lifecycle
@@ -107,6 +108,7 @@ class Settings(BaseSettings):
     consolidation: Consolidation = Consolidation()
     redaction: RedactionSettings = RedactionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
+    database: DatabaseSettings = DatabaseSettings()
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(

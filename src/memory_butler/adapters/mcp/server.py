@@ -8,7 +8,7 @@ from fastmcp import FastMCP
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.stdio import input_that_signals_end, send_library_logs_to_file
-from memory_butler.adapters.mcp.tool_base import MemoryTool, UnknownTools
+from memory_butler.adapters.mcp.tool_base import MemoryTool, ReadPositions, UnknownTools
 from memory_butler.adapters.telemetry.logs import configure_logging
 from memory_butler.adapters.telemetry.metrics_port import metrics_port
 from memory_butler.models import Principal
@@ -41,7 +41,7 @@ def build_server(
         instructions=INSTRUCTIONS,
         version=program_version(),
         lifespan=lazy.lifespan,
-        middleware=[UnknownTools()],
+        middleware=[UnknownTools(), ReadPositions()],
         mask_error_details=True,
     )
     for tool in build_tools(lazy, principal) if tools is None else tools:

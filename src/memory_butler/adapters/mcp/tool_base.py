@@ -21,13 +21,15 @@ from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of, r
 from memory_butler.adapters.telemetry import instrumentation
 from memory_butler.adapters.wire.answers import error_json
 from memory_butler.adapters.wire.json_schema import output_schema
-from memory_butler.errors import DeadlinePassed, InternalError, MemoryButlerError, NotFound
+from memory_butler.errors import DeadlinePassed, InternalError, InvalidInput, MemoryButlerError, NotFound
 from memory_butler.models import Caller, Principal, Role
+from memory_butler.models.log_position import POSITION_META, format_position, parse_position
 from memory_butler.models.wire.codec import JsonObject, encode
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.policy.access.roles import check_role
 from memory_butler.resources import Resources
+from memory_butler.store.gate import positions
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -243,3 +245,29 @@ class UnknownTools(Middleware):
                 recovery=f"The tools are: {', '.join(tool.name for tool in known)}.",
             )
             return error_result(problem, request_id_of(context.message.arguments or {}))
+
+
+class ReadPositions(Middleware):
+    """Takes the position that a call needs from its `_meta`, and puts the one after its writes into that of the result.
+
+    Without replicas there are no positions.
+    """
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        given = dict(context.message.meta or {}).get(POSITION_META)
+        try:
+            call = positions.CallPosition(needed=parse_position(str(given)) if given else 0)
+        except InvalidInput as problem:
+            return error_result(problem, request_id_of(context.message.arguments or {}))
+        token = positions.current.set(call)
+        try:
+            result = await call_next(context)
+        finally:
+            positions.current.reset(token)
+        if call.written:
+            result.meta = {**(result.meta or {}), POSITION_META: format_position(call.written)}
+        return result

@@ -19,6 +19,7 @@ from memory_butler.adapters.http.problems import (
     problem_response,
     request_id_from,
 )
+from memory_butler.adapters.http.read_positions import ReadPositions
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.server import program_version
 from memory_butler.adapters.mcp.tool_base import MemoryTool
@@ -53,6 +54,7 @@ def build_rest(lazy: LazyResources, tools: Sequence[MemoryTool]) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     app.secured = lazy.settings.service.auth == "required"
+    app.add_middleware(ReadPositions)
     app.add_middleware(RequestIds)
     app.add_exception_handler(MemoryButlerError, _error)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -15,12 +15,13 @@ from memory_butler.policy.briefing.domains import Profile
 from memory_butler.policy.briefing.repetitions import without_repetitions
 from memory_butler.policy.briefing.selection import Chosen, Rules, Task, choose, evidence_of, usefulness
 from memory_butler.policy.memories.validation import validate_brief, validate_lineage
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 
 # The same for every budget: a larger briefing holds everything that a smaller one holds.
 CANDIDATES = 40
 
 
+@on_replica
 async def brief(resources: Resources, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """Returns the briefing within the token budget. The same state, clock and request give the same bytes."""
     found, frame, own = await _find(resources, request, caller)
@@ -30,6 +31,7 @@ async def brief(resources: Resources, request: BriefRequest, caller: Caller | No
     return briefing
 
 
+@on_replica
 async def brief_with_omitted(
     resources: Resources, request: BriefRequest, caller: Caller | None = None
 ) -> tuple[Briefing, dict[str, str]]:

@@ -9,7 +9,7 @@ from memory_butler.models import Caller
 from memory_butler.models.listings import ButlerSummary
 from memory_butler.operations.system.system_info import may_see_all_tenants
 from memory_butler.policy.access import visibility
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import butlers
 
 Summaries = tuple[ButlerSummary, ...]
@@ -25,6 +25,7 @@ class StoreButlers:
     problem: str | None = None
 
 
+@on_replica
 async def butler_summaries(resources: Resources, caller: Caller | None = None) -> Summaries:
     """Returns the butlers of the caller's tenant by name. An agent sees only itself."""
     caller = resources.allowed(caller, "list_memories")

@@ -18,7 +18,7 @@ from memory_butler.policy.memories.validation import (
     parse_handle,
     whole_number,
 )
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import graph as store
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.memories import links as joined_to
@@ -74,6 +74,7 @@ class _GraphBuilder:
         )
 
 
+@on_replica
 async def memory_graph(
     resources: Resources, memory_type: str, handle: str, caller: Caller | None = None
 ) -> MemoryGraph:
@@ -101,6 +102,7 @@ async def memory_graph(
     return builder.build(hidden)
 
 
+@on_replica
 async def subject_graph(resources: Resources, name: str, caller: Caller | None = None) -> MemoryGraph:
     """Returns a subject with the facts about it, and the memories linked to those."""
     caller = resources.allowed(caller, "links")
@@ -120,6 +122,7 @@ async def subject_graph(resources: Resources, name: str, caller: Caller | None =
     return builder.build()
 
 
+@on_replica
 async def memory_links(
     resources: Resources, memory_type: str, handle: str, caller: Caller | None = None
 ) -> MemoryLinks:
@@ -133,6 +136,7 @@ async def memory_links(
     return MemoryLinks(memory=memory.id, joined=tuple(linked[:MAX_LINKS]), hidden=hidden, more=len(linked) > MAX_LINKS)
 
 
+@on_replica
 async def subjects(
     resources: Resources, caller: Caller | None = None, *, words: str | None = None, limit: int = 12
 ) -> list[Subject]:

@@ -37,7 +37,7 @@ from memory_butler.policy.memories.validation import (
     utc_time,
     whole_number,
 )
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation.runs import Run
 from memory_butler.store.history import undo
@@ -61,6 +61,7 @@ SORTS: dict[MemoryType, tuple[Sort, ...]] = {
 }
 
 
+@on_replica
 async def memories(
     resources: Resources,
     listing: Listing,
@@ -112,6 +113,7 @@ async def memories(
     )
 
 
+@on_replica
 async def history(
     resources: Resources,
     memory_type: str,
@@ -139,6 +141,7 @@ async def history(
     return Page(items=narrate(page, known, before), cursor=cursors.encode([page[-1].seq]) if more else None)
 
 
+@on_replica
 async def links(
     resources: Resources,
     memory_type: str,
@@ -173,6 +176,7 @@ async def links(
     return LinkPage(memory=memory.id, page=page, hidden=hidden)
 
 
+@on_replica
 async def runs(
     resources: Resources,
     caller: Caller | None = None,
@@ -192,6 +196,7 @@ async def runs(
     return cut_page(found, limit, cursors, lambda run: [run.claimed_at.isoformat(), str(run.id)])
 
 
+@on_replica
 async def dead_letters(
     resources: Resources,
     caller: Caller | None = None,
@@ -210,6 +215,7 @@ async def dead_letters(
     return cut_page(found, limit, cursors, lambda episode: [episode.created_at.isoformat(), str(episode.id)])
 
 
+@on_replica
 async def butlers(resources: Resources, caller: Caller | None = None) -> tuple[str, ...]:
     """Returns the butlers that a caller may act for: all that have stored anything, or itself if no administrator."""
     caller = resources.allowed(caller, "list_memories")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory_butler.models import Caller
 from memory_butler.operations.lifecycle.job_status import CONSOLIDATION, job_statuses
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.gate.database import Row
 from memory_butler.store.lifecycle import job_runs, sweep
@@ -81,6 +81,7 @@ class RunOutcomes:
     undone: bool = False
 
 
+@on_replica
 async def overview(resources: Resources, caller: Caller | None = None) -> ConsolidationOverview:
     """Returns the overview of a tenant."""
     caller = resources.allowed(caller, "runs")
@@ -113,6 +114,7 @@ async def overview(resources: Resources, caller: Caller | None = None) -> Consol
     )
 
 
+@on_replica
 async def run_outcomes(
     resources: Resources, runs: Sequence[UUID], caller: Caller | None = None
 ) -> dict[UUID, RunOutcomes]:

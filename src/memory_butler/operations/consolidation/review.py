@@ -16,7 +16,7 @@ from memory_butler.policy.access import visibility
 from memory_butler.policy.consolidation.nothing_kept import nothing_kept
 from memory_butler.policy.consolidation.stored_items import item_from_json
 from memory_butler.policy.memories.validation import clean_key, optional_label
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.consolidation.runs import Run, Undone
@@ -69,6 +69,7 @@ def parse_run(value: object) -> UUID:
         ) from problem
 
 
+@on_replica
 async def runs(
     resources: Resources,
     caller: Caller | None = None,
@@ -84,12 +85,14 @@ async def runs(
         return await listings.runs(transaction, butler=only_butler, state=state, after=None, limit=limit)
 
 
+@on_replica
 async def get_run(resources: Resources, run: str, caller: Caller | None = None) -> RunReview:
     caller = resources.admin(caller, "see proposals and decide on them")
     async with resources.database.read(caller.principal.tenant) as transaction:
         return await _load(resources, transaction, parse_run(run))
 
 
+@on_replica
 async def runs_awaiting_decision(
     resources: Resources, episodes: Collection[UUID], caller: Caller | None = None
 ) -> dict[UUID, UUID]:

@@ -15,7 +15,7 @@ from memory_butler.policy.history.activity import butler_of, summarize
 from memory_butler.policy.memories.references import is_reference
 from memory_butler.policy.memories.text import subject_and_predicate
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS, clean_text, slug, utc_time, whole_number
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import timeline as log
 from memory_butler.store.history.activity import View
@@ -27,6 +27,7 @@ ROUNDS = 20
 _FOR_GOOD = {"episode.deleted", *(f"{kind}.purged" for kind in KINDS), "fact.cut_off", "store.purged"}
 
 
+@on_replica
 async def timeline(
     resources: Resources,
     wanted: TimelineFilter,

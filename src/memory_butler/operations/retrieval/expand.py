@@ -8,7 +8,7 @@ from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavail
 from memory_butler.models import Answer, Caller, Question, Ranked
 from memory_butler.models.neighbours import Neighbour
 from memory_butler.policy.access import visibility
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.retrieval import neighbours
 from memory_butler.store.retrieval.neighbours import Around
 
@@ -23,6 +23,7 @@ async def expanded(resources: Resources, caller: Caller, question: Question, ans
         return replace(answer, degraded=(*answer.degraded, f"neighbours were not read: {problem.message}"))
 
 
+@on_replica
 async def neighbours_of(
     resources: Resources, caller: Caller, question: Question, results: Sequence[Ranked]
 ) -> Neighbours:

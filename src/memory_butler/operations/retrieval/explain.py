@@ -13,10 +13,11 @@ from memory_butler.operations.retrieval.search import select_results
 from memory_butler.policy.memories.validation import parse_handle, validate_brief, validate_question
 from memory_butler.policy.retrieval.explain import Case, briefed, explained
 from memory_butler.policy.retrieval.filters import Bounds
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.retrieval import matches
 
 
+@on_replica
 async def explain(
     resources: Resources,
     question: Question,

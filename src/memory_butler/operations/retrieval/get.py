@@ -31,7 +31,7 @@ from memory_butler.policy.lifecycle import confidence, sweep
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.lifecycle.transitions import is_exempt
 from memory_butler.policy.memories.validation import Handle, parse_handle
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.gate.driver_errors import LockBusy
@@ -56,6 +56,7 @@ async def get(
         return await _details(resources, caller, wanted, bump=False)
 
 
+@on_replica
 async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump: bool) -> MemoryDetails:
     now, tenant = resources.clock(), caller.principal.tenant
     opened = (

@@ -33,6 +33,7 @@ from memory_butler.policy.retrieval.relevance import knows_rare_term
 from memory_butler.policy.retrieval.spelling import corrected, corrections, words_to_check
 from memory_butler.resources import Resources
 from memory_butler.settings import Retrieval
+from memory_butler.store.gate.positions import stale_note
 from memory_butler.store.retrieval.search import Candidates, SearchQuery
 
 ENGLISH = "english"
@@ -122,7 +123,7 @@ async def rank_candidates(
         second_look=looked,
         is_overview=bool(overview) or _is_for_everything(parsed, query),
         hidden=candidates.hidden,
-        degraded=(*found.degraded, *missed),
+        degraded=(*found.degraded, *missed, *stale_note()),
         kind_of_work=profile,
         deep_scores=deep_scores,
     )

@@ -12,7 +12,7 @@ from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.memories.validation import validate_question
 from memory_butler.policy.retrieval.diversity import diversified
 from memory_butler.policy.retrieval.explain import terms_of
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.history import events
 from memory_butler.store.retrieval import vector_index
 from memory_butler.store.retrieval.search import SearchQuery
@@ -30,7 +30,8 @@ async def search(
     """
     caller = caller or resources.local_caller()
     question = validate_question(question)
-    found = await rank_candidates(resources, caller, question)
+    # Only the search itself: the count of references is a write.
+    found = await on_replica(rank_candidates)(resources, caller, question)
     results = tuple(select_results(resources, question, found))
     answer = Answer(results=results, degraded=found.degraded, overview=found.is_overview and bool(results))
     if bump and question.as_of is None:

@@ -8,7 +8,7 @@ from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.lifecycle.job_status import LateJob
 from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle.confidence import anchor, falls_below
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.system import alerts as store
 from memory_butler.store.system.alerts import EpisodeCounts, MarkBurst, OpenItems
 from memory_butler.store.trust import quarantine
@@ -59,6 +59,7 @@ class Alerts:
     quarantined_total: int = 0
 
 
+@on_replica
 async def alerts(resources: Resources, caller: Caller | None = None) -> Alerts:
     """Returns the alerts that the caller may see."""
     caller = caller or resources.local_caller()

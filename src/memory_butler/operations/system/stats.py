@@ -12,7 +12,7 @@ from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.text import one_line
 from memory_butler.policy.memories.validation import slug
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories import episodes
@@ -90,6 +90,7 @@ def _distiller(resources: Resources) -> str:
     return resources.distiller.name if resources.distiller else resources.settings.consolidation.distiller
 
 
+@on_replica
 async def stats(resources: Resources, scope: str | None = None, caller: Caller | None = None) -> dict[str, Any]:
     """Returns counts by type, state and tier, confidence, backlog, rule effectiveness and the last job runs."""
     caller = caller or resources.local_caller()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, Role
 from memory_butler.operations.retrieval import vector_indexes
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.system import system_info
 
 
@@ -88,6 +88,7 @@ async def versions(resources: Resources, caller: Caller | None = None) -> Versio
     return Versions(python=platform.python_version(), **row)
 
 
+@on_replica
 async def coverage(resources: Resources, caller: Caller | None = None) -> Coverage:
     """Returns how many of a tenant's memories are indexed with the current model and passage policy."""
     caller = resources.allowed(caller, "system_info")
@@ -127,6 +128,7 @@ async def vector_index_status(resources: Resources, caller: Caller | None = None
     )
 
 
+@on_replica
 async def sizes(resources: Resources, caller: Caller | None = None) -> Sizes:
     """Returns the size of the database and of each table."""
     caller = resources.allowed(caller, "system_info")

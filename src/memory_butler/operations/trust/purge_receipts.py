@@ -10,7 +10,7 @@ from uuid import UUID
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller
 from memory_butler.models.wire.purge_answers import PurgeReceipt, ReceiptCheck
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.embedded.backup_log import known_backups
 from memory_butler.store.gate.database import Row
 from memory_butler.store.history.events import AuditTrail
@@ -61,6 +61,7 @@ def event(trail: AuditTrail, receipt: Row) -> Row:
     }
 
 
+@on_replica
 async def receipts(resources: Resources, caller: Caller | None = None, *, limit: int = LISTED) -> list[PurgeReceipt]:
     """The newest receipts of the caller's tenant."""
     caller = resources.admin(caller, "list receipts of purges")

@@ -17,7 +17,7 @@ from memory_butler.operations.writing.idempotency import audit_trail, fingerprin
 from memory_butler.operations.writing.restore import occupant_of
 from memory_butler.policy.memories.validation import Handle, clean_key, parse_handle, whole_number
 from memory_butler.policy.trust.reasons import describe_reason
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
 from memory_butler.store.history.events import Change
@@ -64,6 +64,7 @@ class Inbox:
         return QuarantineAnswer(items=tuple(one.answer() for one in self.items), total=self.total)
 
 
+@on_replica
 async def inbox(resources: Resources, caller: Caller | None = None, *, limit: int = 100) -> Inbox:
     """Returns the memories that wait for a decision, oldest first."""
     caller = resources.allowed(caller, "quarantine")

@@ -5,9 +5,11 @@ one minor release in pyproject.toml, and tests/store/gate/test_connection.py fai
 """
 
 import asyncio
+import math
 import os
+import select
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -15,8 +17,15 @@ import psycopg
 from psycopg import AsyncConnection, AsyncPipeline
 from psycopg.abc import PQGen
 from psycopg.generators import send
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool
+
+from memory_butler.settings import Settings
 
 Row = dict[str, Any]
+# Prepare each statement when it is first sent: planning the search costs more than running it.
+PREPARE_AFTER = 0
 
 
 class Pipeline(AsyncPipeline):
@@ -54,13 +63,97 @@ class Connection(AsyncConnection[Row]):
 @asynccontextmanager
 async def closed_after(seconds: float, connection: AsyncConnection[Any]) -> AsyncIterator[None]:
     """Shut down a connection whose server does not answer, so that its caller fails instead of hanging."""
-    timer = asyncio.get_running_loop().call_later(seconds, _shut_down, connection)
+    timer = asyncio.get_running_loop().call_later(seconds, shut_down, connection)
     try:
         yield
     finally:
         timer.cancel()
 
 
-def _shut_down(connection: AsyncConnection[Any]) -> None:
+def shut_down(connection: AsyncConnection[Any]) -> None:
+    """Break a connection whose server does not answer; whoever waits for it gets an error at once."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)
+
+
+def connect_timeout(settings: Settings) -> int:
+    """Whole seconds; libpq uses at least two."""
+    return max(2, math.ceil(settings.deadline_seconds))
+
+
+def make_pool(
+    settings: Settings,
+    dsn: str | Callable[[], Awaitable[str]],
+    check: Callable[[AsyncConnection[Any]], Awaitable[None]],
+) -> AsyncConnectionPool[AsyncConnection[Row]]:
+    """A pool of connections to one server; not opened yet."""
+    return AsyncConnectionPool(
+        dsn,
+        connection_class=Connection,
+        kwargs={
+            "autocommit": True,
+            "row_factory": dict_row,
+            "connect_timeout": connect_timeout(settings),
+            # Behind a pooler, the next transaction may use another server connection without the statements.
+            "prepare_threshold": None if settings.service.pooler else PREPARE_AFTER,
+        },
+        min_size=1,
+        max_size=settings.pool_size,
+        # Shorter than the deadline of the call, so that the caller gets the reason.
+        timeout=settings.deadline_seconds * 0.8,
+        # The pool backs off after each failure; a new call makes it try again at once.
+        reconnect_timeout=settings.deadline_seconds,
+        check=check,
+        open=False,
+    )
+
+
+async def check_open(connection: AsyncConnection[Any]) -> None:
+    """Called by a pool before every use; needs no round trip. A connection that the server closed is readable."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        await connection.close()
+        raise psycopg.OperationalError("the server closed the connection")
+
+
+@asynccontextmanager
+async def read_transaction(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    """Open an implicit transaction: the server treats everything before one Sync as one transaction.
+
+    BEGIN and COMMIT would be half of the statements of a read, and a read needs no rollback.
+    """
+    try:
+        async with connection.pipeline():
+            yield
+    finally:
+        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
+            await connection.rollback()
+
+
+@asynccontextmanager
+async def write_transaction(
+    connection: AsyncConnection[Row], position_query: bytes | None = None, record: Callable[[int], None] | None = None
+) -> AsyncIterator[None]:
+    """Open a transaction whose BEGIN is sent with the first statement and whose COMMIT with the last awaited one.
+
+    psycopg's own transaction block waits for the server at its beginning: one round trip more. `record` gets the
+    result of `position_query`, which is sent with the COMMIT.
+    """
+    placed = None
+    try:
+        async with connection.pipeline():
+            await connection.execute("BEGIN")
+            yield
+            done = await connection.execute("COMMIT")
+            if position_query:
+                placed = await connection.execute(position_query)
+    finally:
+        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
+            await connection.rollback()
+    if done.statusmessage != "COMMIT":
+        raise psycopg.OperationalError("the transaction was not committed")
+    if placed and record:
+        row = await placed.fetchone()
+        assert row
+        record(row["position"])

@@ -1,20 +1,18 @@
 """The gate: every transaction is opened here, for one tenant."""
 
 import asyncio
-import math
 import os
 import select
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, IsolationLevel
-from psycopg.pq import TransactionStatus
-from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from memory_butler.errors import TargetUnavailable
@@ -25,10 +23,19 @@ from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.embedded.upgrade import APP, DATABASE, OWNER
 from memory_butler.store.encryption.vault import Encryption, Vault, open_encryption
 from memory_butler.store.gate import migrate
-from memory_butler.store.gate.connection import Connection, closed_after
+from memory_butler.store.gate.connection import (
+    check_open,
+    closed_after,
+    connect_timeout,
+    make_pool,
+    read_transaction,
+    write_transaction,
+)
 from memory_butler.store.gate.driver_errors import translated
+from memory_butler.store.gate.endpoints import Endpoint, Replica
 from memory_butler.store.gate.indexed_tenants import IndexedTenants
 from memory_butler.store.gate.queries import Names, load_queries, numbered
+from memory_butler.store.gate.read_plane import ReadPlane
 
 Row = dict[str, Any]
 Made = TypeVar("Made")
@@ -39,8 +46,6 @@ StoreUpgraded = migrate.StoreUpgraded
 
 # The server cancels a statement at the deadline. If it does not answer by then plus this time, we close the connection.
 GRACE_SECONDS = 1.0
-# Prepare each statement when it is first sent: planning the search costs more than running it.
-PREPARE_AFTER = 0
 # Awaited before each transaction. Background work sets it for itself and for the tasks it starts.
 wait_before_transaction: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar(
     "wait_before_transaction", default=None
@@ -137,15 +142,12 @@ class Database:
         # None: nothing is encrypted.
         self.encryption: Encryption | None = None
         self._revision = f"{migrate.HEAD}+keys"
+        # None: there are no replicas.
+        self.read_plane: ReadPlane | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         return cls(settings, None if settings.database_url else EmbeddedPostgres(settings.home))
-
-    @property
-    def _connect_timeout(self) -> int:
-        """Whole seconds; libpq uses at least two."""
-        return max(2, math.ceil(self._settings.deadline_seconds))
 
     def dsn(self) -> str:
         if self.embedded:
@@ -168,28 +170,10 @@ class Database:
         if upgrade:
             with translated():
                 vector = await asyncio.to_thread(
-                    migrate.upgrade, self.dsn(), self.owner_dsn(), self.names, self._connect_timeout
+                    migrate.upgrade, self.dsn(), self.owner_dsn(), self.names, connect_timeout(self._settings)
                 )
             self.names = replace(self.names, vector=vector)
-        self._pool = AsyncConnectionPool(
-            self._reachable_dsn,
-            connection_class=Connection,
-            kwargs={
-                "autocommit": True,
-                "row_factory": dict_row,
-                "connect_timeout": self._connect_timeout,
-                # Behind a pooler, the next transaction may use another server connection without the statements.
-                "prepare_threshold": None if self._settings.service.pooler else PREPARE_AFTER,
-            },
-            min_size=1,
-            max_size=self._settings.pool_size,
-            # Shorter than the deadline of the call, so that the caller gets the reason.
-            timeout=self._settings.deadline_seconds * 0.8,
-            # The pool backs off after each failure; a new call makes it try again at once.
-            reconnect_timeout=self._settings.deadline_seconds,
-            check=self._check_alive,
-            open=False,
-        )
+        self._pool = make_pool(self._settings, self._reachable_dsn, self._check_alive)
         await self._pool.open()
         if upgrade:
             async with self.read("") as transaction:
@@ -197,17 +181,44 @@ class Database:
             self.encryption = await asyncio.to_thread(open_encryption, self._settings.encryption, row["any"])
             if self.encryption is None:
                 self._revision = migrate.HEAD
+            await self._open_read_plane()
+
+    async def _open_read_plane(self) -> None:
+        settings, queries = self._settings.database, load_queries(self.names)
+        if not settings.replicas:
+            return
+        probe = queries["replicas.probe"]
+        urls = [url.get_secret_value() for url in settings.replicas]
+        replicas = [
+            Replica(number, url, probe, partial(make_pool, self._settings, url, check_open))
+            for number, url in enumerate(urls)
+        ]
+        self.read_plane = ReadPlane(settings, Endpoint(self.dsn, probe), replicas, queries["replicas.replayed"])
+        await self.read_plane.open()
 
     async def close(self) -> None:
+        if self.read_plane:
+            await self.read_plane.close()
         if self._pool:
             await self._pool.close()
         self._unwatch()
 
     @asynccontextmanager
     async def read(self, tenant: str) -> AsyncIterator[Transaction]:
-        """Open a read-only transaction."""
-        async with self._transaction(tenant, READ) as transaction:
-            yield transaction
+        """Open a read-only transaction, on a replica inside an operation of the read plane if one is fresh."""
+        plane = self.read_plane
+        replica = await plane.choose(tenant) if plane and plane.is_serving else None
+        if replica is None:
+            async with self._transaction(tenant, READ) as transaction:
+                yield transaction
+            return
+        deadline = self._settings.deadline_seconds
+        with translated():
+            async with (
+                replica.connection() as connection,
+                self._bound(connection, read_transaction(connection), tenant, READ, deadline) as transaction,
+            ):
+                yield transaction
 
     @asynccontextmanager
     async def write(
@@ -267,14 +278,43 @@ class Database:
         self, tenant: str, bind: str, *, wanted: int = 1, deadline_seconds: float | None = None, **more: Any
     ) -> AsyncIterator[Transaction]:
         deadline = deadline_seconds or self._settings.deadline_seconds
-        within = _read if bind == READ else _committed
+        plane, relaxed = self.read_plane, bool(more.get("relaxed"))
+        if plane and relaxed and plane.primary_is_down:
+            # A count of references is not worth waiting for.
+            raise TargetUnavailable("The primary database cannot be reached.")
         with translated():
-            async with self._connection(wanted) as connection, closed_after(deadline + GRACE_SECONDS, connection):
-                transaction = Transaction(connection, load_queries(self.names), tenant)
-                async with within(connection):
-                    await self._bind(transaction, bind, deadline, **more)
+            async with self._connection(wanted) as connection:
+                opened = read_transaction(connection) if bind == READ else self._writing(connection, tenant, relaxed)
+                async with self._bound(connection, opened, tenant, bind, deadline, **more) as transaction:
                     yield transaction
-                transaction.times.ended()
+
+    @asynccontextmanager
+    async def _bound(
+        self,
+        connection: AsyncConnection[Row],
+        opened: AbstractAsyncContextManager[None],
+        tenant: str,
+        bind: str,
+        deadline_seconds: float,
+        **more: Any,
+    ) -> AsyncIterator[Transaction]:
+        """Bind a transaction of a connection to its tenant, role and deadline."""
+        async with closed_after(deadline_seconds + GRACE_SECONDS, connection):
+            transaction = Transaction(connection, load_queries(self.names), tenant)
+            async with opened:
+                await self._bind(transaction, bind, deadline_seconds, **more)
+                yield transaction
+            transaction.times.ended()
+
+    def _writing(
+        self, connection: AsyncConnection[Row], tenant: str, relaxed: bool
+    ) -> AbstractAsyncContextManager[None]:
+        """A write transaction; with replicas, the position after it is recorded, except for counts of references."""
+        plane = self.read_plane
+        if plane is None or relaxed:
+            return write_transaction(connection)
+        query = load_queries(self.names)["replicas.written"]
+        return write_transaction(connection, query, partial(plane.record, tenant))
 
     async def _bind(self, transaction: Transaction, bind: str, deadline_seconds: float, **more: Any) -> None:
         await transaction.send(
@@ -357,35 +397,3 @@ class Database:
             assert self._pool
             await self._pool.drain()
             raise psycopg.OperationalError("the server closed the connection")
-
-
-@asynccontextmanager
-async def _read(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
-    """Open an implicit transaction: the server treats everything before one Sync as one transaction.
-
-    BEGIN and COMMIT would be half of the statements of a read, and a read needs no rollback.
-    """
-    try:
-        async with connection.pipeline():
-            yield
-    finally:
-        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
-            await connection.rollback()
-
-
-@asynccontextmanager
-async def _committed(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
-    """Open a transaction whose BEGIN is sent with the first statement and whose COMMIT with the last awaited one.
-
-    psycopg's own transaction block waits for the server at its beginning: one round trip more.
-    """
-    try:
-        async with connection.pipeline():
-            await connection.execute("BEGIN")
-            yield
-            done = await connection.execute("COMMIT")
-    finally:
-        if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
-            await connection.rollback()
-    if done.statusmessage != "COMMIT":
-        raise psycopg.OperationalError("the transaction was not committed")

@@ -1,0 +1,295 @@
+"""The read plane: fresh replicas serve reads, the primary everything else, and a caller sees its own writes."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+from tests.support.replication import StreamingReplica
+
+from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.models import BriefRequest, MemoryType, NewFact, Question
+from memory_butler.models.listings import Listing
+from memory_butler.operations.briefing import brief
+from memory_butler.operations.browse import listings
+from memory_butler.operations.retrieval import get, search
+from memory_butler.operations.system import stats
+from memory_butler.operations.writing import remember
+from memory_butler.resources import Resources, on_replica, open_resources
+from memory_butler.settings import DatabaseSettings, Settings
+from memory_butler.store.embedded.server import EmbeddedPostgres
+from memory_butler.store.gate import positions
+from memory_butler.store.gate.database import Database
+from memory_butler.store.gate.read_plane import ReadPlane, ReplicaState
+
+WAIT_SECONDS = 15.0
+
+
+@asynccontextmanager
+async def _opened(resources: Resources, *urls: str, **more: Any) -> AsyncIterator[Resources]:
+    settings = DatabaseSettings(replicas=tuple(map(SecretStr, urls)), **more)
+    database = Database.from_settings(resources.settings.model_copy(update={"database": settings}))
+    await database.open()
+    try:
+        yield replace(resources, database=database)
+    finally:
+        await database.close()
+
+
+def _plane(resources: Resources) -> ReadPlane:
+    assert resources.database.read_plane
+    return resources.database.read_plane
+
+
+async def _until(resources: Resources, test: Callable[[ReplicaState], bool]) -> ReplicaState:
+    """The state of the first replica, once it passes a test."""
+    ends = time.monotonic() + WAIT_SECONDS
+    while not test(state := _plane(resources).states()[0]):
+        assert time.monotonic() < ends, state
+        await asyncio.sleep(0.02)
+    return state
+
+
+def _serves(state: ReplicaState) -> bool:
+    return state.problem is None
+
+
+@pytest.fixture
+async def planes(resources: Resources, replica: StreamingReplica) -> AsyncIterator[Resources]:
+    async with _opened(resources, replica.dsn()) as opened:
+        await _until(opened, _serves)
+        yield opened
+
+
+async def _fact(resources: Resources, content: str = "blue") -> str:
+    return (await remember.fact(resources, NewFact(subject="Anna", predicate="color", content=content))).ref
+
+
+async def _colors(resources: Resources) -> list[str]:
+    return [one.memory.content for one in (await listings.memories(resources, Listing(type=MemoryType.FACT))).items]
+
+
+@on_replica
+async def _where(resources: Resources) -> tuple[bool, str, str]:
+    """Whether the read runs on a replica, and the role and the tenant that it is bound to."""
+    async with resources.database.read(resources.settings.tenant) as transaction:
+        cursor = await transaction._connection.execute(
+            "SELECT pg_is_in_recovery() AS there, current_user::text AS role,"
+            " current_setting('memory_butler.tenant') AS tenant"
+        )
+        row = await cursor.fetchone()
+    assert row
+    return row["there"], row["role"], row["tenant"]
+
+
+def _reads(resources: Resources) -> tuple[int, int]:
+    plane = _plane(resources)
+    return plane.states()[0].reads, plane.primary_reads
+
+
+async def test_reads_run_on_the_replica_as_the_tenant_and_the_role_of_the_primary(planes: Resources) -> None:
+    await _fact(planes)
+    assert await _where(planes) == (True, "memory_app", planes.settings.tenant)
+    async with planes.database.read(planes.settings.tenant) as transaction:
+        cursor = await transaction._connection.execute("SELECT pg_is_in_recovery() AS there")
+        assert await cursor.fetchone() == {"there": False}, "a read outside of the read plane"
+
+
+async def test_briefing_search_listing_and_statistics_are_served_by_the_replica(planes: Resources) -> None:
+    ref = await _fact(planes)
+    served, _ = _reads(planes)
+    assert "blue" in (await brief.brief(planes, BriefRequest(trigger_prompt="Anna's color", butler="main"))).text
+    assert [one.hit.ref for one in (await search.search(planes, Question(query="Anna color", min_relevance=0))).results]
+    assert await _colors(planes) == ["blue"]
+    assert (await get.get(planes, "fact", ref, bump=False)).memory.content == "blue"
+    assert (await stats.stats(planes))["memories"]["facts"] == {"active": 1}
+    assert _reads(planes)[0] >= served + 5
+    assert _reads(planes)[1] == 0
+
+
+async def test_a_search_on_the_replica_counts_references_on_the_primary(planes: Resources) -> None:
+    ref = await _fact(planes)
+    answer = await search.search(planes, Question(query="Anna color", min_relevance=0))
+    assert answer.results and not answer.degraded
+    assert (await get.get(planes, "fact", ref)).memory.reference_count == 1
+    assert _reads(planes)[1] == 0
+
+
+async def test_row_level_security_holds_on_the_replica(planes: Resources, replica: StreamingReplica) -> None:
+    await _fact(planes)
+    stranger = replace(planes, settings=planes.settings.model_copy(update={"tenant": f"t{uuid.uuid4().hex[:8]}"}))
+    assert await _colors(planes) == ["blue"]
+    assert await _colors(stranger) == []
+    with psycopg.connect(replica.dsn(), autocommit=True) as connection:
+        assert connection.execute("SELECT count(*) FROM memory.facts").fetchone() == (0,)
+
+
+async def test_a_caller_sees_its_own_write_although_the_replica_is_behind(
+    planes: Resources, replica: StreamingReplica
+) -> None:
+    """Within the wait the replica serves; after it the primary does. Other tenants stay on the replica."""
+    await _fact(planes, "green")
+    replica.pause_replay()
+    try:
+        await _fact(planes, "red")
+        assert "red" in await _colors(planes)
+        assert _reads(planes)[1] >= 1
+        there, _, _ = await _where(replace(planes, settings=planes.settings.model_copy(update={"tenant": "else"})))
+        assert there
+    finally:
+        replica.resume_replay()
+    for _ in range(20):
+        await _fact(planes, uuid.uuid4().hex)
+        before = _reads(planes)
+        assert (await _where(planes))[0]
+        assert _reads(planes) == (before[0] + 1, before[1])
+
+
+async def test_a_position_from_another_process_is_waited_for(planes: Resources, replica: StreamingReplica) -> None:
+    """The position travels with the caller: the process that reads has not written."""
+    async with _opened(planes, replica.dsn()) as other:
+        await _until(other, _serves)
+        token = positions.current.set(wrote := positions.CallPosition())
+        replica.pause_replay()
+        try:
+            await _fact(planes, "white")
+            assert wrote.written
+            positions.current.set(positions.CallPosition())
+            assert await _colors(other) == [], "without the position the replica serves what it has"
+            positions.current.set(positions.CallPosition(needed=wrote.written))
+            assert await _colors(other) == ["white"]
+        finally:
+            replica.resume_replay()
+            positions.current.reset(token)
+
+
+async def test_a_count_of_references_moves_no_position(planes: Resources) -> None:
+    await _fact(planes)
+    before = _plane(planes).positions.of(planes.settings.tenant)
+    await search.search(planes, Question(query="Anna color", min_relevance=0))
+    assert before and _plane(planes).positions.of(planes.settings.tenant) == before
+
+
+async def test_a_replica_that_goes_away_is_left_out_and_comes_back(
+    planes: Resources, replica: StreamingReplica
+) -> None:
+    """Calls notice nothing: reads that fail there are repeated on the primary."""
+    await _fact(planes)
+    assert (await _where(planes))[0]
+    replica.stop()
+    try:
+        assert await _colors(planes) == ["blue"]
+        assert not (await _where(planes))[0]
+        assert (await _until(planes, lambda state: not _serves(state))).problem
+    finally:
+        replica.start()
+    await _until(planes, _serves)
+    assert (await _where(planes))[0]
+
+
+async def test_a_read_on_a_replica_that_hangs_is_repeated_before_its_deadline(
+    planes: Resources, replica: StreamingReplica
+) -> None:
+    await _fact(planes)
+    assert (await _where(planes))[0]
+    replica.freeze()
+    try:
+        began = time.monotonic()
+        assert await _colors(planes) == ["blue"]
+        assert time.monotonic() - began < planes.settings.deadline_seconds
+        assert "cannot be reached" in str((await _until(planes, lambda state: not _serves(state))).problem)
+    finally:
+        replica.thaw()
+    await _until(planes, _serves)
+
+
+async def test_a_replica_beyond_the_largest_lag_is_left_out(resources: Resources, replica: StreamingReplica) -> None:
+    async with _opened(resources, replica.dsn(), max_replica_lag_seconds=1) as planes:
+        await _until(planes, _serves)
+        replica.pause_replay()
+        try:
+            await _fact(planes)
+            state = await _until(planes, lambda state: not _serves(state))
+            assert state.problem == "it is more than 1 s behind the primary"
+            assert state.lag_seconds > 1 and state.lag_bytes > 0
+            assert not (await _where(planes))[0]
+        finally:
+            replica.resume_replay()
+        state = await _until(planes, _serves)
+        assert state.lag_seconds <= 1
+
+
+async def _problem(resources: Resources, url: str) -> str:
+    async with _opened(resources, url) as planes:
+        state = await _until(planes, lambda state: state.problem is not None and "yet" not in state.problem)
+        await _fact(planes)
+        assert await _colors(planes) == ["blue"]
+        assert not (await _where(planes))[0]
+    return str(state.problem)
+
+
+async def test_a_url_that_is_no_replica_of_the_primary_is_left_out(
+    resources: Resources, server: EmbeddedPostgres, replica: StreamingReplica, new_home: Callable[[], Path], tenant: str
+) -> None:
+    """The primary itself, another database, an address without a server, and a standby of another cluster."""
+    assert await _problem(resources, server.dsn("memory_app", "memory")) == "it is a primary, not a replica"
+    other = replace(resources, settings=resources.settings.model_copy(update={"tenant": f"{tenant}2"}))
+    assert "names the database 'postgres'" in await _problem(other, replica.dsn("postgres", "postgres"))
+    third = replace(resources, settings=resources.settings.model_copy(update={"tenant": f"{tenant}3"}))
+    began = time.monotonic()
+    assert "cannot be reached" in await _problem(third, "postgresql://memory_app@127.0.0.1:9/memory")
+    assert time.monotonic() - began < 10
+    fourth = replace(resources, settings=resources.settings.model_copy(update={"tenant": f"{tenant}4"}))
+    foreign = EmbeddedPostgres(new_home())
+    foreign.ensure_running()
+    made = StreamingReplica(foreign)
+    try:
+        assert "belongs to another cluster" in await _problem(fourth, made.dsn())
+    finally:
+        made.discard()
+        foreign.stop()
+
+
+async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
+    settings: Settings, new_home: Callable[[], Path]
+) -> None:
+    """`degraded` says so only while it is true; the primary that comes back serves again."""
+    primary = EmbeddedPostgres(new_home(), options={"fsync": "off"})
+    primary.ensure_running()
+    replica = StreamingReplica(primary)
+    urls = {
+        "database_url": SecretStr(primary.dsn("memory_app", "memory")),
+        "owner_url": SecretStr(primary.dsn("memory_owner", "memory")),
+        "database": DatabaseSettings(replicas=(SecretStr(replica.dsn()),), max_replica_lag_seconds=1),
+    }
+    question = Question(query="Anna color", min_relevance=0)
+    try:
+        async with open_resources(settings.model_copy(update=urls), embedder=FakeEmbedder()) as planes:
+            await _until(planes, _serves)
+            await _fact(planes)
+            assert not (await search.search(planes, question)).degraded
+            primary.stop()
+            await _until(planes, lambda state: not _serves(state))
+            began = time.monotonic()
+            answer = await search.search(planes, question)
+            assert time.monotonic() - began < 2
+            assert [one.hit.content for one in answer.results] == ["blue"]
+            assert any("stale replica" in note for note in answer.degraded)
+            assert any("references were not counted" in note for note in answer.degraded)
+            assert await _colors(planes) == ["blue"]
+            primary.ensure_running()
+            await _until(planes, _serves)
+            ends = time.monotonic() + WAIT_SECONDS
+            while (await search.search(planes, question)).degraded:
+                assert time.monotonic() < ends
+    finally:
+        primary.ensure_running()
+        replica.discard()
+        primary.stop()
