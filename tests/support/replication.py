@@ -1,18 +1,29 @@
 """A real streaming replica of an embedded PostgreSQL, made with its own programs."""
 
+import asyncio
 import os
 import shutil
 import signal
 import tempfile
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
+from pydantic import SecretStr
 
+from memory_butler.resources import Resources
+from memory_butler.settings import DatabaseSettings
 from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres, Home
 from memory_butler.store.embedded.upgrade import SUPERUSER
+from memory_butler.store.gate.database import Database
+from memory_butler.store.gate.read_plane import ReadPlane, ReplicaState
 
 COPY_SECONDS = 60
+WAIT_SECONDS = 15.0
 
 
 class StreamingReplica:
@@ -78,3 +89,34 @@ class StreamingReplica:
         for pid in [claimed[0], *map(int, children)]:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+@asynccontextmanager
+async def opened_planes(resources: Resources, *urls: str, **more: Any) -> AsyncIterator[Resources]:
+    # A busy machine may need longer than the default to pass on a write.
+    more = {"replica_wait_seconds": 1, **more}
+    settings = DatabaseSettings(replicas=tuple(map(SecretStr, urls)), **more)
+    database = Database.from_settings(resources.settings.model_copy(update={"database": settings}))
+    await database.open()
+    try:
+        yield replace(resources, database=database)
+    finally:
+        await database.close()
+
+
+def plane_of(resources: Resources) -> ReadPlane:
+    assert resources.database.read_plane
+    return resources.database.read_plane
+
+
+async def until(resources: Resources, test: Callable[[ReplicaState], bool]) -> ReplicaState:
+    """The state of the first replica, once it passes a test."""
+    ends = time.monotonic() + WAIT_SECONDS
+    while not test(state := plane_of(resources).states()[0]):
+        assert time.monotonic() < ends, state
+        await asyncio.sleep(0.02)
+    return state
+
+
+def serves(state: ReplicaState) -> bool:
+    return state.problem is None

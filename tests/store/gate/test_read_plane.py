@@ -1,20 +1,18 @@
 """The read plane: fresh replicas serve reads, the primary everything else, and a caller sees its own writes."""
 
-import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 from pydantic import SecretStr
-from tests.support.replication import StreamingReplica
+from tests.support.replication import WAIT_SECONDS, StreamingReplica, opened_planes, plane_of, serves, until
 
 from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.metrics.registry import REGISTRY
 from memory_butler.models import BriefRequest, MemoryType, NewFact, Question
 from memory_butler.models.listings import Listing
 from memory_butler.operations.briefing import brief
@@ -26,45 +24,12 @@ from memory_butler.resources import Resources, on_replica, open_resources
 from memory_butler.settings import DatabaseSettings, Settings
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.gate import positions
-from memory_butler.store.gate.database import Database
-from memory_butler.store.gate.read_plane import ReadPlane, ReplicaState
-
-WAIT_SECONDS = 15.0
-
-
-@asynccontextmanager
-async def _opened(resources: Resources, *urls: str, **more: Any) -> AsyncIterator[Resources]:
-    settings = DatabaseSettings(replicas=tuple(map(SecretStr, urls)), **more)
-    database = Database.from_settings(resources.settings.model_copy(update={"database": settings}))
-    await database.open()
-    try:
-        yield replace(resources, database=database)
-    finally:
-        await database.close()
-
-
-def _plane(resources: Resources) -> ReadPlane:
-    assert resources.database.read_plane
-    return resources.database.read_plane
-
-
-async def _until(resources: Resources, test: Callable[[ReplicaState], bool]) -> ReplicaState:
-    """The state of the first replica, once it passes a test."""
-    ends = time.monotonic() + WAIT_SECONDS
-    while not test(state := _plane(resources).states()[0]):
-        assert time.monotonic() < ends, state
-        await asyncio.sleep(0.02)
-    return state
-
-
-def _serves(state: ReplicaState) -> bool:
-    return state.problem is None
 
 
 @pytest.fixture
 async def planes(resources: Resources, replica: StreamingReplica) -> AsyncIterator[Resources]:
-    async with _opened(resources, replica.dsn()) as opened:
-        await _until(opened, _serves)
+    async with opened_planes(resources, replica.dsn()) as opened:
+        await until(opened, serves)
         yield opened
 
 
@@ -90,7 +55,7 @@ async def _where(resources: Resources) -> tuple[bool, str, str]:
 
 
 def _reads(resources: Resources) -> tuple[int, int]:
-    plane = _plane(resources)
+    plane = plane_of(resources)
     return plane.states()[0].reads, plane.primary_reads
 
 
@@ -154,8 +119,8 @@ async def test_a_caller_sees_its_own_write_although_the_replica_is_behind(
 
 async def test_a_position_from_another_process_is_waited_for(planes: Resources, replica: StreamingReplica) -> None:
     """The position travels with the caller: the process that reads has not written."""
-    async with _opened(planes, replica.dsn()) as other:
-        await _until(other, _serves)
+    async with opened_planes(planes, replica.dsn()) as other:
+        await until(other, serves)
         token = positions.current.set(wrote := positions.CallPosition())
         replica.pause_replay()
         try:
@@ -172,9 +137,9 @@ async def test_a_position_from_another_process_is_waited_for(planes: Resources, 
 
 async def test_a_count_of_references_moves_no_position(planes: Resources) -> None:
     await _fact(planes)
-    before = _plane(planes).positions.of(planes.settings.tenant)
+    before = plane_of(planes).positions.of(planes.settings.tenant)
     await search.search(planes, Question(query="Anna color", min_relevance=0))
-    assert before and _plane(planes).positions.of(planes.settings.tenant) == before
+    assert before and plane_of(planes).positions.of(planes.settings.tenant) == before
 
 
 async def test_a_replica_that_goes_away_is_left_out_and_comes_back(
@@ -187,10 +152,10 @@ async def test_a_replica_that_goes_away_is_left_out_and_comes_back(
     try:
         assert await _colors(planes) == ["blue"]
         assert not (await _where(planes))[0]
-        assert (await _until(planes, lambda state: not _serves(state))).problem
+        assert (await until(planes, lambda state: not serves(state))).problem
     finally:
         replica.start()
-    await _until(planes, _serves)
+    await until(planes, serves)
     assert (await _where(planes))[0]
 
 
@@ -204,31 +169,31 @@ async def test_a_read_on_a_replica_that_hangs_is_repeated_before_its_deadline(
         began = time.monotonic()
         assert await _colors(planes) == ["blue"]
         assert time.monotonic() - began < planes.settings.deadline_seconds
-        assert "cannot be reached" in str((await _until(planes, lambda state: not _serves(state))).problem)
+        assert "cannot be reached" in str((await until(planes, lambda state: not serves(state))).problem)
     finally:
         replica.thaw()
-    await _until(planes, _serves)
+    await until(planes, serves)
 
 
 async def test_a_replica_beyond_the_largest_lag_is_left_out(resources: Resources, replica: StreamingReplica) -> None:
-    async with _opened(resources, replica.dsn(), max_replica_lag_seconds=1) as planes:
-        await _until(planes, _serves)
+    async with opened_planes(resources, replica.dsn(), max_replica_lag_seconds=1) as planes:
+        await until(planes, serves)
         replica.pause_replay()
         try:
             await _fact(planes)
-            state = await _until(planes, lambda state: not _serves(state))
+            state = await until(planes, lambda state: not serves(state))
             assert state.problem == "it is more than 1 s behind the primary"
             assert state.lag_seconds > 1 and state.lag_bytes > 0
             assert not (await _where(planes))[0]
         finally:
             replica.resume_replay()
-        state = await _until(planes, _serves)
+        state = await until(planes, serves)
         assert state.lag_seconds <= 1
 
 
 async def _problem(resources: Resources, url: str) -> str:
-    async with _opened(resources, url) as planes:
-        state = await _until(planes, lambda state: state.problem is not None and "yet" not in state.problem)
+    async with opened_planes(resources, url) as planes:
+        state = await until(planes, lambda state: state.problem is not None and "yet" not in state.problem)
         await _fact(planes)
         assert await _colors(planes) == ["blue"]
         assert not (await _where(planes))[0]
@@ -272,11 +237,11 @@ async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
     question = Question(query="Anna color", min_relevance=0)
     try:
         async with open_resources(settings.model_copy(update=urls), embedder=FakeEmbedder()) as planes:
-            await _until(planes, _serves)
+            await until(planes, serves)
             await _fact(planes)
             assert not (await search.search(planes, question)).degraded
             primary.stop()
-            await _until(planes, lambda state: not _serves(state))
+            await until(planes, lambda state: not serves(state))
             began = time.monotonic()
             answer = await search.search(planes, question)
             assert time.monotonic() - began < 2
@@ -285,7 +250,7 @@ async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
             assert any("references were not counted" in note for note in answer.degraded)
             assert await _colors(planes) == ["blue"]
             primary.ensure_running()
-            await _until(planes, _serves)
+            await until(planes, serves)
             ends = time.monotonic() + WAIT_SECONDS
             while (await search.search(planes, question)).degraded:
                 assert time.monotonic() < ends
@@ -293,3 +258,16 @@ async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
         primary.ensure_running()
         replica.discard()
         primary.stop()
+
+
+async def test_health_lag_and_share_of_reads_are_metrics(planes: Resources) -> None:
+    def value(name: str, **labels: str) -> float:
+        return REGISTRY.get_sample_value(name, labels) or 0.0
+
+    before = value("memory_butler_plane_reads_total", server="0")
+    await _fact(planes)
+    await _where(planes)
+    assert value("memory_butler_plane_reads_total", server="0") == before + 1
+    await until(planes, lambda _: value("memory_butler_replica_up", replica="0") == 1)
+    assert 0 <= value("memory_butler_replica_lag_seconds", replica="0") <= 5
+    assert value("memory_butler_replica_lag_bytes", replica="0") >= 0

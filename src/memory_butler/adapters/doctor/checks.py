@@ -20,6 +20,7 @@ from memory_butler.adapters.doctor.model_checks import (
     check_embedding,
     check_weights,
 )
+from memory_butler.adapters.doctor.replica_check import check_replicas
 from memory_butler.errors import MemoryButlerError
 from memory_butler.settings import Settings, load_settings
 
@@ -291,6 +292,7 @@ CHECKS: dict[str, Check] = {
     "pgvector": _vector,
     "schema": _schema,
     "role": _role,
+    "replicas": check_replicas,
     "model weights": check_weights,
     "embedding": check_embedding,
     "cross-encoder": check_cross_encoder,

@@ -258,7 +258,8 @@ class ReadPositions(Middleware):
         context: MiddlewareContext[CallToolRequestParams],
         call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        given = dict(context.message.meta or {}).get(POSITION_META)
+        request = context.fastmcp_context.request_context if context.fastmcp_context else None
+        given = (request.meta or {}).get(POSITION_META) if request else None
         try:
             call = positions.CallPosition(needed=parse_position(str(given)) if given else 0)
         except InvalidInput as problem:

@@ -1,10 +1,9 @@
 """The gate: every transaction is opened here, for one tenant."""
 
 import asyncio
-import os
 import select
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
@@ -18,13 +17,12 @@ from psycopg_pool import AsyncConnectionPool
 from memory_butler.errors import TargetUnavailable
 from memory_butler.metrics import statements
 from memory_butler.settings import Settings
-from memory_butler.store.embedded.account import is_postmaster
+from memory_butler.store.embedded.postmaster import Postmaster
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.embedded.upgrade import APP, DATABASE, OWNER
 from memory_butler.store.encryption.vault import Encryption, Vault, open_encryption
 from memory_butler.store.gate import migrate
 from memory_butler.store.gate.connection import (
-    check_open,
     closed_after,
     connect_timeout,
     make_pool,
@@ -32,10 +30,9 @@ from memory_butler.store.gate.connection import (
     write_transaction,
 )
 from memory_butler.store.gate.driver_errors import translated
-from memory_butler.store.gate.endpoints import Endpoint, Replica
 from memory_butler.store.gate.indexed_tenants import IndexedTenants
 from memory_butler.store.gate.queries import Names, load_queries, numbered
-from memory_butler.store.gate.read_plane import ReadPlane
+from memory_butler.store.gate.read_plane import ReadPlane, open_read_plane
 
 Row = dict[str, Any]
 Made = TypeVar("Made")
@@ -134,7 +131,7 @@ class Database:
         self._starting = asyncio.Lock()
         # Number of calls that wait for a connection.
         self._wanted = 0
-        self._postmaster: int | None = None
+        self._postmaster = Postmaster()
         # The embedded server has its own role; the setting is for external databases.
         self._role = APP if embedded else settings.app_role
         self.names = Names(schema=settings.db_schema, app_role=self._role)
@@ -181,27 +178,14 @@ class Database:
             self.encryption = await asyncio.to_thread(open_encryption, self._settings.encryption, row["any"])
             if self.encryption is None:
                 self._revision = migrate.HEAD
-            await self._open_read_plane()
-
-    async def _open_read_plane(self) -> None:
-        settings, queries = self._settings.database, load_queries(self.names)
-        if not settings.replicas:
-            return
-        probe = queries["replicas.probe"]
-        urls = [url.get_secret_value() for url in settings.replicas]
-        replicas = [
-            Replica(number, url, probe, partial(make_pool, self._settings, url, check_open))
-            for number, url in enumerate(urls)
-        ]
-        self.read_plane = ReadPlane(settings, Endpoint(self.dsn, probe), replicas, queries["replicas.replayed"])
-        await self.read_plane.open()
+            self.read_plane = await open_read_plane(self._settings, self.dsn, self.names)
 
     async def close(self) -> None:
         if self.read_plane:
             await self.read_plane.close()
         if self._pool:
             await self._pool.close()
-        self._unwatch()
+        self._postmaster.close()
 
     @asynccontextmanager
     async def read(self, tenant: str) -> AsyncIterator[Transaction]:
@@ -251,7 +235,7 @@ class Database:
 
         It does not start an embedded server that the user has stopped.
         """
-        if self.embedded and not self._lives() and not await asyncio.to_thread(self.embedded.is_running):
+        if self.embedded and not self._postmaster.lives and not await asyncio.to_thread(self.embedded.is_running):
             raise TargetUnavailable("The database is stopped.")
         async with self._transaction(tenant, WRITE, wanted=0, relaxed=relaxed, lock_ms="0") as transaction:
             yield transaction
@@ -356,29 +340,8 @@ class Database:
                 raise psycopg.OperationalError("the database is stopped")
             async with self._starting:
                 await asyncio.to_thread(self.embedded.ensure_running)
-                self._watch_postmaster()
+                self._postmaster.watch(self.embedded)
         return self.dsn()
-
-    def _watch_postmaster(self) -> None:
-        """Open a pidfd that reports the end of the embedded server's main process, where the system has them."""
-        self._unwatch()
-        pid = self.embedded.pid if self.embedded else None
-        if self.embedded and pid and hasattr(os, "pidfd_open") and is_postmaster(pid, self.embedded.data_dir):
-            with suppress(OSError):
-                self._postmaster = os.pidfd_open(pid)
-
-    def _lives(self) -> bool:
-        """Return True if the main process of the embedded server is watched and has not ended."""
-        if self._postmaster is None:
-            return False
-        poll = select.poll()
-        poll.register(self._postmaster, select.POLLIN)
-        return not poll.poll(0)
-
-    def _unwatch(self) -> None:
-        if self._postmaster is not None:
-            os.close(self._postmaster)
-            self._postmaster = None
 
     async def _check_alive(self, connection: AsyncConnection[Any]) -> None:
         """Called by the pool before every use; needs no round trip.
@@ -388,8 +351,7 @@ class Database:
         """
         poll = select.poll()
         poll.register(connection.fileno(), select.POLLIN)
-        if self._postmaster is not None:
-            poll.register(self._postmaster, select.POLLIN)
+        self._postmaster.register(poll)
         if poll.poll(0):
             # The driver has not noticed yet, so the pool would reuse the connection. If one connection is closed, all
             # are; checking them one by one would make the caller wait longer.

@@ -54,6 +54,7 @@ class Endpoint:
         self._connection: AsyncConnection[Row] | None = None
         self.probe: Probe | None = None
         self.problem: str | None = "it has not been probed yet"
+        self.was_probed = asyncio.Event()
 
     async def ask(self) -> None:
         """Probe the server; sets `probe` or `problem`."""
@@ -74,6 +75,7 @@ class Endpoint:
         except (psycopg.Error, OSError) as problem:
             await self.close()
             self.probe, self.problem = None, f"it cannot be reached: {first_line(problem)}"
+        self.was_probed.set()
 
     async def close(self) -> None:
         if self._connection is not None:

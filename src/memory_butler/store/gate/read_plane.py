@@ -13,10 +13,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
-from memory_butler.settings import DatabaseSettings
+from memory_butler.metrics import read_plane as metrics
+from memory_butler.settings import DatabaseSettings, Settings
 from memory_butler.store.gate import positions
+from memory_butler.store.gate.connection import check_open, make_pool
 from memory_butler.store.gate.endpoints import (
     PROBE_SECONDS,
     Endpoint,
@@ -25,6 +28,7 @@ from memory_butler.store.gate.endpoints import (
     ReplicaFailed,
     sleep_until_next_probe,
 )
+from memory_butler.store.gate.queries import Names, load_queries
 
 Value = TypeVar("Value")
 # Samples of the primary's position; one a second.
@@ -68,7 +72,6 @@ class ReadPlane:
         self._reported: dict[int, str | None] = {}
         self.positions = positions.TenantPositions()
         self.primary_reads = 0
-        self.stale_reads = 0
 
     async def open(self) -> None:
         """Start probing. Until the first probes have answered, the primary serves."""
@@ -95,6 +98,11 @@ class ReadPlane:
     def is_serving(self) -> bool:
         """True inside an operation whose reads a replica may serve."""
         return _serving.get()
+
+    async def probed(self) -> None:
+        """Wait until the primary and every replica were probed once."""
+        for endpoint in (self._primary, *self._replicas):
+            await endpoint.was_probed.wait()
 
     def states(self) -> list[ReplicaState]:
         return [
@@ -126,7 +134,7 @@ class ReadPlane:
             _serving.reset(served)
             if call:
                 positions.current.reset(call)
-        self.primary_reads += 1
+        self._count_primary()
         return await work()
 
     def record(self, tenant: str, position: int) -> None:
@@ -148,19 +156,24 @@ class ReadPlane:
                 return self._count(nearest)
         reachable = [replica for replica in self._replicas if replica.probe and self._is_ours(replica.probe)]
         if not self.primary_is_down or not reachable:
-            self.primary_reads += 1
+            self._count_primary()
             return None
         nearest = max(reachable, key=lambda one: one.replayed)
         if call:
             call.stale = (
                 f"stale replica: the primary cannot be reached, and the replica is {nearest.lag_seconds:.0f} s behind"
             )
-        self.stale_reads += 1
+        metrics.STALE.inc()
         return self._count(nearest)
 
     def _count(self, replica: Replica) -> Replica:
         replica.reads += 1
+        metrics.READS.labels(str(replica.number)).inc()
         return replica
+
+    def _count_primary(self) -> None:
+        self.primary_reads += 1
+        metrics.READS.labels(metrics.PRIMARY).inc()
 
     async def _catches_up(self, replica: Replica, needed: int) -> bool:
         """Wait until a replica has a position, up to the configured time."""
@@ -241,12 +254,30 @@ class ReadPlane:
         return max(0.0, behind), max(0, latest - probe.position)
 
     def _report(self, replica: Replica) -> None:
-        """Log when a replica is left out or serves again."""
-        problem = self._problem(replica)
-        if problem == self._reported.get(replica.number, ""):
+        """Publish the metrics of a replica, and log when it is left out or serves again."""
+        problem, label = self._problem(replica), str(replica.number)
+        metrics.UP.labels(label).set(problem is None)
+        metrics.LAG_SECONDS.labels(label).set(replica.lag_seconds)
+        metrics.LAG_BYTES.labels(label).set(replica.lag_bytes)
+        if self._cluster is None or problem == self._reported.get(replica.number, ""):
             return
         self._reported[replica.number] = problem
         if problem:
             log.warning("%s is left out: %s", replica.name, problem)
         else:
             log.info("%s serves reads", replica.name)
+
+
+async def open_read_plane(settings: Settings, primary_dsn: Callable[[], str], names: Names) -> ReadPlane | None:
+    """The read plane of the configured replicas; None without any."""
+    if not settings.database.replicas:
+        return None
+    queries = load_queries(names)
+    probe = queries["replicas.probe"]
+    urls = [url.get_secret_value() for url in settings.database.replicas]
+    replicas = [
+        Replica(number, url, probe, partial(make_pool, settings, url, check_open)) for number, url in enumerate(urls)
+    ]
+    plane = ReadPlane(settings.database, Endpoint(primary_dsn, probe), replicas, queries["replicas.replayed"])
+    await plane.open()
+    return plane

@@ -5,7 +5,9 @@ SELECT
     (SELECT system_identifier FROM pg_control_system()) AS cluster,
     current_database() AS database,
     coalesce(
-        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END - '0/0'::pg_lsn, 0
+        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END
+            - '0/0'::pg_lsn,
+        0
     )::bigint AS position;
 
 -- name: replayed
