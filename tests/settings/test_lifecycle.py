@@ -1,5 +1,6 @@
 """The settings of the lifecycle: a preset, what is chosen over it, and what differs for single butlers."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,8 @@ def test_a_rate_is_written_in_one_file() -> None:
     """Changing the decay rate of stable facts touches the settings alone. Revision 0001 is history."""
     package = Path(memory_butler.__file__).parent
     files = [path for kind in ("*.py", "*.sql", "*.js") for path in package.rglob(kind)]
-    found = {str(path.relative_to(package)) for path in files if "0.002" in path.read_text(encoding="utf-8")}
+    rate = re.compile(r"\b0\.002\b")
+    found = {str(path.relative_to(package)) for path in files if rate.search(path.read_text(encoding="utf-8"))}
     assert found == {"settings/lifecycle.py", "store/migrations/0001_core.sql"}
 
 

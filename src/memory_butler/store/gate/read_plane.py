@@ -37,7 +37,7 @@ SAMPLES = 600
 SAMPLE_SECONDS = 3 * PROBE_SECONDS
 # Replicas that one read tries before it goes to the primary.
 PLANE_ATTEMPTS = 2
-FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.002, 0.02
+FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.003, 0.024
 # Set while an operation runs whose reads a replica may serve.
 _serving: ContextVar[bool] = ContextVar("_serving", default=False)
 
