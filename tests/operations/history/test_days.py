@@ -17,7 +17,7 @@ from typer.testing import Result
 from memory_butler.errors import InvalidInput, MemoryButlerError, PermissionDenied
 from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Outcome, Principal, Question, Role
 from memory_butler.operations.history import days, undo
-from memory_butler.operations.lifecycle import sweep
+from memory_butler.operations.lifecycle import cleanup, job_status, sweep
 from memory_butler.operations.retrieval import search
 from memory_butler.operations.writing import feedback, forget, remember, restore
 from memory_butler.resources import Resources
@@ -36,6 +36,15 @@ SELECT (occurred_at AT TIME ZONE 'UTC')::date, entity_type,
     coalesce(payload #>> '{tombstone,butler}', payload #>> '{state,butler}', payload #>> '{state,scope}', ''),
     event_type, coalesce(found_as, ''), coalesce(left_as, ''), count(*)
 FROM walked GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+"""
+HELD = """
+SELECT entity_type, validity, sum(memories)::bigint FROM memory.memory_counts WHERE tenant_id = %s
+GROUP BY 1, 2 HAVING sum(memories) <> 0 ORDER BY 1, 2
+"""
+PROJECTIONS = """
+SELECT (SELECT jsonb_agg(d ORDER BY d.*) FROM memory.daily_counts d WHERE tenant_id = %(tenant)s),
+    (SELECT jsonb_agg(m ORDER BY m.*) FROM memory.memory_counts m WHERE tenant_id = %(tenant)s AND memories <> 0),
+    (SELECT seq FROM memory.counted_upto WHERE tenant_id = %(tenant)s)
 """
 KEPT = """
 SELECT day, entity_type, owner, event_type, before, after, events FROM memory.daily_counts
@@ -89,6 +98,10 @@ async def live(resources: Resources, clock: MovingClock, seed: int, steps: int =
         clock.move(hours=chance.randrange(30))
 
 
+def projections(owner: Connection, tenant: str) -> Any:
+    return owner.execute(PROJECTIONS, {"tenant": tenant}).fetchone()
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_the_counts_are_what_the_log_says(
     resources: Resources, clock: MovingClock, tenant: str, owner: Connection, seed: int
@@ -96,19 +109,47 @@ async def test_the_counts_are_what_the_log_says(
     """After any life, counted bit by bit or anew; and what they add up to is what the tables hold."""
     for part in range(3):
         await live(resources, clock, seed * 10 + part)
-        await days.growth(resources)
+        await days.catch_up(resources, tenant)
         assert same(owner, tenant)
     assert (await undo.undo(resources, _last_undoable(owner, tenant), skip_changed=True)).undone
     found = await days.standing(resources, clock().date())
+    await days.catch_up(resources, tenant)
     assert same(owner, tenant)
     here = {(kind, validity): count for kind, validity, count in owner.execute(LIVE, {"tenant": tenant})}
     counted = {(kind, state): count for kind, states in found.now.items() for state, count in states.items()}
     assert counted == here and found.then == found.now and found.since == {}
+    assert {(kind, state): count for kind, state, count in owner.execute(HELD, (tenant,))} == here
+    kept = projections(owner, tenant)
     assert (
-        await days.recount(resources)
+        await days.rebuild(resources)
         == owner.execute("SELECT count(*) FROM memory.memory_events WHERE tenant_id = %s", (tenant,)).fetchone()[0]
     )
-    assert same(owner, tenant)
+    assert same(owner, tenant) and projections(owner, tenant) == kept
+
+
+async def test_a_read_counts_what_the_jobs_have_not_counted_and_writes_nothing(
+    resources: Resources, clock: MovingClock, tenant: str, owner: Connection
+) -> None:
+    """The same figures with projections of any age: none, half of the log, all of it."""
+    await live(resources, clock, 3)
+    await days.catch_up(resources, tenant)
+    await live(resources, clock, 4)
+    today = clock().date()
+
+    async def read() -> tuple[Any, Any, Any]:
+        return (
+            await days.growth(resources),
+            await days.standing(resources, today),
+            await days.standing(resources, today - timedelta(days=30)),
+        )
+
+    half, before = await read(), projections(owner, tenant)
+    assert projections(owner, tenant) == before and half[0].is_complete
+    await days.catch_up(resources, tenant)
+    assert await read() == half
+    async with resources.database.unlocked_write(tenant) as transaction:
+        await store.drop(transaction)
+    assert await read() == half and projections(owner, tenant) == (None, None, 0)
 
 
 def _last_undoable(owner: Connection, tenant: str) -> str:
@@ -119,32 +160,39 @@ def _last_undoable(owner: Connection, tenant: str) -> str:
     return str(owner.execute(query, (tenant,)).fetchone()[0])
 
 
-async def test_several_who_look_at_once_count_everything_once(
+async def test_several_who_count_at_once_count_everything_once(
     resources: Resources, clock: MovingClock, tenant: str, owner: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Readers who fold at the same time, somebody who starts over meanwhile, and writers beside them."""
+    """Jobs that count at the same time, somebody who starts over meanwhile, and writers beside them."""
     monkeypatch.setattr(store, "PIECE", 7)
     await live(resources, clock, 5)
-    reads = [days.growth(resources) for _ in range(4)]
+    counts = [days.catch_up(resources, tenant) for _ in range(4)]
     writes = [remember.episode(resources, NewEpisode(content=f"day {n}", butler="main")) for n in range(5)]
-    await asyncio.gather(*reads, *writes, days.recount(resources))
-    while not (await days.growth(resources)).is_complete:
-        pass
+    await asyncio.gather(*counts, *writes, days.rebuild(resources))
+    await days.catch_up(resources, tenant)
     assert same(owner, tenant)
 
 
-async def test_a_long_log_is_counted_in_several_looks(
-    resources: Resources, tenant: str, owner: Connection, monkeypatch: pytest.MonkeyPatch
+async def test_a_log_that_is_far_ahead_is_said_and_counted_early(
+    resources: Resources, tenant: str, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A look counts so many pieces and says that there is more; the next goes on."""
-    monkeypatch.setattr(store, "PIECE", 2)
-    monkeypatch.setattr(days, "ROUNDS", 2)
+    """A read counts so many events and says that there are more; the cleanup that counts them is due ahead of time."""
+    monkeypatch.setattr(store, "TAIL", 4)
+    cadence, shard = {"cleanup": timedelta(days=1)}, job_status.shard_of(tenant, "main")
+    await remember.episode(resources, NewEpisode(content="day 0", butler="main"))
+    run = await job_status.begin(resources, shard, "cleanup", cadence["cleanup"])
+    assert run and await job_status.finish(resources, shard, run, "succeeded", await cleanup.cleanup(resources, shard))
+    clock.move(minutes=2)
+    assert await job_status.due(resources, tenant, cadence) == []
     for number in range(6):
         await remember.episode(resources, NewEpisode(content=f"day {number}", butler="main"))
-    seen = [await days.growth(resources) for _ in range(2)]
-    assert [one.is_complete for one in seen] == [False, True]
-    assert [one.days[-1].in_use["episode"] for one in seen] == [4, 6]
-    assert same(owner, tenant)
+    seen = await days.growth(resources)
+    assert (seen.is_complete, seen.days[-1].in_use["episode"]) == (False, 5)
+    assert await job_status.due(resources, tenant, cadence) == [("main", "cleanup")]
+    assert (await cleanup.cleanup(resources, shard))["counted_events"] == 6
+    assert await job_status.due(resources, tenant, cadence) == []
+    seen = await days.growth(resources)
+    assert (seen.is_complete, seen.days[-1].in_use["episode"]) == (True, 7)
 
 
 async def test_growth_goes_day_by_day_to_today(resources: Resources, clock: MovingClock) -> None:
@@ -217,7 +265,7 @@ async def test_an_agent_counts_what_it_may_see(
     assert [day.happened["created"] for day in seen.values()] == [3, 4, 6]
     for refused in (
         days.standing(resources, clock().date(), agent("health")),
-        days.recount(resources, agent("health")),
+        days.rebuild(resources, agent("health")),
     ):
         with pytest.raises(PermissionDenied):
             await refused
@@ -228,7 +276,7 @@ async def test_an_agent_counts_what_it_may_see(
 async def test_nothing_is_counted_where_nothing_is(resources: Resources) -> None:
     """A tenant that nobody has written to has days without anything, and nothing to count anew."""
     assert [dict(one.happened) for one in (await days.growth(resources, days=2)).days] == [{}, {}]
-    assert await days.recount(resources) == 0
+    assert await days.rebuild(resources) == 0
 
 
 async def test_counts_that_went_wrong_are_made_anew_by_a_command(
@@ -236,7 +284,7 @@ async def test_counts_that_went_wrong_are_made_anew_by_a_command(
 ) -> None:
     """`memory-butler recount` needs nothing but the log."""
     await remember.fact(resources, NewFact(subject="Anna", predicate="tea", content="green"))
-    await days.growth(resources)
+    await days.catch_up(resources, tenant)
     owner.execute("UPDATE memory.daily_counts SET events = 7 WHERE tenant_id = %s", (tenant,))
     assert not same(owner, tenant)
     said = await asyncio.to_thread(command, "recount")

@@ -106,7 +106,7 @@ async def _furnish(resources: Resources, owner: Connection) -> None:
     _consolidate(tenant, owner)
     await tokens.create(resources, NewToken(tenant=tenant, butler="main"))
     await logins.log_in(resources, Principal(tenant, "main", Role.ADMIN))
-    await days.growth(resources)
+    await days.catch_up(resources, tenant)
     owner.execute(
         "INSERT INTO memory.recent_questions (tenant_id, slot, embedding_version, embedding, asked_at)"
         " VALUES (%s, 0, 1, array_fill(0.05::real, ARRAY[384])::vector, now())",

@@ -1,4 +1,4 @@
-"""Maintenance commands: the daily sweep, and the daily counts of the dashboard."""
+"""Maintenance commands: the daily sweep, and the projections of the dashboard."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,14 +80,14 @@ def _expiring(shard: "ShardReport") -> str:
 
 
 def recount(ctx: typer.Context, as_json: Json = False) -> None:
-    """Rebuild the daily counts of the dashboard from the event log. They update automatically; this
-    rebuilds them from scratch."""
+    """Rebuild the projections of dashboard and metrics from the event log: events per day, memories by state. The jobs
+    keep them current; this counts the whole log again."""
     from memory_butler.operations.history import days
     from memory_butler.resources import Resources
 
     async def task(opened: Resources) -> int:
         with terminal.progress_bar("Counting") as update:
-            return await days.recount(opened, progress=lambda done, total: update(None, done, total))
+            return await days.rebuild(opened, progress=lambda done, total: update(None, done, total))
 
     counted = terminal.run_task(terminal.settings_of(ctx), task)
     terminal.print_result(as_json, {"counted": counted}, f"Counted {counted:,} event{'s' * (counted != 1)}.\n")

@@ -1,6 +1,6 @@
-"""Daily counts: growth and decay of memories by day, and their state at the end of a day.
+"""Projections: growth and decay of memories by day, and their state at the end of a day.
 
-The counts are derived from the event log and updated by the next read.
+They are derived from the event log. Jobs keep them current; a read adds the events since, and writes nothing.
 """
 
 from collections import Counter
@@ -14,14 +14,12 @@ from memory_butler.operations.retrieval import search
 from memory_butler.operations.retrieval.candidate_source import check_as_of
 from memory_butler.policy.access import visibility
 from memory_butler.policy.memories.validation import whole_number
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Row
 from memory_butler.store.history import days as store
 from memory_butler.store.history.activity import View
 
 USUAL, MOST = 90, 730
-# So many pieces of a log that nobody has looked at yet are counted before an answer is given.
-ROUNDS = 10
 FOUND = 20
 GONE = "gone"
 _MEMORIES = tuple(str(kind) for kind in MemoryType)
@@ -29,36 +27,37 @@ States = dict[str, Counter[str]]
 Progress = Callable[[int, int], None]
 
 
+@on_replica
 async def growth(resources: Resources, caller: Caller | None = None, *, days: int = USUAL) -> Growth:
     """Events of each of the last days, today last, of memories that the caller may see."""
     caller = caller or resources.local_caller()
     count = whole_number(days, "days", 1, MOST)
     today = resources.clock().astimezone(UTC).date()
     since = today - timedelta(days=count - 1)
-    is_complete = await _follow(resources, caller)
     async with resources.database.read(caller.principal.tenant) as transaction:
+        place = await store.place(transaction)
         rows = await store.happened(transaction, _view(caller), since)
-    return Growth(days=tuple(_by_day(rows, since, today)), is_complete=is_complete)
+    return Growth(days=tuple(_by_day(rows, since, today)), is_complete=place.uncounted <= store.TAIL)
 
 
+@on_replica
 async def standing(resources: Resources, day: date, caller: Caller | None = None) -> DaySnapshot:
     """The state of all memories at the end of a day, and the changes since."""
     caller = caller or resources.local_caller()
     now = resources.clock().astimezone(UTC)
     check_as_of(resources, caller, datetime.combine(day, time.min, UTC))
-    is_complete = await _follow(resources, caller)
-    view = _view(caller)
     async with resources.database.read(caller.principal.tenant) as transaction:
-        rows = await store.happened(transaction, view, day + timedelta(days=1))
-        first = await store.first(transaction, view)
+        place = await store.place(transaction)
+        rows = await store.happened(transaction, _view(caller), day + timedelta(days=1))
+    first = min((row["first"] for row in rows), default=day)
     return DaySnapshot(
         day=day,
         moment=min(now, datetime.combine(day, time.max, UTC)),
-        first_day=min(first or day, day),
+        first_day=min(first, day),
         then=_states(row for row in rows if row["day"] is None),
         now=_states(rows),
         since=_happened(row for row in rows if row["day"] is not None),
-        is_complete=is_complete,
+        is_complete=place.uncounted <= store.TAIL,
     )
 
 
@@ -76,20 +75,31 @@ async def search_then(resources: Resources, query: str, moment: datetime, caller
     )
 
 
-async def recount(
+async def catch_up(resources: Resources, tenant: str, *, progress: Progress = lambda done, total: None) -> int:
+    """Count the events that are not counted yet; returns their number. Jobs call it."""
+    async with resources.database.read(tenant) as transaction:
+        place = await store.place(transaction)
+    done = 0
+    # Events that are written meanwhile are left to the next job, so that a busy writer cannot keep this one.
+    while done < place.uncounted:
+        async with resources.database.unlocked_write(tenant) as transaction:
+            counted = await store.count_on(transaction)
+        if not counted:
+            break
+        done += counted
+        progress(done, max(done, place.uncounted))
+    return done
+
+
+async def rebuild(
     resources: Resources, caller: Caller | None = None, *, progress: Progress = lambda done, total: None
 ) -> int:
-    """Rebuild the counts from the whole log; returns the number of events."""
-    caller = resources.admin(caller, "rebuild the daily counts")
+    """Count everything again from the whole log; returns the number of events."""
+    caller = resources.admin(caller, "rebuild the projections")
     tenant = caller.principal.tenant
     async with resources.database.unlocked_write(tenant) as transaction:
-        place = await store.place(transaction)
         await store.drop(transaction)
-    done = 0
-    while counted := await _count_on(resources, tenant) if place.last_seq else 0:
-        done += counted
-        progress(done, max(done, place.last_seq))
-    return done
+    return await catch_up(resources, tenant, progress=progress)
 
 
 def parse_day(given: str) -> date:
@@ -101,24 +111,6 @@ def parse_day(given: str) -> date:
     except ValueError as problem:
         raise InvalidInput(f"{given[:40]!r} is not a day.", recovery="Use ISO 8601, e.g. 2026-03-31.") from problem
     return day
-
-
-async def _follow(resources: Resources, caller: Caller) -> bool:
-    """Count new events; returns whether all are counted."""
-    tenant = caller.principal.tenant
-    async with resources.database.read(tenant) as transaction:
-        place = await store.place(transaction)
-    if not place.is_behind:
-        return True
-    for _ in range(ROUNDS):
-        if await _count_on(resources, tenant) < store.PIECE:
-            return True
-    return False
-
-
-async def _count_on(resources: Resources, tenant: str) -> int:
-    async with resources.database.unlocked_write(tenant) as transaction:
-        return await store.count_on(transaction)
 
 
 def _view(caller: Caller) -> View:

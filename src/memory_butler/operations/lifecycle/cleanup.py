@@ -1,10 +1,11 @@
-"""Cleanup: remove leftovers of jobs and update an outdated index. No memory is changed."""
+"""Cleanup: remove leftovers of jobs, update an outdated index and the projections. No memory is changed."""
 
 from datetime import timedelta
 from typing import Any
 
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
+from memory_butler.operations.history import days
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.retrieval.indexing import catch_up
 from memory_butler.operations.trust import residue
@@ -21,7 +22,8 @@ BATCH = 1000
 
 async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     """Delete a shard's old run records (the latest of each job stays), finished jobs, dead workers and the schema of an
-    interrupted replay; index again what an earlier version indexed; rewrite the data files after a large purge."""
+    interrupted replay; index again what an earlier version indexed; count new events; rewrite the data files after a
+    large purge."""
     async with resources.database.unlocked_write(shard.principal.tenant) as transaction:
         runs = await job_runs.drop_old(transaction, shard.principal.butler, resources.clock() - RUNS_KEPT)
         distilled = await runs_store.drop_old_runs(
@@ -42,6 +44,7 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     report["reindexed"] = await catch_up(resources, shard.principal.tenant)
     # From now on all of the tenant is found by meaning with this one; the next model sees that it is another.
     report[job_status.INDEXED_UNDER] = resources.embedding_version
+    report["counted_events"] = await days.catch_up(resources, shard.principal.tenant)
     if cleaned := await residue.clean_up(resources, shard.principal.tenant, residue.BY_JOB_BYTES):
         report["purge_residue"] = cleaned
     try:

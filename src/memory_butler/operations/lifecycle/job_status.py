@@ -1,6 +1,6 @@
 """Job status: due jobs, recorded runs, and the state of every job."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from memory_butler.policy.lifecycle.schedule import JobState, RunHistory
 from memory_butler.policy.memories.validation import slug, whole_number
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.history import days
 from memory_butler.store.lifecycle import job_runs
 
 Intervals = Mapping[str, timedelta]
@@ -94,7 +95,8 @@ async def due(resources: Resources, tenant: str, intervals: Intervals) -> list[t
     async with resources.database.unlocked_write(tenant) as transaction:
         rows = await job_runs.histories(transaction, list(intervals))
         urgent = await urgent_butlers(resources, transaction, now) if CONSOLIDATION in intervals else set()
-    outdated = _outdated_butler(resources, _latest_cleanup(rows))
+        behind = await _behind(transaction, rows)
+    outdated = _outdated_butler(resources, _latest_cleanup(rows)) or behind
     return [
         (row["butler"], row["job"])
         for row in rows
@@ -113,7 +115,8 @@ async def begin(resources: Resources, shard: Caller, job: str, every: timedelta)
         if not found:
             return None
         history = _history(found[0])
-        is_urgent = _is_urgent(found[0], urgent, _outdated_butler(resources, _latest_cleanup(found)))
+        outdated = _outdated_butler(resources, _latest_cleanup(found)) or await _behind(transaction, found)
+        is_urgent = _is_urgent(found[0], urgent, outdated)
         if not schedule.is_due(history, every, now, pressing=is_urgent):
             return None
         run = resources.make_id(now)
@@ -212,9 +215,18 @@ async def listed(
 
 
 def _is_urgent(row: Row, urgent: set[str], outdated: str | None) -> bool:
-    """True if a job is urgent: a consolidation with an urgent backlog, or the cleanup of an outdated index."""
+    """True if a job is urgent: a consolidation with an urgent backlog, or the cleanup of an outdated index or
+    projection."""
     name: str = row["butler"]
     return name == outdated if row["job"] == CLEANUP else row["job"] == CONSOLIDATION and name in urgent
+
+
+async def _behind(transaction: Transaction, rows: Sequence[Row]) -> str | None:
+    """The butler whose cleanup is urgent, because the tenant has many events that are not counted yet."""
+    first = next((row["butler"] for row in rows if row["job"] == CLEANUP), None)
+    if first is None or (await days.place(transaction)).uncounted < days.TAIL // 2:
+        return None
+    return str(first)
 
 
 def _latest_cleanup(rows: Iterable[Row]) -> Row | None:

@@ -1,4 +1,7 @@
-"""Events per day, counted from the log. The counts are stored and updated by the next read."""
+"""Projections of the log: events per day, and memories by state. Jobs keep them; a read adds what is not counted yet.
+
+They can be dropped and counted again from the log at any time.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +13,8 @@ from memory_butler.store.history.activity import View
 
 # So many events are counted in one transaction.
 PIECE = 20_000
+# So many uncounted events a read counts by itself.
+TAIL = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +25,8 @@ class Place:
     last_seq: int
 
     @property
-    def is_behind(self) -> bool:
-        return self.counted < self.last_seq
+    def uncounted(self) -> int:
+        return self.last_seq - self.counted
 
 
 async def place(transaction: Transaction) -> Place:
@@ -44,13 +49,10 @@ async def drop(transaction: Transaction) -> None:
 
 
 async def happened(transaction: Transaction, view: View, since: date) -> list[Row]:
-    """Events by day, type, and states before and after. Events before `since` have no day."""
-    return await transaction.all("days.happened", since=since, **view.params())
+    """Events by day, type, and states before and after. Events before `since` have no day; `first` is the first day.
 
-
-async def first(transaction: Transaction, view: View) -> date | None:
-    row = await transaction.one("days.first", **view.params())
-    return row["day"] if row else None
+    It includes the first `TAIL` events that are not counted yet."""
+    return await transaction.all("days.happened", since=since, piece=TAIL, **view.params())
 
 
 async def states_now(transaction: Transaction, ids: Sequence[UUID]) -> dict[UUID, str]:

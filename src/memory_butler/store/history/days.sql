@@ -1,5 +1,5 @@
 -- name: begin
--- Insert the counting position of a tenant, the first time its days are counted.
+-- Insert the counting position of a tenant, the first time its log is counted.
 INSERT INTO {schema}.counted_upto (tenant_id, seq) VALUES (%(tenant)s, 0) ON CONFLICT DO NOTHING;
 
 -- name: count_on
@@ -17,6 +17,14 @@ WITH place AS MATERIALIZED (
     GROUP BY day, entity_type, owner, event_type, before, after
     ON CONFLICT (tenant_id, day, entity_type, owner, event_type, before, after)
         DO UPDATE SET events = d.events + excluded.events
+), held AS (
+    INSERT INTO {schema}.memory_counts AS m (tenant_id, entity_type, owner, validity, memories)
+    SELECT %(tenant)s, p.entity_type, p.owner, s.validity, sum(s.change)
+    FROM piece p CROSS JOIN LATERAL (VALUES (p.after, 1), (p.before, -1)) AS s (validity, change)
+    WHERE p.entity_type IN ('episode', 'fact', 'rule') AND s.validity <> ''
+    GROUP BY p.entity_type, p.owner, s.validity
+    HAVING sum(s.change) <> 0
+    ON CONFLICT (tenant_id, entity_type, owner, validity) DO UPDATE SET memories = m.memories + excluded.memories
 ), moved AS (
     UPDATE {schema}.counted_upto SET seq = (SELECT max(seq) FROM piece)
     WHERE tenant_id = %(tenant)s AND EXISTS (SELECT FROM piece)
@@ -50,6 +58,8 @@ SELECT seq FROM {schema}.counted_upto WHERE tenant_id = %(tenant)s FOR UPDATE;
 -- Delete all counts. Send it after `hold`, so that it sees the counts of a concurrent call.
 WITH gone AS (
     DELETE FROM {schema}.daily_counts WHERE tenant_id = %(tenant)s
+), held AS (
+    DELETE FROM {schema}.memory_counts WHERE tenant_id = %(tenant)s
 )
 UPDATE {schema}.counted_upto SET seq = 0 WHERE tenant_id = %(tenant)s;
 
@@ -59,18 +69,32 @@ SELECT t.last_seq, coalesce(c.seq, 0) AS counted
 FROM {schema}.tenants t LEFT JOIN {schema}.counted_upto c ON c.tenant_id = t.tenant_id
 WHERE t.tenant_id = %(tenant)s;
 
+-- part: tail
+-- The first events that are not counted yet, in the categories of the counts.
+(
+    SELECT {counted}
+    FROM {schema}.memory_events e
+    {found}
+    WHERE e.tenant_id = %(tenant)s
+        AND e.seq > coalesce((SELECT seq FROM {schema}.counted_upto WHERE tenant_id = %(tenant)s), 0)
+    ORDER BY e.seq
+    LIMIT %(piece)s
+)
+
 -- name: happened
--- Visible changes by day since a day, and the sum of those before it.
+-- Visible changes by day since a day, and the sum of those before it: the counts, and the events after them.
+WITH d AS (
+    SELECT day, entity_type, owner, event_type, before, after, events FROM {schema}.daily_counts
+    WHERE tenant_id = %(tenant)s
+    UNION ALL
+    SELECT day, entity_type, owner, event_type, before, after, 1 FROM {tail} tail
+)
 SELECT CASE WHEN d.day >= %(since)s::date THEN d.day END AS day, d.entity_type, d.event_type, d.before, d.after,
-    sum(d.events)::bigint AS events
-FROM {schema}.daily_counts d
-WHERE d.tenant_id = %(tenant)s AND {visible}
+    sum(d.events)::bigint AS events, min(d.day) AS first
+FROM d
+WHERE {visible}
 GROUP BY 1, 2, 3, 4, 5
 ORDER BY 1 NULLS FIRST, 2, 3, 4, 5;
-
--- name: first
--- The first day with a visible change.
-SELECT min(d.day) AS day FROM {schema}.daily_counts d WHERE d.tenant_id = %(tenant)s AND {visible};
 
 -- part: visible
 -- True if the caller may see the counted memories. Only admins see counts without a memory.

@@ -20,7 +20,8 @@ SELECT set_config('lock_timeout', %(milliseconds)s, false), set_config('statemen
 -- each: daily_counts=daily_counts, distilled_keys=distilled_keys, embedding_versions=embedding_versions
 -- each: episode_tombstones=episode_tombstones, episodes=episodes, event_seals=event_seals, facts=facts
 -- each: idempotency_keys=idempotency_keys, job_runs=job_runs, lifecycle_transitions=lifecycle_transitions
--- each: memory_events=memory_events, memory_links=memory_links, memory_references=memory_references
+-- each: memory_counts=memory_counts, memory_events=memory_events, memory_links=memory_links
+-- each: memory_references=memory_references
 -- each: passages=passages, postings=postings, profiles=profiles, purge_receipts=purge_receipts
 -- each: recent_questions=recent_questions, rule_applications=rule_applications, rules=rules, sessions=sessions
 -- each: tenant_keys=tenant_keys, tenants=tenants, texts=texts, tokens=tokens, alembic_version=alembic_version
