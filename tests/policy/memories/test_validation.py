@@ -96,7 +96,8 @@ def test_different_names_stay_apart(one: str, other: str) -> None:
 
 @given(
     st.text(alphabet=st.characters(min_codepoint=1, exclude_categories=["Cs"]), min_size=1).filter(
-        lambda text: visible_text(text).strip()
+        # An escape sequence ends with a letter, which takes its accent with it if that is a character of its own.
+        lambda text: visible_text(text).strip() and "\x1b" not in text
     )
 )
 def test_a_normal_name_is_its_own_normal_name(label: str) -> None:
