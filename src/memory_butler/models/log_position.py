@@ -10,6 +10,8 @@ from memory_butler.errors import InvalidInput
 POSITION_HEADER = "Memory-Butler-Position"
 # Key in the `_meta` of an MCP request and of its result.
 POSITION_META = "memory-butler/position"
+# Key in the `_meta` of a result that comes from a stale replica.
+STALE_META = "memory-butler/degraded"
 _POSITION = re.compile(r"([0-9A-Fa-f]{1,8})/([0-9A-Fa-f]{1,8})")
 
 

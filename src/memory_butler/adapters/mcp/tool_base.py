@@ -23,7 +23,7 @@ from memory_butler.adapters.wire.answers import error_json
 from memory_butler.adapters.wire.json_schema import output_schema
 from memory_butler.errors import DeadlinePassed, InternalError, InvalidInput, MemoryButlerError, NotFound
 from memory_butler.models import Caller, Principal, Role
-from memory_butler.models.log_position import POSITION_META, format_position, parse_position
+from memory_butler.models.log_position import POSITION_META, STALE_META, format_position, parse_position
 from memory_butler.models.wire.codec import JsonObject, encode
 from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.trust.protection import limit_reading
@@ -248,7 +248,8 @@ class UnknownTools(Middleware):
 
 
 class ReadPositions(Middleware):
-    """Takes the position that a call needs from its `_meta`, and puts the one after its writes into that of the result.
+    """Takes the position that a call needs from its `_meta`, and puts the one after its writes into that of the result,
+    as well as a note on a stale answer.
 
     Without replicas there are no positions.
     """
@@ -269,6 +270,8 @@ class ReadPositions(Middleware):
             result = await call_next(context)
         finally:
             positions.current.reset(token)
-        if call.written:
-            result.meta = {**(result.meta or {}), POSITION_META: format_position(call.written)}
+        noted = {POSITION_META: format_position(call.written)} if call.written else {}
+        noted |= {STALE_META: call.stale} if call.stale else {}
+        if noted:
+            result.meta = {**(result.meta or {}), **noted}
         return result

@@ -9,7 +9,7 @@ from memory_butler.operations.consolidation.review import parse_run
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
 from memory_butler.policy.memories.validation import clean_key, parse_handle, whole_number
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import EpisodeStatus
@@ -27,6 +27,7 @@ class RequeueResult:
     left: tuple[tuple[str, str], ...]
 
 
+@on_replica
 async def dead_letters(
     resources: Resources, caller: Caller | None = None, *, only_butler: str | None = None, limit: int = 100
 ) -> list[Episode]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory_butler.english.text.normalize import normal_name
 from memory_butler.models import GLOBAL_SCOPE, Caller, ItemKind, ItemResult
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import KnownFact
 from memory_butler.store.gate.database import Row, Transaction
@@ -53,6 +53,7 @@ class _Memories:
         return f"{row['type']}:{row['ref']}" if row else handle
 
 
+@on_replica
 async def diff(resources: Resources, caller: Caller, butler: str, lines: Iterable[ItemResult]) -> tuple[DiffLine, ...]:
     """Returns the items of a run with the content of the memories they name.
 

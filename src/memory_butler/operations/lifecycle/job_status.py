@@ -15,7 +15,7 @@ from memory_butler.operations.consolidation.shard_job import urgent_butlers
 from memory_butler.policy.lifecycle import schedule
 from memory_butler.policy.lifecycle.schedule import JobState, RunHistory
 from memory_butler.policy.memories.validation import slug, whole_number
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import days
 from memory_butler.store.lifecycle import job_runs
@@ -148,6 +148,7 @@ async def put_on_record(
         )
 
 
+@on_replica
 async def statuses(resources: Resources, caller: Caller | None = None) -> tuple[JobStatus, ...]:
     """Status of every job of every butler."""
     caller = resources.admin(caller, "see the jobs of every butler")
@@ -157,6 +158,7 @@ async def statuses(resources: Resources, caller: Caller | None = None) -> tuple[
     return job_statuses(rows, intervals, resources.clock())
 
 
+@on_replica
 async def worst(resources: Resources, caller: Caller | None = None, *, limit: int = DEFAULT_LIMIT) -> WorstJobs:
     """The jobs in the worst state, at most `limit`."""
     caller = resources.allowed(caller, "jobs")
@@ -192,6 +194,7 @@ def _state_parameters(intervals: Intervals, now: datetime) -> dict[str, Any]:
     }
 
 
+@on_replica
 async def listed(
     resources: Resources,
     caller: Caller | None = None,
