@@ -12,7 +12,7 @@ CODE := src tests benchmarks examples tools
 DEMO ?= $(HOME)/.memory-butler-demo
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo demo-store setup setup-dev browser check lint lint-web format types test test-one test-faults test-rest \
+.PHONY: help run demo demo-store setup setup-dev browser pooler check lint lint-web format types test test-one test-faults test-rest \
 	test-isolation test-durability test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
 
 help: ## Show this list
@@ -35,7 +35,7 @@ setup: $(READY) ## Install what running needs (first run only)
 ##@ The fast loop
 check: lint house-rules ## Lint, types, import layers and house rules, no other tests (1 minute)
 
-test-one: setup-dev browser ## Run some tests: make test-one T=tests/policy/lifecycle
+test-one: setup-dev browser pooler ## Run some tests: make test-one T=tests/policy/lifecycle
 	$(BIN)/pytest $(T)
 
 lint: lint-web ## Ruff, formatting, types, import layers, and the dashboard's JavaScript and CSS
@@ -62,7 +62,7 @@ house-rules: setup-dev
 ##@ Tests
 # mypy takes half a minute of one core, so it runs beside the first tests. Tests wait a lot for processes, pages and
 # disks: three workers are the fastest on two cores, four are slower.
-test: setup-dev browser ## Everything that a change must pass (8 minutes on two cores)
+test: setup-dev browser pooler ## Everything that a change must pass (8 minutes on two cores)
 	$(BIN)/ruff check $(CODE)
 	@$(MAKE) --no-print-directory lint > $(VENV)/lint.log 2>&1 & lint=$$!; \
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder; tests=$$?; \
@@ -139,6 +139,14 @@ $(READY): pyproject.toml constraints.txt
 $(READY_DEV): $(READY)
 	@$(BIN)/python tools/install.py "Developer packages" -c constraints.txt -e '.[dev]'
 	@touch $@
+
+# The gate is tested behind a real connection pooler.
+pooler:
+	@command -v pgbouncer > /dev/null || test -x /usr/sbin/pgbouncer || { \
+		test "$$(id -u)" = 0 || { echo "The tests need a connection pooler. Run first: sudo apt-get install pgbouncer"; exit 1; }; \
+		echo "Installing PgBouncer (once) …"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends pgbouncer > /dev/null || \
+			{ echo "PgBouncer could not be installed. Run first: apt-get install pgbouncer"; exit 1; }; }
 
 # Pages are tested in a real browser. Only Debian's can be installed from PyPI or Debian packages.
 browser:

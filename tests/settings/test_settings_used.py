@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from tests.support.distillers import Scripted, proposal, say, with_distiller
 from tests.support.service import serving
 
-from memory_butler.adapters.http.activity_stream import direct_url
+from memory_butler.adapters.http.activity_stream import listen_url
 from memory_butler.errors import InvalidInput
 from memory_butler.jobs.schedule import SCHEDULE, intervals
 from memory_butler.models import BriefRequest, NewEpisode, NewFact
@@ -18,7 +19,7 @@ from memory_butler.operations.consolidation.shard_job import urgent_butlers
 from memory_butler.operations.writing import remember
 from memory_butler.operations.writing.ingest import IncomingEpisode, ingest
 from memory_butler.resources import Resources
-from memory_butler.settings import ButlerSettings, Service, load_settings
+from memory_butler.settings import ButlerSettings, DatabaseSettings, Service, load_settings
 from memory_butler.store.gate.database import Database
 from memory_butler.store.retrieval.vector_index import overseen
 
@@ -61,9 +62,16 @@ async def test_limits_of_requests_and_batches(resources: Resources, tenant: str)
 
 def test_news_are_heard_where_the_settings_say(resources: Resources) -> None:
     """On the connection that is named; else on the usual one, unless that leads through a pooler."""
-    assert direct_url(resources, Service(listen_url="postgresql://direct/x", pooler=True)) == "postgresql://direct/x"
-    assert direct_url(resources, Service()) == resources.database.dsn()
-    assert direct_url(resources, Service(pooler=True)) is None
+    direct = SecretStr("postgresql://direct/x")
+
+    def url(pooler: bool | None, **changed: Any) -> str | None:
+        settings = resources.settings.model_copy(update={"service": Service(pooler=pooler), **changed})
+        return listen_url(replace(resources, settings=settings))
+
+    assert url(True, database=DatabaseSettings(direct_url=direct)) == "postgresql://direct/x"
+    assert url(True, service=Service(listen_url=direct)) == "postgresql://direct/x", "the name of earlier versions"
+    assert url(None) == resources.database.dsn()
+    assert url(True) is None
 
 
 async def test_indexes_are_built_with_the_memory_that_is_set(resources: Resources) -> None:

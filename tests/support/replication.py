@@ -62,6 +62,14 @@ class StreamingReplica:
     def resume_replay(self) -> None:
         self._execute("SELECT pg_wal_replay_resume()")
 
+    def configure(self, **settings: str) -> None:
+        for name, value in settings.items():
+            self._execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        self._execute("SELECT pg_reload_conf()")
+
+    def promote(self) -> None:
+        self._execute("SELECT pg_promote()")
+
     def freeze(self) -> None:
         """Stop all its processes, as a machine that hangs."""
         self._signal(signal.SIGSTOP)

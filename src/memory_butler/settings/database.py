@@ -1,4 +1,4 @@
-"""Settings of the read plane: replicas of the database that serve reads."""
+"""Settings of the database beside its URL: a direct connection, and the replicas of the read plane."""
 
 from pydantic import Field, SecretStr
 
@@ -6,8 +6,14 @@ from memory_butler.settings.values import Group
 
 
 class DatabaseSettings(Group):
-    """Streaming replicas that serve reads. Writes, and reads that lead to a write, always go to `database_url`."""
+    """Streaming replicas that serve reads, and a connection past a pooler. Writes, and reads that lead to a write,
+    always go to `database_url`."""
 
+    direct_url: SecretStr | None = Field(
+        None,
+        description="Connection to the primary past a connection pooler, for LISTEN, migrations and locks, if"
+        " `database_url` leads through one. Unset: `database_url`.",
+    )
     replicas: tuple[SecretStr, ...] = Field(
         (),
         max_length=16,

@@ -121,7 +121,15 @@ class Settings(BaseSettings):
     @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each deprecated name that was read."""
-        return self.retrieval.weights.warnings + self.briefing.warnings + self.service.limits.warnings
+        own = (
+            ("service.listen_url is deprecated; rename it to database.direct_url.",) if self.service.listen_url else ()
+        )
+        return own + self.retrieval.weights.warnings + self.briefing.warnings + self.service.limits.warnings
+
+    @property
+    def direct_url(self) -> SecretStr | None:
+        """Connection to the primary past a pooler, also by its deprecated name."""
+        return self.database.direct_url or self.service.listen_url
 
     def reached_at(self, port: int | None = None) -> str:
         """Address of the server for programs on this machine."""

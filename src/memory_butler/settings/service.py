@@ -129,12 +129,11 @@ class Service(Group):
         "Linux tells, and callers with the token in the file `token` of the home folder. `token`: the latter only. "
         "`open`: every account of this machine.",
     )
-    listen_url: SecretStr | None = Field(
-        None, description="Direct database connection for LISTEN, if the main connection goes through a pooler."
-    )
-    pooler: bool = Field(
-        False,
-        description="The database is reached through a transaction pooler: disables prepared statements.",
+    listen_url: SecretStr | None = Field(None, description="Deprecated; the new name is `database.direct_url`.")
+    pooler: bool | None = Field(
+        None,
+        description="Whether connections lead through a transaction pooler: then no statement is prepared. Unset:"
+        " detected at the start.",
     )
     poll_seconds: float = Field(
         2, ge=0.1, le=60, description="Polling interval of activity streams in seconds, where LISTEN is not available."

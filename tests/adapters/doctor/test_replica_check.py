@@ -25,10 +25,15 @@ async def test_each_replica_is_reported_with_its_lag_or_its_problem(
 ) -> None:
     urls = (replica.dsn(), server.dsn("memory_app", "memory"), "postgresql://memory_app@127.0.0.1:9/memory")
     found = await asyncio.to_thread(_findings, resources.settings, *urls)
-    assert [one.status for one in found] == ["ok", "problem", "problem"]
+    assert [one.status for one in found] == ["ok", "ok", "problem"]
     assert "serves reads" in found[0].message
-    assert "it is a primary, not a replica" in found[1].message
+    assert found[1].message.endswith(" is the primary")
     assert "cannot be reached" in found[2].message and found[2].message.startswith("database.replicas[2] (127.0.0.1:9)")
+
+
+async def test_a_single_url_that_is_the_primary_is_a_problem(resources: Resources, server: EmbeddedPostgres) -> None:
+    [found] = await asyncio.to_thread(_findings, resources.settings, server.dsn("memory_app", "memory"))
+    assert found.status == "problem" and "it is the primary itself" in found.message
 
 
 async def test_without_replicas_there_is_nothing_to_report(resources: Resources) -> None:

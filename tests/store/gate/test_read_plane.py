@@ -1,5 +1,6 @@
 """The read plane: fresh replicas serve reads, the primary everything else, and a caller sees its own writes."""
 
+import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -175,6 +176,45 @@ async def test_a_read_on_a_replica_that_hangs_is_repeated_before_its_deadline(
     await until(planes, serves)
 
 
+async def test_a_read_that_replay_cancels_is_repeated_and_the_replica_stays(
+    planes: Resources, replica: StreamingReplica, server: EmbeddedPostgres
+) -> None:
+    """Rows that a read of the replica still needs are vacuumed away on the primary."""
+    tries = 0
+
+    @on_replica
+    async def read(resources: Resources) -> bool:
+        nonlocal tries
+        tries += 1
+        async with resources.database.read(resources.settings.tenant) as transaction:
+            connection = transaction._connection
+            cursor = await connection.execute(
+                "SELECT pg_is_in_recovery() AS there, pg_sleep(CASE WHEN pg_is_in_recovery() THEN 10 ELSE 0 END)"
+            )
+            row = await cursor.fetchone()
+        assert row
+        return bool(row["there"])
+
+    def vacuum() -> None:
+        with psycopg.connect(replica.dsn("postgres", "memory"), autocommit=True) as there:
+            running = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            while there.execute(running).fetchone() != (1,):
+                time.sleep(0.01)
+        owner.execute("DELETE FROM public.passing")
+        owner.execute("VACUUM public.passing")
+
+    replica.configure(max_standby_streaming_delay="0", hot_standby_feedback="off")
+    with psycopg.connect(server.dsn("postgres", "memory"), autocommit=True) as owner:
+        owner.execute("CREATE TABLE public.passing AS SELECT generate_series(1, 1000) AS n")
+        try:
+            there, _ = await asyncio.gather(read(planes), asyncio.to_thread(vacuum))
+            assert there is False and tries == 2
+            assert plane_of(planes).states()[0].problem is None
+        finally:
+            owner.execute("DROP TABLE public.passing")
+            replica.configure(max_standby_streaming_delay="30s")
+
+
 async def test_a_replica_beyond_the_largest_lag_is_left_out(resources: Resources, replica: StreamingReplica) -> None:
     async with opened_planes(resources, replica.dsn(), max_replica_lag_seconds=1) as planes:
         await until(planes, serves)
@@ -204,7 +244,7 @@ async def test_a_url_that_is_no_replica_of_the_primary_is_left_out(
     resources: Resources, server: EmbeddedPostgres, replica: StreamingReplica, new_home: Callable[[], Path], tenant: str
 ) -> None:
     """The primary itself, another database, an address without a server, and a standby of another cluster."""
-    assert await _problem(resources, server.dsn("memory_app", "memory")) == "it is a primary, not a replica"
+    assert await _problem(resources, server.dsn("memory_app", "memory")) == "it is the primary itself"
     other = replace(resources, settings=resources.settings.model_copy(update={"tenant": f"{tenant}2"}))
     assert "names the database 'postgres'" in await _problem(other, replica.dsn("postgres", "postgres"))
     third = replace(resources, settings=resources.settings.model_copy(update={"tenant": f"{tenant}3"}))
@@ -254,6 +294,10 @@ async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
             ends = time.monotonic() + WAIT_SECONDS
             while (await search.search(planes, question)).degraded:
                 assert time.monotonic() < ends
+            replica.promote()
+            state = await until(planes, lambda state: not serves(state))
+            assert str(state.problem).startswith("it is a primary, not a replica: it was promoted")
+            assert await _colors(planes) == ["blue"]
     finally:
         primary.ensure_running()
         replica.discard()

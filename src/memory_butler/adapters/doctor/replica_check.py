@@ -21,9 +21,12 @@ def check_replicas(context: CheckContext) -> Iterator[Finding]:
     if context.diagnostics is None:
         yield Finding("replicas", "warning", "not checked: the database is not reachable", "Fix the database first.")
         return
-    for state in asyncio.run(_states(context.settings)):
+    states = asyncio.run(_states(context.settings))
+    for state in states:
         if state.problem is None:
             yield Finding("replicas", "ok", f"{state.name} serves reads, {state.lag_seconds:.0f} s behind")
+        elif state.is_primary and len(states) > 1:
+            yield Finding("replicas", "ok", f"{state.name} is the primary")
         else:
             advice = "The primary serves its reads meanwhile. docs/guides/replicas.md explains each reason."
             yield Finding("replicas", "problem", f"{state.name} is left out: {state.problem}", advice)

@@ -51,7 +51,10 @@ class MemoryConfig(settings.Group):
     app_role: settings.SqlName | None = Field(
         None, description="Database role of the memory (default: `<db_schema>_app`)."
     )
-    pooler: bool = Field(False, description="Whether the host reaches its database through a transaction pooler.")
+    pooler: bool | None = Field(
+        None,
+        description="Whether the host reaches its database through a transaction pooler. Unset: detected.",
+    )
     session: SessionChoices = SessionChoices()
     # The other keys are settings of Memory Butler, with the same defaults.
     home: Path | None = Field(None, description="Folder for the cached embedding model.")
@@ -66,6 +69,7 @@ class MemoryConfig(settings.Group):
     vector_index: settings.VectorIndex = settings.VectorIndex()
     consolidation: settings.Consolidation = settings.Consolidation()
     encryption: settings.EncryptionSettings = settings.EncryptionSettings()
+    database: settings.DatabaseSettings = settings.DatabaseSettings()
 
     @field_validator("tools")
     @classmethod

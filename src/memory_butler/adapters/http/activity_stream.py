@@ -27,7 +27,6 @@ from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.history import activity
 from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.resources import Resources
-from memory_butler.settings import Service
 from memory_butler.store.gate.listening import EventNotifications
 
 OPERATION = "memory_activity_stream"
@@ -86,16 +85,18 @@ class ActivityStreams:
             # An invalid cursor is refused before the response starts.
             await activity.activity(resources, caller, since=since, scope=scope, limit=1)
         if self._notifications is None:
-            self._notifications = EventNotifications(resources.database, direct_url(resources, settings.service))
+            self._notifications = EventNotifications(resources.database, listen_url(resources))
         recheck = request.scope.get("state", {}).get("recheck")
         return StreamClient(resources, caller, self._notifications, recheck, since=since, scope=scope)
 
 
-def direct_url(resources: Resources, service: Service) -> str | None:
-    """Return a database URL for LISTEN, which does not work through a transaction pooler."""
-    if service.listen_url:
-        return service.listen_url.get_secret_value()
-    return None if service.pooler else resources.database.dsn()
+def listen_url(resources: Resources) -> str | None:
+    """Return a database URL for LISTEN, which does not work through a transaction pooler. None: there is none."""
+    chosen = resources.settings.service.pooler
+    is_pooled = resources.database.is_pooled if chosen is None else chosen
+    if direct := resources.settings.direct_url:
+        return direct.get_secret_value()
+    return None if is_pooled else resources.database.dsn()
 
 
 class StreamClient:

@@ -85,8 +85,9 @@ def make_pool(
     settings: Settings,
     dsn: str | Callable[[], Awaitable[str]],
     check: Callable[[AsyncConnection[Any]], Awaitable[None]],
+    is_pooled: bool,
 ) -> AsyncConnectionPool[AsyncConnection[Row]]:
-    """A pool of connections to one server; not opened yet."""
+    """A pool of connections to one server; not opened yet. `is_pooled`: they lead through a pooler."""
     return AsyncConnectionPool(
         dsn,
         connection_class=Connection,
@@ -95,7 +96,7 @@ def make_pool(
             "row_factory": dict_row,
             "connect_timeout": connect_timeout(settings),
             # Behind a pooler, the next transaction may use another server connection without the statements.
-            "prepare_threshold": None if settings.service.pooler else PREPARE_AFTER,
+            "prepare_threshold": None if is_pooled else PREPARE_AFTER,
         },
         min_size=1,
         max_size=settings.pool_size,

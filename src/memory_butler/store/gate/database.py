@@ -21,7 +21,7 @@ from memory_butler.store.embedded.postmaster import Postmaster
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.embedded.upgrade import APP, DATABASE, OWNER
 from memory_butler.store.encryption.vault import Encryption, Vault, open_encryption
-from memory_butler.store.gate import migrate
+from memory_butler.store.gate import migrate, primary_facts
 from memory_butler.store.gate.connection import (
     closed_after,
     connect_timeout,
@@ -139,6 +139,8 @@ class Database:
         # None: nothing is encrypted.
         self.encryption: Encryption | None = None
         self._revision = f"{migrate.HEAD}+keys"
+        # True if connections lead through a pooler: then nothing is prepared on them, and they cannot listen.
+        self.is_pooled = bool(settings.service.pooler)
         # None: there are no replicas.
         self.read_plane: ReadPlane | None = None
 
@@ -155,7 +157,12 @@ class Database:
     def owner_dsn(self) -> str:
         if self.embedded:
             return self.embedded.dsn(OWNER, DATABASE)
-        return self._settings.owner_url.get_secret_value() if self._settings.owner_url else self.dsn()
+        return self._settings.owner_url.get_secret_value() if self._settings.owner_url else self.direct_dsn()
+
+    def direct_dsn(self) -> str:
+        """The connection past a pooler, if one is set."""
+        url = self._settings.direct_url
+        return url.get_secret_value() if url and not self.embedded else self.dsn()
 
     async def open(self, *, upgrade: bool = True) -> None:
         """Start the embedded server if there is one, migrate the schema, connect.
@@ -164,13 +171,15 @@ class Database:
         """
         if self.embedded:
             await asyncio.to_thread(self.embedded.ensure_running)
+        else:
+            await self._look()
         if upgrade:
             with translated():
                 vector = await asyncio.to_thread(
                     migrate.upgrade, self.dsn(), self.owner_dsn(), self.names, connect_timeout(self._settings)
                 )
             self.names = replace(self.names, vector=vector)
-        self._pool = make_pool(self._settings, self._reachable_dsn, self._check_alive)
+        self._pool = make_pool(self._settings, self._reachable_dsn, self._check_alive, self.is_pooled)
         await self._pool.open()
         if upgrade:
             async with self.read("") as transaction:
@@ -179,6 +188,13 @@ class Database:
             if self.encryption is None:
                 self._revision = migrate.HEAD
             self.read_plane = await open_read_plane(self._settings, self.dsn, self.names)
+
+    async def _look(self) -> None:
+        """Check an external server before anything is done with it."""
+        with translated():
+            facts = await asyncio.to_thread(primary_facts.look, self.dsn(), self.names, connect_timeout(self._settings))
+        if self._settings.service.pooler is None:
+            self.is_pooled = facts.is_pooled
 
     async def close(self) -> None:
         if self.read_plane:

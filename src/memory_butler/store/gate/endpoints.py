@@ -36,12 +36,18 @@ class ReplicaFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The answer of a server: its role, cluster, database and position, and when it gave it."""
+    """The answer of a server: its role, cluster, database and position, and when it gave it.
+
+    `is_pooled`: the connection leads through a pooler.
+    """
 
     in_recovery: bool
     cluster: int
     database: str
     position: int
+    # Start of the server, which tells two servers of one cluster apart.
+    started: float
+    is_pooled: bool
     at: float
 
 
@@ -71,7 +77,8 @@ class Endpoint:
             async with closed_after(ANSWER_SECONDS, self._connection):
                 row = await (await self._connection.execute(self._query)).fetchone()
             assert row
-            self.probe, self.problem = Probe(**row, at=time.monotonic()), None
+            is_pooled = row.pop("backend") != self._connection.info.backend_pid
+            self.probe, self.problem = Probe(**row, is_pooled=is_pooled, at=time.monotonic()), None
         except (psycopg.Error, OSError) as problem:
             await self.close()
             self.probe, self.problem = None, f"it cannot be reached: {first_line(problem)}"
@@ -87,7 +94,7 @@ class Endpoint:
 class Replica(Endpoint):
     """A replica with a pool of connections for reads."""
 
-    def __init__(self, number: int, url: str, query: bytes, make_pool: Callable[[], Pool]) -> None:
+    def __init__(self, number: int, url: str, query: bytes, make_pool: Callable[[bool], Pool]) -> None:
         super().__init__(lambda: url, query)
         parts = conninfo_to_dict(url)
         place = str(parts.get("host") or parts.get("hostaddr") or "localhost")
@@ -153,7 +160,7 @@ class Replica(Endpoint):
             return
         self.replayed = self.probe.position
         if self._pool is None:
-            pool = self._make_pool()
+            pool = self._make_pool(self.probe.is_pooled)
             await pool.open()
             self._pool = pool
 

@@ -42,13 +42,15 @@ def revision(connection: psycopg.Connection[Any], schema: str) -> str | None:
 
 def upgrade(dsn: str, owner_dsn: str, names: Names, connect_timeout: int = 5) -> str:
     """Migrate the schema to the newest revision if needed; returns the schema of pgvector."""
-    with psycopg.connect(dsn, connect_timeout=connect_timeout) as connection:
+    # Through a pooler, each transaction may have another server connection: nothing is prepared.
+    how: dict[str, Any] = {"connect_timeout": connect_timeout, "prepare_threshold": None}
+    with psycopg.connect(dsn, **how) as connection:
         vector, found, login = _vector_schema(connection), revision(connection, names.schema), connection.info.user
     if found and found > HEAD:
         raise StoreUpgraded(f"The store is at revision {found}; this version of Memory Butler supports up to {HEAD}.")
     if vector and found == HEAD:
         return vector
-    with psycopg.connect(owner_dsn, connect_timeout=connect_timeout) as owner:
+    with psycopg.connect(owner_dsn, **how) as owner:
         # Processes that start at the same time take turns.
         owner.execute("SELECT pg_advisory_xact_lock(hashtext('memory set-up'))")
         _require_versions(owner)

@@ -23,6 +23,7 @@ from memory_butler.store.gate.connection import check_open, make_pool
 from memory_butler.store.gate.endpoints import (
     PROBE_SECONDS,
     Endpoint,
+    Pool,
     Probe,
     Replica,
     ReplicaFailed,
@@ -38,6 +39,9 @@ SAMPLE_SECONDS = 3 * PROBE_SECONDS
 # Replicas that one read tries before it goes to the primary.
 PLANE_ATTEMPTS = 2
 FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.003, 0.024
+# Why a server of the same cluster is no replica.
+THE_PRIMARY = "it is the primary itself"
+PROMOTED = "it is a primary, not a replica: it was promoted beside the one that database_url leads to"
 # Set while an operation runs whose reads a replica may serve.
 _serving: ContextVar[bool] = ContextVar("_serving", default=False)
 
@@ -46,11 +50,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """The state of one replica, for metrics and health checks. `problem` says why it is left out."""
+    """The state of one replica, for metrics and health checks. `problem` says why it is left out.
+
+    `is_primary`: the URL leads to the primary itself, as one of several URLs of a failover cluster always does.
+    """
 
     number: int
     name: str
     problem: str | None
+    is_primary: bool
     lag_seconds: float
     lag_bytes: int
     reads: int
@@ -110,6 +118,7 @@ class ReadPlane:
                 number=replica.number,
                 name=replica.name,
                 problem=self._problem(replica),
+                is_primary=self._is_primary(replica),
                 lag_seconds=replica.lag_seconds,
                 lag_bytes=replica.lag_bytes,
                 reads=replica.reads,
@@ -192,16 +201,19 @@ class ReadPlane:
     def _foreign(self, probe: Probe) -> str | None:
         """Why a server is not a replica of the primary."""
         ours = self._cluster
-        if not probe.in_recovery:
-            return "it is a primary, not a replica"
         if ours is None:
             return "the primary has not been reached yet, so it is not known whether this is its replica"
         if probe.cluster != ours.cluster:
             numbers = f"its system identifier is {probe.cluster}, that of the primary is {ours.cluster}"
             return f"it belongs to another cluster: {numbers}"
+        if not probe.in_recovery:
+            return THE_PRIMARY if probe.started == ours.started else PROMOTED
         if probe.database != ours.database:
             return f"its URL names the database {probe.database!r}, that of the primary is {ours.database!r}"
         return None
+
+    def _is_primary(self, replica: Replica) -> bool:
+        return replica.probe is not None and self._foreign(replica.probe) == THE_PRIMARY
 
     def _problem(self, replica: Replica) -> str | None:
         """Why a replica is left out; None: it serves."""
@@ -263,7 +275,9 @@ class ReadPlane:
             return
         self._reported[replica.number] = problem
         if problem:
-            log.warning("%s is left out: %s", replica.name, problem)
+            # Of the nodes of a failover cluster, one is always the primary.
+            is_usual = len(self._replicas) > 1 and self._is_primary(replica)
+            log.log(logging.INFO if is_usual else logging.WARNING, "%s is left out: %s", replica.name, problem)
         else:
             log.info("%s serves reads", replica.name)
 
@@ -275,9 +289,12 @@ async def open_read_plane(settings: Settings, primary_dsn: Callable[[], str], na
     queries = load_queries(names)
     probe = queries["replicas.probe"]
     urls = [url.get_secret_value() for url in settings.database.replicas]
-    replicas = [
-        Replica(number, url, probe, partial(make_pool, settings, url, check_open)) for number, url in enumerate(urls)
-    ]
+
+    def pool_of(url: str, is_pooled: bool) -> Pool:
+        chosen = settings.service.pooler
+        return make_pool(settings, url, check_open, is_pooled if chosen is None else chosen)
+
+    replicas = [Replica(number, url, probe, partial(pool_of, url)) for number, url in enumerate(urls)]
     plane = ReadPlane(settings.database, Endpoint(primary_dsn, probe), replicas, queries["replicas.replayed"])
     await plane.open()
     return plane

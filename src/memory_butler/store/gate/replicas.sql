@@ -4,6 +4,8 @@ SELECT
     pg_is_in_recovery() AS in_recovery,
     (SELECT system_identifier FROM pg_control_system()) AS cluster,
     current_database() AS database,
+    extract(epoch FROM pg_postmaster_start_time())::float8 AS started,
+    pg_backend_pid() AS backend,
     coalesce(
         CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_flush_lsn() END
             - '0/0'::pg_lsn,

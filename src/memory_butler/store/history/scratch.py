@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
 
 from memory_butler.store.gate.database import Database
 from memory_butler.store.gate.driver_errors import translated
+from memory_butler.store.gate.primary_facts import direct_connection
 from memory_butler.store.gate.queries import load_queries
 
 
@@ -17,8 +17,7 @@ async def emptied(database: Database) -> AsyncIterator[psycopg.AsyncConnection[d
     """The owner's connection, with the schema dropped and locked while it is open; None while a replay uses it."""
     queries = load_queries(database.names)
     with translated():
-        connection = await psycopg.AsyncConnection.connect(database.owner_dsn(), autocommit=True, row_factory=dict_row)
-        async with connection as owner:
+        async with direct_connection(database.owner_dsn(), database.names) as owner:
             key = {"key": database.names.scratch}
             turn = await (await owner.execute(queries["replay.take_turn"], key)).fetchone()
             if not turn or not turn["mine"]:

@@ -9,8 +9,11 @@ from memory_butler.store.gate.queries import Names
 
 attributes = context.config.attributes
 names: Names = attributes["memory_names"]
+# Without prepared statements, which a pooler could lose.
 engine = create_engine(
-    "postgresql+psycopg://", creator=lambda: psycopg.connect(attributes["owner_dsn"]), poolclass=NullPool
+    "postgresql+psycopg://",
+    creator=lambda: psycopg.connect(attributes["owner_dsn"], prepare_threshold=None),
+    poolclass=NullPool,
 )
 
 with engine.connect() as connection:

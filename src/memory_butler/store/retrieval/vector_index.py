@@ -24,6 +24,7 @@ from memory_butler.models.vector_index import Shape
 from memory_butler.store.gate.database import Database, Row, Transaction
 from memory_butler.store.gate.driver_errors import translated
 from memory_butler.store.gate.ids import tenant_digest
+from memory_butler.store.gate.primary_facts import direct_connection
 from memory_butler.store.gate.queries import load_queries
 from memory_butler.store.gate.vectors import as_vector
 
@@ -150,8 +151,7 @@ async def recent_questions(transaction: Transaction, embedding_version: int, lim
 async def overseen(database: Database) -> AsyncIterator["Overseer"]:
     """Open a connection that owns the indexes of all tenants."""
     with translated():
-        connection = await AsyncConnection.connect(database.owner_dsn(), autocommit=True, row_factory=dict_row)
-        async with connection as owner:
+        async with direct_connection(database.owner_dsn(), database.names) as owner:
             yield Overseer(database, owner)
 
 

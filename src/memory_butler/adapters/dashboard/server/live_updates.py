@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from memory_butler.adapters.http.activity_stream import direct_url
+from memory_butler.adapters.http.activity_stream import listen_url
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Activity, Caller
@@ -78,7 +78,7 @@ class LiveUpdates:
                 resources = await self._lazy_resources.get(WAIT_SECONDS)
                 service = self._lazy_resources.settings.service
                 if self._news is None:
-                    self._news = EventNotifications(resources.database, direct_url(resources, service))
+                    self._news = EventNotifications(resources.database, listen_url(resources))
                 with self._news.subscribe(name) as subscription:
                     while tenant.subscribers:
                         behind = [await self._notify(resources, one) for one in [*tenant.subscribers.values()]]
