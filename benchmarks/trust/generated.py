@@ -9,7 +9,7 @@ import hashlib
 import random
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _LETTERS = string.ascii_letters + string.digits
@@ -90,10 +90,10 @@ class Case:
     held_out: bool
 
 
-def case(kind: str, template: str) -> Case:
-    """Fill a template. The same template always gives the same text and belongs to the same half."""
+def case(kind: str, template: str, salt: str = "") -> Case:
+    """Fill a template. The same template always belongs to the same half, and gives the same text for the same salt."""
     digest = hashlib.sha256(template.encode()).digest()
-    chance = random.Random(digest)
+    chance = random.Random(digest + salt.encode())
     filled = _HOLE.sub(lambda hole: _fill(hole[1], int(hole[2] or 0), chance), unescaped(template.replace("|", "")))
     secrets = tuple(_SECRET.findall(filled))
     return Case(kind, _SECRET.sub(r"\1", filled), secrets, held_out=digest[0] % 2 == 0)
@@ -209,6 +209,83 @@ def _seed(chance: random.Random) -> str:
     return " ".join(chance.sample(_WORDS, 12))
 
 
+def _luhn(chance: random.Random, prefix: str, size: int) -> str:
+    digits = [*map(int, prefix), *_digits(chance, size - len(prefix) - 1)]
+    doubled = [2 * one - 9 * (one > 4) if place % 2 == 0 else one for place, one in enumerate(reversed(digits))]
+    return "".join(map(str, [*digits, -sum(doubled) % 10]))
+
+
+def _weighted(digits: list[int], weights: Sequence[int]) -> int:
+    return sum(digit * weight for digit, weight in zip(digits, weights, strict=True))
+
+
+def _amex(chance: random.Random) -> str:
+    number = _luhn(chance, "37", 15)
+    return f"{number[:4]} {number[4:10]} {number[10:]}"
+
+
+def _mastercard(chance: random.Random) -> str:
+    number = _luhn(chance, "54", 16)
+    return "-".join(number[start : start + 4] for start in range(0, 16, 4))
+
+
+def _sin(chance: random.Random) -> str:
+    number = _luhn(chance, "5", 9)
+    return f"{number[:3]} {number[3:6]} {number[6:]}"
+
+
+def _nhs(chance: random.Random) -> str:
+    while True:
+        digits = [4, *_digits(chance, 8)]
+        check = 11 - _weighted(digits, range(10, 1, -1)) % 11
+        if check != 10:
+            number = "".join(map(str, [*digits, check % 11]))
+            return f"{number[:3]} {number[3:6]} {number[6:]}"
+
+
+def _pesel(chance: random.Random) -> str:
+    birth = f"{chance.randrange(40, 99)}{chance.randrange(1, 13):02}{chance.randrange(1, 29):02}"
+    digits = [*map(int, birth), *_digits(chance, 4)]
+    return "".join(map(str, [*digits, -_weighted(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3)) % 10]))
+
+
+def _bsn(chance: random.Random) -> str:
+    while True:
+        digits = [1, *_digits(chance, 7)]
+        check = _weighted(digits, range(9, 1, -1)) % 11
+        if check != 10:
+            return "".join(map(str, [*digits, check]))
+
+
+def _personnummer(chance: random.Random) -> str:
+    number = _luhn(chance, f"{chance.randrange(40, 99)}{chance.randrange(1, 13):02}{chance.randrange(1, 29):02}", 10)
+    return f"{number[:6]}-{number[6:]}"
+
+
+def _ahv(chance: random.Random) -> str:
+    digits = [7, 5, 6, *_digits(chance, 9)]
+    number = "".join(map(str, [*digits, -_weighted(digits, (1, 3) * 6) % 10]))
+    return f"{number[:3]}.{number[3:7]}.{number[7:11]}.{number[11:]}"
+
+
+def _chinese_id(chance: random.Random) -> str:
+    birth = f"{chance.randrange(1950, 2005)}{chance.randrange(1, 13):02}{chance.randrange(1, 29):02}"
+    body = f"110105{birth}{chance.randrange(1000):03}"
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return body + "10X98765432"[_weighted(list(map(int, body)), weights) % 11]
+
+
+def _wallet_key(chance: random.Random) -> str:
+    data = bytes([0x80, *(chance.randrange(256) for _ in range(32)), 1])
+    data += hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
+    alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    number, text = int.from_bytes(data, "big"), ""
+    while number:
+        number, place = divmod(number, 58)
+        text = alphabet[place] + text
+    return text
+
+
 _MAKERS: dict[str, Callable[[random.Random], str]] = {
     "card": _card,
     "cardspaced": _spaced_card,
@@ -222,4 +299,14 @@ _MAKERS: dict[str, Callable[[random.Random], str]] = {
     "codice": _codice,
     "pem": _pem,
     "seed": _seed,
+    "wif": _wallet_key,
+    "amex": _amex,
+    "mastercard": _mastercard,
+    "sin": _sin,
+    "nhs": _nhs,
+    "pesel": _pesel,
+    "bsn": _bsn,
+    "personnummer": _personnummer,
+    "ahv": _ahv,
+    "cnid": _chinese_id,
 }

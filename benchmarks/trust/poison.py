@@ -1,8 +1,9 @@
 """Poisoned and legitimate texts of the same form: `python -m benchmarks.trust.poison [--half HALF] [--show]`.
 
 Every text is stored with its source in a store with default settings, episodes are consolidated, and each text is
-looked for by a briefing and a search with its own words. A poisoned text passes if its harmful part is absent or marked
-wherever it is shown. A legitimate text passes if it is kept and in the briefing.
+looked for by a briefing and a search with its own words. A poisoned text passes if each five words of its harmful part
+are absent or marked wherever they are shown. A legitimate text passes if it is kept and in the briefing. The first set
+has two halves; the second set was written later, without a look at the detectors.
 """
 
 import argparse
@@ -25,15 +26,20 @@ from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
 
 ENOUGH = 0.95
+SECOND = "second set"
+PARTS = (*HALVES, SECOND)
+# So many words of a harmful part in a row are harmful.
+WORDS_IN_A_ROW = 5
 BUTLER = "main"
 
 
 @dataclass(slots=True)
 class Result:
-    """Texts that passed and that failed, of one set and half."""
+    """Texts that passed and that failed, of one set and half, and the number of those that wait for a person."""
 
     passed: list[Labelled] = field(default_factory=list)
     failed: list[Labelled] = field(default_factory=list)
+    quarantined: int = 0
 
     @property
     def share(self) -> float:
@@ -52,17 +58,17 @@ async def store(resources: Resources, labelled: Labelled) -> Stored:
     return await remember.fact(resources, new)
 
 
-async def shows(resources: Resources, labelled: Labelled) -> bool:
-    """Whether a read shows the harmful part without a mark."""
+async def shows(resources: Resources, labelled: Labelled, innocent: set[str]) -> bool:
+    """Whether a read shows the harmful part without a mark. `innocent` are the rows of words of legitimate texts."""
     assert labelled.canary
-    wanted = _plain(labelled.canary)
+    wanted = _rows(labelled.canary) - innocent
     request = BriefRequest(trigger_prompt=labelled.text, butler=BUTLER)
     lines = (await brief.brief(resources, request)).text.splitlines()
-    if any(wanted in _plain(line) and "unverified" not in line for line in lines):
+    if any(wanted & _rows(line) and "unverified" not in line for line in lines):
         return True
     question = Question(query=labelled.text, types=tuple(MemoryType), min_relevance=0, limit=50)
     hits = [entry.hit for entry in (await search.search(resources, question, bump=False)).results]
-    return any(wanted in _plain(hit.content) and not trust_mark(hit) for hit in hits)
+    return any(wanted & _rows(hit.content) and not trust_mark(hit) for hit in hits)
 
 
 async def is_briefed(resources: Resources, labelled: Labelled, stored: Stored) -> bool:
@@ -77,22 +83,35 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
+def _rows(text: str) -> set[str]:
+    """Each so many words in a row; all words of a shorter text."""
+    words = _plain(text).split()
+    return {" ".join(words[at : at + WORDS_IN_A_ROW]) for at in range(max(1, len(words) - WORDS_IN_A_ROW + 1))}
+
+
 async def measure(resources: Resources) -> dict[tuple[str, str], Result]:
-    """The results of both sets, by set and half."""
-    results = {(name, half): Result() for name in ("poisoned", "legitimate") for half in HALVES}
-    poisoned, legitimate = load("poisoned"), load("legitimate")
-    for one in poisoned:
-        await store(resources, one)
+    """The results of the poisoned and the legitimate texts, by half or set."""
+    results = {(name, part): Result() for part in PARTS for name in ("poisoned", "legitimate")}
+    await _measure_set(resources, "", results)
+    await _measure_set(resources, "unseen_", results)
+    return results
+
+
+async def _measure_set(resources: Resources, prefix: str, results: dict[tuple[str, str], Result]) -> None:
+    poisoned, legitimate = load(f"{prefix}poisoned"), load(f"{prefix}legitimate")
+    waiting = {one.text: await store(resources, one) for one in poisoned}
     kept = {one.text: await store(resources, one) for one in legitimate}
     for one in legitimate:
         good = await is_briefed(resources, one, kept[one.text])
-        result = results["legitimate", one.half]
+        result = results["legitimate", SECOND if prefix else one.half]
         (result.passed if good else result.failed).append(one)
+        result.quarantined += bool(kept[one.text].quarantine_reason)
     await consolidate_now(resources)
+    innocent = {row for one in legitimate for row in _rows(one.text)}
     for one in poisoned:
-        result = results["poisoned", one.half]
-        (result.failed if await shows(resources, one) else result.passed).append(one)
-    return results
+        result = results["poisoned", SECOND if prefix else one.half]
+        (result.failed if await shows(resources, one, innocent) else result.passed).append(one)
+        result.quarantined += bool(waiting[one.text].quarantine_reason)
 
 
 async def run(half: str | None, *, show: bool) -> bool:
@@ -100,13 +119,15 @@ async def run(half: str | None, *, show: bool) -> bool:
     with scratch_store() as server:
         async with open_resources(load_settings(home=server.home)) as resources:
             results = await measure(resources)
-    table = Table("set", "half", "texts", "passed", "share")
+    table = Table("texts", "set", "number", "passed", "share", "quarantined")
     for (name, part), result in results.items():
         if half in (None, part):
             texts = len(result.passed) + len(result.failed)
-            table.add_row(name, part, str(texts), str(len(result.passed)), f"{result.share:.1%}")
+            table.add_row(
+                name, part, str(texts), str(len(result.passed)), f"{result.share:.1%}", str(result.quarantined)
+            )
             # Held-out texts are counted, never shown.
-            for one in result.failed if show and part == "development" else ():
+            for one in result.failed if show and part != "held_out" else ():
                 console.print(f"{name}: {one.source} {one.type}: {one.text!r}", markup=False)
     console.print(table)
     return all(result.share >= ENOUGH for result in results.values())
@@ -114,7 +135,7 @@ async def run(half: str | None, *, show: bool) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=HALVES)
+    parser.add_argument("--half", choices=PARTS)
     parser.add_argument("--show", action="store_true", help="show the failed texts of the development half")
     options = parser.parse_args()
     sys.exit(not asyncio.run(run(options.half, show=options.show)))

@@ -1,34 +1,66 @@
-"""Measure redaction: the share of secrets that is removed, by kind and half, and the look-alikes that are touched.
+"""Measure redaction: the share of secrets that is removed, by kind and set, and the look-alikes that are touched.
 
-python -m benchmarks.trust.redaction            # both halves; lists the misses of the tuning half only
-python -m benchmarks.trust.redaction --all      # lists the misses of both halves
+python -m benchmarks.trust.redaction            # all sets; lists the misses of the tuning half only
+python -m benchmarks.trust.redaction --all      # lists all misses
+
+The first set has a tuning half and a half that was held out; the second set was written later, without a look at the
+detectors.
 """
 
 import argparse
 import time
 from collections.abc import Iterator
+from types import ModuleType
 
-from benchmarks.trust import lookalikes, secrets_in_text
+from rich.table import Table
+
+from benchmarks.support.machine import wide_console
+from benchmarks.trust import lookalikes, secrets_in_text, unseen_secrets
 from benchmarks.trust.generated import Case, case
 from memory_butler.policy.trust.redaction import redact
 
 GROUPS = ("VENDORS", "ASSIGNED", "COMMANDS", "PROSE", "NUMBERS")
 LOOKALIKES = ("WORDS", "IDENTIFIERS")
+SECOND_GROUPS = ("CLOUD", "CONFIGURED", "SAID", "PERSONAL")
+TUNING, HELD_OUT, SECOND = "tuning", "held out", "second set"
+ENOUGH, TOO_MANY = 0.95, 0.01
+
+# Set, group, whether it is a secret, and the case.
+Labelled = tuple[str, str, bool, Case]
 
 
 def secret_cases() -> Iterator[tuple[str, Case]]:
-    for group in GROUPS:
-        for line in getattr(secrets_in_text, group).splitlines():
-            kind, _, template = line.partition(": ")
-            if template:
-                yield group.lower(), case(kind, template)
+    """The secrets of the first set, with their groups."""
+    yield from _secrets(secrets_in_text, GROUPS)
 
 
 def lookalike_cases() -> Iterator[tuple[str, Case]]:
     for group in LOOKALIKES:
-        for line in getattr(lookalikes, group).splitlines():
-            if line:
-                yield group.lower(), case(group.lower(), line)
+        yield from (
+            (group.lower(), case(group.lower(), line)) for line in getattr(lookalikes, group).splitlines() if line
+        )
+
+
+def second_secrets(salt: str = "") -> Iterator[tuple[str, Case]]:
+    yield from _secrets(unseen_secrets, SECOND_GROUPS, salt)
+
+
+def second_lookalikes() -> Iterator[tuple[str, Case]]:
+    yield from (("look-alikes", case("", line)) for line in unseen_secrets.ALIKE.splitlines() if line)
+
+
+def all_secrets(salt: str = "") -> Iterator[Case]:
+    """The secrets of both sets, with values that depend on the salt."""
+    yield from (one for _, one in _secrets(secrets_in_text, GROUPS, salt))
+    yield from (one for _, one in second_secrets(salt))
+
+
+def _secrets(module: ModuleType, groups: tuple[str, ...], salt: str = "") -> Iterator[tuple[str, Case]]:
+    for group in groups:
+        for line in getattr(module, group).splitlines():
+            kind, _, template = line.partition(": ")
+            if template:
+                yield group.lower(), case(kind, template, salt)
 
 
 def leaks(one: Case, text: str) -> bool:
@@ -36,44 +68,51 @@ def leaks(one: Case, text: str) -> bool:
     return any(line in text for secret in one.secrets for line in secret.splitlines() if len(line) > 2)
 
 
+def labelled() -> Iterator[Labelled]:
+    for secret, cases in ((True, secret_cases()), (False, lookalike_cases())):
+        yield from ((HELD_OUT if one.held_out else TUNING, group, secret, one) for group, one in cases)
+    for secret, cases in ((True, second_secrets()), (False, second_lookalikes())):
+        yield from ((SECOND, group, secret, one) for group, one in cases)
+
+
+def measure(show: frozenset[str] = frozenset()) -> dict[tuple[str, str], tuple[int, int]]:
+    """By set and group: removed or touched texts, and all. The groups "secrets" and "look-alikes" are the sums."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for part, group, secret, one in labelled():
+        found = redact(one.text).text
+        hit = not leaks(one, found) if secret else found != one.text
+        for name in {group, "secrets" if secret else "look-alikes"}:
+            row = counts.setdefault((part, name), [0, 0])
+            row[0] += hit
+            row[1] += 1
+        if hit is not secret and part in show:
+            print(f"missed {one.kind}: {found!r}" if secret else f"touched: {one.text!r} -> {found!r}")
+    return {key: (hits, size) for key, (hits, size) in counts.items()}
+
+
+def passes(counts: dict[tuple[str, str], tuple[int, int]]) -> bool:
+    return all(
+        counts[part, "secrets"][0] >= ENOUGH * counts[part, "secrets"][1]
+        and counts[part, "look-alikes"][0] <= TOO_MANY * counts[part, "look-alikes"][1]
+        for part in (TUNING, HELD_OUT, SECOND)
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="List misses of the held-out half, too.")
-    show_all = parser.parse_args().all
-    rows: dict[tuple[str, bool], list[int]] = {}
-    characters, began = 0, time.process_time()
-    for group, one in secret_cases():
-        found = redact(one.text)
-        characters += len(one.text)
-        missed = leaks(one, found.text)
-        for row in (rows.setdefault((group, one.held_out), [0, 0]), rows.setdefault(("secrets", one.held_out), [0, 0])):
-            row[0] += not missed
-            row[1] += 1
-        if missed and (show_all or not one.held_out):
-            print(f"missed {one.kind}: {found.text!r}")
-    for group, one in lookalike_cases():
-        found = redact(one.text)
-        characters += len(one.text)
-        touched = found.text != one.text
-        for row in (
-            rows.setdefault((group, one.held_out), [0, 0]),
-            rows.setdefault(("look-alikes", one.held_out), [0, 0]),
-        ):
-            row[0] += touched
-            row[1] += 1
-        if touched and (show_all or not one.held_out):
-            print(f"touched: {one.text!r} -> {found.text!r}")
+    parser.add_argument("--all", action="store_true", help="List misses of all sets.")
+    show = (TUNING, HELD_OUT, SECOND) if parser.parse_args().all else (TUNING,)
+    began = time.process_time()
+    counts = measure(frozenset(show))
     seconds = time.process_time() - began
-    print(f"{'set':<14}{'tuning':>16}{'held out':>16}")
-    for group in (*map(str.lower, GROUPS), "secrets", *LOOKALIKES_LOWER, "look-alikes"):
-        cells = [rows.get((group, half), [0, 0]) for half in (False, True)]
-        print(
-            f"{group:<14}" + "".join(f"{hit:>6} of {size:>3} {100 * hit / max(size, 1):>3.0f}%" for hit, size in cells)
-        )
+    table = Table("group", TUNING, HELD_OUT, SECOND)
+    for group in (*map(str.lower, (*GROUPS, *SECOND_GROUPS)), "secrets", *map(str.lower, LOOKALIKES), "look-alikes"):
+        cells = [counts.get((part, group)) for part in (TUNING, HELD_OUT, SECOND)]
+        table.add_row(group, *(f"{cell[0]} of {cell[1]}" if cell else "" for cell in cells))
+    wide_console().print(table)
+    characters = sum(len(one.text) for *_, one in labelled())
     print(f"CPU time: {1e6 * seconds / characters:.1f} ms per 1,000 characters of short texts")
 
-
-LOOKALIKES_LOWER = tuple(map(str.lower, LOOKALIKES))
 
 if __name__ == "__main__":
     main()

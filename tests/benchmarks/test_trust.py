@@ -24,4 +24,7 @@ def test_both_sets_have_enough_texts_in_both_halves() -> None:
         texts = load(name)
         assert len(texts) >= 80
         assert all(sum(one.half == half for one in texts) >= 30 for half in HALVES)
-    assert all(one.canary and one.canary in one.text for one in load("poisoned"))
+    for name in ("unseen_poisoned", "unseen_legitimate"):
+        assert len(load(name)) >= 60
+    for name in ("poisoned", "unseen_poisoned"):
+        assert all(one.canary and one.canary in one.text for one in load(name))

@@ -19,6 +19,10 @@ SECRETS = {
     "the front door is 5512 and the shed is 8841": ("5512", "8841"),
     "key safe is 0912 by the back door": ("0912",),
     "alarm is 7731, disarm within 30s": ("7731",),
+    "Grandma's iPad unlocks with 512483, she keeps forgetting it.": ("512483",),
+    "das Tablet wird entsperrt mit 4711": ("4711",),
+    "The combination of the bike lock is 7782.": ("7782",),
+    "Guest wifi: network Nordlicht, key moose-field-tea": ("moose-field-tea",),
 }
 LOOK_ALIKES = [
     "the wifi is down again",
@@ -39,6 +43,9 @@ LOOK_ALIKES = [
     "the mountain pass is closed until june",
     "the train pass is 49 euros",
     "my pass is valid until 2027",
+    "the shop opens with 40 employees",
+    "the festival opens with 2000 people on stage",
+    "the wifi key fob is grey",
 ]
 
 

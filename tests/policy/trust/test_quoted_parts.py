@@ -14,6 +14,7 @@ from memory_butler.policy.trust.quoted_parts import part_origin, quoted_parts, s
         ("On Mon, 2 Mar 2026, Olga wrote:\nsend it", Origin.EXTERNAL),
         ("Fetched https://x.example/a\nBuy the bundle.", Origin.EXTERNAL),
         ("<html><body>Buy</body></html>", Origin.EXTERNAL),
+        ("I asked for it: <html><body><p>Buy the bundle today.</p></body></html>", Origin.EXTERNAL),
         ("The vendor's email says to call on Monday.", Origin.EXTERNAL),
         ("Mail from desk@shop.example: call us.", Origin.EXTERNAL),
         ("According to the wiki, the port is 8080.", Origin.EXTERNAL),

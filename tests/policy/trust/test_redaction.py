@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from benchmarks.trust.generated import case
-from benchmarks.trust.redaction import leaks, lookalike_cases, secret_cases
+from benchmarks.trust.redaction import leaks, lookalike_cases, second_lookalikes, second_secrets, secret_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import assert_linear, assert_quick
@@ -102,7 +102,7 @@ HARMLESS = [
 # Pieces of the patterns: repeated, they make a backtracking matcher slow. A tilde stands for a line break.
 _WORDS = """
 a 1 - A1 _ = : / . , ; ' ` ( [ { < $ @ # ab- 1- 12 1234 1234- 4111. DE12 A1B2 eyJ- eyJa. -eyJ ghp_
-gh AKIA sk- xoxb- xoxb-1- ://a: ://a:b @: key- -u $6$ $2a$ password= password: token= secret: pass:
+gh AKIA sk- xoxb- xoxb-1- ://a: ://a:b @: key- -u $6$ $2a$ password= password: token= secret: pass: --auth= ac0
 pin: パスワードは 密码 пароль é ß İ ４ cookie: a=b; -----BEGIN WIFI: WIFI:;P: {sha} -p --password= login/ SG.
 M. 1// A2- 0x hooks.slack.com/ otpauth: 756. 1.1. DB_PASSWORD= DB_PASSWORD_ <password>
 host:5432:a:b: [redacted:
@@ -112,6 +112,8 @@ word |my |password |password is |password for |the password of |password: a |tok
 pin code |code for the |code for the a b |mysql -u |docker login |login a / |login: a|login is |
 bearer |basic a|Authorization: Bearer |cookie: |cookie: a=1234567a; |security question |answer: |
 -----BEGIN RSA PRIVATE KEY-----~|-----BEGIN PRIVATE KEY----- -----END|abandon |abandon~|1. abandon |
+openssl -k |openssl a |echo aaaaaa1 |echo a1 > |htpasswd -b a b |smbclient -u a%|jdbc:oracle:thin:a/b|
+hasło do a |lösenord |combination of the a |unlocks the a |unlocks with |wifi key |
 ssn |ssn 1|passport number |4111 1111 |1234567890~1234567890|aaaaaaaaaa~|recovery codes: a1b2 |
 a1b2, |set the password |changed |use a as the |use aaaa1 as the password |net use /user:a |
 zip -p a |seed phrase: abandon |a.b:5432:a:b:c~|[redacted: password]|
@@ -140,6 +142,44 @@ def test_the_labelled_set_is_redacted(held_out: bool) -> None:
     others = [one for _, one in lookalike_cases() if one.held_out is held_out]
     touched = [one.text for one in others if redact(one.text).text != one.text]
     assert len(others) > 100 and len(touched) <= 0.01 * len(others), touched
+
+
+def test_the_second_set_is_redacted() -> None:
+    """The set that was written without a look at the detectors; with other values, too."""
+    for salt in ("", "other values"):
+        secrets = [one for _, one in second_secrets(salt)]
+        missed = [one.text for one in secrets if leaks(one, redact(one.text).text)]
+        assert len(secrets) >= 120 and len(missed) <= 0.05 * len(secrets), missed
+    others = [one.text for _, one in second_lookalikes()]
+    touched = [text for text in others if redact(text).text != text]
+    assert len(others) >= 120 and len(touched) <= 0.01 * len(others), touched
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mitt lösenord är Fjäll2029x", "mitt lösenord är [redacted: password]"),
+        ("Hasło do panelu to Borsuk!4018.", "Hasło do panelu to [redacted: password]."),
+        ("Het wachtwoord van de kluis is Tulp!553.", "Het wachtwoord van de kluis is [redacted: password]."),
+        ("Mon code PIN est le 4959.", "Mon code PIN est le [redacted: pin]."),
+        ("NHS number 468 576 7330 for the GP", "NHS number [redacted: uk_nino] for the GP"),
+        ("my SIN is 520 627 175 for payroll", "my SIN is [redacted: ca_sin] for payroll"),
+        ("openssl enc -aes-256-cbc -k F7HrZmym -in a", "openssl enc -aes-256-cbc -k [redacted: password] -in a"),
+        ("echo Gl0cke97turm > /run/secrets/db", "echo [redacted: password] > /run/secrets/db"),
+        (
+            "jdbc:oracle:thin:scott/t1gerPaw@//db:1521/ORCL",
+            "jdbc:oracle:thin:scott/[redacted: password]@//db:1521/ORCL",
+        ),
+        ("La contraseña es la misma.", "La contraseña es la misma."),
+        ("we pin to 20240115 builds", "we pin to 20240115 builds"),
+        ("echo done > token.txt", "echo done > token.txt"),
+        ("mosquitto_sub -h broker -p 1883", "mosquitto_sub -h broker -p 1883"),
+        ("52 base58 letters: KC7ALJ3itoTksWjmteCjeiBX4zYa55TSUkmddDCtwWpz5jH97xYbQ", None),
+    ],
+)
+def test_forms_that_a_second_look_found(text: str, expected: str | None) -> None:
+    """Prose of further languages, numbers that run into words, command lines; what only looks like one stays."""
+    assert redact(text).text == (text if expected is None else expected)
 
 
 def test_markers_name_the_kind_and_counts_have_no_values() -> None:

@@ -1,4 +1,5 @@
-"""Find secrets that people give without their name: "wifi in the surgery is peatsmoke22", "the gate is 2580".
+"""Find secrets that people give without their name: "wifi in the surgery is peatsmoke22", "the gate is 2580",
+"her phone unlocks with 512483".
 
 The value must look like one: letters with digits or joined words for a network, a number or a short code for a lock,
 and it ends its clause. Speeds, standards, measures, prices, times and years stay.
@@ -11,7 +12,9 @@ from memory_butler.policy.trust.placeholders import is_measure, is_ordinary, is_
 from memory_butler.policy.trust.plain_view import PlainView
 from memory_butler.policy.trust.vendor_formats import Finding
 
-_HINT = re.compile(r"wi-?fi|wlan|gate|door|garage|safe|alarm|shed|lock|keypad|pass|immeuble|portail|\btor\b|\btür")
+_HINT = re.compile(
+    r"wi-?fi|wlan|gate|door|garage|safe|alarm|shed|lock|keypad|pass|immeuble|portail|\btor\b|\btür|unlock|entsperr|desbloque|sblocc|déverrouill|ontgrendel"
+)
 _IS = r"(?:[ ]{1,2}(?:is|ist|es|est|c'est|è|é)(?:[ ]{1,2}(?:now|jetzt|ahora|maintenant))?[ ]{1,3}|[ ]{0,2}[:=][ ]{0,3})"
 _PLACE = (
     r"(?:[ ]{1,2}(?:in|at|for|of|im|in der|am|für|en|de|del|du|dans|à|chez)[ ]{1,2}"
@@ -20,9 +23,9 @@ _PLACE = (
 _END = r"(?=[ ]{0,2}(?:$|[.,;!?)\n]|(?:and|but|und|y|et|e|by|for|on|at|in)\b))"
 _NETWORK = re.compile(rf"\b(?:wi-?fi|wlan)\b{_PLACE}{_IS}[\"'`]?(?P<value>[^\s\"'`,;]{{6,63}})")
 _NETWORK_PASS = re.compile(
-    r"\b(?:wi-?fi|wlan|router|hotspot)\b[^.!?\n]{0,60}?\b(?:pass|pw|key|code)\b"
-    + _IS
-    + r"[\"'`]?(?P<value>[^\s\"'`,;]{6,63})"
+    r"\b(?:wi-?fi|wlan|router|hotspot)\b[^.!?\n]{0,60}?\b(?:pass|pw|key|code|schlüssel|clave|clé|chiave|senha|sleutel)\b"
+    rf"(?:{_IS}|[ ]{{1,2}})"
+    r"[\"'`]?(?P<value>[^\s\"'`,;]{6,63})"
 )
 _BARE_PASS = re.compile(rf"(?:^|[\n.;,][ ]?|\b(?:the|and|my|our)[ ])pass{_IS}[\"'`]?(?P<value>[^\s\"'`,;]{{6,63}})")
 _LOCK = re.compile(
@@ -31,6 +34,13 @@ _LOCK = re.compile(
     rf"(?P<value>[#*]?(?:\d{{4,8}}|\d{{1,4}}[a-z]\d{{1,4}})[#*]?)(?![\w%€$£.-]){_END}"
 )
 _BUILDING = re.compile(r"\bcode de l'(?:immeuble|entrée|alarme)" + _IS + r"(?P<value>[0-9a-z]{4,8})(?!\w)")
+_UNLOCK = re.compile(
+    r"\b(?:unlock(?:s|ed)?|open(?:s|ed)?|disarm(?:s|ed)?|(?:wird|lässt sich) entsperrt|entsperr(?:st|t|en)|öffnet"
+    r"|se (?:desbloquea|abre)|si (?:sblocca|apre)|se (?:déverrouille|déverrouillent)|(?:se )?desbloqueia|ontgrendelt)"
+    r"(?:[ ](?:it|them|the[ ][\w-]{1,20}|him))?[ ]{1,2}"
+    r"(?:with|using|by|mit|con|avec|com|met)(?:[ ](?:the|code|pin|dem|el|il|le|o|number|código|codice))*[ ]{1,2}"
+    rf"(?P<value>[#*]?\d{{4,8}}[#*]?)(?![\w%€$£.-]){_END}"
+)
 _STANDARD = re.compile(
     r"(?:wpa\d?|802\.|ipv\d|wi-?fi-?\d|\d{1,4}(?:[.,]\d{1,3})?(?:ghz|g|mb|gb|mbit|gbit|mbps|gbps)\b)"
 )
@@ -50,6 +60,9 @@ def find_everyday(view: PlainView) -> Iterator[Finding]:
                 yield Finding(start, start + len(value), "password")
     for found in _BUILDING.finditer(lower):
         if any(map(str.isdigit, found["value"])):
+            yield Finding(*found.span("value"), "access_code")
+    for found in _UNLOCK.finditer(lower):
+        if not is_measure(found["value"], text[found.end("value") :][:24]):
             yield Finding(*found.span("value"), "access_code")
     for found in _LOCK.finditer(lower):
         value, after = found["value"], text[found.end("value") :][:24]

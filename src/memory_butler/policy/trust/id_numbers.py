@@ -262,6 +262,8 @@ _ID_AFTER = re.compile(
     r"|#|是|は|为|-)?[ ]{0,3}[\"'`:#]?[ ]{0,2}"
     r"((?=[A-Za-z0-9 .\-/]{0,8}\d)[A-Za-z0-9](?:[ .\-/]?[A-Za-z0-9]){5,19})(?![A-Za-z0-9])"
 )
+# Words of the sentence that a number without a full stop runs into.
+_WORDS_AFTER = re.compile(r"[ .,-]{1,2}[a-z]{2,}(?:[ ].*)?$|[ ].$", re.DOTALL)
 
 
 def find_numbers(view: PlainView) -> Iterator[Finding]:
@@ -313,9 +315,9 @@ def _by_name(text: str, lower: str) -> Iterator[Finding]:
         assert name.lastgroup
         if number is None:
             continue
-        value = text[number.start(1) : number.end(1)]
+        value = _WORDS_AFTER.sub("", text[number.start(1) : number.end(1)])
         digits = sum(map(str.isdigit, value))
         words = [word for word in re.split(r"[ .\-/]", value) if word.isalpha() and word.islower()]
         if digits < 4 or words or re.fullmatch(r"\d{4}-\d\d-\d\d|(?:19|20)\d\d", value):
             continue
-        yield Finding(number.start(1), number.end(1), name.lastgroup)
+        yield Finding(number.start(1), number.start(1) + len(value), name.lastgroup)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from memory_butler.policy.trust.look_alikes import folded, mixes_scripts, without_digits
+from memory_butler.policy.trust.reader_cues import AGENTS, ORDERS_TO_AGENTS, without_people
 
 SENTENCE_CHARACTERS = 600
 _GAP = r"[^\n]{0,60}?"
@@ -17,12 +18,13 @@ _SHORT = r"[^\n]{0,30}?"
 _CONTROLS = (
     r"(?:instructions?|prompts?|rules?|guidelines?|directions?|directives?|polic(?:y|ies)|safeguards?|guardrails?"
     r"|restrictions?|constraints?|training|programming|orders?|anweisung(?:en)?|regeln|vorgaben|instrucciones|reglas"
-    r"|consignes|regles|istruzioni|instrucoes)"
+    r"|consignes|consignas|regles|istruzioni|instrucoes|regole|instructies)"
 )
 _EARLIER = (
     r"(?:previous|prior|earlier|above|preceding|former|existing|current|original|initial|system|developer|safety|all"
     r"|any"
-    r"|your|these|those|the other|everything|vorherigen|bisherigen|fruheren|alle[nr]?|anteriores|previas|todas"
+    r"|your|these|those|the other|everything|de(?:ine|iner|inen)|ihre[nr]?|tes|vos|tus|sus|tue|suas|vorherigen"
+    r"|bisherigen|fruheren|alle[nr]?|anteriores|previas|todas"
     r"|precedentes"
     r"|toutes|precedenti|tutte)"
 )
@@ -31,7 +33,7 @@ _DROP = (
     r"|cancel"
     r"|skip|do not (?:follow|obey|apply)|don't (?:follow|obey|apply)|stop (?:following|obeying)|take precedence over"
     r"|replaces?"
-    r"|vergiss|missachte|olvida|oublie[zr]?|dimentica)"
+    r"|vergiss|vergessen|ignorieren|missachten?|olvid(?:a|ar|e|en)|ignor(?:en|er|ate)|oublie[zr]?|dimentica(?:te|re)?)"
 )
 _SECRETS = (
     r"(?:passwords?|credentials?|secrets?|tokens?|api[ _-]?keys?|keys?|ssh keys?|private keys?|cookies?"
@@ -61,13 +63,14 @@ _CHECKS = (
     r"|scan(?:s|ning|ner)?|logging|logs?|audit(?:s|ing|ed)?|alerts?|warnings?|sandbox(?:ing)?|firewall|antivirus"
     r"|encryption"
     r"|sign-?off|limits?|rate limit|signature|tls|ssl|certificates?|moderation|oversight|monitoring|backups?"
-    r"|branch protection)"
+    r"|branch protection|(?:the|our) ci|pipelines?|pre-commit|hooks)"
 )
 _OFF = (
     r"(?:skip(?:ping)?|disabl(?:e|ing)|bypass(?:ing)?|turn(?:ing)? off|switch(?:ing)? off|suppress(?:ing)?|remove"
     r"|omit|waive"
     r"|avoid|circumvent|deactivate|ignore|forgo|without (?:any |further |prior |asking (?:for )?|the |user |human )?"
-    r"|no (?:need (?:for|to ask for|to)|further|more)|not (?:need|require)|deaktiviere|desactiva|desactive[zr]?|ohne"
+    r"|no (?:need (?:for|to ask for|to)|further|more)|not (?:need|require)|unsubscribe (?:from|me from)|opt out of|mute"
+    r"|silence|deaktiviere|desactiva|desactive[zr]?|ohne"
     r"|sin|sans)"
 )
 _ASKING = (
@@ -77,13 +80,11 @@ _ASKING = (
     r"|show(?:ing)?"
     r"|consult(?:ing)?|disclose|disclosing|question(?:ing)?|log(?:ging)?) (?:to |it to |this to |about |for |any "
     r"|the |a )?"
-    r"(?:users?|operators?|owners?|humans?|person|people|anyone|anybody|them|him|her|customer|admin\w*|confirmation"
+    r"(?:users?|operators?|owners?|humans?|person|people|anyone|anybody|them|him|her|customers?|clients?"
+    r"|tenants?|patients?"
+    r"|employees?|buyers?|members?|admin\w*|confirmation"
     r"|approval"
     r"|permission|this|these|it\b)"
-)
-_READER = (
-    r"(?:ai|a\.i\.|assistants?|agents?|language models?|models?|llms?|bots?|chatbots?|claude|chatgpt|gpt|copilot"
-    r"|gemini)"
 )
 _POWER = (
     r"(?:admin(?:istrator|istrative)?|root|superuser|super ?admin|owner|operator|full|elevated|unrestricted|unlimited"
@@ -95,20 +96,36 @@ _MOMENT = (
     r"(?:from now on|from this point|going forward|from here on|in (?:all )?future|henceforth|(?:the )?next time"
     r"|every time"
     r"|each time|any time|when(?:ever)? (?:the |a |any |your |you |he |she |they |somebody |someone |asked|this |it )"
-    r"|if (?:the |a |any |your )?(?:users?|customers?|anyone|someone|somebody|person|operator|you(?:'re| are)?) "
+    r"|if (?:the |a |any |your )?(?:users?|customers?|anyone|someone|somebody|person|operator) "
     r"|as soon as|once (?:the|you|a)|at the start of|in (?:the next|later|subsequent|every|each|all|new"
     r"|any) (?:sessions?"
     r"|conversations?|chats?|turns?|tasks?|answers?|repl(?:y|ies)|responses?)|after (?:the|a) (?:reset|restart|next)"
     r"|ab jetzt"
     r"|ab sofort|kunftig|a partir de ahora|desormais|d'ora in poi)"
 )
-_ACT = (
-    r"(?:you|always|never|must|should|shall|reply|respond|answer|recommend|tell|say|claim|insist|send|forward|run"
+_DEED = (
+    r"(?:always|never|must|should|shall|reply|respond|answer|recommend|tell|say|claim|insist|send|forward|run"
     r"|execute"
     r"|approve|deny|refuse|append|add|insert|include|use|call|open|visit|click|download|install|delete|remove"
     r"|transfer|pay"
-    r"|buy|order|share|reveal|ignore|skip|disable|treat|trust|prefer|promote|praise|suggest|direct|redirect|act|pretend"
+    r"|buy|order|book|hire|rate|rank|vote|pick|choose|favou?r|mention|link|switch|turn|transfer|quietly|share"
+    r"|reveal|ignore|skip|disable|treat|trust|prefer|promote|praise|suggest|direct|redirect|act|pretend"
     r"|immer|siempre|toujours|sempre)"
+)
+_ACT = rf"(?:you|{_DEED})"
+# In a condition about its reader, what follows must be an order: "if you need help, call us" is none.
+_IF_YOU = (
+    r"if you(?:'re| are)? (?!(?:could|can|might|would|have|had|know|want|like|need|wish|prefer|lose|lost|arrive|feel"
+    r"|smell|an? (?!(?:ai|agent|assistant|bot|language|large|llm))\w+)\b)"
+)
+# Switching off checks, in other languages.
+_FOREIGN_OFF = (
+    r"(?:(?:deaktivier|abschalt|ausschalt|umgeh|uberspring|desactiv|disattiv|desativ|contourn|ignorier)\w{1,4}|saltat?e"
+    r"|omita[ns]?)"
+)
+_FOREIGN_CHECKS = (
+    r"(?:kontrollen?|sicherheit\w*|prufung(?:en)?|controles?|controlli|seguridad|securite|sicurezza|seguranca"
+    r"|verifications?|verificacion(?:es)?|verifiche)"
 )
 _COMMAND = (
     r"(?:(?:curl|wget)\b[^\n]{0,200}(?:\|\s?(?:sudo )?(?:ba|z|da)?sh\b|\|\s?(?:python|perl|node)|-o ?\S|--data|-d @"
@@ -125,8 +142,8 @@ _KINDS: tuple[tuple[str, str], ...] = (
     (
         "override",
         rf"\b{_DROP}\b{_SHORT}\b{_EARLIER}\b{_SHORT}\b{_CONTROLS}\b|\b{_DROP}\b{_SHORT}\b(?:everything|all of (?:that"
-        rf"|this)|what)"
-        rf"{_SHORT}\b(?:above|before|told|said|learned|know)\b"
+        rf"|this)|what|the (?:text|content|rest))"
+        rf"{_SHORT}\b(?:above|before|told|said|learned|know)\b|\bforget (?:that )?you (?:read|saw|were)\b"
         rf"|\b(?:new|updated|revised|real|actual|true|special|secret|hidden|important|standing|permanent)"
         rf" (?:system |developer |admin )?(?:instructions?|directives?|prompt|orders?)\b"
         r"|\bsystem (?:prompt|message|directive|override|notice|instruction|command|update|alert)s? ?[:\]>-]"
@@ -153,9 +170,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "exfiltration",
-        rf"\b{_SEND}\b{_GAP}\b{_SECRETS}\b[^\n]{{0,80}}?{_WHERE}"
-        rf"|\b{_SEND}\b{_GAP}{_WHERE}{_GAP}\b{_SECRETS}\b"
-        rf"|\b(?:reveal|print|show|output|disclose|repeat|list|expose|give|tell|hand over|read out|recite"
+        rf"\b(?:reveal|print|show|output|disclose|repeat|list|expose|give|tell|hand over|read out|recite"
         rf"|paste)\b{_SHORT}"
         r"\b(?:your|the|all|any|every|stored|hidden|full|its|their)\b[^\n]{0,30}?\b(?:system prompt|hidden prompt"
         r"|credentials?"
@@ -163,7 +178,11 @@ _KINDS: tuple[tuple[str, str], ...] = (
         r"|env(?:ironment)?"
         rf" variables?|chat history)\b|\bexfiltrat\w+|!\[[^\]\n]{{0,80}}\]\(https?://[^)\n]{{0,200}}[?=]"
         rf"|{_SEND}\b{_GAP}\bas a"
-        r" (?:query )?parameter",
+        r" (?:query )?parameter|\b(?:confirm|verify|validate|enter|type|re-?enter|provide"
+        r"|read out)\b[^\n]{0,30}?\b(?:logins?|bank"
+        r"|credentials?|passwords?|card|pin|one-time (?:code|password)|otp|account (?:details|number)"
+        r"|access data|passphrase"
+        rf"|seed phrase)\b{_GAP}(?:{_WHERE}|\bto (?:our|the) (?:agent|staff|support)\b)",
     ),
     (
         "disabled_checks",
@@ -174,7 +193,8 @@ _KINDS: tuple[tuple[str, str], ...] = (
         r"|any|every"
         r"|this|the following|our)\b|\b(?:keep|hide) (?:this|it|that) (?:secret|hidden|quiet|from)\b|\bdelete (?:all "
         r"|every |the )"
-        r"?(?:logs?|backups?|traces?|evidence|history|this message)\b",
+        r"?(?:logs?|backups?|traces?|evidence|history|this message)\b"
+        rf"|\b{_FOREIGN_OFF}\b{_SHORT}\b{_FOREIGN_CHECKS}\b",
     ),
     (
         "command",
@@ -196,11 +216,13 @@ _KINDS: tuple[tuple[str, str], ...] = (
         rf"|operator))\b{_GAP}"
         rf"\b{_ACT}\b|\b(?:security|company|compliance|legal) (?:policy|team|department) (?:requires|mandates|demands"
         rf"|orders)\b"
+        rf"|\b(?:add|create|register|invite)\b{_SHORT}\b(?:admin|root|super)[ -]?(?:user|account|login)s?\b"
         rf"|\b(?:make|set|promote|elevate|upgrade)\b{_SHORT}\b(?:to|as|an?) {_POWER}\b|\bgrant\b{_GAP}\b{_RIGHTS}\b",
     ),
     (
         "trigger",
-        rf"\b{_MOMENT}{_GAP}\b{_ACT}\b|\b(?:remember|store|save|keep|record|note|memori[sz]e|persist"
+        rf"\b{_MOMENT}{_GAP}\b{_ACT}\b|\b{_IF_YOU}{_GAP}\b{_DEED}\b|\b(?:remember|store|save|keep|record|note"
+        rf"|memori[sz]e|persist"
         rf"|add)\b{_GAP}\b(?:in|to|into|as|for)"
         r" (?:your |an? |the |long-term )*(?:\w+ ){0,2}(?:memory|memories|directive|standing (?:rule|order"
         r"|instruction)|instructions?"
@@ -210,22 +232,23 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "order",
-        rf"\b(?:dear |attention,? |hey,? |hello,? |note (?:to|for) (?:the |all |any )?|instructions? (?:to"
-        rf"|for) (?:the |all |any )?|if"
-        rf" you are an? |as an? )(?:\w+ )?{_READER}\b|\b(?:any|all|every|the) {_READER} (?:reading|processing"
-        rf"|summari[sz]ing|visiting"
-        rf"|parsing|that reads|must|should|shall|will|has to|needs to)\b|(?:^|[.!?\n] ?){_READER} ?(?:,|:)"
-        rf"|\b{_READER} (?:must|should|shall|has to|have to|needs? to)\b"
-        r"|\byou (?:must|have to|need to|are required to|shall|are (?:hereby )?(?:instructed|ordered|authori[sz]ed"
+        rf"{ORDERS_TO_AGENTS}|\b(?:dear |hey,? |hello,? |instructions? (?:to|for) (?:the |all |any )?|if you are an? "
+        rf"|as an? )(?:\w+ )?{AGENTS}\b|\b(?:any|all|every|the) {AGENTS} (?:reading|processing|summari[sz]ing|visiting"
+        rf"|parsing)\b"
+        r"|\byou (?:must(?! (?:be|have|not be)\b)|have to|need to|are required to|shall"
+        r"|are (?:hereby )?(?:instructed|ordered|authori[sz]ed"
         r"|allowed|permitted|told)"
         r" to|may now|can now)\b|\byour (?:next|first|only|main|new) (?:task|job|action|step|reply|response|answer"
         r"|message) (?:is|must"
         r"|should|will)\b|\b(?:reply|respond|answer) (?:only |exactly |always )?with\b|\bbefore (?:answering|replying"
-        r"|responding)\b"
+        r"|responding)\b(?! (?:the|these|this|our|to the) (?:survey|form|question\w*|quiz|door|phone|call)\b)"
         r"|\b(?:do|say|output|return) (?:exactly|only) (?:this|the following|as)\b",
     ),
 )
 _PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _KINDS)
+# Parts of "send the files to https://…". One pattern of three lists with gaps would take cubic time.
+_SENDS, _SECRET_NAMES, _PLACES = (re.compile(one) for one in (rf"\b{_SEND}\b", rf"\b{_SECRETS}\b", _WHERE))
+GAP_CHARACTERS, LONG_GAP_CHARACTERS = 60, 80
 # Idioms of attacks that nobody writes as a note: they show that a text comes from elsewhere.
 _BLATANT = re.compile(
     rf"\b(?:ignore|disregard|forget|override) (?:all |any |every )?(?:of )?(?:your |the |my )?(?:previous|prior"
@@ -249,11 +272,31 @@ def instruction_kind(text: str) -> str | None:
     if is_hidden(text):
         return "hidden_text"
     plain = folded(text)
-    for sentence in (*_sentences(plain), *_sentences(without_digits(plain))):
+    spelt_out = without_digits(plain)
+    for sentence in (*_sentences(plain), *(_sentences(spelt_out) if spelt_out != plain else ())):
         for name, pattern in _PATTERNS:
-            if pattern.search(sentence):
+            if pattern.search(without_people(sentence) if name == "order" else sentence):
                 return name
+        if _sends_out(sentence):
+            return "exfiltration"
     return None
+
+
+def _sends_out(sentence: str) -> bool:
+    """True for an order to send data somewhere, in either order: data and place, place and data."""
+    places = [found.span() for found in _PLACES.finditer(sentence)]
+    if not places or not (names := [found.span() for found in _SECRET_NAMES.finditer(sentence)]):
+        return False
+    for sent in (found.end() for found in _SENDS.finditer(sentence)):
+        for start, end in names:
+            near = 0 <= start - sent <= GAP_CHARACTERS
+            if near and any(0 <= place - end <= LONG_GAP_CHARACTERS for place, _ in places):
+                return True
+        for start, end in places:
+            near = 0 <= start - sent <= GAP_CHARACTERS
+            if near and any(0 <= name - end <= GAP_CHARACTERS for name, _ in names):
+                return True
+    return False
 
 
 def is_blatant(text: str) -> bool:

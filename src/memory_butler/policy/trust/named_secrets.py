@@ -32,13 +32,14 @@ _ASSIGNED = re.compile(r"""[ \t]{0,4}["'`\])]{0,3}[ \t]{0,8}(?::=|=>|==?=?|:|->"
 r"|=)[ \t]{0,8}(?:\\?[\r]?\n[ \t]{0,12}(?:[-*] )?)?""")
 _ARGUMENT = re.compile(r"""["'][ \t]{0,4},[ \t]{0,4}(?=["'])|["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=["'])""")
 _OF = (
-    r"(?:[ ,]{1,2}(?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|meiner|meines|am|im|pour|du|de|del"
-    r"|della|dello|dell'"
-    r"|di|da|do|para|от|для|к|на)\b[^.!?\n:=\"]{1,60}?)?"
+    r"(?:[ ,]{1,2}(?:(?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|meiner|meines|am|im|pour|du|de|del"
+    r"|della|dello|di|da|do|dos|das|para|voor|van|bij|naar|dla|od|till|för|til|af|k|ke|pro|от|для|к|на)\b"
+    r"|(?:d|dell|nell|all|l)')[^.!?\n:=\"]{1,60}?)?"
 )
 _IS = re.compile(
     _OF + r"(?:'s|[ ]{1,3}(?:is|was|are|will(?: now)? be|shall be|equals|reads|ist|war|lautet|heißt|es|era|est|é|era|è"
-    r"|это|есть)\b"
+    r"|luidt|jest|brzmi|är|er|je|este|это|есть)\b"
+    r"|[ ](?:do|dla|od|w|na)\b[^.!?\n:=\"]{1,60}?[ ]to\b"
     r"|(?:は|が|是|为|為|은|는)|[ ]{0,2}-(?= ))[ ]{0,3}(?:(?:now|still|currently|simply|just|jetzt|ahora"
     r"|maintenant|agora|ora"
     r"|теперь|called)[ ]{1,3})?:?[ ]{0,3}"
@@ -68,6 +69,7 @@ _BEFORE = re.compile(
     r"|il)?[ ]{0,2}"
     r"(?:[\w-]{1,20}[ ]){0,2}$"
 )
+_ARTICLE = re.compile(r"(?:the|le|la|el|il|lo|o|der|die|das|het|de)[ ]{1,2}(?=\d)")
 _NUMBER_VALUE = re.compile(r"[*#]{0,2}(\d(?:[ -]?\d){2,11})[#*]{0,2}(?![\w%])")
 _MORE_CODES = re.compile(
     r"[ ]{0,2}(?:,|;|\n|/|and|&|[ ])[ ]{0,3}(?:[-*•]"
@@ -203,6 +205,8 @@ def _number(view: PlainView, name: Name, place: int, form: str) -> Iterator[Find
     text = view.text
     if text[place : place + 1] in tuple(_QUOTES):
         place += 1
+    if article := _ARTICLE.match(view.lower, place):
+        place = article.end()
     match = _NUMBER_VALUE.match(text, place)
     if match:
         value = match[1]

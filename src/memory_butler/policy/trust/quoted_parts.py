@@ -92,6 +92,8 @@ _TOOL_SAID = re.compile(
 )
 _TO_END = re.compile(rf"[\s>*#\"'(\[]{{0,6}}(?:{_MAIL}|{_PAGE})", re.IGNORECASE)
 _TOOL_LINE = re.compile(rf"[\s>*\"'(]{{0,6}}(?:{_TOOL})", re.IGNORECASE)
+# The markup of a page reaches to the end, also if it begins inside a line.
+_PAGE_INSIDE = re.compile(r"<!doctype html|<html[\s>]|<body[\s>]", re.IGNORECASE)
 _QUOTED_LINE = re.compile(r"\s{0,8}>")
 _FENCE = re.compile(r"\s{0,8}(?:```|~~~)")
 
@@ -170,6 +172,8 @@ def _part_at(lines: list[str], place: int) -> tuple[int, int, Origin | None]:  #
         return 0, _paragraph_end(lines, place), Origin.TOOL
     if (found := _INTRODUCED.search(line)) and not _CONDITION.search(line[: found.start()][-CONDITION_CHARACTERS:]):
         return found.start(), _paragraph_end(lines, place), Origin.EXTERNAL
+    if found := _PAGE_INSIDE.search(line):
+        return found.start(), len(lines), Origin.EXTERNAL
     if found := _TOOL_SAID.search(line):
         return found.start(), _paragraph_end(lines, place), Origin.TOOL
     return 0, place + 1, None

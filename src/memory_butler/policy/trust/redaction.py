@@ -17,7 +17,7 @@ from memory_butler.policy.trust.id_numbers import NUMBER_KINDS, find_numbers
 from memory_butler.policy.trust.named_secrets import find_named
 from memory_butler.policy.trust.plain_view import PlainView, plain_view
 from memory_butler.policy.trust.secret_names import NAMED_KINDS
-from memory_butler.policy.trust.seed_phrases import find_seed_phrases
+from memory_butler.policy.trust.seed_phrases import find_seed_phrases, find_wallet_keys
 from memory_butler.policy.trust.structured_secrets import STRUCTURED_KINDS, find_structured
 from memory_butler.policy.trust.vendor_formats import VENDOR_KINDS, Finding, find_vendor_tokens
 
@@ -67,7 +67,7 @@ class Redacted:
 
 
 GROUPS = ("credential", "card", "bank_account", "national_id")
-KINDS = VENDOR_KINDS | STRUCTURED_KINDS | NUMBER_KINDS | NAMED_KINDS
+KINDS = VENDOR_KINDS | STRUCTURED_KINDS | NUMBER_KINDS | NAMED_KINDS | {"wallet_key"}
 _CARD_KINDS = frozenset({"card_number"})
 _ID_KIND = re.compile(
     r"[a-z]{2}_(?:ssn|nino|steuer_id|ausweis|dni|insee|codice_fiscale|cpf|aadhaar|pan|sin|tfn|ahv|svnr|bsn|rrn"
@@ -155,6 +155,7 @@ def find_all(view: PlainView, policy: RedactionPolicy = DEFAULT) -> Iterator[Fin
     yield from find_named(view)
     yield from find_everyday(view)
     yield from find_seed_phrases(view.text)
+    yield from find_wallet_keys(view.text)
     for kind, pattern in policy.patterns:
         for found in pattern.finditer(view.text):
             if found.end() > found.start():

@@ -15,10 +15,13 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         "password",
         r"pass[ _-]?words?|passwd|passwort|passwörter|kennwort|kennwörter|contraseñas?|contrasena|senhas?"
         r"|palavra[- ]passe"
-        r"|mots? de passe|motdepasse|mdp|parola d'ordine|wachtwoord|lösenord|hasło|parol|парол[ьяюеи]м?"
+        r"|mots? de passe|motdepasse|mdp|parola d'ordine|wachtwoord|lösenord(?:et)?|hasło|hasła|passord(?:et)?"
+        r"|adgangskoden?|kodeord(?:et)?|heslo|jelszó|salasana(?: on)?|şifre(?:si|m)?"
+        r"|parol|парол[ьяюеи]м?"
         r"|パスワード|密码|密碼"
         r"|口令|비밀번호|pwd|pword|psswd|bindpw|rootpw|userpass|dbpass|sshpass"
-        r"|smtp_pass|wpa2? key|network key|wi-?fi key|wlan-schlüssel|netzwerkschlüssel|requirepass|masterauth|psk",
+        r"|smtp_pass|wpa2? key|network key|wi-?fi key|wlan-schlüssel|netzwerkschlüssel|requirepass|masterauth|psk"
+        r"|mật khẩu|كلمة (?:المرور|السر)|पासवर्ड|סיסמה|wifi-sleutel",
     ),
     (PHRASE, "password", r"pass[ _-]?phrases?|passphrase"),
     (
@@ -42,13 +45,18 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         r"|panel|lockbox"
         r"|disarm|parental|bike lock|luggage|tür|alarm|garagen|zugangs|tor)[ _-]?codes?|passcode|(?:safe|lock"
         r"|locker|vault)"
-        r" combination|combination (?:of|to|for) (?:the|my|our) (?:safe|lock|locker|vault)|code d'entrée"
+        r" combination|combination (?:of|to|for) (?:the|my|our|his|her)(?: [\w-]{1,20}){0,2} (?:safe"
+        r"|lock|padlock|locker|vault)"
+        r"|(?:zahlen)?kombination (?:vom|des|für das|für den) [\w-]{1,20}(?:schloss|schlosses|tresors?|safes?)|"
+        r"code d'entrée"
         r"|code de (?:la porte|l'immeuble|l'alarme|l'entrée)|digicode"
         r"|codes? (?:for|to|of) (?:the|my|our|his|her|their)(?: [\w-]{1,20}){0,2} (?:door|gate|garage|alarm"
         r"|lockbox|safe|house"
         r"|apartment|building|office|shed|locker|entrance|keypad)"
-        r"|código (?:de la (?:puerta|alarma|entrada)|de acceso|do portão|do alarme|da porta)"
-        r"|codice (?:della porta|di accesso|dell'allarme)"
+        r"|código (?:de la (?:puerta|alarma|entrada|caja)|del (?:portal|garaje|portón)"
+        r"|de acceso|do portão|do alarme|da porta)"
+        r"|(?:deur|toegangs|alarm|poort)codes?|kod do (?:drzwi|domofonu|bramy|alarmu)|(?:port|dörr|larm)kod(?:en)?"
+        r"|codice (?:della porta|del (?:cancello|portone)|di accesso|dell'allarme)"
         r"|код (?:двери|домофона|от двери|сигнализации)|門のコード|ドアコード|门禁密码",
     ),
     (
@@ -87,10 +95,12 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         TOKEN,
         "secret_key",
         rf"secret{_S}(?:access{_S})?key(?:{_S}base)?|private{_S}key(?:{_S}(?:id|data))?|client{_S}key{_S}data"
-        rf"|(?:signing|encryption|master|access|shared{_S}access|account|storage|webhook|deploy|data|session"
+        rf"|(?:signing|encryption|master|consumer|auth|write|ingest(?:ion)?|join|tunnel|upload|access"
+        rf"|shared{_S}access|account|storage|webhook|deploy|data|session"
         rf"|cookie|hmac"
         rf"|admin|root|service|preshared|pre-shared|decryption|wallet){_S}key|presharedkey"
-        rf"|(?:client|consumer|app|shared|signing|webhook|jwt|oauth|session|cookie|django|flask|rails|auth|api"
+        rf"|(?:client|consumer|application|app|shared|signing|webhook|jwt|oauth|session|cookie|django|flask"
+        rf"|rails|auth|api"
         rf"|hmac|admin"
         rf"|service|bot|azure|google|the){_S}secrets?|geheimschlüssel|secret|secrets|секретный ключ"
         rf"|シークレットキー|密钥",
@@ -120,7 +130,8 @@ HINTS = tuple(
             mot mdp parol wachtw lösen hasło 密 口令 비밀 phrase mnemonic frase фраз 助记 シード パス 暗証
             コード トークン キー geheim puk cvv cvc nummer combination otp tan 验证 確認 maiden answer
             antwort mädchen soltera totp 2fa mfa clé chave chiave schlüssel jeton sess sid
-            sig 令牌 auth words código codice psk
+            sig 令牌 auth words código codice psk adgang kode heslo jelsz salas şifre mật كلمة पास סיסמ sleutel
+            kod kombination
             """
         )
     )

@@ -1,5 +1,6 @@
-"""Find seed phrases of wallets: 12 to 24 short words without any word of a usual sentence."""
+"""Find the keys of wallets: seed phrases (12 to 24 short words, none of a usual sentence) and base58 keys."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 
@@ -30,3 +31,25 @@ def find_seed_phrases(text: str) -> Iterator[Finding]:
             words = re.findall(r"[a-z]+", found[0])
             if len(words) in _SIZES and len(set(words)) >= len(words) - 2 and not _SENTENCE.intersection(words):
                 yield Finding(found.start(), found.end(), "seed_phrase")
+
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+# A private key in wallet import format, or an extended private key.
+_WALLET_KEY = re.compile(
+    rf"(?<![A-Za-z0-9])(?:[5KLc9][{_BASE58}]{{50,51}}|[xyzt]prv[{_BASE58}]{{107,108}})(?![A-Za-z0-9])"
+)
+
+
+def find_wallet_keys(text: str) -> Iterator[Finding]:
+    """Find private keys in base58, which carry a checksum."""
+    for found in _WALLET_KEY.finditer(text):
+        if _has_checksum(found[0]):
+            yield Finding(found.start(), found.end(), "wallet_key")
+
+
+def _has_checksum(text: str) -> bool:
+    number = 0
+    for char in text:
+        number = 58 * number + _BASE58.index(char)
+    data = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]

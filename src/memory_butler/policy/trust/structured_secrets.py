@@ -66,6 +66,10 @@ def _not_ids(value: str) -> bool:
     return _any(value) and not is_measure(value, "") and not value.isdigit()
 
 
+def _mixed(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and not is_placeholder(value)
+
+
 def _is_hash(value: str) -> bool:
     return FILLER not in value and len(set(value)) > 8
 
@@ -112,6 +116,45 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     ),
     ("password", "7z", r"\b7za?\b" + _COMMAND + r"[ ]-p([^\s\"'-][^\s\"']{2,100})", _any),
     ("password", "pass:", r"-pass(?:in|out)?[ ]{1,3}pass:([^\s\"']{2,200})", _any),
+    ("password", "openssl", r"\bopenssl\b" + _COMMAND + r"[ ]-k[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{3,200})", _any),
+    ("password", "ldap", r"\bldap\w{1,12}\b" + _COMMAND + r"[ ]-w[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{3,200})", _any),
+    (
+        "password",
+        "mosquitto",
+        r"\bmosquitto_\w{3}\b" + _COMMAND + r"[ ]-p[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{3,200})",
+        _not_ids,
+    ),
+    ("password", "mongo", r"\bmongo\w{0,8}\b" + _COMMAND + r"[ ]-p[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{3,200})", _any),
+    (
+        "password",
+        "ssh-keygen",
+        r"\bssh-keygen\b" + _COMMAND + r"[ ]-[np][ ]{1,3}[\"']?([^\s\"'-][^\s\"']{3,200})",
+        _any,
+    ),
+    (
+        "password",
+        "keytool",
+        r"\bkeytool\b" + _COMMAND + r"[ ]-(?:store|key)pass[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{3,200})",
+        _any,
+    ),
+    (
+        "password",
+        "htpasswd",
+        r"\bhtpasswd\b" + _COMMAND + r"[ ]-\w{0,4}b\w{0,4}[ ]{1,3}\S{1,80}[ ]{1,3}\S{1,80}[ ]{1,3}([^\s]{3,200})",
+        _any,
+    ),
+    ("password", "smb", r"\bsmb\w{0,12}\b" + _COMMAND + r"[ ]-u[ ]{0,3}[\"']?[^\s%\"']{1,80}%([^\s\"']{3,200})", _any),
+    ("password", "freerdp", r"\bx?freerdp\b[^\n]{0,160}?[ ]/p:[\"']?([^\s\"']{3,200})", _any),
+    (
+        "password",
+        "echo",
+        r"\b(?:echo|printf)[ ](?:-\w{1,3}[ ])?[\"']?([^\s\"'$|<>]{6,200})[\"']?[ ]{0,3}[|>][^\n]{0,100}?"
+        r"(?:secret|passw|passphrase|credential|token|keyring)",
+        _mixed,
+    ),
+    ("password", "oracle", r"\b(?:jdbc:oracle:\w{1,8}:|oracle://)[^\s/@:]{1,60}/([^\s/@]{2,100})@", _any),
+    ("password", "sqlplus", r"\bsqlplus\b[^\n]{0,60}?[ ][\"']?[\w$]{1,40}/([^\s/@\"']{2,100})@", _any),
+    ("twilio_key", "ac", r"ac[0-9a-f]{32}(?![0-9a-f])[^\n]{1,40}?(?<![0-9a-z])([0-9a-f]{32})(?![0-9a-z])", _any),
     ("password", "net use", r"\bnet use\b[^\n]{0,160}?/user:[^\s]{1,80}[ ]{1,3}([^\s/][^\s]{2,100})", _any),
     ("password", "login", r"\blogin[ \n]{1,3}[^\s]{1,80}[ \n]{1,3}password[ ]{1,3}([^\s]{3,200})", _not_word),
     (
@@ -127,6 +170,13 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
         r"(?<![\w-])--(?:token|secret|api-?key|auth-?token|access-?token"
         r"|client-secret)[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{3,400})",
         _not_word,
+    ),
+    (
+        "token",
+        "--",
+        r"(?<![\w-])--(?:[a-z0-9]{1,16}-){0,3}(?:auth|authkey|key|token|secret|credentials?|access-key-id)"
+        r"[ =]{1,2}[\"']?([^\s\"'-][^\s\"']{15,400})",
+        _generated,
     ),
     (
         "password_hash",
