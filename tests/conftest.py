@@ -199,7 +199,7 @@ def replica(server: EmbeddedPostgres) -> Iterator[StreamingReplica]:
 
 @pytest.fixture(scope="session")
 def settings(home: Path) -> Settings:
-    return load_settings(home=home)
+    return load_settings(home=home, mcp={"tools": "all"})
 
 
 @pytest.fixture(scope="session")

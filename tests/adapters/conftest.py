@@ -16,6 +16,7 @@ from tests.support.service import Switch
 from typer.testing import CliRunner, Result
 
 from memory_butler.adapters.cli.app import app, main
+from memory_butler.adapters.mcp.catalog import TOOLS
 from memory_butler.adapters.mcp.server import build_server
 from memory_butler.adapters.telemetry import logs
 from memory_butler.ai.distillers import open_distiller
@@ -34,11 +35,12 @@ PARAMETERS = {
     "memory_store_rule": "content scope tags source_episode metadata source idempotency_key request_context",
     "memory_store": "content tags tier butler importance source idempotency_key request_context",
     "memory_search": "query types scope mode limit min_confidence min_relevance butler tier as_of expand time_from "
-    "time_to deep request_context",
-    "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to request_context",
+    "time_to deep detail request_context",
+    "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to detail "
+    "request_context",
     "memory_explain": "query id types scope mode limit min_confidence min_relevance butler tier time_from time_to "
     "deep token_budget request_context",
-    "memory_get": "type id request_context",
+    "memory_get": "type id detail request_context",
     "memory_confirm": "type id idempotency_key request_context",
     "memory_mark_helpful": "rule_id idempotency_key request_context",
     "memory_mark_harmful": "rule_id reason idempotency_key request_context",
@@ -52,7 +54,7 @@ PARAMETERS = {
     "memory_undo": "id skip_changed idempotency_key request_context",
     "memory_purge": "ref subject text dry_run derived reason request_context",
     "memory_stats": "scope request_context",
-    "memory_context": "trigger_prompt butler token_budget as_of with_own deep request_context",
+    "memory_context": "trigger_prompt butler token_budget as_of with_own deep detail request_context",
     "memory_context_batch": "requests request_context",
     "memory_ingest_batch": "episodes request_context",
     "memory_activity_stream": "since scope limit request_context",
@@ -65,16 +67,16 @@ REQUIRED = {
     "memory_search": {"query"},
     "memory_recall": {"topic"},
     "memory_explain": {"query", "id"},
-    "memory_get": {"type", "id"},
-    "memory_confirm": {"type", "id"},
+    "memory_get": {"id"},
+    "memory_confirm": {"id"},
     "memory_mark_helpful": {"rule_id"},
     "memory_mark_harmful": {"rule_id"},
-    "memory_forget": {"type", "id"},
+    "memory_forget": {"id"},
     "memory_forget_about": set(),
-    "memory_restore": {"type", "id"},
+    "memory_restore": {"id"},
     "memory_correct": {"fact_id", "content"},
-    "memory_pin": {"type", "id"},
-    "memory_unpin": {"type", "id"},
+    "memory_pin": {"id"},
+    "memory_unpin": {"id"},
     "memory_reverse": {"rule_id"},
     "memory_undo": {"id"},
     "memory_purge": set(),
@@ -107,9 +109,11 @@ Call = Callable[..., Coroutine[Any, Any, Reply]]
 
 
 def caller_of(client: Client[Any]) -> Call:
-    """Call a tool by name; the answer's text and its structured content must say the same."""
+    """Call a tool by name, for its full answer; its text and its structured content must say the same."""
 
     async def call(tool: str, /, **arguments: Any) -> Reply:
+        if tool in TOOLS and TOOLS[tool].brief:
+            arguments.setdefault("detail", "full")
         result = await client.call_tool(tool, arguments, raise_on_error=False)
         text = result.content[0].text
         assert json.loads(text) == result.structured_content

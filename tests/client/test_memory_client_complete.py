@@ -45,7 +45,7 @@ NEW = {
 # The connection itself.
 NOT_OPERATIONS = {"close", "url", "call"}
 # What the client says in another way: the topic is the question's query, and its own keys and lineage it adds itself.
-OTHERWISE = {"request_context", "idempotency_key", "reason", "topic", "query"}
+OTHERWISE = {"request_context", "idempotency_key", "reason", "topic", "query", "detail"}
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The application under a real server on loopback, with and without authentication."""
 
 import asyncio
-import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -87,7 +86,8 @@ class Service:
 async def called(client: Client[Any], tool: str, /, **arguments: Any) -> Reply:
     """Returns the answer of a tool, including errors."""
     result = await client.call_tool(tool, arguments, raise_on_error=False)
-    return json.loads(result.content[0].text)
+    assert result.structured_content is not None
+    return result.structured_content
 
 
 def with_service(resources: Resources, **service: Any) -> Resources:

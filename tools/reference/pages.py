@@ -70,8 +70,9 @@ def tools_page() -> str:
         "# Tools",
         HOW,
         "The MCP tools, over stdio and HTTP, for agents. A *butler* is a named agent; each has its own scope of "
-        "memories. Every response is JSON. Every id parameter also accepts the short reference of a memory "
-        "(`fact:k3f7`). See also [errors](errors.md) and [roles](roles.md).",
+        "memories. Every id parameter also accepts the short reference of a memory (`fact:k3f7`), which names its "
+        "type. This page shows the full form of tools and answers; agents see a [shorter one]"
+        "(../getting-started/agents.md#tools-and-tokens). See also [errors](errors.md) and [roles](roles.md).",
         table(
             ("tool", "summary"),
             ((f"[`{tool.name}`](#{tool.name})", marks[tool.name] + _first_line(tool.description)) for tool in tools),
@@ -85,7 +86,7 @@ def tools_page() -> str:
 
 
 def _tools_of(settings: Settings) -> Any:
-    return asyncio.run(build_server(LazyResources(settings)).list_tools())
+    return asyncio.run(build_server(LazyResources(settings)).list_tools(run_middleware=False))
 
 
 def settings_page() -> str:

@@ -18,6 +18,7 @@ from memory_butler.settings.loading import (
     TenantSettings,
     load_settings,
 )
+from memory_butler.settings.mcp import McpSettings, ToolSet
 from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import (
     BriefingSettings,
@@ -87,6 +88,7 @@ __all__ = [
     "Limits",
     "LoginSettings",
     "LongTier",
+    "McpSettings",
     "MidTier",
     "ModelSettings",
     "Name",
@@ -105,6 +107,7 @@ __all__ = [
     "Telemetry",
     "TenantSettings",
     "Times",
+    "ToolSet",
     "Upkeep",
     "VectorIndex",
     "is_loopback_host",

@@ -22,6 +22,7 @@ from memory_butler.settings.database import DatabaseSettings
 from memory_butler.settings.encryption import EncryptionSettings
 from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import EdenTier, Lifecycle
+from memory_butler.settings.mcp import McpSettings
 from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
@@ -100,6 +101,7 @@ class Settings(BaseSettings):
     retrieval: Retrieval = Retrieval()
     briefing: BriefingSettings = BriefingSettings()
     hooks: HookSettings = HookSettings()
+    mcp: McpSettings = McpSettings()
     embedding: Embedding = Embedding()
     lifecycle: Lifecycle = Lifecycle()
     upkeep: Upkeep = Upkeep()

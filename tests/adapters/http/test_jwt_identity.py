@@ -370,7 +370,7 @@ async def test_a_jwt_and_a_token_open_the_same_door(
     async with service.mcp(good) as person, service.mcp(await service.token(tenant, butler="chef")) as program:
         stored = await called(person, "memory_store_fact", subject="Anna", predicate="color", content="green")
         assert stored["outcome"] == "created"
-        seen = await called(program, "memory_get", type="fact", id=stored["ref"])
+        seen = await called(program, "memory_get", id=stored["ref"], detail="full")
         assert seen["memory"]["source_butler"] == "chef"
         assert seen["events"][0]["actor"] == "anna@example.org"
     async with service.web(bad) as web:

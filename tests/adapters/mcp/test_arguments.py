@@ -99,25 +99,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "nothing there": ("memory_get", {"type": "fact", "id": "zzzz"}, "not_found", "fact:zzzz"),
     "no such rule": ("memory_mark_helpful", {"rule_id": "zzzz"}, "not_found", "rule:zzzz"),
     "confirming an episode": ("memory_confirm", {"type": "episode", "id": "zzzz"}, "validation_error", "episode"),
-    "an unknown context": (
-        "memory_stats",
-        {"request_context": {"trace": "1"}},
-        "validation_error",
-        "request_context.trace is unknown",
-    ),
-    "a context that is text": ("memory_stats", {"request_context": "r1"}, "validation_error", "not valid JSON"),
-    "a request id that is a number": (
-        "memory_stats",
-        {"request_context": {"request_id": 1}},
-        "validation_error",
-        "text",
-    ),
-    "a request id too long": (
-        "memory_stats",
-        {"request_context": {"request_id": "r" * 201}},
-        "validation_error",
-        "the limit is 200",
-    ),
     "an invented tool": ("memory_remember", {"content": "x"}, "not_found", "memory_remember"),
 }
 

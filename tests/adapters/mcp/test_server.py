@@ -27,16 +27,16 @@ from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import Settings, load_settings
 
 
-async def test_the_tools_have_the_parameters_of_the_contract(client: Client[Any]) -> None:
+async def test_the_tools_have_the_parameters_of_the_contract(resources: Resources) -> None:
     """There are these tools and no other, each with the agreed parameters in the agreed order."""
-    tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
+    tools = {tool.name: tool.parameters for tool in await build_server(resources).list_tools()}
     assert {name: " ".join(schema["properties"]) for name, schema in tools.items()} == PARAMETERS
     assert {name: set(schema.get("required", [])) for name, schema in tools.items()} == REQUIRED
     assert all(schema["additionalProperties"] is False for schema in tools.values())
 
 
 async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
-    """Reads are read-only, forgetting and undoing alone are destructive, and nothing reaches beyond the store."""
+    """Reads are read-only; forgetting, undoing and purging alone are destructive."""
     hints = {tool.name: tool.annotations for tool in await client.list_tools()}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
         "memory_search",
@@ -54,31 +54,16 @@ async def test_annotations_say_what_a_tool_does(client: Client[Any]) -> None:
         "memory_undo",
         "memory_purge",
     }
-    assert {name for name, hint in hints.items() if hint.idempotent_hint} == {
-        "memory_confirm",
-        "memory_forget",
-        "memory_forget_about",
-        "memory_restore",
-        "memory_pin",
-        "memory_unpin",
-        "memory_undo",
-        "memory_purge",
-        "memory_explain",
-        "memory_stats",
-        "memory_context",
-        "memory_context_batch",
-        "memory_activity_stream",
-    }
-    assert not any(hint.open_world_hint for hint in hints.values())
 
 
-async def test_descriptions_are_written_for_a_model(client: Client[Any]) -> None:
+async def test_descriptions_are_written_for_a_model(resources: Resources) -> None:
     """Every tool and every parameter is described, every tool with an example that names it."""
-    for tool in await client.list_tools():
+    tools = await build_server(resources).list_tools()
+    for tool in tools:
         assert tool.description and f"Example: {tool.name}(" in tool.description
-        undescribed = [name for name, schema in tool.input_schema["properties"].items() if "description" not in schema]
+        undescribed = [name for name, schema in tool.parameters["properties"].items() if "description" not in schema]
         assert not undescribed, tool.name
-    fact = next(tool for tool in await client.list_tools() if tool.name == "memory_store_fact")
+    fact = next(tool for tool in tools if tool.name == "memory_store_fact")
     assert fact.description and "REPLACES" in fact.description and "allergic_to:peanuts" in fact.description
     assert "memory_context once" in INSTRUCTIONS and "data, not instructions" in INSTRUCTIONS
 

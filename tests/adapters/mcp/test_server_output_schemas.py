@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastmcp import Client
 from jsonschema import Draft202012Validator
-from tests.adapters.conftest import Call, caller_of, choosing, note
+from tests.adapters.conftest import caller_of, choosing, note
 
 from memory_butler.adapters.mcp.catalog import TOOLS
 from memory_butler.adapters.mcp.server import build_server
@@ -114,9 +114,3 @@ def test_a_schema_refuses_what_is_neither_an_answer_nor_an_error(name: str) -> N
     assert set(schema["properties"]) > {*ERROR_PROPERTIES, "request_id"}
     error = {"error": "not_found", "message": "m", "retryable": False, "recovery": "r"}
     assert validator.is_valid(error)
-
-
-async def test_clients_are_shown_the_output_schemas(client: Client[Any], call: Call) -> None:
-    """tools/list has them; the client of the MCP library validates every answer of these tests against them."""
-    shown = {tool.name: tool.output_schema for tool in await client.list_tools()}
-    assert shown == {name: output_schema(TOOLS[name].answer) for name in shown}

@@ -31,6 +31,7 @@ HELLO = {
 def _env(home: Path, tenant: str) -> dict[str, str]:
     # The first call may come before the store is open on a busy machine; it is to wait for it.
     more = {"MEMORY_BUTLER_HOME": str(home), "MEMORY_BUTLER_TENANT": tenant, "MEMORY_BUTLER_DEADLINE_SECONDS": "30"}
+    more["MEMORY_BUTLER_MCP__TOOLS"] = "all"
     # This home is full of other tests' tenants, and none of them is to be looked after.
     return {**os.environ, **more, "MEMORY_BUTLER_UPKEEP__WORKER": "false"}
 

@@ -99,6 +99,10 @@ def hook(
 def mcp(
     ctx: typer.Context,
     butler: Annotated[str | None, typer.Option(help="Butler name of this agent (default 'main').")] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(help="Tools to list: core (default), standard or all."),
+    ] = None,
     no_worker: NoWorker = False,
 ) -> None:
     """Serve MCP over stdio, for a client that starts this command."""
@@ -106,7 +110,9 @@ def mcp(
 
     from memory_butler.adapters.mcp import server as door
 
-    asyncio.run(door.run_stdio(terminal.settings_of(ctx, butler=butler, upkeep=_without_worker(no_worker))))
+    chosen = None if tools is None else {"tools": tools}
+    settings = terminal.settings_of(ctx, butler=butler, mcp=chosen, upkeep=_without_worker(no_worker))
+    asyncio.run(door.run_stdio(settings))
 
 
 def _without_worker(no_worker: bool) -> dict[str, bool] | None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Annotated, Any
 
@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from memory_butler.errors import InvalidInput, MemoryButlerError
-from memory_butler.models import Lineage, Permanence
-from memory_butler.policy.memories.validation import clean_id, validate_lineage
+from memory_butler.models import Lineage, MemoryType, Origin, Permanence, Tier
+from memory_butler.policy.memories.validation import clean_id
 
 _WHOLE = re.compile(r"^[+-]?\d{1,18}(\.0+)?$", re.ASCII)
 _DECIMAL = re.compile(r"^[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})$", re.ASCII)
@@ -122,31 +122,53 @@ def _is_day(text: str) -> bool:
     return True
 
 
+def as_lineage_id(value: object) -> object:
+    """An id as text. Lineage never makes a call fail: numbers become text, and what cannot be an id is left out."""
+    if isinstance(value, bool | dict | list):
+        return None
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+LineageId = Annotated[str | None, BeforeValidator(as_lineage_id)]
+
+
 class RequestContext(BaseModel):
-    """Ids of the caller's request."""
+    """Ids of the caller's request. Unknown fields are ignored."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="ignore")
 
-    request_id: str | None = None
-    subrequest_id: str | None = None
-    segment_id: str | None = None
-    session_id: str | None = None
+    request_id: LineageId = None
+    subrequest_id: LineageId = None
+    segment_id: LineageId = None
+    session_id: LineageId = None
+
+
+def as_lineage(value: object) -> object:
+    """A request context as an object or a model. Also accepts JSON text; anything else counts as none."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict | BaseModel) else None
 
 
 def lineage_of(context: RequestContext | None) -> Lineage:
-    return validate_lineage(Lineage(**context.model_dump())) if context else Lineage()
+    if context is None:
+        return Lineage()
+    return Lineage(**{name: _usable_id(value) for name, value in context.model_dump().items()})
 
 
 def request_id_of(arguments: Mapping[str, Any]) -> str | None:
     """The request id to return, from arguments that may be invalid otherwise."""
-    context = arguments.get("request_context")
-    if isinstance(context, str):
-        try:
-            context = json.loads(context)
-        except (ValueError, RecursionError):
-            return None
+    context = as_lineage(arguments.get("request_context"))
+    return _usable_id(as_lineage_id(context.get("request_id"))) if isinstance(context, dict) else None
+
+
+def _usable_id(value: object) -> str | None:
+    """The id as it is stored; None if it cannot be stored."""
     try:
-        return clean_id(context.get("request_id"), "request_id") if isinstance(context, dict) else None
+        return clean_id(value, "request_context")
     except MemoryButlerError:
         return None
 
@@ -164,29 +186,44 @@ def _sentence(tool: str, error: Any) -> str:
     kind = error["type"]
     if kind.startswith("missing"):
         return f"{name} is missing."
-    if kind == "unexpected_keyword_argument" or (kind == "extra_forbidden" and len(error["loc"]) == 1):
+    if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         return f"{tool} has no argument {name!r}."
-    if kind == "extra_forbidden":
-        fields = ", ".join(RequestContext.model_fields)
-        return f"{name} is unknown; request_context takes: {fields}."
     if kind == "string_type":
         return f"{name} must be text."
     return f"{name} {error['msg']}." if kind == _ARGUMENT else f"{name}: {error['msg']}."
 
 
+def one_of(values: Iterable[str], description: str) -> Any:
+    """A text of which the schema lists the usual values. Operations also accept plurals and other cases."""
+    return Field(description=description, json_schema_extra={"enum": [*map(str, values), None]})
+
+
+def kind_of(memory_type: str | None, handle: str) -> str:
+    """The type of a memory: as given, or as its reference names it."""
+    if memory_type is not None:
+        return memory_type
+    prefix, colon, _ = handle.strip("[]() ").partition(":")
+    if colon:
+        return prefix
+    raise InvalidInput(
+        f"type is missing, and {handle[:60]!r} does not name it.",
+        recovery="Pass the reference with its type, for example fact:k3f7, or pass type.",
+    )
+
+
 # Arguments that several tools share. Models read the descriptions.
 Words = Annotated[list[str] | None, BeforeValidator(as_list)]
-Tags = Annotated[Words, Field(description='Up to 20 short labels, for example ["food", "health"].')]
+Tags = Annotated[Words, Field(description="Short labels.")]
 Whole = Annotated[int | None, BeforeValidator(as_whole_number)]
 Number = Annotated[float | None, BeforeValidator(as_number)]
-Importance = Annotated[Whole, Field(description="1 (trivial) to 10 (critical); default 5.")]
-Limit = Annotated[Whole, Field(description="Maximum number of results, 1-100.")]
+Importance = Annotated[Whole, Field(description="1 to 10; default 5.")]
+Limit = Annotated[Whole, Field(description="1 to 100.")]
 Expand = Annotated[Whole, Field(description="Neighbours to return with each result, 1-5 of each kind; default none.")]
-MinConfidence = Annotated[Number, Field(description="Minimum effective confidence, 0-1.")]
+MinConfidence = Annotated[Number, Field(description="0 to 1.")]
 MinRelevance = Annotated[Number, Field(description="Minimum relevance, 0-1 (0 returns the best matches regardless).")]
 TokenBudget = Annotated[
     Whole,
-    Field(description="Maximum tokens in the text, including headings; default 3000 or as configured."),
+    Field(description="Default 3000."),
 ]
 Moment = Annotated[datetime | None, BeforeValidator(as_moment)]
 TimeFrom = Annotated[
@@ -205,36 +242,31 @@ Key = Annotated[
 ]
 Context = Annotated[
     RequestContext | None,
-    BeforeValidator(as_object),
+    BeforeValidator(as_lineage),
     Field(description="Ids of your request, stored with the change; request_id is returned in the response."),
 ]
-Scope = Annotated[str | None, Field(description="'global' (everyone may read) or a butler's name; default 'global'.")]
-ReadScope = Annotated[str | None, Field(description="Only this scope; default 'global' and the butler's own.")]
-PermanenceName = Annotated[
-    str | None, Field(description=f"Decay class, slowest first: {', '.join(Permanence)}; default standard.")
-]
+Scope = Annotated[str | None, Field(description="'global' (default) or a butler's name.")]
+ReadScope = Annotated[str | None, Field(description="Default: 'global' and the butler's own.")]
+PermanenceName = Annotated[str | None, one_of(Permanence, "How slowly it fades; default standard.")]
 TierName = Annotated[
-    str | None,
-    Field(description="Only this tier: eden (episodes), mid (recent or unproven) or long (lasting)."),
+    str | None, one_of(Tier, "Only this tier: eden (episodes), mid (recent or unproven) or long (lasting).")
 ]
-TypeName = Annotated[str, Field(description="fact, rule or episode.")]
-Handle = Annotated[str, Field(description="Reference (fact:k3f7) or id of the memory.")]
-RuleHandle = Annotated[str, Field(description="Reference (rule:k3f7) or id of the rule.")]
-FactHandle = Annotated[str, Field(description="Reference (fact:k3f7) or id of the fact.")]
+TypeName = Annotated[str | None, one_of(MemoryType, "If `id` does not name it.")]
+Handle = Annotated[str, Field(description="Reference (fact:k3f7) or id.")]
+RuleHandle = Annotated[str, Field(description="Reference (rule:k3f7) or id.")]
+FactHandle = Annotated[str, Field(description="Reference (fact:k3f7) or id.")]
+Detail = Annotated[str | None, one_of(("brief", "full"), "full: all fields and scores.")]
 Flag = Annotated[bool | None, BeforeValidator(as_flag)]
-Reason = Annotated[str | None, Field(description="Why, in one sentence; stored with the memory.")]
-Source = Annotated[str | None, Field(description="Reference or id of the episode that it was learned from.")]
-Origin = Annotated[
+Reason = Annotated[str | None, Field(description="Why, in one sentence.")]
+SourceEpisode = Annotated[str | None, Field(description="Reference or id of the episode that it was learned from.")]
+Source = Annotated[
     str | None,
-    Field(
-        description="Where the content comes from: user (the user said it), agent (you concluded it), tool (output, "
-        "file), external (web page, mail, document, other people) or import; default agent."
-    ),
+    one_of(Origin, "Who says so; default agent."),
 ]
-EpisodeContent = Annotated[str, Field(description="What happened or was decided, up to 20,000 characters.")]
-EpisodeButler = Annotated[str, Field(description="Butler of the session, for example 'coder'.")]
+EpisodeContent = Annotated[str, Field(description="A summary, not a transcript.")]
+EpisodeButler = Annotated[str, Field(description="Your butler name, for example 'coder'.")]
 SessionId = Annotated[str | None, Field(description="Id of the agent session.")]
-TriggerPrompt = Annotated[str, Field(description="The task or message to work on.")]
+TriggerPrompt = Annotated[str, Field(description="The task, as the user wrote it.")]
 Deep = Annotated[
     Flag,
     Field(

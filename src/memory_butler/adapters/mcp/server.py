@@ -7,6 +7,7 @@ from fastmcp import FastMCP
 
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
+from memory_butler.adapters.mcp.listing import ListedTools
 from memory_butler.adapters.mcp.stdio import input_that_signals_end, send_library_logs_to_file
 from memory_butler.adapters.mcp.tool_base import MemoryTool, ReadPositions, UnknownTools
 from memory_butler.adapters.telemetry.logs import configure_logging
@@ -36,15 +37,16 @@ def build_server(
 ) -> FastMCP[None]:
     """The MCP server. `tools` are the ones that REST serves as well; without them they are built here."""
     lazy = butler if isinstance(butler, LazyResources) else LazyResources.already_open(butler)
+    offered = build_tools(lazy, principal) if tools is None else list(tools)
     server: FastMCP[None] = FastMCP(
         "memory-butler",
         instructions=INSTRUCTIONS,
         version=program_version(),
         lifespan=lazy.lifespan,
-        middleware=[UnknownTools(), ReadPositions()],
+        middleware=[UnknownTools(), ReadPositions(), ListedTools(offered, lazy.settings.mcp.tools)],
         mask_error_details=True,
     )
-    for tool in build_tools(lazy, principal) if tools is None else tools:
+    for tool in offered:
         server.add_tool(tool)
     return server
 

@@ -12,15 +12,18 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from fastmcp.tools.function_tool import FunctionTool
 from mcp_types import CallToolRequestParams, ToolAnnotations
+from mcp_types import Tool as ListedTool
 from pydantic import PrivateAttr
 from pydantic import ValidationError as PydanticValidationError
 
 from memory_butler.adapters.http.identity import request_principal
 from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.adapters.mcp import short_schemas
 from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of, request_id_of
 from memory_butler.adapters.telemetry import instrumentation
 from memory_butler.adapters.wire.answers import error_json
-from memory_butler.adapters.wire.json_schema import output_schema
+from memory_butler.adapters.wire.brief_answers import BriefForm
+from memory_butler.adapters.wire.json_schema import output_schema, schema_of
 from memory_butler.errors import DeadlinePassed, InternalError, InvalidInput, MemoryButlerError, NotFound
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.models.log_position import POSITION_META, STALE_META, format_position, parse_position
@@ -37,6 +40,7 @@ Method = TypeVar("Method", bound=Callable[..., Awaitable[Any]])
 _abandoned: set[asyncio.Task[Any]] = set()
 # REST sets this: it sends the structure of an answer and has no use for its text.
 without_text: ContextVar[bool] = ContextVar("without_text", default=False)
+_wants_full: ContextVar[bool] = ContextVar("wants_full", default=False)
 
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 IDEMPOTENT = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -57,20 +61,24 @@ class Declaration:
     roles: frozenset[Role]
     hints: ToolAnnotations
     answer: Any
+    brief: BriefForm | None
 
 
-def tool(roles: frozenset[Role], hints: ToolAnnotations) -> Callable[[Method], Method]:
+def tool(
+    roles: frozenset[Role], hints: ToolAnnotations, *, brief: BriefForm | None = None
+) -> Callable[[Method], Method]:
     """Declare a method of a `ToolGroup` as a tool.
 
     The method's name, parameters, docstring and return type become the MCP tool with its schemas, the REST route, a row
-    of the role table and an entry of the reference pages.
+    of the role table and an entry of the reference pages. With `brief`, MCP answers are brief unless the call says
+    `detail="full"`; REST always answers in full.
     """
 
     def declare(method: Method) -> Method:
         answer = get_type_hints(method, include_extras=True)["return"]
         # FastMCP would build a second output schema from it.
         method.__annotations__["return"] = Any
-        method.declaration = Declaration(method.__name__, roles, hints, answer)  # type: ignore[attr-defined]
+        method.declaration = Declaration(method.__name__, roles, hints, answer, brief)  # type: ignore[attr-defined]
         return method
 
     return declare
@@ -138,7 +146,7 @@ def provided(arguments: Mapping[str, Any], *other: str) -> dict[str, Any]:
 
     Without null, without the request context, and without `other`, which the tool uses itself.
     """
-    left_out = {"self", "request_context", *other}
+    left_out = {"self", "request_context", "detail", *other}
     return {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in arguments.items()
@@ -179,6 +187,7 @@ class MemoryTool(FunctionTool):
 
     _deadline_seconds: float = PrivateAttr(default=5)
     _declaration: Declaration = PrivateAttr()
+    _usual_parameters: bool = PrivateAttr(default=False)
 
     @classmethod
     def declared(cls, group: ToolGroup, declaration: Declaration) -> Self:
@@ -196,7 +205,36 @@ class MemoryTool(FunctionTool):
     def declaration(self) -> Declaration:
         return self._declaration
 
+    def with_usual_parameters(self) -> Self:
+        """The same tool for lists that leave out the rare parameters. Calls accept them all the same."""
+        copy = self.model_copy()
+        copy._usual_parameters = True
+        return copy
+
+    def to_mcp_tool(self, **overrides: Any) -> ListedTool:
+        full, brief = output_schema(self._declaration.answer), self._declaration.brief
+        answer, depth = (schema_of(self._declaration.answer), 1) if brief is None else (brief.schema(full), 2)
+        listed = super().to_mcp_tool(
+            **{
+                "description": short_schemas.summary(self.description or ""),
+                "inputSchema": short_schemas.input_schema(self.parameters, usual=self._usual_parameters),
+                "outputSchema": short_schemas.output_schema(answer, depth),
+                "annotations": short_schemas.hints(self._declaration.hints),
+                "_meta": None,
+                **overrides,
+            }
+        )
+        listed.title = None
+        return listed
+
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        token = _wants_full.set(arguments.get("detail") == "full")
+        try:
+            return await self._run_within_deadline(arguments)
+        finally:
+            _wants_full.reset(token)
+
+    async def _run_within_deadline(self, arguments: dict[str, Any]) -> ToolResult:
         with instrumentation.instrument_call(self.name, request_id_of(arguments)) as call:
             try:
                 return await within(self._deadline_seconds, super().run(arguments))
@@ -214,8 +252,14 @@ class MemoryTool(FunctionTool):
 
     def convert_result(self, raw_value: Any) -> ToolResult:
         call = instrumentation.current.get()
-        answer = with_request_id(encode(raw_value), call.request_id if call else None)
-        return ToolResult(content=[] if without_text.get() else None, structured_content=answer)
+        request_id, brief = call.request_id if call else None, self._declaration.brief
+        answer = encode(raw_value)
+        if without_text.get():
+            return ToolResult(content=[], structured_content=with_request_id(answer, request_id))
+        if brief is None or _wants_full.get():
+            return ToolResult(structured_content=with_request_id(answer, request_id))
+        structured = with_request_id(brief.of(answer), request_id)
+        return ToolResult(content=brief.text(raw_value), structured_content=structured)
 
     def _failed(self, call: instrumentation.Call, problem: MemoryButlerError) -> ToolResult:
         call.outcome = problem.error_class

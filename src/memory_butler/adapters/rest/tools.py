@@ -27,6 +27,9 @@ def tool_routes(tools: Sequence[MemoryTool]) -> APIRouter:
     for tool in tools:
         summary, _, description = (tool.description or "").partition("\n")
         required = bool(tool.parameters.get("required"))
+        body = dereference_refs(tool.parameters)
+        # Answers over REST are always full.
+        body["properties"] = {name: schema for name, schema in body["properties"].items() if name != "detail"}
         router.add_api_route(
             f"/{tool.name.removeprefix(PREFIX)}",
             _route(tool),
@@ -35,7 +38,7 @@ def tool_routes(tools: Sequence[MemoryTool]) -> APIRouter:
             operation_id=tool.name,
             summary=summary,
             description=description.strip(),
-            openapi_extra={"requestBody": request_body(dereference_refs(tool.parameters), required=required)},
+            openapi_extra={"requestBody": request_body(body, required=required)},
             **documented(tool.declaration.answer),
         )
     return router

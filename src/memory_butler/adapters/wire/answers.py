@@ -18,7 +18,7 @@ from memory_butler.operations.trust.purge import PurgeReport
 from memory_butler.operations.writing.ingest import IngestResult
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
-from memory_butler.policy.memories.text import trust_mark
+from memory_butler.policy.memories.text import day, trust_mark
 from memory_butler.policy.retrieval.relevance import level_of
 from memory_butler.policy.trust.redaction import redact
 
@@ -50,6 +50,8 @@ def _result(entry: models.Ranked, answer: models.Answer) -> wire.SearchResult:
     )
     return wire.SearchResult(
         hit=found,
+        when=day(hit.valid_at or hit.observed_at or hit.created_at),
+        confidence=None if hit.type is models.MemoryType.EPISODE else entry.parts.effective_confidence,
         relevance=entry.parts.relevance,
         relevance_level=level_of(entry.parts.relevance),
         score=entry.parts.score,

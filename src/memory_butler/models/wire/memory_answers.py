@@ -35,9 +35,12 @@ class NeighbourMemory:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """One result with its score. `relevance_level` is its relevance in words: strong, likely, possible or weak. `also`
-    are the references of duplicates that were left out."""
+    are the references of duplicates that were left out. `when` is the day of the event or of storing, `confidence` the
+    effective confidence; an episode has none."""
 
     hit: Annotated[FoundMemory, INLINE]
+    when: str = ""
+    confidence: float | None = None
     relevance: float
     relevance_level: str = ""
     score: float

@@ -13,12 +13,14 @@ from memory_butler.models import Principal, Role
 from memory_butler.resources import Resources
 
 
-async def test_items_are_the_arguments_of_the_single_tools(client: Client[Any]) -> None:
+async def test_items_are_the_arguments_of_the_single_tools(resources: Resources) -> None:
     """An item takes what memory_store_episode takes, or memory_context except for a moment in the past; the schema
     says so, with the same words."""
-    tools = {tool.name: tool.input_schema for tool in await client.list_tools()}
+    tools = {tool.name: tool.parameters for tool in await build_server(resources).list_tools()}
     assert list(EpisodeItem.model_fields) == PARAMETERS["memory_store_episode"].split()
-    assert {*ContextItem.model_fields, "as_of", "request_context"} == set(PARAMETERS["memory_context"].split())
+    assert {*ContextItem.model_fields, "as_of", "detail", "request_context"} == set(
+        PARAMETERS["memory_context"].split()
+    )
     items = tools["memory_ingest_batch"]["properties"]["episodes"]["items"]
     single = tools["memory_store_episode"]
     assert items["required"] == ["content", "butler"] and "$ref" not in json.dumps(items)

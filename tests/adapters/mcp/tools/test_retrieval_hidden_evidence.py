@@ -137,11 +137,11 @@ async def test_no_door_names_it(told: Told, service: Service) -> None:
 
 async def _through_all_doors(told: Told, service: Service, token: str) -> dict[str, str]:
     answers = {}
-    search = {"query": "grapefruit", "min_relevance": 0, "expand": 5, "types": ["fact", "rule"]}
+    search = {"query": "grapefruit", "min_relevance": 0, "expand": 5, "types": ["fact", "rule"], "detail": "full"}
     calls: dict[str, dict[str, Any]] = {
-        "memory_get": {"type": "fact", "id": told.fact},
+        "memory_get": {"type": "fact", "id": told.fact, "detail": "full"},
         "memory_search": search,
-        "memory_recall": {"topic": "grapefruit", "min_relevance": 0, "expand": 5},
+        "memory_recall": {"topic": "grapefruit", "min_relevance": 0, "expand": 5, "detail": "full"},
         "memory_explain": {"query": "grapefruit", "id": f"fact:{told.fact}", "token_budget": 500},
         "memory_context": {"trigger_prompt": "grapefruit", "butler": "chef"},
         "memory_activity_stream": {"since": "start"},

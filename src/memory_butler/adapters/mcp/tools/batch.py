@@ -32,7 +32,7 @@ class EpisodeItem(BaseModel):
     observed_at: arguments.ObservedAt = None
     tags: arguments.Tags = None
     metadata: arguments.Metadata = None
-    source: arguments.Origin = None
+    source: arguments.Source = None
     idempotency_key: arguments.Key = None
     request_context: arguments.Context = None
 

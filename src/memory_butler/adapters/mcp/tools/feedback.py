@@ -4,7 +4,17 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memory_butler.adapters.mcp.arguments import Context, FactHandle, Flag, Handle, Key, Reason, RuleHandle, TypeName
+from memory_butler.adapters.mcp.arguments import (
+    Context,
+    FactHandle,
+    Flag,
+    Handle,
+    Key,
+    Reason,
+    RuleHandle,
+    TypeName,
+    kind_of,
+)
 from memory_butler.adapters.mcp.tool_base import ADDS, DESTRUCTIVE, IDEMPOTENT, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
 from memory_butler.models import Outcome, Stored
@@ -19,25 +29,27 @@ class FeedbackTools(ToolGroup):
 
     @tool(WRITERS, IDEMPOTENT)
     async def memory_confirm(
-        self, *, type: TypeName, id: Handle, idempotency_key: Key = None, request_context: Context = None
+        self, *, type: TypeName = None, id: Handle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
-        """Confirm that a fact or rule is still true; its decay restarts.
+        """Confirm that a fact or rule is still true, because you observed it or were told. Its decay restarts.
 
-        Use it when you observed or were told that it is still true, not because you read it. Episodes cannot be
+        Do not confirm what you only read. Episodes cannot be
         confirmed.
         Returns type, id, ref and outcome "confirmed".
 
         Example: memory_confirm(type="fact", id="fact:k3f7")
         """
-        return await self._run(request_context, feedback.confirm, type, id, idempotency_key=idempotency_key)
+        return await self._run(
+            request_context, feedback.confirm, kind_of(type, id), id, idempotency_key=idempotency_key
+        )
 
     @tool(WRITERS, ADDS)
     async def memory_mark_helpful(
         self, *, rule_id: RuleHandle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
-        """Report that following a rule helped. Rules are promoted only by this feedback.
+        """Report that you followed a rule and it helped. Rules are promoted only by this feedback.
 
-        Use it each time you followed a rule and it worked.
+        Use it each time.
         Returns type, id, ref and outcome "marked_helpful".
 
         Example: memory_mark_helpful(rule_id="rule:k3f7")
@@ -70,7 +82,7 @@ class FeedbackTools(ToolGroup):
     async def memory_forget(
         self,
         *,
-        type: TypeName,
+        type: TypeName = None,
         id: Handle,
         derived: Annotated[
             Flag, Field(description="Also withdraw the facts and rules that came from it alone; default false.")
@@ -79,10 +91,10 @@ class FeedbackTools(ToolGroup):
         idempotency_key: Key = None,
         request_context: Context = None,
     ) -> Stored:
-        """Withdraw a memory that is wrong or unwanted. Nothing is erased: memory_restore brings it back.
+        """Withdraw a memory that is wrong or unwanted. It can be restored.
 
-        Use it when the user asks for it or a memory is plainly wrong. If you know the right value, use memory_correct;
-        if the value has changed, store the new fact, which replaces the old one.
+        Use it when the user asks for it or a memory is plainly wrong; memory_restore brings it back. If you know the
+        right value, use memory_correct; if the value has changed, store the new fact, which replaces the old one.
         Returns type, id, ref and outcome "retracted" or "already_retracted". `derived` lists the facts and rules that
         came from it alone and stay in use: ask the user about them, and call again with derived=true to withdraw them,
         too. Then `withdrawn` is their number and `group_id` undoes all of it.
@@ -92,7 +104,7 @@ class FeedbackTools(ToolGroup):
         return await self._run(
             request_context,
             forget.forget,
-            type,
+            kind_of(type, id),
             id,
             derived=derived is True,
             reason=reason,
@@ -140,7 +152,7 @@ class FeedbackTools(ToolGroup):
     async def memory_restore(
         self,
         *,
-        type: TypeName,
+        type: TypeName = None,
         id: Handle,
         supersede: Annotated[
             Flag, Field(description="Replace the current fact of the same subject and predicate; default false.")
@@ -160,7 +172,7 @@ class FeedbackTools(ToolGroup):
         return await self._run(
             request_context,
             restore.restore,
-            type,
+            kind_of(type, id),
             id,
             supersede=supersede is True,
             reason=reason,
@@ -192,7 +204,7 @@ class FeedbackTools(ToolGroup):
 
     @tool(WRITERS, IDEMPOTENT)
     async def memory_pin(
-        self, *, type: TypeName, id: Handle, idempotency_key: Key = None, request_context: Context = None
+        self, *, type: TypeName = None, id: Handle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
         """Pin a memory: it does not fade, expire or get evicted until it is unpinned.
 
@@ -201,11 +213,11 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_pin(type="fact", id="fact:k3f7")
         """
-        return await self._run(request_context, pin.pin, type, id, idempotency_key=idempotency_key)
+        return await self._run(request_context, pin.pin, kind_of(type, id), id, idempotency_key=idempotency_key)
 
     @tool(WRITERS, IDEMPOTENT)
     async def memory_unpin(
-        self, *, type: TypeName, id: Handle, idempotency_key: Key = None, request_context: Context = None
+        self, *, type: TypeName = None, id: Handle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
         """Unpin a memory; decay restarts now.
 
@@ -213,7 +225,7 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_unpin(type="fact", id="fact:k3f7")
         """
-        return await self._run(request_context, pin.unpin, type, id, idempotency_key=idempotency_key)
+        return await self._run(request_context, pin.unpin, kind_of(type, id), id, idempotency_key=idempotency_key)
 
     @tool(ADMINS, ADDS)
     async def memory_reverse(

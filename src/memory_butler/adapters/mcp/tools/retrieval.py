@@ -6,7 +6,7 @@ from pydantic import Field
 
 from memory_butler.adapters.mcp import arguments
 from memory_butler.adapters.mcp.tool_base import COUNTED_READ, PURE_READ, ToolGroup, provided, tool
-from memory_butler.adapters.wire import answers
+from memory_butler.adapters.wire import answers, brief_answers
 from memory_butler.models import Briefing, BriefRequest, Mode, Question
 from memory_butler.models.explanation import Explanation
 from memory_butler.models.wire.memory_answers import MemoryDetail, SearchResults, Stats
@@ -22,15 +22,15 @@ AsOf = Annotated[
         "not update usage counts. Default: now."
     ),
 ]
-Types = Annotated[arguments.Words, Field(description="Any of fact, rule, episode; default all.")]
-ModeName = Annotated[str | None, Field(description=f"{', '.join(Mode)}; default hybrid.")]
-OnlyButler = Annotated[str | None, Field(description="Only the episodes and the scope of this butler.")]
+Types = Annotated[arguments.Words, Field(description="Of fact, rule, episode; default all.")]
+ModeName = Annotated[str | None, arguments.one_of(Mode, "Default hybrid.")]
+OnlyButler = Annotated[str | None, Field(description="Only this butler's episodes and scope.")]
 
 
 class RetrievalTools(ToolGroup):
     name = "recall"
 
-    @tool(ANY_ROLE, COUNTED_READ)
+    @tool(ANY_ROLE, COUNTED_READ, brief=brief_answers.SEARCH)
     async def memory_search(
         self,
         *,
@@ -48,11 +48,12 @@ class RetrievalTools(ToolGroup):
         time_from: arguments.TimeFrom = None,
         time_to: arguments.TimeTo = None,
         deep: arguments.Deep = None,
+        detail: arguments.Detail = None,
         request_context: arguments.Context = None,
     ) -> SearchResults:
-        """Search memories by meaning and keywords, best match first.
+        """Search memories when earlier sessions may answer a question. An empty result means that nothing is known.
 
-        Use it when earlier sessions may answer a question, or to find the reference of a memory.
+        Also finds the reference of a memory.
         Returns `results`, each with ref, content, state, `relevance` (probability that it answers the question) and
         `relevance_level` (the same in words), score with its `parts`, and `also`, the refs of duplicates; and `count`.
         `since_changed` marks an episode whose fact has been replaced and a fact that a newer note corrects. `overview`:
@@ -69,7 +70,7 @@ class RetrievalTools(ToolGroup):
         question = Question(**provided(locals()))
         return answers.search_results(await self._run(request_context, search.search, question))
 
-    @tool(ANY_ROLE, COUNTED_READ)
+    @tool(ANY_ROLE, COUNTED_READ, brief=brief_answers.SEARCH)
     async def memory_recall(
         self,
         *,
@@ -82,11 +83,12 @@ class RetrievalTools(ToolGroup):
         expand: arguments.Expand = None,
         time_from: arguments.TimeFrom = None,
         time_to: arguments.TimeTo = None,
+        detail: arguments.Detail = None,
         request_context: arguments.Context = None,
     ) -> SearchResults:
-        """Get the most important facts and rules for a topic, without episodes.
+        """Get the most important facts and rules for a new topic within a task, without episodes.
 
-        Use it before you start on a new topic within a task; use memory_search for a question.
+        Use memory_search for a question.
         Returns the same as memory_search.
 
         Example: memory_recall(topic="deploying the billing service")
@@ -130,9 +132,14 @@ class RetrievalTools(ToolGroup):
         question = Question(**provided(locals(), "id", "token_budget"))
         return await self._run(request_context, explain.explain, question, id, token_budget=token_budget)
 
-    @tool(ANY_ROLE, COUNTED_READ)
+    @tool(ANY_ROLE, COUNTED_READ, brief=brief_answers.DETAIL)
     async def memory_get(
-        self, *, type: arguments.TypeName, id: arguments.Handle, request_context: arguments.Context = None
+        self,
+        *,
+        type: arguments.TypeName = None,
+        id: arguments.Handle,
+        detail: arguments.Detail = None,
+        request_context: arguments.Context = None,
     ) -> MemoryDetail:
         """Get one memory with its provenance and history.
 
@@ -142,7 +149,7 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_get(type="fact", id="fact:k3f7")
         """
-        return answers.memory_detail(await self._run(request_context, get.get, type, id))
+        return answers.memory_detail(await self._run(request_context, get.get, arguments.kind_of(type, id), id))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_stats(
@@ -163,23 +170,22 @@ class RetrievalTools(ToolGroup):
         """
         return cast("Stats", await self._run(request_context, stats.stats, scope))
 
-    @tool(ANY_ROLE, PURE_READ)
+    @tool(ANY_ROLE, PURE_READ, brief=brief_answers.BRIEFING)
     async def memory_context(
         self,
         *,
         trigger_prompt: arguments.TriggerPrompt,
-        butler: Annotated[
-            str, Field(description="Your butler name, for example 'coder'; decides which scopes are read.")
-        ],
+        butler: Annotated[str, Field(description="Your butler name, for example 'coder'.")],
         token_budget: arguments.TokenBudget = None,
         as_of: AsOf = None,
         with_own: arguments.WithOwn = None,
         deep: arguments.Deep = None,
+        detail: arguments.Detail = None,
         request_context: arguments.Context = None,
     ) -> Briefing:
-        """Get a briefing for a task: vital facts, what is relevant, and standing rules for this kind of work.
+        """Get a briefing for a task, once at its start: vital facts, what is relevant, standing rules for such work.
 
-        Call it once at the start of a session or task. Pass the task as the user wrote it, and name the people and
+        Pass the task as the user wrote it, and name the people and
         things involved. Each line has a short reference that all tools accept.
         Returns `context`, text within the token budget, and `receipt`: the claim of each line (vital, relevant,
         standing, related or recent), and what was left out and why.

@@ -25,13 +25,13 @@ class WritingTools(ToolGroup):
         observed_at: arguments.ObservedAt = None,
         tags: arguments.Tags = None,
         metadata: arguments.Metadata = None,
-        source: arguments.Origin = None,
+        source: arguments.Source = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
-        """Store what happened in a session: what was done, decided, learned or left open.
+        """Store what happened in a session, once at its end: what was done, decided, learned or left open.
 
-        Use it once at the end of a piece of work, with a summary rather than a transcript. Episodes are short-lived
+        Pass a summary rather than a transcript. Episodes are short-lived
         raw material; store lasting knowledge as a fact or a rule.
         Returns type, id, ref and outcome "created".
 
@@ -43,42 +43,36 @@ class WritingTools(ToolGroup):
     async def memory_store_fact(
         self,
         *,
-        subject: Annotated[str, Field(description="The person or thing, for example 'Anna' or 'billing service'.")],
+        subject: Annotated[str, Field(description="The person or thing.")],
         predicate: Annotated[
             str,
-            Field(
-                description="The property, for example favorite_color; with the value where several can be true: "
-                "allergic_to:nuts."
-            ),
+            Field(description="The property: favorite_color; allergic_to:nuts where several can be true."),
         ],
-        content: Annotated[str, Field(description="The fact as a self-contained sentence, up to 4,000 characters.")],
+        content: Annotated[str, Field(description="A self-contained sentence.")],
         importance: arguments.Importance = None,
         permanence: arguments.PermanenceName = None,
         scope: arguments.Scope = None,
         tags: arguments.Tags = None,
-        valid_at: Annotated[
-            arguments.Moment, Field(description="Only for events: date and time with time zone when it happened.")
-        ] = None,
-        source_episode: arguments.Source = None,
+        valid_at: Annotated[arguments.Moment, Field(description="Only for events: ISO 8601 with zone.")] = None,
+        source_episode: arguments.SourceEpisode = None,
         aliases: Annotated[
             arguments.Words,
-            Field(
-                description='Other names of the subject, up to 20, for example ["Annie", "Mum"]. Aliases longer than '
-                "three words are not recognised in queries."
-            ),
+            Field(description="Other names of the subject."),
         ] = None,
         metadata: arguments.Metadata = None,
-        source: arguments.Origin = None,
+        source: arguments.Source = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
-        """Store something that is true: a preference, a property, a decision, an event.
+        """Store what is true: a preference, property, decision or event. New content for the same subject and predicate
+        REPLACES the old fact.
 
-        Each subject and predicate has one current value: new content for the same pair REPLACES the old fact (kept as
-        history); the same content confirms it. Where several values can be true, put the value into the predicate:
-        allergic_to:peanuts, allergic_to:nuts. Pass valid_at only for something that happened at a certain time (a
-        meeting, a purchase): such facts do not replace each other. Do not pass the current time for "true now".
-        Aliases are other names for the subject; searching for one finds everything about it.
+        The old fact is kept as history; the same content confirms it. Where several values can be true, put the value
+        into the predicate: allergic_to:peanuts, allergic_to:nuts. Pass valid_at only for something that happened at a
+        certain time (a meeting, a purchase): such facts do not replace each other. Do not pass the current time for
+        "true now". Aliases are other names for the subject, of up to three words; searching for one finds everything
+        about it. `source` says where the content comes from: the user said it, you concluded it (agent), a tool or file
+        returned it, or a web page, mail or other person says so (external).
         Returns type, id, ref and outcome: "created", "confirmed", or "superseded" with `supersedes`, the old fact.
 
         Example: memory_store_fact(subject="Anna", predicate="favorite_color", content="Anna likes green best.")
@@ -89,12 +83,12 @@ class WritingTools(ToolGroup):
     async def memory_store_rule(
         self,
         *,
-        content: Annotated[str, Field(description="One instruction: what to do and when, up to 4,000 characters.")],
+        content: Annotated[str, Field(description="One instruction: what to do and when.")],
         scope: arguments.Scope = None,
         tags: arguments.Tags = None,
-        source_episode: arguments.Source = None,
+        source_episode: arguments.SourceEpisode = None,
         metadata: arguments.Metadata = None,
-        source: arguments.Origin = None,
+        source: arguments.Source = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
@@ -121,7 +115,7 @@ class WritingTools(ToolGroup):
             str | None, Field(description="Butler that the note belongs to. Defaults to the calling agent.")
         ] = None,
         importance: arguments.Importance = None,
-        source: arguments.Origin = None,
+        source: arguments.Source = None,
         idempotency_key: arguments.Key = None,
         request_context: arguments.Context = None,
     ) -> Stored:
