@@ -19,8 +19,8 @@ from benchmarks.briefing.sets import LabelledSet
 from benchmarks.support.machine import new_home, wide_console
 from memory_butler.models import BriefRequest
 from memory_butler.operations.briefing import brief
-from memory_butler.policy.briefing import selection
-from memory_butler.policy.briefing.selection import Evidence, evidence_of
+from memory_butler.policy.briefing import evidence
+from memory_butler.policy.briefing.evidence import Evidence, evidence_of
 from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import load_settings
 from memory_butler.store.embedded.server import EmbeddedPostgres
@@ -66,7 +66,7 @@ async def at_noise(
     for threshold in THRESHOLDS:
         briefing = resources.settings.briefing.model_copy(update={"min_usefulness": threshold})
         settings = resources.settings.model_copy(update={"briefing": briefing})
-        with patch.multiple(selection, OFFSET=weights[0], WEIGHTS=weights[1]):
+        with patch.multiple(evidence, OFFSET=weights[0], WEIGHTS=weights[1]):
             told = await tell(replace(resources, settings=settings), keys, labelled)
         result = figures(labelled, told)
         if result["noise"] <= MAX_NOISE:

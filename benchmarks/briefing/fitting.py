@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.briefing.sets import LabelledSet
-from memory_butler.policy.briefing.selection import Evidence
+from memory_butler.policy.briefing.evidence import Evidence
 
 Numbers = npt.NDArray[np.float64]
 # A must counts for more than a line too many, and what may be told is a weak example.

@@ -12,24 +12,13 @@ from hypothesis import strategies as st
 
 from memory_butler.models import Maturity, MemoryType, Ranked
 from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
-from memory_butler.policy.briefing.selection import (
-    WEIGHTS,
-    Chosen,
-    Evidence,
-    Rules,
-    Task,
-    choose,
-    evidence_of,
-    is_unconditional,
-    kinds_to_find,
-    usefulness,
-)
+from memory_butler.policy.briefing.evidence import evidence_of
+from memory_butler.policy.briefing.selection import Chosen, Rules, choose, kinds_to_find
+from memory_butler.policy.briefing.task import Task
 
 F, R, E = MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE
 DOMAINS = ["code", "food", "health", "answer_style", "travel", "sport"]
 RULES = Rules(min_usefulness=0.24, min_relevance=0.05, vital_from=8)
-MakeRanked = Callable[..., Ranked]
-STRANGER: dict[str, Any] = {"similarity": 0.05, "content": "something else entirely"}
 
 
 def task(*profile: float, names: Sequence[str] = (), is_first_person: bool = False) -> Task:
@@ -46,17 +35,6 @@ def task(*profile: float, names: Sequence[str] = (), is_first_person: bool = Fal
 COOK, CODE, ILL, CHAT = task(0, 1.2, 0, 0), task(1.2, 0, 0, 0), task(0, 0, 1.2, 0, is_first_person=True), task()
 FOOD, CODING, HEALTH, STYLE = (0, 1.4, 0, 0, 0, 0), (1.4, 0, 0, 0, 0, 0), (0, 0.1, 1.4, 0, 0, 0), (0, 0, 0, 1.4, 0, 0)
 NO_KIND = (0.0,) * len(DOMAINS)
-
-
-@pytest.fixture(scope="session")
-def entry(make_ranked: MakeRanked) -> Callable[..., Ranked]:
-    """A candidate that a search would not return."""
-
-    def make(number: int = 1, kind: MemoryType = F, *, relevance: float = 0.001, **given: Any) -> Ranked:
-        made = make_ranked(number, kind, **{**STRANGER, **given})
-        return made._replace(parts=made.parts._replace(relevance=relevance))
-
-    return make
 
 
 def told(one: Ranked, given_task: Task, profile: Sequence[float] = NO_KIND, rules: Rules = RULES) -> Claim | None:
@@ -123,29 +101,6 @@ def test_what_is_one_step_away_comes_with_what_is_relevant(entry: Callable[..., 
     assert secret.hit.id not in {one.entry.hit.id for one in without}
 
 
-def test_the_health_of_others_does_not_matter_for_ones_own(entry: Callable[..., Ranked]) -> None:
-    hits = [entry(n, F, subject_label=who).hit for n, who in ((1, "user"), (2, "Renate"), (3, "Lena"))]
-    profiles = {hit.id: HEALTH for hit in hits}
-    assert [one.of_another for one in evidence_of(hits, profiles, ILL)] == [0, 1, 0], "Lena is the user"
-    at_table = replace(ILL, profile=np.array([0, 1.0, 1.2, 0, 0, 0], np.float32))
-    assert [one.of_another for one in evidence_of(hits, profiles, at_table)] == [0, 0, 0]
-    for_renate = replace(ILL, names=frozenset({"renate"}))
-    named = [hits[0], hits[1]._replace(is_named=True)]
-    assert [one.of_another for one in evidence_of(named, profiles, for_renate)] == [0, 0], "Lena asks for both"
-    by_somebody = replace(for_renate, is_first_person=False)
-    assert [one.of_another for one in evidence_of(named, profiles, by_somebody)] == [1, 0]
-
-
-def test_grave_facts_about_health_come_along_on_a_trip(entry: Callable[..., Ranked]) -> None:
-    """A trip with the family does not ask for the asthma; importance decides, and code does not travel."""
-    trip = task(0, 0, 0, 0, 1.0, 0)
-    grave, light, code = (entry(n, F, importance=i) for n, i in ((1, 9), (2, 5), (3, 9)))
-    profiles = {grave.hit.id: HEALTH, light.hit.id: HEALTH, code.hit.id: CODING}
-    hits = [grave.hit, light.hit, code.hit]
-    assert [one.care for one in evidence_of(hits, profiles, trip)] == [1, 0, 0]
-    assert [one.care for one in evidence_of(hits, profiles, CODE)] == [0, 0, 0]
-
-
 def test_everybodys_grave_health_facts_come_in_tasks_for_several_people(entry: Callable[..., Ranked]) -> None:
     """A child's diabetes matters for a family dinner that does not mention it; not for a meal of one's own."""
     ill = entry(importance=10, subject_label="Tove", similarity=0.0)
@@ -174,18 +129,6 @@ def test_a_note_of_what_happened_is_no_standing_preference(entry: Callable[..., 
     assert told(entry(**given, tags=("notes",), pinned=True), CODE, weak) is Claim.STANDING
 
 
-def test_what_is_about_other_things_stays_out_of_a_task_that_names_its_own(entry: Callable[..., Ranked]) -> None:
-    """A rule for one project is no rule for another; without a name in the task a fact of the kind of work may be."""
-    pantry = entry(1, F, subject_label="Pantry", importance=5)
-    other = entry(2, F, subject_label="Kestrel", is_named=True)
-    rule = entry(3, R, content="In Pantry use pnpm.", maturity="established")
-    named = task(1.2, 0, 0, 0, names=["kestrel"])
-    evidence = evidence_of([pantry.hit, other.hit, rule.hit], {}, named)
-    assert [one.elsewhere for one in evidence] == [1, 0, 1]
-    evidence = evidence_of([pantry.hit, other.hit, rule.hit], {}, CODE)
-    assert [one.elsewhere for one in evidence] == [0, 0, 1]
-
-
 def test_parts_of_a_briefing_are_settings(entry: Callable[..., Ranked]) -> None:
     rule, seen = entry(1, R, maturity="established"), entry(2, E, word_coverage=1.0)
     assert told(rule, CODE, CODING, replace(RULES, with_standing=False)) is None
@@ -198,17 +141,6 @@ def test_without_profiles_names_and_words_decide(entry: Callable[..., Ranked]) -
     """Right after an upgrade no profiles exist."""
     assert choose([entry(is_named=True)], {}, CODE, RULES)
     assert not choose([entry(kind=R, maturity="proven")], {}, CODE, RULES)
-    assert not is_unconditional(entry(kind=R).hit, None, CODE)
-
-
-@settings(max_examples=100)
-@given(values=st.lists(st.floats(0, 1), min_size=12, max_size=12), place=st.integers(0, 11))
-def test_more_evidence_never_speaks_against_a_memory(values: list[float], place: int) -> None:
-    """Each signal moves usefulness in the direction of its weight."""
-    before, more = Evidence(*values), list(values)
-    more[place] += 1
-    change = usefulness(Evidence(*more)) - usefulness(before)
-    assert change == 0 or (change > 0) == (WEIGHTS[place] > 0)
 
 
 def test_every_claim_has_words() -> None:

@@ -12,8 +12,10 @@ from memory_butler.policy.briefing import task_cues
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.composition import BriefingFrame, compose
 from memory_butler.policy.briefing.domains import Profile
+from memory_butler.policy.briefing.evidence import evidence_of, usefulness
 from memory_butler.policy.briefing.repetitions import without_repetitions
-from memory_butler.policy.briefing.selection import Chosen, Rules, Task, choose, evidence_of, usefulness
+from memory_butler.policy.briefing.selection import Chosen, Rules, choose
+from memory_butler.policy.briefing.task import Task
 from memory_butler.policy.memories.validation import validate_brief, validate_lineage
 from memory_butler.resources import Resources, on_replica
 
