@@ -154,6 +154,23 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         body = {"type": type, "id": id, "supersede": supersede or None}
         return await self._write("restore", body, options, models.Stored)
 
+    async def update(
+        self,
+        type: str,
+        id: str | UUID,
+        *,
+        importance: int | None = None,
+        permanence: str | None = None,
+        tags: Sequence[str] | None = None,
+        scope: str | None = None,
+        content: str | None = None,
+        **options: Unpack[WriteOptions],
+    ) -> models.Stored:
+        """Change fields of a memory in use; None leaves a field as it is. `content` is for rules only."""
+        labels = None if tags is None else list(tags)
+        body = {"type": type, "id": id, "importance": importance, "permanence": permanence, "tags": labels}
+        return await self._write("update", body | {"scope": scope, "content": content}, options, models.Stored)
+
     async def pin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
         return await self._write("pin", {"type": type, "id": id}, options, models.Stored)
 

@@ -35,6 +35,7 @@ from memory_butler.models.memories import (
     Memory as Memory,
     NewEpisode as NewEpisode,
     NewFact as NewFact,
+    MemoryChanges as MemoryChanges,
     NewNote as NewNote,
     NewRule as NewRule,
     Rule as Rule,

@@ -167,6 +167,17 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChanges:
+    """Fields of a memory to change; None leaves a field as it is."""
+
+    importance: int | None = None
+    permanence: str | None = None
+    tags: tuple[str, ...] | None = None
+    scope: str | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewNote:
     """A note for a tier, for callers that use tiers instead of types. The default butler is the caller's."""
 

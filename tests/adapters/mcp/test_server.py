@@ -160,6 +160,8 @@ async def _arguments(call: Call, tool: str) -> dict[str, Any]:
         await call("memory_mark_harmful", rule_id=ref)
     if tool in ("memory_forget_about", "memory_purge"):
         return {"subject": "Anna"}
+    if tool == "memory_update":
+        return {"id": ref, "tags": ["green"]}
     values["episodes"] = [{"content": "A green day.", "butler": "coder"}]
     values["requests"] = [{"trigger_prompt": "green"}]
     return {name: values.get(name, f"green {name} of {tool}") for name in REQUIRED[tool]}

@@ -51,6 +51,7 @@ async def _every_tool(call: Any, agents: Resources) -> None:
     await call("memory_get", type="rule", id=rule["ref"])
     await call("memory_search", query="Ask Anna about colors", min_relevance=0)
     await call("memory_reverse", rule_id=rule["ref"])
+    await call("memory_update", **named, importance=7)
     await call("memory_pin", **named)
     await call("memory_unpin", **named)
     await call("memory_correct", fact_id=fact["ref"], content="Anna likes red.")

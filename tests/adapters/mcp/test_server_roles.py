@@ -92,6 +92,7 @@ def _arguments(fact: str, rule: str) -> dict[str, dict[str, Any]]:
         "memory_forget": {"type": "fact", "id": nothing},
         "memory_forget_about": {"subject": "nobody at all"},
         "memory_restore": named,
+        "memory_update": {**named, "importance": 6},
         "memory_pin": named,
         "memory_unpin": named,
         "memory_consolidation_claim": {"limit": 1},

@@ -37,6 +37,7 @@ STANDARD = CORE | {
     "memory_store",
     "memory_explain",
     "memory_correct",
+    "memory_update",
     "memory_forget_about",
     "memory_restore",
     "memory_pin",

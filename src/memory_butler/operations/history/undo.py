@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from memory_butler.errors import Conflict, InvalidInput, NotFound
 from memory_butler.models import LIVE, Caller, MemoryType, SkippedEvent, UndoCandidate, UndoneEvent, UndoReport
+from memory_butler.operations.retrieval.indexing import index_again
 from memory_butler.operations.writing.feedback_withdrawal import withdraw, write_evidence
 from memory_butler.operations.writing.idempotency import (
     Fingerprint,
@@ -55,6 +56,7 @@ class Tally:
     left_alone: list[SkippedEvent] = field(default_factory=list)
     remarks: Counter[str] = field(default_factory=Counter)
     not_brought_back: list[str] = field(default_factory=list)
+    reworded: list[tuple[MemoryType, UUID]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +209,7 @@ async def _carry_out(task: Task) -> UndoReport:
         done += handled
         task.progress("Undoing", done, task.named.events)
         if below <= task.named.oldest:
+            await index_again(task.resources, task.tenant, tally.reworded)
             return report
 
 
@@ -333,6 +336,8 @@ async def _apply(
         kind = candidate.entity_type
         changes.append(Change(kind, candidate.entity_id, "undone", extra, undoes=candidate.id))
         restorings.append((kind, _restoring(task, candidate, resolution)))
+        if candidate.is_rewording and kind in tuple(MemoryType):
+            tally.reworded.append((MemoryType(kind), candidate.entity_id))
     for in_use in (False, True):
         for kind in KINDS:
             chosen = [one for of, one in restorings if of == kind and (one.given["validity"] in LIVE) is in_use]

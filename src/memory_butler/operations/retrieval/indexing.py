@@ -12,7 +12,7 @@ from memory_butler.english.text.names import indexed_names, name_key, secondary_
 from memory_butler.languages.detection import Language, language_of
 from memory_butler.languages.grams import indexed_grams
 from memory_butler.languages.speech.mentions import mentions
-from memory_butler.models import Caller, MemoryType
+from memory_butler.models import Caller, Episode, Fact, Memory, MemoryType
 from memory_butler.models.unreadable import Unreadable
 from memory_butler.operations.trust.protection import Owner, ensure_keys, keyed_words, owner_of, search_of
 from memory_butler.policy.briefing.domains import DomainPhrases, Vectors
@@ -21,6 +21,7 @@ from memory_butler.policy.retrieval.passages import cut_passages, passage_head
 from memory_butler.resources import Resources
 from memory_butler.settings import Searchable
 from memory_butler.store.gate.database import Row, Transaction
+from memory_butler.store.memories import memories
 from memory_butler.store.retrieval import embedding_versions, search_index
 from memory_butler.store.retrieval.search_index import Indexed
 
@@ -140,6 +141,28 @@ async def catch_up(resources: Resources, tenant: str, *, progress: Callable[[int
         return await embedding_versions.outdated(transaction, *versions, last, limit)
 
     return await _walk(resources, tenant, outdated, progress)
+
+
+async def index_again(resources: Resources, tenant: str, changed: Sequence[tuple[MemoryType, UUID]]) -> None:
+    """Replace the index entries of memories whose words have changed."""
+    for first in range(0, len(changed), BATCH):
+        some = changed[first : first + BATCH]
+        async with resources.database.read(tenant) as transaction:
+            found = [await memories.get(transaction, kind, id, None) for kind, id in some]
+        there = [memory for memory in found if memory]
+        indexed = await index_entries(resources, [_stored_entry(tenant, memory) for memory in there])
+        entries = [(memory.type, memory.id, one) for memory, one in zip(there, indexed, strict=True)]
+        async with resources.database.write(tenant, resources.clock()) as transaction:
+            await search_index.replace(transaction, entries)
+
+
+def _stored_entry(tenant: str, memory: Memory) -> Entry:
+    if isinstance(memory, Fact):
+        owner = owner_of(tenant, memory.source_butler, memory.scope)
+        about = memory.subject_label, memory.predicate_label
+        return Entry(memory.type, memory.content, memory.tags, *about, owner)
+    place = (memory.butler,) if isinstance(memory, Episode) else (memory.source_butler, memory.scope)
+    return Entry(memory.type, memory.content, memory.tags, owner=owner_of(tenant, *place))
 
 
 async def _walk(

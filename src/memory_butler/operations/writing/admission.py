@@ -6,7 +6,7 @@ the settings of the tenant and the butler.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -101,6 +101,13 @@ def admit_text(
     """Returns a single text without secrets."""
     admission = Admission(policy_for(resources, caller.principal.tenant, caller.principal.butler))
     changed: str = admission.text(text, limit, context=context)
+    return changed, admission.done()
+
+
+def admit_tags(resources: Resources, caller: Caller, tags: Sequence[str]) -> tuple[Sequence[str], Admitted]:
+    """Returns tags without secrets."""
+    admission = Admission(policy_for(resources, caller.principal.tenant, caller.principal.butler))
+    changed: Sequence[str] = admission.texts(tags, TAG_CHARACTERS)
     return changed, admission.done()
 
 

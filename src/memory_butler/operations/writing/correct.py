@@ -101,14 +101,19 @@ def corrected_fact(wrong: Fact, content: str) -> NewFact:
 
 async def find_duplicate(transaction: Transaction, old: Fact, right: NewFact) -> Fact | None:
     """Returns another live fact that already has the corrected content, if any."""
-    known = await facts.find_known(
-        transaction,
-        right,
-        subject=normal_name(right.subject),
-        predicate=normal_name(right.predicate),
-        digest=content_hash(right.content),
-    )
+    known = await find_known(transaction, right)
     return known if known and known.id != old.id else None
+
+
+async def find_known(transaction: Transaction, new: NewFact) -> Fact | None:
+    """The live fact of the same property or, for an event, of the same occurrence."""
+    return await facts.find_known(
+        transaction,
+        new,
+        subject=normal_name(new.subject),
+        predicate=normal_name(new.predicate),
+        digest=content_hash(new.content),
+    )
 
 
 async def _not_live(transaction: Transaction, handle: Handle, old: Fact) -> Conflict:

@@ -24,7 +24,9 @@ from memory_butler.models import (
     Origin,
     Permanence,
     Relation,
+    Rule,
     Stored,
+    Validity,
 )
 from memory_butler.policy.lifecycle import confidence
 from memory_butler.policy.memories import supersession
@@ -83,7 +85,8 @@ class MemoryWriter:
         self._confirmed = defaultdict[MemoryType, list[UUID]](list)
         self._raised = defaultdict[tuple[MemoryType, str], list[UUID]](list)
         self._rows = defaultdict[MemoryType, list[Row]](list)
-        self._pinned: list[UUID] = []
+        self._pinned = defaultdict[MemoryType, list[UUID]](list)
+        self._retracted: list[UUID] = []
         self._entries: list[Named] = []
         self._links: list[Link] = []
         self._changes: list[Change] = []
@@ -148,7 +151,7 @@ class MemoryWriter:
             return await self._add_new_fact(new, entry)
         stored = await self._replace(old, new, entry, outcome="corrected")
         if old.pinned:
-            self._pinned.append(stored.id)
+            self._pinned[MemoryType.FACT].append(stored.id)
         superseded, created = self._changes[-2:]
         is_sealed = entry.search is not None
         for change, other in ((superseded, {"by": str(stored.id)}), (created, {"of": str(old.id)})):
@@ -170,6 +173,23 @@ class MemoryWriter:
         self._add_row(MemoryType.RULE, row, entry)
         self._add_created((MemoryType.RULE, row["id"], entry), sources)
         return _stored(MemoryType.RULE, row)
+
+    async def reword(self, old: Rule, new: NewRule, entry: Indexed) -> Stored:
+        """Store a rule in the place of an old one, which leaves use. It starts as a candidate, because the feedback was
+        on other words; it keeps the pin."""
+        new = admitted(replace(new, source=old.origin))
+        if new.quarantine_reason:
+            return await self.rule(new, entry, ())
+        await self._touch(old.id)
+        self._retracted.append(old.id)
+        self._changes.append(Change(MemoryType.RULE, old.id, "reworded"))
+        stored = await self.rule(new, entry, ())
+        if old.pinned:
+            self._pinned[MemoryType.RULE].append(stored.id)
+        reworded, created = self._changes[-2:]
+        reworded.extra["correction"] = {"by": str(stored.id), "actor": self._trail.actor}
+        created.extra["correction"] = {"of": str(old.id), "actor": self._trail.actor}
+        return stored
 
     async def confirm(
         self,
@@ -204,14 +224,17 @@ class MemoryWriter:
             self._registered = True
         if self._superseded:
             await facts.supersede(transaction, self._superseded)
+        for rule_id in self._retracted:
+            await memories.set_validity(transaction, MemoryType.RULE, rule_id, Validity.RETRACTED)
         for kind, ids in self._confirmed.items():
             await memories.confirm(transaction, kind, ids, now)
         for (kind, origin), ids in self._raised.items():
             await memories.raise_origin(transaction, kind, ids, origin)
         for kind, rows in self._rows.items():
             await memories.insert(transaction, kind, rows)
-        for fact_id in self._pinned:
-            await memories.set_pinned(transaction, MemoryType.FACT, fact_id, True)
+        for kind, ids in self._pinned.items():
+            for memory_id in ids:
+                await memories.set_pinned(transaction, kind, memory_id, True)
         if self._entries:
             await search_index.add(transaction, self._entries)
         if self._links:

@@ -10,6 +10,7 @@ from memory_butler.errors import Conflict
 from memory_butler.models import (
     Caller,
     Episode,
+    Fact,
     Maturity,
     MemoryType,
     NewEpisode,
@@ -27,6 +28,7 @@ from memory_butler.operations.trust.protection import note_name, owner_of
 from memory_butler.operations.writing.admission import Admitted, admit
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, fingerprint, run_idempotent
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
+from memory_butler.operations.writing.update import set_fields, updated_change, value_of
 from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle.sweep import first_importance
 from memory_butler.policy.lifecycle.tiers import PERMANENCE_OF_NOTE
@@ -34,6 +36,7 @@ from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.anti_patterns import warning
 from memory_butler.policy.memories.text import note_predicate
 from memory_butler.policy.memories.validation import (
+    Handle,
     parse_handle,
     validate_episode,
     validate_fact,
@@ -136,12 +139,18 @@ async def _fact(resources: Resources, new: NewFact, caller: Caller, admitted: Ad
     async def work(transaction: Transaction, now: datetime) -> Stored:
         decision = await decide(transaction, new)
         source = await _source_episode(transaction, caller, new.source_episode)
-        grouped = isinstance(decision, supersession.Replaces) or bool(new.aliases)
+        changed = restated_fields(decision, new)
+        grouped = isinstance(decision, supersession.Replaces) or bool(new.aliases or changed)
         trail = audit_trail(resources, caller, now, grouped=grouped, admitted=admitted)
         weighted = await _with_importance(resources, transaction, _with_lineage(new, source), source, now)
         writer = open_writer(resources, transaction, trail)
         stored = await writer.fact(weighted, entry, decision=decision, sources=[source.id] if source else [])
         await writer.flush()
+        if changed:
+            known = await require(transaction, caller, Handle(MemoryType.FACT, stored.id, None))
+            await set_fields(resources, transaction, known, changed, entry)
+            await events.record(transaction, trail, [updated_change(known, changed)])
+            stored = replace(stored, outcome="updated")
         if not stored.quarantine_reason:
             await _add_aliases(transaction, trail, new)
         return stored
@@ -160,6 +169,19 @@ async def decide(transaction: Transaction, new: NewFact) -> supersession.Decisio
         digest=content_hash(new.content),
     )
     return supersession.decide(new.content, is_event=new.valid_at is not None, known=known)
+
+
+def restated_fields(decision: supersession.Decision, new: NewFact) -> dict[str, Any]:
+    """Importance, permanence and tags that a caller gives a stored fact by stating it again with others."""
+    if not isinstance(decision, supersession.Restates) or not isinstance(decision.known, Fact):
+        return {}
+    usual = NewFact(subject=new.subject, predicate=new.predicate, content=new.content)
+    given = {name: getattr(new, name) for name in ("importance", "permanence", "tags")}
+    return {
+        name: value
+        for name, value in given.items()
+        if value not in (getattr(usual, name), value_of(decision.known, name))
+    }
 
 
 async def _add_aliases(transaction: Transaction, trail: AuditTrail, new: NewFact) -> None:

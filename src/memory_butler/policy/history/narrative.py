@@ -179,6 +179,12 @@ def _promoted(event: Event, context: EventContext) -> str:
     return f"{text}: referenced {promotion.get('references', 'many')} times from {day(first)} to {day(last)}"
 
 
+def _updated(event: Event, context: EventContext) -> str:
+    changes = sorted(event.payload.get("changed", {}).items())
+    parts = [name if values is None else f"{name} from {values[0]} to {values[1]}" for name, values in changes]
+    return f"Updated by {_who(event)}: {', '.join(parts)}"
+
+
 def _matured(event: Event, context: EventContext) -> str:
     start, end = event.payload.get("from", ""), event.payload.get("to", "")
     if end == Maturity.ANTI_PATTERN:
@@ -243,6 +249,8 @@ _EVENTS: dict[str, tuple[str, str | Callable[[Event, EventContext], str]]] = {
     "rate_changed": ("the change of decay rate", "Decay rate changed from {from} to {to} per day (settings changed)"),
     "expired": ("the expiry", _expired),
     "pinned": ("the pinning", "Pinned by {who}"),
+    "updated": ("the update", _updated),
+    "reworded": ("the rewording", "Reworded by {who}: another rule took its place"),
     "unpinned": ("the unpinning", "Unpinned by {who}"),
     "promoted": ("the promotion", _promoted),
     "matured": ("the change of maturity", _matured),

@@ -12,6 +12,12 @@ reference_count, request_id, {mutable}
 -- The columns that an event keeps apart, as text that can be removed.
 content, content_hash, tags, metadata
 
+-- name: set_fields
+-- Change fields in place; NULL leaves a field as it is.
+UPDATE {schema}.episodes
+SET importance = coalesce(%(importance)s, importance), tags = coalesce(%(tags)s::text[], tags)
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
 -- name: insert
 -- Store new episodes, pending consolidation. The keys of a row are columns.
 INSERT INTO {schema}.episodes ({columns})

@@ -52,6 +52,13 @@ WHERE f.tenant_id = %(tenant)s AND f.scope = %(scope)s AND f.subject IN (SELECT 
 ORDER BY f.created_at, f.id
 LIMIT 1;
 
+-- name: set_fields
+-- Change fields in place; NULL leaves a field as it is.
+UPDATE {schema}.facts
+SET importance = coalesce(%(importance)s, importance), permanence = coalesce(%(permanence)s, permanence),
+    decay_rate = coalesce(%(decay_rate)s, decay_rate), tags = coalesce(%(tags)s::text[], tags)
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
 -- name: insert
 -- Store new facts. The keys of a row are columns, so that a new column needs no change here.
 INSERT INTO {schema}.facts

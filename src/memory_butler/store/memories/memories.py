@@ -23,6 +23,11 @@ _INSERT = {
     MemoryType.RULE: "rules.insert",
     MemoryType.EPISODE: "episodes.insert",
 }
+_SET_FIELDS = {
+    MemoryType.FACT: "facts.set_fields",
+    MemoryType.RULE: "rules.set_fields",
+    MemoryType.EPISODE: "episodes.set_fields",
+}
 
 
 def as_memory(kind: MemoryType, row: Row) -> Memory:
@@ -46,6 +51,11 @@ async def set_validity(transaction: Transaction, kind: MemoryType, memory_id: UU
 
 async def set_pinned(transaction: Transaction, kind: MemoryType, memory_id: UUID, pinned: bool) -> None:
     await transaction.send(f"memories.set_pinned:{kind}", id=memory_id, pinned=pinned)
+
+
+async def set_fields(transaction: Transaction, kind: MemoryType, memory_id: UUID, values: Row) -> None:
+    """Write the fields of a type that can change in place; None leaves a field as it is."""
+    await transaction.send(_SET_FIELDS[kind], id=memory_id, **values)
 
 
 async def raise_origin(transaction: Transaction, kind: MemoryType, ids: Sequence[UUID], origin: str) -> None:

@@ -16,6 +16,12 @@ WHERE tenant_id = %(tenant)s AND scope = %(scope)s AND content_hash = ANY(%(cont
 ORDER BY created_at, id
 LIMIT 1;
 
+-- name: set_fields
+-- Change fields in place; NULL leaves a field as it is.
+UPDATE {schema}.rules
+SET tags = coalesce(%(tags)s::text[], tags)
+WHERE tenant_id = %(tenant)s AND id = %(id)s;
+
 -- name: insert
 -- Store new rules as candidates. The keys of a row are columns.
 INSERT INTO {schema}.rules

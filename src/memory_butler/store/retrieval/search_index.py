@@ -75,6 +75,12 @@ def _words(entry: Named) -> Row:
     return {"memory_type": kind, "id": id, "words": indexed.words, "names": names}
 
 
+async def replace(transaction: Transaction, entries: Sequence[Named]) -> None:
+    """Index memories again whose words have changed."""
+    await clear(transaction, [id for _, id, _ in entries])
+    await add(transaction, entries)
+
+
 async def clear(transaction: Transaction, ids: Sequence[UUID]) -> None:
     await transaction.send("search_index.clear_postings", ids=list(ids))
     await transaction.send("search_index.clear_passages", ids=list(ids))

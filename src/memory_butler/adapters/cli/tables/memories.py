@@ -32,6 +32,7 @@ _OUTCOMES = {
     "restored": "Restored {ref}: it is in use again",
     "already_active": "{ref} is already in use",
     "corrected": "Stored {ref}; it corrects {old}",
+    "updated": "Updated {ref}",
     "unchanged": "{ref} already has this value",
     "pinned": "Pinned {ref}: it does not decay until it is unpinned",
     "already_pinned": "{ref} was already pinned",

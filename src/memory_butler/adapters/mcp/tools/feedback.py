@@ -9,19 +9,24 @@ from memory_butler.adapters.mcp.arguments import (
     FactHandle,
     Flag,
     Handle,
+    Importance,
     Key,
+    PermanenceName,
     Reason,
     RuleHandle,
+    Tags,
     TypeName,
     kind_of,
 )
 from memory_butler.adapters.mcp.tool_base import ADDS, DESTRUCTIVE, IDEMPOTENT, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
-from memory_butler.models import Outcome, Stored
+from memory_butler.models import MemoryChanges, Outcome, Stored
 from memory_butler.models.wire.memory_answers import ForgetAnswer
 from memory_butler.operations.trust import forget_about
-from memory_butler.operations.writing import correct, feedback, forget, pin, restore
+from memory_butler.operations.writing import correct, feedback, forget, pin, restore, update
 from memory_butler.policy.access.roles import ADMINS, WRITERS
+
+NewScope = Annotated[str | None, Field(description="'global' or a butler's name.")]
 
 
 class FeedbackTools(ToolGroup):
@@ -201,6 +206,33 @@ class FeedbackTools(ToolGroup):
         return await self._run(
             request_context, correct.correct, fact_id, content, reason=reason, idempotency_key=idempotency_key
         )
+
+    @tool(WRITERS, IDEMPOTENT)
+    async def memory_update(
+        self,
+        *,
+        type: TypeName = None,
+        id: Handle,
+        importance: Importance = None,
+        permanence: PermanenceName = None,
+        tags: Tags = None,
+        scope: NewScope = None,
+        content: Annotated[str | None, Field(description="New words of a rule.")] = None,
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Change a memory's importance, permanence, tags or scope, or the words of a rule.
+
+        Facts: importance, permanence, tags, scope; for another value use memory_correct or memory_store_fact. Rules:
+        tags, scope, content. Episodes: importance, tags. A new scope, or new words of a rule, store a new version in
+        the place of the old one; a reworded rule is a candidate again.
+        Returns type, id, ref and outcome "updated" (with the ref of the new version, if there is one) or "unchanged".
+
+        Example: memory_update(id="fact:k3f7", importance=8, tags=["food"])
+        """
+        changes = MemoryChanges(**provided(locals(), "type", "id", "idempotency_key"))
+        kind = kind_of(type, id)
+        return await self._run(request_context, update.update, kind, id, changes, idempotency_key=idempotency_key)
 
     @tool(WRITERS, IDEMPOTENT)
     async def memory_pin(

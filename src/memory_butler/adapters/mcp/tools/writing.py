@@ -67,13 +67,15 @@ class WritingTools(ToolGroup):
         """Store what is true: a preference, property, decision or event. New content for the same subject and predicate
         REPLACES the old fact.
 
-        The old fact is kept as history; the same content confirms it. Where several values can be true, put the value
+        The old fact is kept as history; the same content confirms it, and updates importance, permanence and tags if
+        others are given. Where several values can be true, put the value
         into the predicate: allergic_to:peanuts, allergic_to:nuts. Pass valid_at only for something that happened at a
         certain time (a meeting, a purchase): such facts do not replace each other. Do not pass the current time for
         "true now". Aliases are other names for the subject, of up to three words; searching for one finds everything
         about it. `source` says where the content comes from: the user said it, you concluded it (agent), a tool or file
         returned it, or a web page, mail or other person says so (external).
-        Returns type, id, ref and outcome: "created", "confirmed", or "superseded" with `supersedes`, the old fact.
+        Returns type, id, ref and outcome: "created", "confirmed", "updated", or "superseded" with `supersedes`, the
+        old fact.
 
         Example: memory_store_fact(subject="Anna", predicate="favorite_color", content="Anna likes green best.")
         """
