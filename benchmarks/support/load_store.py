@@ -215,6 +215,12 @@ def _copy_passages(connection: psycopg.Connection[Any], rows: _Rows, pool: Pool,
         for block in _passage_blocks(rows, pool, version, seed):
             copy.write(block)
         copy.write(COPY_TAIL)
+    connection.execute(
+        "INSERT INTO memory.embedding_counts (tenant_id, memory_type, embedding_version, memories, passages)"
+        " SELECT tenant_id, memory_type, embedding_version, count(*) FILTER (WHERE ordinal = 0), count(*)"
+        " FROM memory.passages WHERE tenant_id = ANY(%s) GROUP BY 1, 2, 3",
+        (list(rows.changes),),
+    )
 
 
 def _copy_profiles(

@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from memory_butler.ai.distillers import Distiller, open_distiller
 from memory_butler.ai.domains import DomainModel, load_domains
 from memory_butler.ai.download import HUB_URL
+from memory_butler.ai.earlier_models import EarlierModels
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.ai.reranking import LazyReranker, Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
@@ -29,6 +30,7 @@ from memory_butler.settings import RedactionSettings, Settings, load_settings
 from memory_butler.store.gate.database import Database
 from memory_butler.store.gate.ids import MakeId, id_maker
 from memory_butler.store.retrieval import embedding_versions, search_index
+from memory_butler.store.retrieval.embedding_versions import KnownVersions
 
 Clock = Callable[[], datetime]
 Arguments = ParamSpec("Arguments")
@@ -49,6 +51,8 @@ class Resources:
     make_id: MakeId
     embedding_version: int
     opened_at: datetime
+    earlier_models: EarlierModels
+    known_versions: KnownVersions = field(default_factory=KnownVersions)
     reranker: Reranker | None = None
     deep_look: Reranker | None = None
     distiller: Distiller | None = None
@@ -121,6 +125,7 @@ async def open_resources(
     reranker = _reranker(settings, models)
     deep_look = reranker or LazyReranker(lambda: _cross_encoder(settings, models))
     distiller = open_distiller(settings)
+    earlier_models = EarlierModels(embedder, partial(_open_earlier, settings, models))
     domains = DomainModel(embedder, load_domains(settings.briefing.domains), models)
     database = Database.from_settings(settings)
     try:
@@ -140,12 +145,14 @@ async def open_resources(
             make_id=make_id or id_maker(),
             embedding_version=version,
             opened_at=clock(),
+            earlier_models=earlier_models,
             reranker=reranker,
             deep_look=deep_look,
             distiller=distiller,
         )
     finally:
         await domains.close()
+        await earlier_models.close()
         if own_embedder:
             await embedder.close()
         await deep_look.close()
@@ -187,6 +194,13 @@ def open_embedder(settings: Settings, models: Path, *, hub_url: str | None = HUB
         threads=settings.embedding.threads,
         cached_queries=settings.embedding.query_cache,
     )
+
+
+def _open_earlier(settings: Settings, models: Path, name: str, digest: str) -> Embedder | None:
+    # Imported here: a search needs it only after a change of the model.
+    from memory_butler.ai.optional_models.earlier import open_earlier_model  # noqa: PLC0415
+
+    return open_earlier_model(settings.embedding, models, name, digest)
 
 
 def _reranker(settings: Settings, models: Path) -> Reranker | None:

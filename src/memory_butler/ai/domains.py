@@ -82,13 +82,20 @@ class DomainModel:
     @cached_property
     def _digest(self) -> str:
         embedding = self._embedder.version
+        return self._digest_under(embedding.name, embedding.digest)
+
+    def _digest_under(self, model: str, digest: str) -> str:
         data = [[d.name, d.tasks, d.memories, sorted(d.words), sorted(d.verbs), sorted(d.tags)] for d in self._domains]
-        return hashlib.sha256(json.dumps([embedding.name, embedding.digest, data]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([model, digest, data]).encode()).hexdigest()
 
     @cached_property
     def version(self) -> int:
-        """Identity of the domains and the model. Profiles of different versions cannot be compared."""
+        """Identity of the domains and the model. Profiles of different domains cannot be compared."""
         return int(self._digest[:7], 16)
+
+    def version_under(self, model: str, digest: str) -> int:
+        """The same with another embedding model. Its profiles are on the same scale."""
+        return int(self._digest_under(model, digest)[:7], 16)
 
     @property
     def names(self) -> list[str]:

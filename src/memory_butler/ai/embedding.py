@@ -118,13 +118,22 @@ class OnnxEmbedder(BatchingEmbedder):
         precision: Precision = "int8",
         cached_queries: int = DEFAULT_CACHED_QUERIES,
     ) -> None:
-        digest = f"{MODEL_FILE.sha256[:16]}-{precision}-g{GRAPH_VERSION}"
         super().__init__(
-            EmbeddingVersion(MODEL_NAME, DIMENSIONS, digest),
+            EmbeddingVersion(MODEL_NAME, DIMENSIONS, f"{_graph_of(precision)}{GRAPH_VERSION}"),
             lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, precision),
             threads=threads,
             cached_queries=cached_queries,
         )
+
+
+def _graph_of(precision: Precision) -> str:
+    return f"{MODEL_FILE.sha256[:16]}-{precision}-g"
+
+
+def same_weights(digest: str) -> Precision | None:
+    """The precision of a version of the default model, if it has the weights of this one."""
+    precisions: tuple[Precision, ...] = ("int8", "float32")
+    return next((one for one in precisions if digest.startswith(_graph_of(one))), None)
 
 
 class MiniLm:

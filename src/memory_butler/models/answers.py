@@ -158,16 +158,29 @@ class Ranked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reembedding:
+    """State of a tenant's memories after a change of the embedding model: the number of those with vectors, how many of
+    them still have vectors of an earlier model, and how many of these only words can find, because that model is not
+    available."""
+
+    memories: int
+    earlier: int
+    by_words_only: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """Search results. `degraded` names the parts of the search that failed.
 
-    `overview`: a broad question was answered with the best of a class or a time.
+    `reembedding` is set while memories have vectors of an earlier model. `overview`: a broad question was answered with
+    the best of a class or a time.
     `neighbours` has an entry for each result id if the caller asked for neighbours.
     """
 
     results: tuple[Ranked, ...]
     degraded: tuple[str, ...] = ()
     overview: bool = False
+    reembedding: Reembedding | None = None
     neighbours: Mapping[UUID, tuple[Neighbour, ...]] = field(default_factory=dict)
 
 
@@ -222,6 +235,7 @@ class Receipt:
     hidden: dict[str, int]
     degraded: tuple[str, ...]
     request_id: str | None
+    reembedding: Reembedding | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,14 +160,24 @@ class BriefingSettings(DeprecatedGroup):
     )
 
 
+class EarlierModel(Group):
+    """A model that memories were embedded with before, in a folder or by name."""
+
+    model: str = Field(min_length=1, description="The model as `embedding.model` had it.")
+    pooling: Literal["mean", "cls"] | None = Field(None, description="As `embedding.pooling` was.")
+    query_prefix: str | None = Field(None, description="As `embedding.query_prefix` was.")
+    passage_prefix: str | None = Field(None, description="As `embedding.passage_prefix` was.")
+
+
 class Embedding(Group):
-    """The embedding model. A change of the model makes the worker embed all memories again."""
+    """The embedding model. A change of the model makes the worker embed all memories again. Until then, searches use
+    the earlier model for the rest."""
 
     model: str | None = Field(
         None,
         min_length=1,
         description="Another model: a name from `memory-butler models list`, or a folder with model.onnx and"
-        " tokenizer.json, of 384 dimensions. Unset: all-MiniLM-L6-v2.",
+        " tokenizer.json. Unset: all-MiniLM-L6-v2.",
     )
     pooling: Literal["mean", "cls"] | None = Field(
         None, description="Pooling of `model`: the mean of the tokens or the first. Unset: as known, else `mean`."
@@ -184,3 +194,8 @@ class Embedding(Group):
     )
     threads: int = Field(2, ge=1, le=64, description="Number of threads. Each embeds one text at a time.")
     query_cache: int = Field(1024, ge=0, le=1_000_000, description="Number of query vectors in the cache.")
+    earlier: tuple[EarlierModel, ...] = Field(
+        (),
+        description="Earlier models that this machine has never used itself, for memories with vectors of theirs. The"
+        " default model, fetched models, and folders that were used from this home folder are found without it.",
+    )

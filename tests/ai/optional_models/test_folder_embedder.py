@@ -51,10 +51,17 @@ async def test_pooling_and_prefixes_are_part_of_the_version(tmp_path: Path) -> N
     assert not np.allclose(mean[0], cls[0], atol=0.01)
 
 
-async def test_other_sizes_are_refused(tmp_path: Path) -> None:
+async def test_the_model_tells_the_size_of_its_vectors(tmp_path: Path) -> None:
     folder = tiny_embedding.write(tmp_path / "wide", dimensions=512)
-    with pytest.raises(InvalidInput, match="1×512"):
-        await vectors(Embedding(model=str(folder)), tmp_path, "tea")
+    assert open_folder_embedder(Embedding(model=str(folder)), tmp_path).version.dimensions == 512
+    question, passages = await vectors(Embedding(model=str(folder)), tmp_path, "tea")
+    assert (question.shape, passages.shape) == ((512,), (1, 512))
+
+
+def test_larger_vectors_than_the_database_can_index_are_refused(tmp_path: Path) -> None:
+    folder = tiny_embedding.write(tmp_path / "wide", dimensions=4001)
+    with pytest.raises(InvalidInput, match="1×4001"):
+        open_folder_embedder(Embedding(model=str(folder)), tmp_path)
 
 
 def test_a_missing_model_names_the_command(tmp_path: Path) -> None:

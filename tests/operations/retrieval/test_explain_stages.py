@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 from tests.ai.fake_cross_encoder import FakeCrossEncoder
 from tests.support.explaining import (
@@ -76,16 +77,26 @@ async def test_each_mode_says_which_list_it_does_without(resources: Resources) -
     assert told.second_look.method == "off"
 
 
-async def test_what_has_no_passages_of_the_current_version_says_so(resources: Resources) -> None:
-    """After a change of the model, until it is embedded again, words alone find it."""
+async def test_what_no_question_can_be_compared_with_says_so(
+    resources: Resources, owner: psycopg.Connection[Any], tenant: str
+) -> None:
+    """While its vectors are those of a model that is not here, words alone find it."""
     tea = await know(resources, "green tea")
     boat = await know(resources, "a wooden boat", subject="harbour")
-    newer = replace(resources, embedding_version=resources.embedding_version + 1)
-    told = await why(newer, tea)
-    assert told.by_meaning.why == "it has no passage of the current embedding version"
+    (gone,) = owner.execute(
+        "INSERT INTO memory.embedding_versions"
+        " (name, digest, dimensions, passage_policy, created_at, chosen_at, used_at)"
+        " VALUES ('gone', %s, 384, 1, now(), now(), now()) RETURNING id",
+        (tenant,),
+    ).fetchone() or (0,)
+    owner.execute("UPDATE memory.passages SET embedding_version = %s WHERE tenant_id = %s", (gone, tenant))
+    owner.execute("UPDATE memory.embedding_counts SET embedding_version = %s WHERE tenant_id = %s", (gone, tenant))
+    told = await why(resources, tea)
+    assert told.by_meaning.why == "it has no vector that a question can be compared with here"
     assert told.by_words.rank == 1 and told.returned
-    told = await why(newer, boat)
-    assert told.fate is Fate.NOT_LISTED and "no passage of the current embedding version" in told.verdict
+    assert "2 of 2 memories were searched by words only: they are embedded with gone" in told.degraded[0]
+    told = await why(resources, boat)
+    assert told.fate is Fate.NOT_LISTED and "no vector that a question can be compared with here" in told.verdict
 
 
 async def test_what_an_index_passed_over_says_so(resources: Resources, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,13 @@ import pytest
 from tests.support.service import with_service
 
 from memory_butler.errors import PermissionDenied
-from memory_butler.models import Caller, NewEpisode, NewFact, Principal, Role
+from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, Principal, Role
+from memory_butler.operations.retrieval import indexing
 from memory_butler.operations.system import system_info
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
 from memory_butler.store.gate.migrate import HEAD
+from memory_butler.store.retrieval import search_index
 
 Connection = psycopg.Connection[Any]
 
@@ -40,11 +42,15 @@ async def test_coverage_counts_what_the_model_in_use_has_indexed(resources: Reso
     found = await system_info.coverage(resources)
     assert (found.memories, found.current, found.share) == (3, 3, 1.0)
     other = owner.execute(
-        "INSERT INTO memory.embedding_versions (name, dimensions, digest, passage_policy, created_at)"
-        " VALUES ('old model', 384, gen_random_uuid()::text, 1, now()) RETURNING id"
+        "INSERT INTO memory.embedding_versions"
+        " (name, dimensions, digest, passage_policy, created_at, chosen_at, used_at)"
+        " VALUES ('old model', 384, gen_random_uuid()::text, 1, now(), now(), now()) RETURNING id"
     ).fetchone()
-    owner.execute("UPDATE memory.passages SET embedding_version = %s WHERE memory_id = %s", (other[0], fact.id))
-    owner.execute("DELETE FROM memory.passages WHERE memory_id = %s", (episode.id,))
+    older = replace(resources, embedding_version=other[0])
+    (indexed,) = await indexing.index_entries(older, [indexing.Entry(MemoryType.FACT, "green", (), "Anna", "color")])
+    async with resources.database.write(resources.settings.tenant, resources.clock()) as transaction:
+        await search_index.clear(transaction, [fact.id, episode.id])
+        await search_index.add(transaction, [(MemoryType.FACT, fact.id, indexed)])
     found = await system_info.coverage(resources)
     assert (found.memories, found.current) == (3, 1)
     assert {(part.model, part.memories, part.is_current) for part in found.parts} == {

@@ -23,6 +23,15 @@ def test_the_default_needs_none_and_judges_english_only() -> None:
     assert UNCALIBRATED.by_meaning([0.9, 0.2]) == [0.0, 0.0]
 
 
+def test_two_models_are_compared_on_one_scale() -> None:
+    """A cosine of one, scaled and shifted, means as much as that cosine of the other."""
+    other = Calibration(zero=0.4, scale=2.0)
+    scale, shift = E5.relative_to(other)
+    for cosine in (0.7, 0.85):
+        assert other.scale * (scale * cosine + shift - other.zero) == pytest.approx(E5.scale * (cosine - E5.zero))
+    assert other.relative_to(other) == (1, 0)
+
+
 def test_a_lead_over_the_next_candidates_is_evidence() -> None:
     alone = E5.by_meaning([0.4, 0.1, 0.1, None])
     among = E5.by_meaning([0.4, 0.38, 0.38, None])

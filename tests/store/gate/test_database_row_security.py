@@ -103,6 +103,7 @@ async def _furnish(resources: Resources, owner: Connection) -> None:
         " VALUES (%s, 'deadbeef', 'data', 'master', '\\x00', now())",
         (tenant,),
     )
+    owner.execute("INSERT INTO memory.reembedding_pauses (tenant_id, paused_at) VALUES (%s, now())", (tenant,))
     _consolidate(tenant, owner)
     await tokens.create(resources, NewToken(tenant=tenant, butler="main"))
     await logins.log_in(resources, Principal(tenant, "main", Role.ADMIN))

@@ -125,6 +125,18 @@ def add_passages(
             rows["id"], rows["vector"] = ids[part], vectors[part]
             copy.write(rows.tobytes())
         copy.write(COPY_TAIL)
+    if into == "memory.passages":
+        count_passages(connection)
+
+
+def count_passages(connection: psycopg.Connection[Any]) -> None:
+    """Count the passages that were not stored by the program."""
+    connection.execute(
+        "INSERT INTO memory.embedding_counts (tenant_id, memory_type, embedding_version, memories, passages)"
+        " SELECT tenant_id, memory_type, embedding_version, count(*) FILTER (WHERE ordinal = 0), count(*)"
+        " FROM memory.passages GROUP BY 1, 2, 3 ON CONFLICT (tenant_id, memory_type, embedding_version)"
+        " DO UPDATE SET memories = excluded.memories, passages = excluded.passages"
+    )
 
 
 def add_alike(
@@ -152,6 +164,7 @@ def add_alike(
             " JOIN shared ON (tenant_id, memory_type, memory_id, ordinal) = ('any', 'fact', one.shared, 0)",
             (tenants.astype(str).tolist(), *([bytes(one).hex() for one in each] for each in (ids, keys[which]))),
         )
+    count_passages(connection)
 
 
 def add_tenants(connection: psycopg.Connection[Any], sizes: dict[str, int]) -> None:

@@ -16,6 +16,7 @@ from tests.store.retrieval.crowd import (
     add_facts,
     add_passages,
     add_tenants,
+    count_passages,
     ids_of,
     open_store,
     own_database,
@@ -33,9 +34,11 @@ from memory_butler.store.gate import indexed_tenants
 from memory_butler.store.gate.ids import tenant_digest
 from memory_butler.store.gate.vectors import as_vector
 from memory_butler.store.retrieval import search, vector_index
+from memory_butler.store.retrieval.vector_index import Place
 
 FACTS = 1_500
 # An IVFFlat index that looks into all of its lists misses nothing.
+PLACE = Place("a", "fact", 1, 384, FACTS)
 RULES: dict[str, Any] = {"exact_below": 500, "ivfflat": {"lists": 10, "probes": 10}}
 
 
@@ -48,7 +51,8 @@ class Store:
     question: Vectors
 
     def params(self) -> dict[str, Any]:
-        return {**indexing._query(self.resources, "fact").params(), "embedding": as_vector(self.question.tolist())}
+        query = replace(indexing._query(self.resources, PLACE), embedding=self.question.tolist())
+        return query.params()
 
     async def found(self, resources: Resources, tenant: str = "a") -> list[UUID]:
         """What a search is told by the index, in the way that a search asks; nothing without one."""
@@ -138,7 +142,7 @@ async def test_what_is_stored_later_is_found_by_index(store: Store) -> None:
 
 async def test_a_build_that_was_killed_is_made_good(store: Store) -> None:
     """A backend killed in the middle leaves an invalid index, which nobody reads; the next run drops it and builds."""
-    name = f"passages_next_fact_{tenant_digest('a')}"
+    name = f"passages_next_fact_1_{tenant_digest('a')}"
     async with under(store.resources, posture="hnsw", **RULES) as resources:
         blocker = psycopg.connect(store.owner.info.dsn)
         blocker.execute("UPDATE memory.passages SET ordinal = ordinal WHERE tenant_id = 'b'")
@@ -167,11 +171,12 @@ async def test_a_migration_that_ended_between_two_steps_goes_on_from_there(store
     """A finished successor is put in place without building it again; a predecessor left behind is dropped."""
     async with under(store.resources, posture="hnsw", **RULES) as resources:
         await indexing.migrate(resources)
-        near, following, past = (f"passages_{stage}_fact_{tenant_digest('a')}" for stage in ("near", "next", "past"))
+        near, following, past = (f"passages_{stage}_fact_1_{tenant_digest('a')}" for stage in ("near", "next", "past"))
         store.owner.execute(f"ALTER INDEX memory.{near} RENAME TO {following}")
         assert [step.action for step in await indexing.migrate(resources)] == ["in place"]
         store.owner.execute(
-            f"CREATE INDEX {past} ON memory.passages USING ivfflat (embedding vector_ip_ops) WHERE tenant_id = 'a'"
+            f"CREATE INDEX {past} ON memory.passages USING ivfflat ((embedding::halfvec(384)) halfvec_ip_ops)"
+            " WHERE tenant_id = 'a'"
         )
         assert [(step.action, step.index) for step in await indexing.migrate(resources)] == [("drop", past)]
         assert store.indexes() == {"near hnsw": True}
@@ -250,7 +255,7 @@ async def test_a_list_that_filters_leave_short_is_no_list(store: Store) -> None:
 
 async def test_a_search_finds_the_same_with_an_index_and_without(store: Store) -> None:
     """Both lists are one: what stands on it, in which order, and how near it is."""
-    query = replace(indexing._query(store.resources, "fact"), embedding=store.question.tolist())
+    query = replace(indexing._query(store.resources, PLACE), embedding=store.question.tolist())
     async with under(store.resources, posture="ivfflat", **RULES) as resources:
         found = []
         for migrated in (False, True):
@@ -286,6 +291,7 @@ async def test_status_measures_size_bloat_and_recall(store: Store) -> None:
             "DELETE FROM memory.passages WHERE tenant_id = 'a' AND memory_id IN"
             " (SELECT memory_id FROM memory.passages WHERE tenant_id = 'a' ORDER BY memory_id LIMIT 750)"
         )
+        count_passages(store.owner)
         halved = {one.tenant: one for one in (await indexing.status(resources, queries=0)).standings}["a"]
         assert halved.rows == 750
         assert halved.recall is None

@@ -28,7 +28,6 @@ from memory_butler.settings import Settings
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.gate.ids import tenant_digest
 from memory_butler.store.gate.queries import load_queries
-from memory_butler.store.gate.vectors import as_vector
 from memory_butler.store.retrieval import vector_index
 from memory_butler.store.retrieval.search import SearchQuery
 
@@ -57,7 +56,7 @@ class Town:
     def params(self, question: Vectors, scopes: tuple[str, ...] | None) -> dict[str, Any]:
         query = SearchQuery(
             words="",
-            embedding=None,
+            embedding=question.tolist(),
             embedding_version=self.resources.embedding_version,
             types=[MemoryType.FACT],
             reach=Reach(scopes=scopes, butlers=None),
@@ -68,7 +67,7 @@ class Town:
             candidates=100,
             now=NOW,
         )
-        return {**query.params(), "embedding": as_vector(question.tolist())}
+        return query.params()
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +112,7 @@ def plan_of(
     queries = load_queries(town.resources.database.names)
     with psycopg.connect(server.dsn("memory_app", town.database)) as connection:
         connection.execute("SELECT set_config('memory_butler.tenant', 'large-00', true)")
-        named = {**params, "tenant": "large-00", "with_hidden": False}
+        named = {**params, **vector_index.own_vector(params), "tenant": "large-00", "with_hidden": False}
         more = {"ef_search": 200, "probes": None, "scan_share": 0.05}
         if prepared:
             connection.execute(queries["vector_index.prepare"], {**named, **more})
@@ -140,7 +139,7 @@ async def test_an_index_finds_what_is_there(server: EmbeddedPostgres, town: Town
             assert [score for _, score in near] == sorted((score for _, score in near), reverse=True)
             found += len({one for one, _ in near[:10]} & town.nearest(question, slice(None)))
         assert found / (10 * ASKED) >= LEAST_RECALL[posture]
-        name = f"passages_near_fact_{tenant_digest('large-00')}"
+        name = f"passages_near_fact_1_{tenant_digest('large-00')}"
         assert f"using {name}" in plan_of(server, town, town.params(town.questions[0], None))
         (measured,) = [one for one in (await indexing.status(resources, queries=ASKED)).standings if one.valid]
         assert measured.in_force.startswith(posture)

@@ -101,7 +101,7 @@ async def zoo(server: EmbeddedPostgres, settings: Settings, animals: str) -> Asy
 
 async def _questions(resources: Resources, count: int) -> list[Any]:
     """What an index would be measured with: whose each question is, and its vector."""
-    return await indexing._questions(resources, Place("a", "fact", 120), count)
+    return await indexing._questions(resources, Place("a", "fact", 1, 384, 120), count)
 
 
 @pytest.mark.parametrize("posture", ["ivfflat", "hnsw"])

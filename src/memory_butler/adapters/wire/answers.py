@@ -31,7 +31,11 @@ NAMED = 200
 def search_results(answer: models.Answer) -> wire.SearchResults:
     results = tuple(_result(entry, answer) for entry in answer.results)
     return wire.SearchResults(
-        results=results, count=len(results), degraded=tuple(answer.degraded), overview=answer.overview
+        results=results,
+        count=len(results),
+        degraded=tuple(answer.degraded),
+        overview=answer.overview,
+        reembedding=answer.reembedding,
     )
 
 

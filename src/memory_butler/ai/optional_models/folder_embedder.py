@@ -1,6 +1,8 @@
 """An embedding model in a folder: tokenizer.json and a ready ONNX file."""
 
 import hashlib
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +33,11 @@ MAX_CHARACTERS = 16_384
 ID_INPUTS = frozenset({"ids", "input_ids"})
 MASK_INPUTS = frozenset({"mask", "attention_mask"})
 SEGMENT_INPUTS = frozenset({"token_type_ids"})
-USE_ANOTHER = "Use a model with 384 dimensions and its own tokenizer.json; `memory-butler models list` shows some."
+USE_ANOTHER = "Use a model with its own tokenizer.json; `memory-butler models list` shows some."
+# More fit into no index of the database.
+MAX_DIMENSIONS = 4000
+# Folder with a note on each opened model, to find it again after a change of the model.
+NOTES = "opened"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +52,44 @@ class FolderModelOptions:
     query_prefix: str = ""
     passage_prefix: str = ""
     calibration: Calibration = UNCALIBRATED
+    # None: read from the model.
+    dimensions: int | None = None
 
 
 def open_folder_embedder(settings: Embedding, models: Path) -> BatchingEmbedder:
-    """The embedder of `embedding.model`, which is the name of a known model or a folder. Reads the whole folder model
-    to identify it; the model itself is loaded with the first text."""
+    """The embedder of `embedding.model`, which is the name of a known model or a folder. A known model is loaded with
+    the first text, any other now: only the model tells its dimensions."""
     options = resolve_model(settings, models)
-    dimensions = DIMENSIONS
-    prefixes = hashlib.sha256(f"{options.query_prefix}\0{options.passage_prefix}".encode()).hexdigest()[:6]
-    digest = f"{options.digest[:16]}-{options.pooling}-{prefixes}"
+    loaded = FolderModel(options) if options.dimensions is None else None
+    dimensions = loaded.dimensions if loaded else options.dimensions or DIMENSIONS
+    digest = version_digest(options)
+    _leave_note(models / NOTES / f"{digest}.json", settings, options)
     return BatchingEmbedder(
         EmbeddingVersion(options.name, dimensions, digest, options.calibration),
-        lambda: FolderModel(options),
+        lambda: loaded or FolderModel(options),
         threads=settings.threads,
         cached_queries=settings.query_cache,
         query_prefix=options.query_prefix,
         passage_prefix=options.passage_prefix,
     )
+
+
+def version_digest(options: FolderModelOptions) -> str:
+    """Identity of the vectors: of the weights, the pooling and the prefixes."""
+    prefixes = hashlib.sha256(f"{options.query_prefix}\0{options.passage_prefix}".encode()).hexdigest()[:6]
+    return f"{options.digest[:16]}-{options.pooling}-{prefixes}"
+
+
+def _leave_note(note: Path, settings: Embedding, options: FolderModelOptions) -> None:
+    assert settings.model
+    model = settings.model if find_model(settings.model) else str(Path(settings.model).expanduser().absolute())
+    prefixes = {"query_prefix": options.query_prefix, "passage_prefix": options.passage_prefix}
+    content = json.dumps({"model": model, "pooling": options.pooling, **prefixes})
+    if not note.is_file() or note.read_text(encoding="utf-8") != content:
+        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = note.with_suffix(f".{os.getpid()}")
+        part.write_text(content, encoding="utf-8")
+        part.replace(note)
 
 
 def resolve_model(settings: Embedding, models: Path) -> FolderModelOptions:
@@ -104,6 +131,7 @@ def _options(known: CatalogModel, folder: Path, digest: str) -> FolderModelOptio
         query_prefix=known.query_prefix,
         passage_prefix=known.passage_prefix,
         calibration=known.calibration,
+        dimensions=DIMENSIONS,
     )
 
 
@@ -135,8 +163,6 @@ def _model_file(folder: Path) -> Path:
 class FolderModel:
     """The tokenizer and the ONNX session; each run uses one thread."""
 
-    dimensions = DIMENSIONS
-
     def __init__(self, options: FolderModelOptions) -> None:
         self.failures = runtime_failures()
         self._pooling = options.pooling
@@ -152,12 +178,14 @@ class FolderModel:
             vectors = self.run([self.tokenize("one text")]) if self._is_known() else np.zeros((0, 0))
         except self.failures as failure:
             raise InvalidInput(f"ONNX Runtime cannot run {options.model}: {failure}", recovery=USE_ANOTHER) from None
-        if vectors.shape != (1, DIMENSIONS):
+        shape = vectors.shape
+        if len(shape) != 2 or shape[0] != 1 or not 0 < shape[1] <= MAX_DIMENSIONS:
             raise InvalidInput(
-                f"{options.model} is no embedding model with {DIMENSIONS} dimensions: its inputs are "
-                f"{', '.join(self._inputs)}, its vectors have the shape {'×'.join(map(str, vectors.shape))}.",
+                f"{options.model} is no embedding model with up to {MAX_DIMENSIONS} dimensions: its inputs are "
+                f"{', '.join(self._inputs)}, its vectors have the shape {'×'.join(map(str, shape))}.",
                 recovery=USE_ANOTHER,
             )
+        self.dimensions = shape[1]
 
     def tokenize(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text[:MAX_CHARACTERS]).ids)

@@ -6,7 +6,15 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, TypedDict
 from uuid import UUID
 
-from memory_butler.models.answers import Briefing, FoundMemory, PredicateName, ScoreParts, Stored, SubjectName
+from memory_butler.models.answers import (
+    Briefing,
+    FoundMemory,
+    PredicateName,
+    Reembedding,
+    ScoreParts,
+    Stored,
+    SubjectName,
+)
 from memory_butler.models.history import UndoReport
 from memory_butler.models.identity import Token
 from memory_butler.models.listings import ListedMemory, Page
@@ -52,12 +60,14 @@ class SearchResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults:
     """Answer of a search. `degraded` names the parts of the search that failed. `overview`: the question was broad, and
-    the results are the best of a class or a time."""
+    the results are the best of a class or a time. `reembedding` is set while some memories have vectors of an earlier
+    model."""
 
     results: tuple[SearchResult, ...]
     count: int
     degraded: tuple[str, ...] = ()
     overview: bool = False
+    reembedding: Reembedding | None = None
 
     @property
     def neighbours(self) -> Mapping[UUID, tuple[NeighbourMemory, ...]]:

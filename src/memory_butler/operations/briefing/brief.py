@@ -92,6 +92,7 @@ async def find_candidates(
         count=resources.tokens.count,
         tokenizer=resources.tokens.name,
         degraded=found.degraded,
+        reembedding=found.reembedding,
         hidden=found.hidden,
         request_id=validate_lineage(caller.lineage).request_id,
     )

@@ -7,12 +7,13 @@ from uuid import UUID
 
 from memory_butler.ai.reranking import rerank_if_possible
 from memory_butler.english.text.names import removed_words
-from memory_butler.errors import TargetUnavailable
 from memory_butler.languages.detection import Language
 from memory_butler.languages.grams import asked_grams
 from memory_butler.models import USER_KEYS, Caller, MemoryType, Mode, Question, Ranked, Tier
+from memory_butler.models.answers import Reembedding
 from memory_butler.operations.retrieval.candidate_source import check_as_of, fetch_candidates
 from memory_butler.operations.retrieval.deep_search import hit_text, look_deeper
+from memory_butler.operations.retrieval.question_vectors import lacks_vectors, profile_versions, state_of, with_vectors
 from memory_butler.operations.trust.protection import asked_words
 from memory_butler.policy.access import visibility
 from memory_butler.policy.briefing.domains import Profile
@@ -54,6 +55,8 @@ class RankedCandidates:
     kind_of_work: Profile | None = None
     # Scores of the deep look.
     deep_scores: Mapping[UUID, float] = field(default_factory=dict)
+    # Set while memories are embedded with an earlier version.
+    reembedding: Reembedding | None = None
     # The results are the best of a class or a time that a broad question asks for.
     is_overview: bool = False
 
@@ -88,14 +91,15 @@ async def rank_candidates(
         # Embedded at the same time: the search takes the vector from the cache.
         profile, _ = await asyncio.gather(kind_of_work(), _embed_ahead(resources, caller, question, query, parsed))
         kind = None if profile is None else _kinds_to_find(resources, profile, parsed)
-        version = resources.domains.version
-        query = replace(query, for_briefing=True, with_hidden=True, kind_of_work=kind, profile_version=version)
+        versions = await profile_versions(resources, caller.principal.tenant)
+        query = replace(query, for_briefing=True, with_hidden=True, kind_of_work=kind, profile_versions=versions)
     found = await _fetch(resources, caller, question, query, parsed)
     found = await _fetch_corrected(resources, caller, question, found) or found
     query, candidates = found.query, await _with_members(resources, caller, question, found)
     calibration = resources.embedder.version.calibration
     if calibration.is_needed:
         candidates = replace(candidates, hits=calibration.hits(candidates.hits))
+    reembedding, not_compared = await state_of(resources, caller.principal.tenant, query, candidates.versions)
     rules = replace(
         ranking_rules(resources.settings.retrieval), calibration=calibration, with_small_stores=not for_briefing
     )
@@ -123,7 +127,8 @@ async def rank_candidates(
         second_look=looked,
         is_overview=bool(overview) or _is_for_everything(parsed, query),
         hidden=candidates.hidden,
-        degraded=(*found.degraded, *missed, *stale_note()),
+        degraded=(*found.degraded, *not_compared, *missed, *stale_note()),
+        reembedding=reembedding,
         kind_of_work=profile,
         deep_scores=deep_scores,
     )
@@ -141,7 +146,7 @@ async def _embed_ahead(
     guess = resources.name_predictor.predict((caller.principal.tenant, query.reach), parsed)
     text = parsed.text_without(guess).strip()
     if text != question.query:
-        await _vector(resources, text, Mode.HYBRID)
+        await with_vectors(resources, query, text, Mode.HYBRID, tenant=caller.principal.tenant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,16 +163,21 @@ async def _fetch(
     """The candidates for a question.
 
     Names are removed from the text that is compared, and only the store knows which words are names. They are
-    predicted, the store returns the actual names with its answer, and a wrong prediction costs a second query.
+    predicted, the store returns the actual names with its answer, and a wrong prediction costs a second query. So are
+    the embedding versions of the tenant's memories.
     """
-    reader, mode = (caller.principal.tenant, query.reach), Mode(question.mode)
+    tenant, mode = caller.principal.tenant, Mode(question.mode)
+    reader = tenant, query.reach
     guess = resources.name_predictor.predict(reader, parsed)
-    query, degraded = await _with_text(resources, query, parsed, mode, guess, tenant=caller.principal.tenant)
+    query, degraded = await _with_text(resources, query, parsed, mode, guess, tenant=tenant)
     candidates, notes = await fetch_candidates(resources, caller, query, question.as_of)
     names = candidates.names | candidates.known_names.intersection(parsed.likely_names)
     resources.name_predictor.learn(reader, parsed, names)
-    if parsed.text_without(names) != parsed.text_without(guess):
-        query, degraded = await _with_text(resources, query, parsed, mode, names, tenant=caller.principal.tenant)
+    lacking = await lacks_vectors(resources, tenant, query, candidates.versions)
+    if lacking or parsed.text_without(names) != parsed.text_without(guess):
+        if lacking and query.for_briefing:
+            query = replace(query, profile_versions=await profile_versions(resources, tenant))
+        query, degraded = await _with_text(resources, query, parsed, mode, names, tenant=tenant)
         candidates, notes = await fetch_candidates(resources, caller, query, question.as_of)
     return _Fetched(parsed=parsed, query=query, candidates=candidates, degraded=(*degraded, *notes))
 
@@ -292,7 +302,7 @@ async def _with_text(
     words = without_stop_words(text) if query.text_search == ENGLISH else text
     words = without_function_words(text) if is_other else words
     hint = HINTS[parsed.overview] if parsed.overview else ""
-    vector, degraded = await _vector(resources, f"{text} {hint}".strip(), mode)
+    query, degraded = await with_vectors(resources, query, f"{text} {hint}".strip(), mode, tenant=tenant)
     by_words = mode is not Mode.SEMANTIC
     keyed = await asked_words(resources, tenant, text) if by_words else ""
     return (
@@ -304,7 +314,6 @@ async def _with_text(
             names=(*parsed.possible_names, *_names_of(parsed.overview)),
             guessed=parsed.possible_new_names,
             spelled=words_to_check(parsed.text),
-            embedding=vector,
         ),
         degraded,
     )
@@ -315,18 +324,6 @@ def _names_of(kind: Overview | None) -> Sequence[str]:
     if kind is None:
         return ()
     return tuple(USER_KEYS) if kind is Overview.USER else related_names(kind)
-
-
-async def _vector(resources: Resources, text: str, mode: Mode) -> tuple[Sequence[float] | None, tuple[str, ...]]:
-    """The embedding of the question. Without the model a hybrid search continues with words alone and says so."""
-    if mode is Mode.KEYWORD:
-        return None, ()
-    try:
-        return (await resources.embedder.embed_query(text)).tolist(), ()
-    except TargetUnavailable as problem:
-        if mode is Mode.SEMANTIC:
-            raise
-        return None, (f"searched by words only: {problem.message}",)
 
 
 async def _second_look(

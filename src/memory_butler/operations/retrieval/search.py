@@ -33,7 +33,12 @@ async def search(
     # Only the search itself: the count of references is a write.
     found = await on_replica(rank_candidates)(resources, caller, question)
     results = tuple(select_results(resources, question, found))
-    answer = Answer(results=results, degraded=found.degraded, overview=found.is_overview and bool(results))
+    answer = Answer(
+        results=results,
+        degraded=found.degraded,
+        overview=found.is_overview and bool(results),
+        reembedding=found.reembedding,
+    )
     if bump and question.as_of is None:
         observe_answer(
             SEARCH, list(map(returned, results)), candidates=len(found.candidates.hits), degraded=bool(found.degraded)
@@ -57,7 +62,9 @@ async def _count_references(resources: Resources, caller: Caller, answer: Answer
             await events.bump(
                 transaction, audit_trail(resources, caller, now), [entry.hit.id for entry in answer.results], "search"
             )
-            if query.embedding is not None and resources.database.indexed_tenants.includes(caller.principal.tenant):
+            if query.embedding is not None and resources.database.indexed_tenants.includes(
+                caller.principal.tenant, query.embedding_version
+            ):
                 await vector_index.keep_question(transaction, query.embedding, query.embedding_version, now)
     except (TargetUnavailable, DeadlinePassed, OverloadRejected) as problem:
         return replace(answer, degraded=(*answer.degraded, f"references were not counted: {problem.message}"))

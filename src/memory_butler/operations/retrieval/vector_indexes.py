@@ -32,6 +32,8 @@ class Step:
     action: str
     tenant: str | None
     memory_type: str
+    version: int
+    dimensions: int = 0
     index: str
     rows: int
     shape: Shape | None
@@ -47,6 +49,7 @@ class Standing:
 
     tenant: str
     memory_type: str
+    version: int
     rows: int
     in_force: str
     wanted: str
@@ -77,8 +80,9 @@ class _Survey:
     indexes: list[Index]
 
     def index_of(self, place: Place, stage: str) -> Index | None:
+        wanted = place.tenant, place.memory_type, place.version, stage
         for index in self.indexes:
-            if (index.tenant, index.memory_type, index.stage) == (place.tenant, place.memory_type, stage):
+            if (index.tenant, index.memory_type, index.version, index.stage) == wanted:
                 return index
         return None
 
@@ -132,10 +136,10 @@ async def _take(resources: Resources, overseer: Overseer, step: Step, progress: 
         await overseer.drop(step.index)
         if step.tenant:
             async with resources.database.unlocked_write(step.tenant) as transaction:
-                await transaction.send("vector_index.drop_needless_questions")
+                await transaction.send("vector_index.drop_needless_questions", embedding_version=step.version)
         return
     assert step.tenant and step.shape
-    place = Place(step.tenant, step.memory_type, step.rows)
+    place = Place(step.tenant, step.memory_type, step.version, step.dimensions, step.rows)
     if step.action == "build":
         await overseer.build(place, step.shape, resources.clock(), progress)
     else:
@@ -149,8 +153,8 @@ def _numbered(progress: Progress, step: Step, number: int, steps: int) -> Progre
 
 def _steps(survey: _Survey, rules: PostureRules, *, rebuild: bool) -> list[Step]:
     steps = [
-        Step(action="drop", tenant=None, memory_type=index.memory_type, index=index.name, rows=0, shape=index.shape,
-             why="its tenant is gone")
+        Step(action="drop", tenant=None, memory_type=index.memory_type, version=index.version, index=index.name, rows=0,
+             shape=index.shape, why="its tenant is gone")
         for index in survey.indexes if index.tenant is None
     ]  # fmt: skip
     for place in survey.places:
@@ -195,6 +199,8 @@ def _step(action: str, place: Place, index: str, shape: Shape, why: str) -> Step
         action=action,
         tenant=place.tenant,
         memory_type=place.memory_type,
+        version=place.version,
+        dimensions=place.dimensions,
         index=index,
         rows=place.rows,
         shape=shape,
@@ -210,9 +216,12 @@ async def _survey(resources: Resources, overseer: Overseer) -> _Survey:
     places = []
     for tenant in dict.fromkeys([*memories, *(index.tenant for index in indexes if index.tenant)]):
         async with resources.database.read(tenant) as transaction:
-            counted = await vector_index.passages(transaction)
-        typed = {index.memory_type for index in indexes if index.tenant == tenant} | counted.keys()
-        places += [Place(tenant, kind, counted.get(kind, 0)) for kind in sorted(typed)]
+            counted = await vector_index.places(transaction, tenant)
+        there = {(place.memory_type, place.version) for place in counted}
+        left = {(one.memory_type, one.version) for one in indexes if one.tenant == tenant} - there
+        # Of these there is an index, but not a single passage any more.
+        empty = [Place(tenant, kind, version, 0, 0) for kind, version in left]
+        places += sorted([*counted, *empty], key=lambda place: (place.memory_type, place.version))
     return _Survey(memories=memories, places=places, indexes=indexes)
 
 
@@ -224,6 +233,7 @@ async def _standing(resources: Resources, survey: _Survey, place: Place, queries
     shown = Standing(
         tenant=place.tenant,
         memory_type=place.memory_type,
+        version=place.version,
         rows=place.rows,
         in_force=str(near.shape) if near and used else "exact",
         wanted=str(want) if want else "exact",
@@ -247,7 +257,7 @@ async def _measure(resources: Resources, place: Place, queries: int) -> dict[str
     asked = await _questions(resources, place, queries)
     shares, fell_back = [], 0
     for own, vector in asked:
-        params = {**_query(resources, place.memory_type).params(), "embedding": vector}
+        params = {**_query(resources, place).params(), "embedding": vector, "dimensions": place.dimensions}
         async with database.read(place.tenant) as transaction:
             by_index = await vector_index.nearest_by_index(database, transaction, params)
         if not by_index:
@@ -268,12 +278,11 @@ async def _measure(resources: Resources, place: Place, queries: int) -> dict[str
 
 async def _questions(resources: Resources, place: Place, count: int) -> list[tuple[UUID | None, Any]]:
     """Vectors to query with: recent questions and, if there are too few, stored passages with the memory of each."""
-    version = resources.embedding_version
     async with resources.database.read(place.tenant) as transaction:
-        live = await vector_index.recent_questions(transaction, version, count)
+        live = await vector_index.recent_questions(transaction, place.version, count)
         missing = count - len(live)
         # Drawn in two halves of the same size, so of an odd number there is one too many.
-        stored = await vector_index.sample(transaction, place.memory_type, version, missing + 1, seed=_SEED)
+        stored = await vector_index.sample(transaction, place, missing + 1, seed=_SEED)
     return [*((None, vector) for vector in live), *stored[:missing]]
 
 
@@ -283,14 +292,14 @@ def recall_of(found: Sequence[float], exact: Sequence[float], at: int = RECALL_A
     return sum(score >= best[-1] for score in found[:at]) / len(best) if best else 1.0
 
 
-def _query(resources: Resources, memory_type: str) -> SearchQuery:
-    """A search for all memories of one type, without filters."""
+def _query(resources: Resources, place: Place) -> SearchQuery:
+    """A search for all memories of one type and embedding version, without filters."""
     retrieval = resources.settings.retrieval
     return SearchQuery(
         words="",
         embedding=None,
-        embedding_version=resources.embedding_version,
-        types=[MemoryType(memory_type)],
+        embedding_version=place.version,
+        types=[MemoryType(place.memory_type)],
         reach=Reach(scopes=None, butlers=None),
         min_confidence=0,
         text_search=retrieval.text_search,

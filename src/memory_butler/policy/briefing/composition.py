@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memory_butler.models import Briefing, BriefingLine, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
+from memory_butler.models.answers import Reembedding
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.selection import Chosen
 from memory_butler.policy.memories.text import NOTES_TAG, briefing_line, is_note
@@ -48,6 +49,7 @@ class BriefingFrame:
     count: Count
     tokenizer: str
     degraded: tuple[str, ...] = ()
+    reembedding: Reembedding | None = None
     hidden: dict[str, int] = field(default_factory=dict)
     request_id: str | None = None
 
@@ -210,5 +212,6 @@ def _receipt(
         ),
         hidden=dict(frame.hidden),
         degraded=frame.degraded,
+        reembedding=frame.reembedding,
         request_id=frame.request_id,
     )

@@ -53,6 +53,11 @@ class Calibration:
     def _of(self, cosine: float | None) -> float | None:
         return None if cosine is None else self.scale * (cosine - self.zero)
 
+    def relative_to(self, other: "Calibration") -> tuple[float, float]:
+        """The scale and shift with which cosines of this model compare with those of another one."""
+        scale = self.scale / other.scale
+        return scale, other.zero - scale * self.zero
+
     def by_meaning(self, similarities: Sequence[float | None]) -> list[float]:
         """The relevance of each candidate by meaning alone; 0 if the model knows only English."""
         if self.enough is None:

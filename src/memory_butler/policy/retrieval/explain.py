@@ -222,7 +222,7 @@ def _lists(case: Case, checks: Sequence[Check]) -> tuple[Listing, Listing]:
     elif not case.by_vector:
         unread = "the search had to do without meanings"
     elif not case.match.passages:
-        unread = "it has no passage of the current embedding version"
+        unread = "it has no vector that a question can be compared with here"
     unsaid = ""
     if case.mode is Mode.SEMANTIC:
         unsaid = f"the mode {case.mode} looks for no words"

@@ -38,17 +38,6 @@ INSERT INTO {schema}.butlers (tenant_id, butler, created_at)
 VALUES (%(tenant)s, %(butler)s, %(now)s)
 ON CONFLICT DO NOTHING;
 
--- name: find_embedding_version
--- The id of an embedding version, if it is registered.
-SELECT id FROM {schema}.embedding_versions
-WHERE name = %(name)s AND digest = %(digest)s AND passage_policy = %(passage_policy)s;
-
--- name: add_embedding_version
--- Register an embedding version.
-INSERT INTO {schema}.embedding_versions (name, dimensions, digest, passage_policy, created_at)
-VALUES (%(name)s, %(dimensions)s, %(digest)s, %(passage_policy)s, %(now)s)
-ON CONFLICT DO NOTHING;
-
 -- name: find_keys
 -- The stored responses for some idempotency keys.
 SELECT k.butler, k.key, k.request_hash, k.response

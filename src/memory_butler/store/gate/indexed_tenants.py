@@ -1,4 +1,5 @@
-"""Cache of the tenants that have a vector index. A stale entry makes a search slower, never wrong."""
+"""Cache of the tenants that have a vector index, by embedding version. A stale entry makes a search slower, never
+wrong."""
 
 import time
 from collections.abc import Iterable
@@ -9,26 +10,26 @@ REFRESH_SECONDS = 10.0
 
 
 class IndexedTenants:
-    """Digests of the tenants that had an index at the last lookup."""
+    """Digests of the tenants that had an index at the last lookup, each with the embedding version of the index."""
 
     def __init__(self) -> None:
-        self._digests: frozenset[str] | None = None
+        self._found: frozenset[tuple[str, int]] | None = None
         self._read_at = float("-inf")
 
     def is_stale(self) -> bool:
         return time.monotonic() - self._read_at >= REFRESH_SECONDS
 
-    def includes(self, tenant: str) -> bool:
-        return self._digests is not None and tenant_digest(tenant) in self._digests
+    def includes(self, tenant: str, version: int) -> bool:
+        return self._found is not None and (tenant_digest(tenant), version) in self._found
 
-    def may_include(self, tenant: str) -> bool:
+    def may_include(self, tenant: str, version: int) -> bool:
         """True also before the first lookup."""
-        return self._digests is None or tenant_digest(tenant) in self._digests
+        return self._found is None or (tenant_digest(tenant), version) in self._found
 
-    def refresh(self, digests: Iterable[str]) -> None:
-        self._digests = frozenset(digests)
+    def refresh(self, found: Iterable[tuple[str, int]]) -> None:
+        self._found = frozenset(found)
         self._read_at = time.monotonic()
 
     def clear(self) -> None:
         """Have the next search look up the indexes."""
-        self._digests, self._read_at = None, float("-inf")
+        self._found, self._read_at = None, float("-inf")

@@ -1,11 +1,15 @@
-"""Embedding versions, and the memories to embed again."""
+"""Embedding versions, the versions that a tenant's memories have, and the memories to embed again."""
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from memory_butler.store.gate.database import Database, Row, Transaction
+
+# Tenants whose versions are remembered.
+MAX_TENANTS = 10_000
 
 
 class Version(Protocol):
@@ -19,15 +23,53 @@ class Version(Protocol):
     def digest(self) -> str: ...
 
 
+class StoredVersion(NamedTuple):
+    """A version as the store has it."""
+
+    id: int
+    name: str
+    digest: str
+    dimensions: int
+    passage_policy: int
+
+
+class KnownVersions:
+    """The versions of the store, and those that tenants were last seen to have. A search embeds its question with each
+    of them; if one is missing, it is repeated."""
+
+    def __init__(self) -> None:
+        self._stored: dict[int, StoredVersion] = {}
+        self._of_tenants: OrderedDict[str, tuple[int, ...]] = OrderedDict()
+
+    async def stored(self, database: Database, tenant: str, ids: Iterable[int]) -> list[StoredVersion]:
+        """The versions with these ids."""
+        wanted = list(ids)
+        if not self._stored.keys() >= set(wanted):
+            async with database.read(tenant) as transaction:
+                rows = await transaction.all("embedding_versions.all")
+            self._stored = {row["id"]: StoredVersion(**row) for row in rows}
+        return [self._stored[id] for id in wanted if id in self._stored]
+
+    def expected(self, tenant: str) -> tuple[int, ...]:
+        """The versions that the tenant's memories were last seen to have."""
+        return self._of_tenants.get(tenant, ())
+
+    def learn(self, tenant: str, versions: Mapping[int, int]) -> None:
+        self._of_tenants[tenant] = tuple(versions)
+        self._of_tenants.move_to_end(tenant)
+        while len(self._of_tenants) > MAX_TENANTS:
+            self._of_tenants.popitem(last=False)
+
+
 async def ensure(database: Database, tenant: str, version: Version, passage_policy: int, now: datetime) -> int:
     """The id under which vectors of this model and this way of cutting passages are stored."""
     named = {"name": version.name, "digest": version.digest, "passage_policy": passage_policy}
     async with database.read(tenant) as transaction:
-        row = await transaction.one("database.find_embedding_version", **named)
+        row = await transaction.one("embedding_versions.find", **named)
     if row is None:
         async with database.write(tenant, now) as transaction:
-            await transaction.send("database.add_embedding_version", dimensions=version.dimensions, now=now, **named)
-            row = await transaction.one("database.find_embedding_version", **named)
+            await transaction.send("embedding_versions.add", dimensions=version.dimensions, now=now, **named)
+            row = await transaction.one("embedding_versions.find", **named)
     assert row
     return int(row["id"])
 

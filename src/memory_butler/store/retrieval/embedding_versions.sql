@@ -1,3 +1,18 @@
+-- name: find
+-- The id of an embedding version, if it is registered.
+SELECT id FROM {schema}.embedding_versions
+WHERE name = %(name)s AND digest = %(digest)s AND passage_policy = %(passage_policy)s;
+
+-- name: add
+-- Register an embedding version. It is the one that was chosen last.
+INSERT INTO {schema}.embedding_versions (name, dimensions, digest, passage_policy, created_at, chosen_at, used_at)
+VALUES (%(name)s, %(dimensions)s, %(digest)s, %(passage_policy)s, %(now)s, %(now)s, %(now)s)
+ON CONFLICT DO NOTHING;
+
+-- name: all
+-- The embedding versions.
+SELECT id, name, digest, dimensions, passage_policy FROM {schema}.embedding_versions ORDER BY id;
+
 -- name: outdated
 -- The next memories by id without passages of the current embedding version or without a current domain profile, with
 -- their indexed text.

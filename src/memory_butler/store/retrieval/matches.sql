@@ -3,6 +3,8 @@
 -- names.
 WITH query AS MATERIALIZED (
     {search.query}
+), earlier AS MATERIALIZED (
+    {search.earlier}
 ), named AS MATERIALIZED (
     {aliases.names_asked}
 ), query_lexemes AS MATERIALIZED (
@@ -10,12 +12,16 @@ WITH query AS MATERIALIZED (
 ), bm25_terms AS MATERIALIZED (
     {search.bm25_terms}
 )
-SELECT m.passages, m.similarity, b.keyword_score, b.words, b.names
+SELECT p.passages, m.similarity, b.keyword_score, b.words, b.names
 FROM (
-    SELECT count(*) AS passages, max({search.similarity}) AS similarity
+    SELECT count(*) AS passages
     FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = %(memory_type)s AND p.memory_id = %(memory_id)s
-        AND p.embedding_version = %(embedding_version)s
+        AND p.embedding_version IN (SELECT %(embedding_version)s UNION ALL SELECT version FROM earlier)
+) p
+CROSS JOIN (
+    SELECT {search.best_similarity} AS similarity
+    FROM (SELECT %(memory_type)s::text AS memory_type, %(memory_id)s::uuid AS id) m
 ) m
 CROSS JOIN (
     SELECT round(1e6 * sum(w.gain * {search.saturation})) / 1e6 AS keyword_score,

@@ -25,14 +25,24 @@ SOURCES = 5
 RECENT_EPISODES = 5
 
 
+class EarlierVector(NamedTuple):
+    """The question as another embedding version has it, for memories that only have vectors of that version. Scaled and
+    shifted, its cosines compare with those of the current version."""
+
+    version: int
+    embedding: Sequence[float]
+    scale: float = 1.0
+    shift: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
     """A question as the database gets it, with its filters.
 
     `names` are the keys in the question that may be names, `guessed` those that look like one, `spelled` words that may
     be misspelt names, `mentions` the names that were removed from `words`, `grams` the n-grams of a question in another
-    language than English. `for_briefing` adds candidates that a briefing needs; `kind_of_work` is the domain profile of
-    the task.
+    language than English. `earlier` are its vectors for memories of other embedding versions. `for_briefing` adds
+    candidates that a briefing needs; `kind_of_work` is the domain profile of the task.
     """
 
     words: str
@@ -43,6 +53,7 @@ class SearchQuery:
     grams: Sequence[str] = ()
     embedding: Sequence[float] | None
     embedding_version: int
+    earlier: Sequence[EarlierVector] = ()
     types: Sequence[MemoryType]
     reach: Reach
     min_confidence: float
@@ -58,7 +69,7 @@ class SearchQuery:
     with_hidden: bool = False
     for_briefing: bool = False
     kind_of_work: Sequence[float] | None = None
-    profile_version: int = 0
+    profile_versions: Sequence[int] = ()
 
     def params(self) -> dict[str, Any]:
         return {
@@ -80,6 +91,9 @@ class SearchQuery:
             "grams": list(self.grams),
             "embedding": None if self.embedding is None else as_vector(self.embedding),
             "embedding_version": self.embedding_version,
+            "dimensions": 0 if self.embedding is None else len(self.embedding),
+            "earlier": json.dumps([one._asdict() for one in self.earlier]),
+            "earlier_vectors": [_vector_params(one) for one in self.earlier],
             "k1": self.k1,
             "b": self.b,
             "candidates": self.candidates,
@@ -88,7 +102,7 @@ class SearchQuery:
             "now": self.now,
             "for_briefing": self.for_briefing,
             "kind_of_work": None if self.kind_of_work is None else as_vector(self.kind_of_work),
-            "profile_version": self.profile_version,
+            "profile_versions": list(self.profile_versions),
             "user_keys": list(USER_KEYS),
             "important_facts": IMPORTANT_FACTS,
             "sources": SOURCES,
@@ -104,7 +118,8 @@ class Candidates:
     the subjects that they lead to, `unknown_names` look like names and lead to none, `unknown_words` may be
     misspelt names, `similar_names` begin like them. `user_names` are the user's.
     `hidden` counts the nearest memories that the caller may not see, by reason; `memories` is the number of the
-    tenant's memories. `profiles` holds domain profiles, for a briefing.
+    tenant's memories, and `versions` that of those with vectors of each embedding version. `profiles` holds domain
+    profiles, for a briefing.
     """
 
     hits: list[Hit]
@@ -117,6 +132,7 @@ class Candidates:
     similar_names: frozenset[str] = frozenset()
     user_names: frozenset[str] = frozenset()
     memories: int = 0
+    versions: Mapping[int, int] = field(default_factory=dict)
     profiles: Mapping[UUID, npt.NDArray[np.float64]] = field(default_factory=dict)
 
 
@@ -126,6 +142,7 @@ class NamesRow(NamedTuple):
     similar_names: list[str]
     user_names: list[str]
     memories: int | None
+    versions: str
 
 
 class HiddenRow(NamedTuple):
@@ -184,6 +201,7 @@ class Pipeline:
             similar_names=frozenset(names.similar_names),
             user_names=frozenset(names.user_names),
             memories=names.memories or 0,
+            versions={int(version): count for version, count in json.loads(names.versions).items()},
             profiles=_profiles([row for _, row in rows if row[-1] is not None]),
         )
 
@@ -219,6 +237,13 @@ async def send(transaction: Transaction, params: dict[str, Any]) -> Pipeline:
     ]
     guessed, spelled = frozenset(params["guessed"]), frozenset(params["spelled"])
     return Pipeline(guessed, spelled, names, hidden, scores, memories)
+
+
+def _vector_params(one: EarlierVector) -> dict[str, Any]:
+    """The parameters in which a search of an index of this version differs."""
+    vector = as_vector(one.embedding)
+    own = {"embedding": vector, "embedding_version": one.version, "dimensions": len(one.embedding)}
+    return {**own, "scale": one.scale, "shift": one.shift}
 
 
 def _listed(values: Sequence[str] | None) -> list[str] | None:

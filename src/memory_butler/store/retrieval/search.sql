@@ -8,7 +8,8 @@
 
 -- name: names
 -- Find the names in the question. Returns the known ones, those names and words that no memory has, names that begin
--- like them, the names of the user, and the number of the tenant's memories.
+-- like them, the names of the user, the number of the tenant's memories, and the number of those with vectors of each
+-- embedding version.
 WITH known AS MATERIALIZED (
     {aliases.names_asked}
 ), unheard AS MATERIALIZED (
@@ -29,46 +30,63 @@ SELECT set_config('memory_butler.names', (SELECT coalesce(json_agg(k), '[]')::te
             AND {aliases.was_known}
         ORDER BY a.alias LIMIT 50
     ) AS user_names,
-    (SELECT documents FROM {tables}.tenants WHERE tenant_id = %(tenant)s) AS memories;
+    (SELECT documents FROM {tables}.tenants WHERE tenant_id = %(tenant)s) AS memories,
+    (SELECT coalesce(json_object_agg(c.version, c.memories), '{}')::text FROM (
+        SELECT embedding_version AS version, sum(memories)::bigint AS memories FROM {schema}.embedding_counts
+        WHERE tenant_id = %(tenant)s AND memories > 0 GROUP BY embedding_version ORDER BY embedding_version
+    ) c) AS versions;
 
 -- part: query
 -- The vector of the query. Read once: a cached plan would decode the parameter for every passage.
 SELECT %(embedding)s::{vector}.vector AS embedding
+
+-- part: earlier
+-- The vectors of the query for memories that only have vectors of another embedding version. `scale` and `shift` bring
+-- their cosines to the scale of the current one.
+SELECT e.version, e.embedding::text::{vector}.vector AS embedding, e.scale, e.shift
+FROM json_to_recordset(%(earlier)s::json) AS e (version smallint, embedding json, scale float8, shift float8)
+
+-- part: earlier_distance
+-- The distance of a passage p by the vector e of its own embedding version.
+e.scale * (p.embedding OPERATOR({vector}.<#>) e.embedding) - e.shift
 
 -- part: similarity
 -- Cosine of a passage p and the query: vectors have length 1, so it is the inner product.
 round(1e6 * -({vector_index.distance})) / 1e6
 
 -- part: best_similarity
--- A memory m is as similar as its best passage.
-(SELECT max({similarity}) FROM {tables}.passages p
+-- A memory m is as similar as its best passage. All its passages have one embedding version.
+coalesce(
+    (SELECT max({similarity}) FROM {tables}.passages p
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.memory_type AND p.memory_id = m.id
-        AND p.embedding_version = %(embedding_version)s)
+        AND p.embedding_version = %(embedding_version)s),
+    (SELECT max(round(1e6 * -({earlier_distance})) / 1e6)
+    FROM earlier e JOIN {tables}.passages p ON p.embedding_version = e.version
+    WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.memory_type AND p.memory_id = m.id))
 
 -- part: best_passage
 -- The same for a group of passages: only the best distance is rounded.
 id, round(1e6 * -min(distance)) / 1e6 AS score
 
 -- part: distances
--- The distance of every passage. Computed below any grouping, which would copy a vector for each memory.
+-- each: fact=facts, rule=rules, episode=episodes
+-- The distance of every passage of a type, unless an index has ranked them. Computed below any grouping, which would
+-- copy a vector for each memory.
 SELECT p.memory_id AS id, {vector_index.distance} AS distance
 FROM {tables}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.embedding_version = %(embedding_version)s
-
--- part: fact_distances
--- Facts, unless an index has ranked them.
-{distances} AND p.memory_type = 'fact' AND %(with_facts)s
-    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'fact')
-
--- part: rule_distances
--- Rules, unless an index has ranked them.
-{distances} AND p.memory_type = 'rule' AND %(with_rules)s
-    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'rule')
-
--- part: episode_distances
--- Episodes, unless an index has ranked them.
-{distances} AND p.memory_type = 'episode' AND %(with_episodes)s
-    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = 'episode')
+    AND p.memory_type = '{kind}' AND %(with_{table})s
+    AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = '{kind}' AND version = %(embedding_version)s)
+UNION ALL
+SELECT o.id, o.distance
+FROM earlier e CROSS JOIN LATERAL (
+    SELECT p.memory_id AS id, {earlier_distance} AS distance
+    FROM {tables}.passages p
+    WHERE p.tenant_id = %(tenant)s AND p.embedding_version = e.version
+        AND p.memory_type = '{kind}' AND %(with_{table})s
+        AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = '{kind}' AND version = e.version)
+    OFFSET 0
+) o
 
 -- part: hidden_by
 -- Reason why the caller may not see a memory m.
@@ -99,21 +117,23 @@ WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
 -- memories are found: no limit cuts off a result that passes the filters. Returns how many of the nearest are hidden.
 WITH query AS MATERIALIZED (
     {query}
+), earlier AS MATERIALIZED (
+    {earlier}
 ), by_index AS MATERIALIZED (
     {vector_index.by_index}
 ), facts_head AS MATERIALIZED (
     -- Facts are many. The head of their ranking, which a heap finds without grouping and sorting all of them, mostly
     -- suffices. OFFSET 0 keeps the planner from using a vector index: this ranking is exact.
     SELECT {best_passage} FROM (
-        SELECT id, distance FROM ({fact_distances} OFFSET 0) d ORDER BY distance, id LIMIT 4 * %(candidates)s
+        SELECT id, distance FROM ({distances:fact} OFFSET 0) d ORDER BY distance, id LIMIT 4 * %(candidates)s
     ) h GROUP BY id
 ), facts_near AS MATERIALIZED (
     SELECT n.id, n.score FROM (SELECT id, score FROM facts_head ORDER BY score DESC, id) n
     {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), rules_ranked AS MATERIALIZED (
-    SELECT {best_passage} FROM ({rule_distances} ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
+    SELECT {best_passage} FROM (SELECT * FROM ({distances:rule}) u ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
 ), episodes_ranked AS MATERIALIZED (
-    SELECT {best_passage} FROM ({episode_distances} ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
+    SELECT {best_passage} FROM (SELECT * FROM ({distances:episode}) u ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
 ), near AS MATERIALIZED (
     SELECT memory_type, id, score FROM by_index WHERE NOT ahead
     UNION ALL
@@ -121,8 +141,9 @@ WITH query AS MATERIALIZED (
     UNION ALL
     -- The rest of the facts, if the head had too few visible ones.
     (SELECT 'fact', n.id, n.score FROM (
-        SELECT {best_passage} FROM ({fact_distances} AND (SELECT count(*) < %(candidates)s FROM facts_near) OFFSET 0) d
-        WHERE id NOT IN (SELECT id FROM facts_head) GROUP BY id ORDER BY score DESC, id
+        SELECT {best_passage} FROM ({distances:fact} OFFSET 0) d
+        WHERE (SELECT count(*) < %(candidates)s FROM facts_near) AND id NOT IN (SELECT id FROM facts_head)
+        GROUP BY id ORDER BY score DESC, id
     ) n {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_near))
     UNION ALL
     (SELECT 'rule', n.id, n.score FROM (SELECT id, score FROM rules_ranked ORDER BY score DESC, id) n
@@ -249,6 +270,8 @@ WHERE l.memory_type = 'episode'
 -- by meaning, this one is complete and read from the top.
 WITH query AS MATERIALIZED (
     {query}
+), earlier AS MATERIALIZED (
+    {earlier}
 ), near AS MATERIALIZED (
     SELECT memory_type, id, score FROM json_to_recordset(nullif(current_setting('memory_butler.near', true), '')::json)
         AS n (memory_type text, id uuid, score float8)
@@ -373,7 +396,8 @@ CROSS JOIN LATERAL (
 SELECT p.memory_id AS id,
     round(1e4 * -(p.profile OPERATOR({vector}.<#>) (SELECT profile FROM kind_of_work))) AS score
 FROM {tables}.profiles p
-WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND (SELECT profile IS NOT NULL FROM kind_of_work)
+WHERE p.tenant_id = %(tenant)s AND p.version = ANY(%(profile_versions)s::int[])
+    AND (SELECT profile IS NOT NULL FROM kind_of_work)
 
 -- part: facts_by_kind
 -- The facts among them. OFFSET 0: the score is computed once for each.
@@ -384,6 +408,8 @@ WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND (SELECT p
 -- the best candidates, pinned ones, and the most recent episodes.
 WITH query AS MATERIALIZED (
     {query}
+), earlier AS MATERIALIZED (
+    {earlier}
 ), kind_of_work AS MATERIALIZED (
     SELECT %(kind_of_work)s::{vector}.vector AS profile
 ), best AS MATERIALIZED (
@@ -447,8 +473,8 @@ WHERE (SELECT count(*) FROM extended) > 0;
 -- part: profile
 -- For a briefing: the domain profiles. The candidate c and its type are compared by the callers of this part.
 SELECT p.profile FROM {tables}.profiles p
-WHERE p.tenant_id = %(tenant)s AND p.version = %(profile_version)s AND %(for_briefing)s AND p.memory_id = c.id
-    AND p.memory_type =
+WHERE p.tenant_id = %(tenant)s AND p.version = ANY(%(profile_versions)s::int[]) AND %(for_briefing)s
+    AND p.memory_id = c.id AND p.memory_type =
 
 -- name: facts
 -- The candidates that are facts, unless one was withdrawn since the statement before. A pinned fact does not decay.

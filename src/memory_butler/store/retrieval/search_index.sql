@@ -25,8 +25,14 @@ JOIN (
 ) f ON f.id = m.id;
 
 -- name: add_passages
--- Index the vectors of memories, one per passage. All vectors come as one array of numbers.
-WITH given AS (SELECT %(vectors)s::real[] AS numbers)
+-- Index the vectors of memories, one per passage, and count the memories. All vectors come as one array of numbers.
+WITH given AS (SELECT %(vectors)s::real[] AS numbers), counted AS (
+    INSERT INTO {schema}.embedding_counts AS c (tenant_id, memory_type, embedding_version, memories, passages)
+    SELECT %(tenant)s, memory_type, %(embedding_version)s, count(*) FILTER (WHERE ordinal = 0), count(*)
+    FROM unnest(%(types)s::text[], %(ordinals)s::smallint[]) AS p (memory_type, ordinal) GROUP BY memory_type
+    ON CONFLICT (tenant_id, memory_type, embedding_version) DO UPDATE
+    SET memories = c.memories + excluded.memories, passages = c.passages + excluded.passages
+)
 INSERT INTO {schema}.passages (tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding)
 SELECT %(tenant)s, p.memory_type, p.memory_id, p.ordinal, %(embedding_version)s,
     g.numbers[(p.place - 1) * %(dimensions)s::int + 1 : p.place * %(dimensions)s::int]::{vector}.vector
@@ -58,8 +64,17 @@ WHERE tenant_id = %(tenant)s;
 
 -- name: clear_passages
 -- Delete memories from the vector index.
-DELETE FROM {schema}.passages
-WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND memory_id = ANY(%(ids)s);
+WITH gone AS (
+    DELETE FROM {schema}.passages
+    WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND memory_id = ANY(%(ids)s)
+    RETURNING memory_type, embedding_version, ordinal
+)
+UPDATE {schema}.embedding_counts c SET memories = c.memories - g.memories, passages = c.passages - g.passages
+FROM (
+    SELECT memory_type, embedding_version, count(*) FILTER (WHERE ordinal = 0) AS memories, count(*) AS passages
+    FROM gone GROUP BY memory_type, embedding_version
+) g
+WHERE c.tenant_id = %(tenant)s AND c.memory_type = g.memory_type AND c.embedding_version = g.embedding_version;
 
 -- name: clear_profiles
 -- Delete the domain profiles of memories.

@@ -1,4 +1,4 @@
-"""Vector indexes: one for each large tenant and type of memory, built while reads and writes continue.
+"""Vector indexes: one for each large tenant, type of memory and embedding version, built while reads and writes go on.
 
 A search needs to know whether its tenant has an index. The database object caches that and refreshes it every ten
 seconds in the round trip of a search. A stale entry makes a search slower, never wrong: the statement checks
@@ -39,11 +39,17 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Scope of an index: a tenant's memories of one type, and the number of their passages."""
+    """Scope of an index: a tenant's passages of one type and embedding version, their number and dimensions."""
 
     tenant: str
     memory_type: str
+    version: int
+    dimensions: int
     rows: int
+
+    def named(self) -> dict[str, Any]:
+        """The parameters that name its index."""
+        return {"tenant": self.tenant, "memory_type": self.memory_type, "embedding_version": self.version}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,7 @@ class Index:
     tenant: str | None
     stage: str
     memory_type: str
+    version: int
     shape: Shape
     valid: bool
     bytes: int
@@ -77,15 +84,27 @@ async def read(database: Database, tenant: str, params: Params) -> AsyncIterator
         if database.index_rules.posture != "exact" and params["embedding"] is not None:
             if indexed.is_stale():
                 usable = await transaction.send("vector_index.usable")
-            if indexed.may_include(tenant):
-                await find_near(database, transaction, params)
+            for vector in (own_vector(params), *params["earlier_vectors"]):
+                if indexed.may_include(tenant, vector["embedding_version"]):
+                    await find_near(database, transaction, {**params, **vector})
         yield transaction
     if usable is not None:
-        indexed.refresh(row["digest"] for row in await usable.fetchall())
+        indexed.refresh((row["digest"], row["version"]) for row in await usable.fetchall())
+
+
+def own_vector(params: Params) -> dict[str, Any]:
+    """The vector of a search in the current embedding version, with what brings its cosines to the current scale."""
+    return {
+        "embedding_version": params["embedding_version"],
+        "dimensions": params["dimensions"],
+        "scale": 1,
+        "shift": 0,
+    }
 
 
 async def find_near(database: Database, transaction: Transaction, params: Params) -> None:
-    """Query the tenant's indexes and leave the result for the search that follows in this transaction."""
+    """Query the tenant's indexes of one embedding version and leave the result for the search that follows in this
+    transaction."""
     rules = database.index_rules
     await transaction.send(
         "vector_index.prepare",
@@ -93,22 +112,26 @@ async def find_near(database: Database, transaction: Transaction, params: Params
         probes=rules.ivfflat.probes,
         scan_share=rules.scan_share,
         candidates=params["candidates"],
+        embedding_version=params["embedding_version"],
     )
     await transaction.send("vector_index.near", scan_share=rules.scan_share, **params)
 
 
 def name_of(place: Place, stage: str) -> str:
-    return f"passages_{stage}_{place.memory_type}_{tenant_digest(place.tenant)}"
+    return f"passages_{stage}_{place.memory_type}_{place.version}_{tenant_digest(place.tenant)}"
 
 
-async def passages(transaction: Transaction) -> dict[str, int]:
-    """The number of passages of the transaction's tenant by type."""
-    return {row["memory_type"]: row["passages"] for row in await transaction.all("vector_index.passages")}
+async def places(transaction: Transaction, tenant: str) -> list[Place]:
+    """The tenant's passages by type and embedding version."""
+    return [
+        Place(tenant, row["memory_type"], row["embedding_version"], row["dimensions"], row["passages"])
+        for row in await transaction.all("vector_index.passages")
+    ]
 
 
 async def nearest_by_index(database: Database, transaction: Transaction, params: Params) -> list[tuple[UUID, float]]:
     """The list that the index gives to a search; empty if the search has to scan all memories."""
-    await find_near(database, transaction, params)
+    await find_near(database, transaction, {**params, **own_vector(params)})
     return [(row["id"], row["score"]) for row in await transaction.all("vector_index.listed") if not row["ahead"]]
 
 
@@ -117,13 +140,10 @@ async def nearest(transaction: Transaction, params: Params) -> list[tuple[UUID, 
     return [(row["id"], row["score"]) for row in await transaction.all("vector_index.exact", **params)]
 
 
-async def sample(
-    transaction: Transaction, memory_type: str, embedding_version: int, size: int, seed: int
-) -> list[tuple[UUID, Any]]:
-    """Passages of a tenant to query with: memory id and vector. Half are its newest, half are random."""
-    rows = await transaction.all(
-        "vector_index.sample", memory_type=memory_type, embedding_version=embedding_version, half=size // 2, seed=seed
-    )
+async def sample(transaction: Transaction, place: Place, size: int, seed: int) -> list[tuple[UUID, Any]]:
+    """Passages to query with: memory id and vector. Half are the newest, half are random."""
+    named = {"memory_type": place.memory_type, "embedding_version": place.version}
+    rows = await transaction.all("vector_index.sample", half=size // 2, seed=seed, **named)
     return [(row["memory_id"], as_vector(row["embedding"])) for row in rows]
 
 
@@ -202,10 +222,11 @@ class Overseer:
 
     async def build(self, place: Place, shape: Shape, now: datetime, progress: Progress) -> None:
         """Build an index beside the one in use. Drop an unfinished one of the same name first."""
-        named = {"tenant": place.tenant, "memory_type": place.memory_type}
+        named = place.named()
         (written,) = await self._all(
             "vector_index.write_build",
             kind=shape.kind,
+            dimensions=place.dimensions,
             names=[name for name, _ in shape.options],
             values=[value for _, value in shape.options],
             **named,
@@ -221,7 +242,7 @@ class Overseer:
 
     async def put_in_place(self, place: Place) -> None:
         """Put the new index into use. The old one still exists; the caller drops it next."""
-        named = {"tenant": place.tenant, "memory_type": place.memory_type}
+        named = place.named()
         async with self._owner.transaction():
             await self._written("vector_index.write_rename", stage=NEAR, becomes=PAST, **named)
             await self._written("vector_index.write_rename", stage=NEXT, becomes=NEAR, **named)
@@ -256,6 +277,7 @@ def _index(row: Row) -> Index:
         tenant=row["tenant"],
         stage=row["stage"],
         memory_type=row["memory_type"],
+        version=row["version"],
         shape=Shape(row["kind"], tuple(_options(row["options"]))),
         valid=row["valid"],
         bytes=row["bytes"],

@@ -9,11 +9,11 @@ SELECT pg_try_advisory_lock(hashtextextended(%(key)s, 0)) AS mine, pg_backend_pi
 SELECT pg_advisory_unlock(hashtextextended(%(key)s, 0));
 
 -- part: digest
--- The digest of the tenant in an index name: a tenant's name may be too long.
-left(encode(sha256(convert_to(%(tenant)s, 'UTF8')), 'hex'), 24)
+-- The embedding version and the digest of the tenant, as in an index name: a tenant's name may be too long.
+%(embedding_version)s::int || '_' || left(encode(sha256(convert_to(%(tenant)s, 'UTF8')), 'hex'), 24)
 
 -- part: ready
--- The tenant's usable indexes, with their type of memory.
+-- The tenant's usable indexes of an embedding version, with their type of memory.
 SELECT split_part(c.relname, '_', 3) AS memory_type, c.reltuples AS rows, o.lists
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
@@ -52,15 +52,21 @@ FROM (
 -- The distance of a passage from the question.
 p.embedding OPERATOR({vector}.<#>) (SELECT embedding FROM query)
 
+-- part: rough_distance
+-- The distance by which an index has ordered the passages, with half the precision. A function of the column and of the
+-- size of the vectors, which the plan of one call knows: the expression of the index, but with a parameter.
+{vector}.vector_to_halfvec(p.embedding, %(dimensions)s::int, true)
+    OPERATOR({vector}.<#>) (SELECT {vector}.vector_to_halfvec(embedding, %(dimensions)s::int, true) FROM query)
+
 -- part: walk_along
 -- The tenant's passages, numbered in the order of the index scan.
-SELECT p.memory_id AS id, {distance} AS distance, row_number() OVER () AS place
+SELECT p.memory_id AS id, {rough_distance} AS rough, {distance} AS distance, row_number() OVER () AS place
 FROM {schema}.passages p
 WHERE p.tenant_id = %(tenant)s
 
 -- part: best
 -- The distance of a memory is that of its best passage; its position is that of its last passage in the scan.
-w.id, round(1e6 * max(w.nearness)) / 1e6 AS score, max(w.place) AS place
+w.id, round(1e6 * (%(scale)s::float8 * max(w.nearness) + %(shift)s::float8)) / 1e6 AS score, max(w.place) AS place
 
 -- part: best_first
 -- Each memory once, nearest first, up to the limit.
@@ -72,7 +78,7 @@ GROUP BY w.id ORDER BY score DESC, w.id LIMIT %(candidates)s
 {walk_along} AND p.memory_type = '{kind}' AND %(with_{table})s
     AND p.embedding_version = %(embedding_version)s
     AND EXISTS (SELECT FROM ready WHERE memory_type = '{kind}')
-ORDER BY {distance}
+ORDER BY {rough_distance}
 
 -- part: nearest_visible
 -- each: fact=facts, rule=rules, episode=episodes
@@ -80,7 +86,7 @@ ORDER BY {distance}
 (SELECT '{kind}' AS memory_type, {best}, false AS ahead
 FROM (
     SELECT n.id, n.place, -n.distance AS nearness FROM ({in_order:{kind}}) n {visible.{kind}}
-    ORDER BY n.distance
+    ORDER BY n.rough
     LIMIT 2 * %(candidates)s
 ) w
 {best_first})
@@ -91,15 +97,15 @@ FROM (
 (SELECT '{kind}' AS memory_type, {best}, true AS ahead
 FROM (
     SELECT n.id, n.place, -n.distance AS nearness FROM ({in_order:{kind}}) n WHERE %(with_hidden)s
-    ORDER BY n.distance
+    ORDER BY n.rough
     LIMIT %(candidates)s
 ) w
 {best_first})
 
 -- name: near
 -- The nearest visible memories by the tenant's indexes, stored in a setting of this transaction for the following
--- search. A type has a full list or none; without a list the search scans all memories of the type. On request it also
--- stores the nearest memories regardless of visibility (`ahead`).
+-- search, after those of other embedding versions. A type has a full list or none; without a list the search scans all
+-- memories of the type and version. On request it also stores the nearest memories regardless of visibility (`ahead`).
 WITH query AS MATERIALIZED (
     {search.query}
 ), ready AS MATERIALIZED (
@@ -114,24 +120,27 @@ WITH query AS MATERIALIZED (
     GROUP BY f.memory_type HAVING count(*) >= %(candidates)s
 )
 SELECT
-    set_config('memory_butler.by_index', coalesce(jsonb_agg(to_jsonb(f) - 'place'), '[]')::text, true),
+    set_config('memory_butler.by_index',
+        (coalesce(nullif(current_setting('memory_butler.by_index', true), '')::jsonb, '[]')
+            || coalesce(jsonb_agg(to_jsonb(f) - 'place' || jsonb_build_object('version', %(embedding_version)s::int)),
+                '[]'))::text, true),
     -- The search itself has a plan for all tenants.
     set_config('plan_cache_mode', 'force_generic_plan', true),
     set_config('enable_sort', 'on', true)
 FROM found f WHERE f.memory_type IN (SELECT memory_type FROM full_lists);
 
 -- part: by_index
--- The list that `near` stored: memory_type, id, score, ahead. Empty if `near` was not sent.
-SELECT n.memory_type, n.id, n.score, n.ahead
+-- The list that `near` stored: memory_type, id, score, ahead, version. Empty if `near` was not sent.
+SELECT n.memory_type, n.id, n.score, n.ahead, n.version
 FROM jsonb_to_recordset(nullif(current_setting('memory_butler.by_index', true), '')::jsonb)
-    AS n (memory_type text, id uuid, score float8, ahead boolean)
+    AS n (memory_type text, id uuid, score float8, ahead boolean, version smallint)
 
 -- name: usable
--- Usable indexes: the digest of the tenant and the type.
-SELECT right(c.relname, 24) AS digest, split_part(c.relname, '_', 3) AS memory_type
+-- Usable indexes: the digest of the tenant, and the embedding version.
+SELECT DISTINCT right(c.relname, 24) AS digest, split_part(c.relname, '_', 4)::smallint AS version
 FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 WHERE i.indrelid = to_regclass('{schema}.passages') AND i.indisvalid
-    AND c.relname ~ '^passages_near_(fact|rule|episode)_[0-9a-f]+$';
+    AND c.relname ~ '^passages_near_(fact|rule|episode)_[0-9]+_[0-9a-f]+$';
 
 -- name: listed
 -- The list that `near` stored last, as rows.
@@ -140,16 +149,16 @@ WHERE i.indrelid = to_regclass('{schema}.passages') AND i.indisvalid
 -- name: indexes
 -- All our indexes, valid or not, with their tenant; NULL if the tenant no longer exists.
 SELECT c.relname AS name, t.tenant_id AS tenant, split_part(c.relname, '_', 2) AS stage,
-    split_part(c.relname, '_', 3) AS memory_type, a.amname AS kind, i.indisvalid AS valid,
-    pg_relation_size(c.oid) AS bytes, obj_description(c.oid, 'pg_class') AS note,
+    split_part(c.relname, '_', 3) AS memory_type, split_part(c.relname, '_', 4)::int AS version, a.amname AS kind,
+    i.indisvalid AS valid, pg_relation_size(c.oid) AS bytes, obj_description(c.oid, 'pg_class') AS note,
     ARRAY(SELECT ARRAY[option_name, option_value] FROM pg_options_to_table(c.reloptions)) AS options
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 JOIN pg_catalog.pg_am a ON a.oid = c.relam
 LEFT JOIN {schema}.tenants t ON left(encode(sha256(convert_to(t.tenant_id, 'UTF8')), 'hex'), 24) = right(c.relname, 24)
 WHERE i.indrelid = to_regclass('{schema}.passages')
-    AND c.relname ~ '^passages_(near|next|past)_(fact|rule|episode)_[0-9a-f]+$'
-ORDER BY t.tenant_id, 4, 3;
+    AND c.relname ~ '^passages_(near|next|past)_(fact|rule|episode)_[0-9]+_[0-9a-f]+$'
+ORDER BY t.tenant_id, 4, 5, 3;
 
 -- name: tenants
 -- Tenants that may have enough passages or are among the largest, by number of memories.
@@ -159,18 +168,21 @@ WHERE documents >= %(at_least)s
 ORDER BY documents DESC, tenant_id;
 
 -- name: passages
--- The number of passages of a tenant by type.
-SELECT memory_type, count(*) AS passages FROM {schema}.passages WHERE tenant_id = %(tenant)s
-GROUP BY memory_type ORDER BY memory_type;
+-- The number of passages of a tenant by type and embedding version, with the size of their vectors.
+SELECT c.memory_type, c.embedding_version, v.dimensions, c.passages
+FROM {schema}.embedding_counts c JOIN {schema}.embedding_versions v ON v.id = c.embedding_version
+WHERE c.tenant_id = %(tenant)s AND c.passages > 0
+ORDER BY c.memory_type, c.embedding_version;
 
 -- name: write_build
 -- Returns the statement that builds an index beside the one in use. CREATE INDEX takes no parameters.
-SELECT format('CREATE INDEX CONCURRENTLY %%I ON {schema}.passages USING %%I (embedding {vector}.vector_ip_ops)'
-        ' WITH (%%s) WHERE tenant_id = %%L AND memory_type = %%L',
-    'passages_next_' || %(memory_type)s::text || '_' || {digest}, %(kind)s::text,
+SELECT format('CREATE INDEX CONCURRENTLY %%I ON {schema}.passages USING %%I'
+        ' ((embedding::{vector}.halfvec(%%s)) {vector}.halfvec_ip_ops) WITH (%%s)'
+        ' WHERE tenant_id = %%L AND memory_type = %%L AND embedding_version = %%L',
+    'passages_next_' || %(memory_type)s::text || '_' || {digest}, %(kind)s::text, %(dimensions)s::int,
     (SELECT string_agg(format('%%I = %%s', o.name, o.value), ', ')
     FROM unnest(%(names)s::text[], %(values)s::int[]) AS o (name, value)),
-    %(tenant)s::text, %(memory_type)s::text) AS statement;
+    %(tenant)s::text, %(memory_type)s::text, %(embedding_version)s::int) AS statement;
 
 -- name: write_note
 -- Returns the statement that stores the initial size on a new index, as a comment.
@@ -213,8 +225,9 @@ ORDER BY asked_at DESC, slot
 LIMIT %(limit)s;
 
 -- name: drop_needless_questions
--- Delete the stored questions of tenants without an index.
-DELETE FROM {schema}.recent_questions WHERE tenant_id = %(tenant)s AND NOT EXISTS ({ready});
+-- Delete the stored questions of an embedding version for which the tenant has no index.
+DELETE FROM {schema}.recent_questions
+WHERE tenant_id = %(tenant)s AND embedding_version = %(embedding_version)s AND NOT EXISTS ({ready});
 
 -- name: sample
 -- Substitutes for missing questions: passages of the tenant, half the newest, half random.
@@ -225,12 +238,11 @@ ORDER BY memory_id DESC LIMIT %(half)s)
 UNION ALL
 (SELECT p.memory_id, p.embedding::real[] FROM (
     SELECT memory_id, ordinal FROM {schema}.passages
-    WHERE tenant_id = %(tenant)s AND memory_type = %(memory_type)s
+    WHERE tenant_id = %(tenant)s AND memory_type = %(memory_type)s AND embedding_version = %(embedding_version)s
     ORDER BY hashtextextended(memory_id::text, %(seed)s), ordinal LIMIT %(half)s
 ) drawn
 JOIN {schema}.passages p ON p.tenant_id = %(tenant)s AND p.memory_type = %(memory_type)s
-    AND p.memory_id = drawn.memory_id AND p.ordinal = drawn.ordinal
-WHERE p.embedding_version = %(embedding_version)s);
+    AND p.memory_id = drawn.memory_id AND p.ordinal = drawn.ordinal);
 
 -- part: exactly
 -- each: fact=facts, rule=rules, episode=episodes

@@ -7,8 +7,8 @@ SELECT current_setting('server_version') AS postgresql,
 -- name: coverage
 -- The number of indexed memories of a tenant by embedding version; NULL counts those not indexed yet.
 WITH indexed AS MATERIALIZED (
-    SELECT embedding_version AS version, count(*) AS memories FROM {schema}.passages
-    WHERE tenant_id = %(tenant)s AND ordinal = 0
+    SELECT embedding_version AS version, sum(memories)::bigint AS memories FROM {schema}.embedding_counts
+    WHERE tenant_id = %(tenant)s AND memories > 0
     GROUP BY embedding_version
 ), stored AS MATERIALIZED (
     SELECT (SELECT count(*) FROM {schema}.facts WHERE tenant_id = %(tenant)s)

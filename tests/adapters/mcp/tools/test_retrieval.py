@@ -197,7 +197,7 @@ async def test_a_reranker_that_is_not_there_keeps_nobody_waiting(
 async def test_after_an_upgrade_a_server_indexes_the_store_anew(
     resources: Resources, tenant: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What the version before indexed is found by meaning again, without anybody asking for it."""
+    """What the version before indexed gets vectors of the current one, without anybody asking for it."""
     caplog.set_level("INFO")
     await remember.fact(resources, NewFact(subject="Anna", predicate="pet", content="a dog called Rex"))
     newer = await embedding_versions.ensure(
@@ -205,9 +205,11 @@ async def test_after_an_upgrade_a_server_indexes_the_store_anew(
     )
     upgraded = replace(resources, embedding_version=newer)
     question = Question(query="a dog called Rex", mode="semantic")
-    assert not (await search.search(upgraded, question)).results
+    assert (await search.search(upgraded, question)).reembedding
     await lazy_resources.LazyResources.already_open(resources)._warm(upgraded)
-    assert [one.hit.content for one in (await search.search(upgraded, question)).results] == ["a dog called Rex"]
+    answer = await search.search(upgraded, question)
+    assert [one.hit.content for one in answer.results] == ["a dog called Rex"]
+    assert answer.reembedding is None
     assert "re-embedded for the search index: 1 memories" in caplog.text
 
 
