@@ -7,7 +7,9 @@ from fastmcp import FastMCP
 
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
+from memory_butler.adapters.mcp.completions import Completions
 from memory_butler.adapters.mcp.listing import ListedTools
+from memory_butler.adapters.mcp.memory_resources import MemoryResources
 from memory_butler.adapters.mcp.stdio import input_that_signals_end, send_library_logs_to_file
 from memory_butler.adapters.mcp.tool_base import MemoryTool, ReadPositions, UnknownTools
 from memory_butler.adapters.telemetry.logs import configure_logging
@@ -48,6 +50,8 @@ def build_server(
     )
     for tool in offered:
         server.add_tool(tool)
+    MemoryResources(offered, lazy.settings.butler).register(server)
+    server.add_completion_handler(Completions(lazy, principal).complete)
     return server
 
 
