@@ -81,12 +81,8 @@ test-isolation: setup-dev ## Thousands of random calls aimed at other tenants (m
 test-durability: setup-dev ## Kill the server and its database under load (minutes)
 	$(BIN)/python -m tests.stories.durability
 
-test-trust: setup-dev ## OWASP's benchmark, poison, redaction at every door, purge canaries, hash chain (minutes)
-	$(BIN)/python -m benchmarks.trust.amsb
-	$(BIN)/python -m benchmarks.trust.poison
-	$(BIN)/python -m benchmarks.trust.redaction
-	$(BIN)/pytest -q tests/policy/trust tests/operations/writing/test_admission.py tests/stories/test_secret_canaries.py \
-		tests/operations/trust tests/store/trust tests/store/history tests/operations/transfer/test_import_.py
+test-trust: setup-dev ## OWASP's benchmark, poison, secrets at every door, purge, encryption, hash chain: one table (minutes)
+	$(BIN)/python -m benchmarks.trust
 
 test-clients: setup-dev ## The real Claude Code, Codex, Gemini CLI and MCP Inspector (minutes; needs Node.js)
 	$(BIN)/python -m tests.adapters.connect.real_clients

@@ -26,6 +26,7 @@ from memory_butler.models import (
 )
 from memory_butler.policy.memories import validation
 from memory_butler.policy.memories.validation import (
+    clean_id,
     clean_metadata,
     clean_tags,
     clean_text,
@@ -377,3 +378,12 @@ def test_a_long_wrong_value_is_not_repeated_in_the_error() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_choice(MemoryType, "x" * 1_000_000, "type")
     assert len(caught.value.message) < 400
+
+
+def test_a_key_or_an_id_in_words_keeps_no_secret() -> None:
+    """A key becomes a hash, so that it stays unique; an id gets a marker. What is no secret stays."""
+    keys = [validate_fact(fact(idempotency_key=f"door code is {code}")).idempotency_key for code in ("2580", "2581")]
+    assert all(key and key.startswith("redacted-") and "258" not in key[:12] for key in keys) and keys[0] != keys[1]
+    assert validate_fact(fact(idempotency_key="import:notes.md:3")).idempotency_key == "import:notes.md:3"
+    assert clean_id("session about PIN 4711", "session_id") == "session about PIN [redacted: pin]"
+    assert clean_id("req-9f8a7b6c5d4e3f2a1b0c", "request_id") == "req-9f8a7b6c5d4e3f2a1b0c"

@@ -16,6 +16,7 @@ from memory_butler.policy.trust.redaction import (
     group_of,
     has_secret,
     redact,
+    redact_identifier,
     redact_token,
     redact_values,
 )
@@ -158,7 +159,6 @@ def test_the_second_set_is_redacted() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("mitt lösenord är Fjäll2029x", "mitt lösenord är [redacted: password]"),
         ("Hasło do panelu to Borsuk!4018.", "Hasło do panelu to [redacted: password]."),
         ("Het wachtwoord van de kluis is Tulp!553.", "Het wachtwoord van de kluis is [redacted: password]."),
         ("Mon code PIN est le 4959.", "Mon code PIN est le [redacted: pin]."),
@@ -169,6 +169,11 @@ def test_the_second_set_is_redacted() -> None:
         (
             "jdbc:oracle:thin:scott/t1gerPaw@//db:1521/ORCL",
             "jdbc:oracle:thin:scott/[redacted: password]@//db:1521/ORCL",
+        ),
+        ("mitt lösenord är Fjäll2029x", "mitt lösenord är [redacted: password]"),
+        (
+            "abandon ability able about above absent absorb abstract absurd abuse access accident We keep it safe.",
+            "[redacted: seed_phrase] We keep it safe.",
         ),
         ("La contraseña es la misma.", "La contraseña es la misma."),
         ("we pin to 20240115 builds", "we pin to 20240115 builds"),
@@ -244,6 +249,9 @@ def test_ids_lose_only_certain_secrets() -> None:
     token = case("github", "gh|p_{x36}").text
     assert redact_token("req-9f8a7b6c5d4e3f2a1b0c").text == "req-9f8a7b6c5d4e3f2a1b0c"
     assert redact_token(f"session-{token}").text == "session-[redacted: github_token]"
+    assert redact_identifier("req-9f8a7b6c5d4e3f2a1b0c").text == "req-9f8a7b6c5d4e3f2a1b0c"
+    assert redact_identifier("the gate is 2580").text == "the gate is [redacted: access_code]"
+    assert redact_identifier("DB_PASSWORD=s3cr3t").text == "DB_PASSWORD=[redacted: password]"
 
 
 _PIECES = st.sampled_from([one.text for _, one in [*secret_cases(), *lookalike_cases()]])
@@ -271,3 +279,10 @@ def test_time_is_linear_for_pumped_input(pump: str) -> None:
     whole = pump.replace("~", "\n") * 20_000
     assert_linear(lambda size: redact(whole[:size]), 2_000, 20_000)
     assert_quick(lambda: redact(whole[:20_000]), 0.4)
+
+
+def test_words_may_follow_a_key_without_its_last_line() -> None:
+    """The lines of the key go, the sentence stays."""
+    key = case("pem", "{pem}").text
+    found = redact(f"-----BEGIN EC PRIVATE KEY-----\n{key} We always test first.").text
+    assert found == "[redacted: private_key] We always test first."

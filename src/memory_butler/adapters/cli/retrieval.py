@@ -212,7 +212,7 @@ def context(
 
 def stats(ctx: typer.Context, scope: options.Scope = None, as_json: options.ToolJson = False) -> None:
     """Count memories by type and state."""
-    from memory_butler.adapters.cli.tables import memories as memory_tables
+    from memory_butler.adapters.cli.tables import store_stats
     from memory_butler.operations.system import stats as stats_operation
 
-    terminal.run_and_print(ctx, lambda resources: stats_operation.stats(resources, scope), memory_tables.stats)
+    terminal.run_and_print(ctx, lambda resources: stats_operation.stats(resources, scope), store_stats.stats)

@@ -7,6 +7,7 @@ replaces the current one. Rejecting leaves it out of use, like a forgotten memor
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from memory_butler.errors import Conflict
 from memory_butler.models import Caller, Fact, Memory, MemoryType, Origin, Rule, Stored, Validity
@@ -86,6 +87,15 @@ async def inbox(resources: Resources, caller: Caller | None = None, *, limit: in
         ),
         total=total,
     )
+
+
+@on_replica
+async def contested_value(resources: Resources, fact_id: UUID, caller: Caller | None = None) -> tuple[str, str] | None:
+    """Reference and text of the fact that approving this one would supersede, or None."""
+    caller = resources.allowed(caller, "quarantine")
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        rows = await store.contested_values(transaction, [fact_id])
+    return (rows[0]["ref"], rows[0]["content"]) if rows else None
 
 
 async def approve(

@@ -9,6 +9,7 @@ from memory_butler.models import LIVE, Episode, Event, Fact, Maturity, Memory, R
 from memory_butler.policy.lifecycle.confidence import anchor
 from memory_butler.policy.lifecycle.transitions import is_exempt
 from memory_butler.policy.memories.text import day, one_line
+from memory_butler.policy.trust.reasons import describe_reason
 
 REASON_CHARACTERS = 300
 _MATURITIES = {
@@ -44,7 +45,8 @@ def name_event(event_type: str, at: datetime) -> str:
     return f"{noun} of {day(at)}"
 
 
-QUARANTINED = "It is quarantined and not in use until a person approves it."
+def _quarantined(reason: str, origin: str) -> str:
+    return f"It is quarantined: {describe_reason(reason, origin)}. It is not in use until a person approves it."
 
 
 def describe(event: Event, context: EventContext = NO_CONTEXT) -> str:
@@ -103,7 +105,7 @@ def outlook(
 
 def _why_it_stays(memory: Fact | Rule) -> str:
     if memory.quarantine_reason:
-        return QUARANTINED
+        return _quarantined(memory.quarantine_reason, memory.origin)
     if memory.validity not in LIVE:
         return f"It is {_OUT_OF_USE[memory.validity]} and not in use. It can be restored."
     if memory.pinned:
@@ -113,7 +115,8 @@ def _why_it_stays(memory: Fact | Rule) -> str:
 
 def _outlook_of_episode(episode: Episode, now: datetime, *, is_kept: bool) -> str:
     hidden = "It is forgotten and not in use. " if episode.validity not in LIVE else ""
-    hidden = f"{QUARANTINED} " if episode.quarantine_reason else hidden
+    if episode.quarantine_reason:
+        hidden = f"{_quarantined(episode.quarantine_reason, episode.origin)} "
     end = day(episode.expires_at)
     if episode.pinned:
         return f"{hidden}It is pinned: it is kept until it is unpinned."

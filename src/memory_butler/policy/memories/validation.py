@@ -32,7 +32,7 @@ from memory_butler.models import (
 from memory_butler.policy.lifecycle.tiers import tier_named, types_in
 from memory_butler.policy.memories.references import is_reference
 from memory_butler.policy.memories.visible_text import visible_text
-from memory_butler.policy.trust.redaction import redact_token
+from memory_butler.policy.trust.redaction import has_secret, redact_identifier
 
 EPISODE_CHARACTERS = 20_000
 FACT_CHARACTERS = 4_000
@@ -241,16 +241,16 @@ def validate_lineage(lineage: Lineage) -> Lineage:
 
 
 def clean_id(value: object, name: str) -> str | None:
-    """Returns an id that a caller chose, or None. A token of a vendor in it is replaced by a marker."""
+    """Returns an id that a caller chose, or None. A secret in it is replaced by a marker."""
     label = optional_label(value, name)
-    return None if label is None else redact_token(label).text[:LABEL_CHARACTERS]
+    return None if label is None else redact_identifier(label).text[:LABEL_CHARACTERS]
 
 
 def clean_key(value: object, name: str = "idempotency_key") -> str | None:
-    """Returns an idempotency key, or None. A key that contains a token is replaced by its hash, so that it stays
+    """Returns an idempotency key, or None. A key that contains a secret is replaced by its hash, so that it stays
     unique."""
     label = optional_label(value, name)
-    if label is None or not redact_token(label).counts:
+    if label is None or not has_secret(label):
         return label
     return f"redacted-{hashlib.sha256(label.encode()).hexdigest()}"
 

@@ -43,7 +43,10 @@ def checks_of(memory: Memory, bounds: Bounds) -> Iterator[Check]:
         tier = tier_of(memory.type, permanence=permanence, maturity=maturity)
         yield _check("tier", tier is bounds.tier, f"it is in the tier {tier}", f"and only {bounds.tier} is asked for")
     live = memory.validity in LIVE
-    yield Check(name="validity", passed=live, why=_STATES.get(memory.validity, f"it is {memory.validity}"))
+    state = _STATES.get(memory.validity, f"it is {memory.validity}")
+    if memory.quarantine_reason:
+        state = "it is quarantined and waits for a person"
+    yield Check(name="validity", passed=live, why=state)
     if isinstance(memory, Episode):
         yield from _of_episode(memory, bounds)
     else:

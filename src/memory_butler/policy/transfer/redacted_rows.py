@@ -11,7 +11,7 @@ from typing import Any
 
 from memory_butler.english.text.normalize import normal_name
 from memory_butler.policy.transfer.export_format import FIELDS, Record
-from memory_butler.policy.trust.redaction import DEFAULT, RedactionPolicy, redact, redact_token, redact_values
+from memory_butler.policy.trust.redaction import DEFAULT, RedactionPolicy, redact, redact_identifier, redact_values
 
 _PREFIX = "\\x"
 # Ids that a caller chose.
@@ -43,7 +43,7 @@ class RowRedaction:
             changed["text_hash"] = self._with_new_hashes(row["text_hash"])
         for name in _IDS:
             if name in FIELDS[kind] and changed.get(name):
-                changed[name] = redact_token(changed[name], self._policy).text
+                changed[name] = redact_identifier(changed[name], self._policy).text
         return changed
 
     def _words(self, row: Record) -> None:

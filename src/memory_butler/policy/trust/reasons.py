@@ -29,9 +29,9 @@ _KINDS = {
 }
 
 
-def describe_reason(reason: str, origin: str) -> str:
+def describe_reason(reason: str, origin: str | None = None) -> str:
     """Why a memory is quarantined, in one phrase."""
-    source = _FROM[Origin(origin)]
+    source = _FROM[Origin(origin)] if origin else "the text or its source"
     kind, _, detail = reason.partition(":")
     if kind == INSTRUCTION:
         return f"{source} {_KINDS.get(detail, 'gives orders to its reader')}"

@@ -132,6 +132,11 @@ def redact_token(text: str, policy: RedactionPolicy = DEFAULT) -> Redacted:
     return Redacted(text, dict(counts))
 
 
+def redact_identifier(text: str, policy: RedactionPolicy = DEFAULT) -> Redacted:
+    """Redact an id or a key that a caller chose. In words, and in `name=value`, all detectors count."""
+    return redact(text, policy) if "=" in text or len(text.split()) > 1 else redact_token(text, policy)
+
+
 def has_secret(text: str, policy: RedactionPolicy = DEFAULT) -> bool:
     return bool(_spans(text, policy, ""))
 
@@ -186,7 +191,7 @@ def redact_values(value: Any, policy: RedactionPolicy, counts: Counter[str], *, 
     """Redact the texts in plain JSON, keys included. Adds to `counts`."""
     if isinstance(value, dict):
         return {
-            _counted(redact_token(key, policy), counts): redact_values(one, policy, counts, context=key[:80])
+            _counted(redact_identifier(key, policy), counts): redact_values(one, policy, counts, context=key[:80])
             for key, one in value.items()
         }
     if isinstance(value, list | tuple):

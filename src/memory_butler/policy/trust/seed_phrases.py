@@ -8,7 +8,9 @@ from memory_butler.english.text.word_sets import word_set
 from memory_butler.policy.trust.vendor_formats import Finding
 
 _SIZES = frozenset({12, 15, 18, 21, 24})
-_WORDS = re.compile(r"(?<![\w,;.-])[a-z]{3,8}(?:(?: |\n)(?:\d{1,2}[.)] ?)?[a-z]{3,8}(?![\w-])){11,40}(?![ ]?[\w,;-])")
+_WORDS = re.compile(
+    r"(?<![\w,;.-])[a-z]{3,8}(?:(?: |\n)(?:\d{1,2}[.)] ?)?[a-z]{3,8}(?![\w-])){11,40}(?![ ]?[a-z\d_,;-])"
+)
 _NUMBERED = re.compile(r"(?<!\w)1[.):] ?[a-z]{3,8}(?:[ ,;\n]{1,3}\d{1,2}[.):] ?[a-z]{3,8}(?!\w)){11,23}")
 _COMMA = re.compile(r"(?<![\w-])[a-z]{3,8}(?:, ?[a-z]{3,8}(?![\w-])){11,23}(?![ ]?\w)")
 _SENTENCE = word_set(

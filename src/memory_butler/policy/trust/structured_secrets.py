@@ -14,6 +14,7 @@ _KEY_LINE = re.compile(
     r"[ \t>|#*]{0,8}(?:[A-Za-z0-9+/=\\]{1,200}|[A-Za-z-]{3,20}: [^\n]{0,120}"
     r"|=[A-Za-z0-9+/]{4})?[ \t]{0,8}"
 )
+_KEY_BEGUN = re.compile(r"[ \t>|#*]{0,8}[A-Za-z0-9+/=]{40,200}(?![A-Za-z0-9+/=])")
 _SSH_BODY = re.compile(
     r"(?<![A-Za-z0-9+/])(?:b3BlbnNzaC1rZXktdjE|MIIE[ov]|MIIJ[KRQ]"
     r"|MHcCAQEE)[A-Za-z0-9+/=]{40,8000}"
@@ -41,6 +42,9 @@ def _block_end(text: str, start: int) -> int:
     end = start
     for line in text[start : start + KEY_CHARACTERS].splitlines(keepends=True):
         if end > start and line.strip() and not _KEY_LINE.fullmatch(line.rstrip("\r\n")):
+            # Words may follow the last line of a key.
+            begun = _KEY_BEGUN.match(line)
+            end += begun.end() if begun else 0
             break
         end += len(line)
     return len(text[:end].rstrip())

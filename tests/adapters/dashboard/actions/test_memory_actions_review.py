@@ -44,6 +44,39 @@ async def test_the_overview_leads_to_a_decision_that_can_be_taken_back(
     assert (await quarantine.inbox(resources)).total == 1
 
 
+async def test_its_page_says_why_it_waits_and_what_is_in_use(visit: Visit, resources: Resources) -> None:
+    """State, reason, origin, and the value that approving would replace."""
+    used = await remember.fact(resources, NewFact(subject="Anna", predicate="diet", content="vegan"))
+    stored = await remember.fact(
+        resources, NewFact(subject="Anna", predicate="diet", content="eats meat", source="external")
+    )
+    page = await visit(f"/memory/fact/{stored.ref}")
+    head = page.locator(".mb-hero")
+    await expect(head).to_contain_text("quarantined")
+    await expect(head).not_to_contain_text("forgotten")
+    await expect(head).to_contain_text("In use now, and replaced if you approve: vegan")
+    await expect(head.locator(f'a[href="/memory/fact/{used.ref}"]')).to_be_visible()
+    await expect(page.locator(".mb-forecast")).to_contain_text("an outside source contradicts a more trusted fact")
+    await expect(page.get_by_text("external: an outside source")).to_be_visible()
+    await page.click("[data-act=approve] >> nth=0")
+    await page.locator(".q-notification", has_text="Approved").wait_for()
+    await expect(head).not_to_contain_text("unverified")
+    assert (await get.get(resources, "fact", used.ref, bump=False)).memory.validity is Validity.SUPERSEDED
+
+
+async def test_lists_and_results_mark_what_is_unverified(visit: Visit, resources: Resources) -> None:
+    """A chip in the list, on the page and in the playground."""
+    stored = await remember.fact(
+        resources, NewFact(subject="museum", predicate="hours", content="Opens at ten.", source="external")
+    )
+    page = await visit("/facts")
+    await expect(page.locator("tr", has_text="Opens at ten.").locator(".mb-chip-warn")).to_have_text("unverified")
+    await page.goto(page.url.replace("/facts", f"/memory/fact/{stored.ref}"))
+    await expect(page.locator(".mb-hero .mb-chip-warn")).to_have_text("unverified")
+    await page.goto(page.url.replace(f"/memory/fact/{stored.ref}", "/playground?prompt=museum+hours&butler=main"))
+    await expect(page.locator(".mb-result-list .mb-chip-warn")).to_have_text("unverified")
+
+
 async def test_an_agent_sees_no_buttons_of_decision(service: Service, log_in: LogIn, resources: Resources) -> None:
     """Only an administrator decides."""
     stored = await remember.rule(service.resources, NewRule(content=ORDER, source="external"))

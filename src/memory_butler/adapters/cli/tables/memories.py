@@ -15,8 +15,10 @@ from memory_butler.english.text.normalize import as_words
 from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
-from memory_butler.policy.memories.text import ordinal, subject_and_predicate
+from memory_butler.policy.memories.text import ordinal, subject_and_predicate, trust_mark
 from memory_butler.policy.retrieval.relevance import level_of
+from memory_butler.policy.trust.origin import mark
+from memory_butler.policy.trust.reasons import describe_reason
 
 BAR_CELLS = 5
 NEIGHBOUR_CHARACTERS = 160
@@ -145,7 +147,9 @@ def answer(result: models.Answer) -> RenderableType:
         details = f"{describe_state(entry.hit)} · {describe_relevance(entry.parts)} · {describe_ranks(entry.parts)}"
         if entry.also:
             details += f" · duplicates: {', '.join(entry.also)}"
-        text = Text.assemble(describe_memory(entry.hit), "\n", (safe(details), "dim"))
+        marked = trust_mark(entry.hit)
+        unverified = (f" ({marked})", "yellow") if marked else ""
+        text = Text.assemble(describe_memory(entry.hit), unverified, "\n", (safe(details), "dim"))
         reference = Text(f"{entry.hit.type}:{entry.hit.ref}", style="cyan")
         table.add_row(f"{entry.parts.score:.3f}", reference, text)
         for related in result.neighbours.get(entry.hit.id, ()):
@@ -169,6 +173,8 @@ def stored(result: models.Stored) -> RenderableType:
     if result.outcome in ("restored", "approved") and result.superseded_ref:
         template += "; it supersedes {old}"
     text = template.format(ref=f"{result.type}:{result.ref}", old=f"fact:{result.superseded_ref}") + "."
+    if result.quarantine_reason and result.outcome == "quarantined":
+        text += f" Reason: {describe_reason(result.quarantine_reason)}."
     if result.redacted:
         text += f" Redacted {counted_kinds(result.redacted)}."
     return Text(text)
@@ -184,17 +190,17 @@ def portrait(result: models.MemoryDetails) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"{memory.type}:{memory.ref}", style="bold cyan"),
         indented(Text(safe(memory.content))),
-        _pairs(_properties(result)),
+        pairs_grid(_properties(result)),
     ]
     if result.chain:
         parts.append(Text("Supersession", style="bold"))
         rows = [
             (f"fact:{fact.ref}", fact.validity.value, date_of(fact.created_at), fact.content) for fact in result.chain
         ]
-        parts.append(_rows(rows))
+        parts.append(rows_grid(rows))
     if result.links:
         parts.append(Text("Links", style="bold"))
-        parts.append(_rows(_link_row(link, memory.id) for link in result.links))
+        parts.append(rows_grid(_link_row(link, memory.id) for link in result.links))
     return Group(*parts)
 
 
@@ -218,8 +224,10 @@ def _properties(result: models.MemoryDetails) -> dict[str, str]:
         pairs |= {"maturity": memory.maturity, "feedback": marks}
         pairs |= {"effectiveness": "" if score is None else f"{score:.2f}"}
         pairs |= {"harmful because": "; ".join(memory.harmful_reasons)}
-    pairs |= {"origin": memory.origin, "quarantined": memory.quarantine_reason}
-    pairs |= {"state": memory.validity, "tier": result.tier, "stored": memory.created_at}
+    marked, reason = mark(memory.origin), memory.quarantine_reason
+    pairs |= {"origin": f"{memory.origin} ({marked})" if marked else memory.origin}
+    pairs |= {"quarantined": reason and describe_reason(reason, memory.origin)}
+    pairs |= {"state": "quarantined" if reason else memory.validity, "tier": result.tier, "stored": memory.created_at}
     pairs |= {"referenced": f"{memory.reference_count} times, last {date_of(memory.last_referenced_at)}"}
     pairs |= {"fades": result.fades_at, "expires": result.expires_at, "outlook": result.outlook}
     pairs |= {"tags": ", ".join(memory.tags)}
@@ -277,76 +285,6 @@ def omissions(report: models.Receipt) -> list[str]:
     return lines or ["Nothing was left out."]
 
 
-def stats(report: Mapping[str, Any]) -> RenderableType:
-    parts: list[RenderableType] = [Text(f"Scope: {report['scope']}")]
-    for title, values in report.items():
-        if title == "scope":
-            continue
-        if title == "tiers":
-            parts += [Text("Tiers", style="bold"), _tiers(values)]
-        elif title == "tiers_by_butler":
-            if len(values) > 1:
-                parts += [Text("Tiers by butler, fullest first", style="bold"), _tiers_by_butler(values)]
-        elif title == "consolidation":
-            parts += [Text("Consolidation", style="bold"), _pairs(_consolidation(values))]
-        elif title == "expiring_unkept":
-            parts += _expiring(values)
-        elif isinstance(values, Mapping):
-            parts.append(Text(title.replace("_", " ").capitalize(), style="bold"))
-            parts.append(_pairs({str(name): _words(value) for name, value in values.items()} or {"none": ""}))
-        else:
-            parts.append(Text.assemble((f"{title.replace('_', ' ').capitalize()}: ", "bold"), str(values)))
-    return Group(*parts)
-
-
-def _expiring(values: Mapping[str, Any]) -> list[RenderableType]:
-    """Important episodes that expire soon and of which nothing was kept."""
-    if not values["episodes"]:
-        return []
-    rows = [(one["ref"], one["expires_at"][:16].replace("T", " "), one["words"]) for one in values["next"]]
-    number = values["episodes"]
-    what, them = ("episode expires", "it") if number == 1 else ("episodes expire", "them")
-    title = f"{number:,} important {what} soon and nothing was kept of {them}"
-    return [Text(title, style="bold yellow"), _rows(rows)]
-
-
-def _consolidation(values: Mapping[str, Any]) -> dict[str, str]:
-    rate = values["success_rate"]
-    pairs = {"distiller": values["distiller"], f"runs in {values['days']} days": _words(values["runs"])}
-    if values["runs"]:
-        pairs |= {
-            "success rate": "–" if rate is None else f"{rate:.0%}",
-            "by distiller": _words(values["by_distiller"]),
-        }
-        pairs |= {"episodes": str(values["episodes"]), "nothing kept of": str(values["nothing_kept"])}
-        pairs |= {"items per episode": _words(values["items_per_episode"])}
-        pairs |= {"items": _words(values["items"]), "refused": _words(values["refused"])}
-        pairs |= {"awaiting review": str(values["awaiting_review"])}
-    if values["tokens"]:
-        pairs |= {"cost": f"{values['tokens']:,} tokens, {values['dollars']:.4f} dollars"}
-    return pairs
-
-
-def _tiers(tiers: Mapping[str, Any]) -> RenderableType:
-    """Fill level, age and use of each tier."""
-    columns = ("tier", ">memories", ">capacity", "full", ">references", "oldest")
-    table = plain_table(*columns, padding=(0, 2, 0, 0))
-    for name, tier in tiers.items():
-        counts = (str(tier["count"]), str(tier["capacity"]), bar(tier["count"] / tier["capacity"]))
-        table.add_row(name, *counts, str(tier["references"]), (tier["oldest"] or "–")[:10])
-    return indented(table)
-
-
-def _tiers_by_butler(butlers: Mapping[str, Any]) -> RenderableType:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("butler", overflow="fold")
-    for column in next(iter(butlers.values())):
-        table.add_column(column, justify="right", overflow="fold")
-    for name, tiers in butlers.items():
-        table.add_row(Text(safe(name)), *(f"{tier['count']} of {tier['capacity']}" for tier in tiers.values()))
-    return indented(table)
-
-
 def finding_line(check: str, status: str, message: str, advice: str | None) -> RenderableType:
     """One line of `doctor`, and the fix."""
     mark, style = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "bold red")}[status]
@@ -364,13 +302,7 @@ def problem_block(message: str, recovery: str) -> RenderableType:
     return grid
 
 
-def _words(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name.replace('_', ' ')} {_words(count)}" for name, count in value.items()) or "none"
-    return "–" if value is None else str(value)
-
-
-def _pairs(pairs: Mapping[str, str]) -> RenderableType:
+def pairs_grid(pairs: Mapping[str, str]) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -379,7 +311,7 @@ def _pairs(pairs: Mapping[str, str]) -> RenderableType:
     return indented(grid)
 
 
-def _rows(rows: Iterable[Iterable[str]]) -> RenderableType:
+def rows_grid(rows: Iterable[Iterable[str]]) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for row in rows:
         grid.add_row(*(Text(safe(cell)) for cell in row))

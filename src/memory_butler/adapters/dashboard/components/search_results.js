@@ -14,6 +14,7 @@ export default {
         <div class="mb-result-head">
           <a :href="row.href" :class="['mb-chip', 'mb-chip-' + row.type]">{{ row.ref }}</a>
           <span v-if="row.warning" class="mb-chip mb-chip-bad">warning</span>
+          <span v-if="row.unverified" class="mb-chip mb-chip-warn" :title="row.unverified">unverified</span>
           <span v-if="row.state" :class="['mb-chip', 'mb-chip-' + row.validity]">{{ row.state }}</span>
           <span v-if="row.about" class="mb-muted mb-small mb-about" dir="auto">{{ row.about }}</span>
           <strong class="mb-number mb-result-score" title="Score">{{ row.score }}</strong>

@@ -22,12 +22,13 @@ from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models import consolidation_rows, memory_details
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import NotFound
-from memory_butler.models import Activity, Episode, Memory, MemoryDetails, MemoryType
+from memory_butler.models import Activity, Episode, Fact, Memory, MemoryDetails, MemoryType
 from memory_butler.models.graph import MemoryLinks
 from memory_butler.operations.browse import graph
 from memory_butler.operations.consolidation import review
 from memory_butler.operations.history import undo
 from memory_butler.operations.retrieval import get
+from memory_butler.operations.trust import quarantine
 
 # Larger groups of events, such as those of a sweep, are not undone from here: then the event is undone alone.
 MAX_GROUP_SIZE = 10
@@ -58,6 +59,7 @@ class MemoryPage:
         self._shown_ids: set[UUID] = set()
         self._undoable: memory_details.Undoable | None = None
         self._in_review: str | None = None
+        self._contested: tuple[str, str] | None = None
         self._click_guard = ClickGuard()
         self._throttled = Throttle(self._redraw)
 
@@ -91,6 +93,7 @@ class MemoryPage:
         beside = await self.context.run("links", graph.memory_links, self.kind, self.handle)
         self._undoable = await self._find_undoable(portrait) if self.context.may("memory_undo") else None
         self._in_review = await self._find_review(portrait) if isinstance(portrait.memory, Episode) else None
+        self._contested = await self._find_contested(portrait.memory)
         self._shown_ids = {portrait.memory.id, *(fact.id for fact in portrait.chain)}
         self._shown_ids |= {one.other.id for one in beside.joined if one.other.id}
         return portrait, beside
@@ -102,6 +105,12 @@ class MemoryPage:
             return None
         run = in_review[portrait.memory.id]
         return url_for(consolidation_rows.PATH, {"run": str(run)}) if self.context.may("runs") else ""
+
+    async def _find_contested(self, memory: Memory) -> tuple[str, str] | None:
+        """The fact in use that this quarantined one would supersede."""
+        if not (memory.quarantine_reason and isinstance(memory, Fact) and self.context.may("quarantine")):
+            return None
+        return await self.context.run("quarantine", quarantine.contested_value, memory.id)
 
     async def _find_undoable(self, portrait: MemoryDetails) -> memory_details.Undoable | None:
         """The newest event if it can be undone, with its group if that is small."""
@@ -164,6 +173,11 @@ class MemoryPage:
                 with tag("p", "mb-note mb-note-warn"):
                     tag("span", text="Replaced by ")
                     tag("a", text=f"fact:{newer.ref}", href=memory_path(newer.type, newer.ref))
+            if self._contested:
+                ref, content = self._contested
+                with tag("p", "mb-note mb-note-warn", dir="auto"):
+                    tag("span", text=f"In use now, and replaced if you approve: {visible_text(content)} ")
+                    tag("a", text=f"fact:{ref}", href=memory_path(MemoryType.FACT, ref))
             with tag("p", "mb-forecast"):
                 ui.icon("hourglass_bottom" if portrait.expires_at else "all_inclusive").props('aria-hidden="true"')
                 tag("span", text=visible_text(portrait.outlook))

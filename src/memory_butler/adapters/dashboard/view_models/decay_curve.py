@@ -58,7 +58,8 @@ def no_decay_reason(memory: Memory) -> str:
     if isinstance(memory, Episode):
         return "Episodes do not decay. They are deleted when their retention time is over."
     if memory.validity not in LIVE and memory.validity is not Validity.EXPIRED:
-        return "It is no longer in use, so it does not decay any further."
+        state = "quarantined and not" if memory.quarantine_reason else "no longer"
+        return f"It is {state} in use, so it does not decay any further."
     if memory.pinned:
         return "It is pinned, so it does not decay."
     if is_exempt(memory):

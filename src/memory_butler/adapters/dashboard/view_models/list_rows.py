@@ -8,9 +8,10 @@ from memory_butler import models
 from memory_butler.adapters.dashboard.actions.memory_actions import Action
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.routes import memory_path
-from memory_butler.adapters.dashboard.view_models.phrases import state_label, truncate
+from memory_butler.adapters.dashboard.view_models.phrases import state_of, truncate
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models.listings import ListedMemory, Sort
+from memory_butler.policy.trust.origin import mark
 
 Row = dict[str, Any]
 MAX_CHARACTERS = 420
@@ -115,7 +116,9 @@ def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
 
 def _chips(memory: models.Memory, *, is_in_review: bool) -> Iterable[tuple[str, str, str]]:
     if memory.validity is not models.Validity.ACTIVE:
-        yield state_label(memory.validity), str(memory.validity), "State"
+        yield *state_of(memory), "State"
+    if marked := mark(memory.origin):
+        yield "unverified", "warn", f"Origin: {marked}"
     if memory.pinned:
         yield "pinned", "good", "Pinned: it does not decay"
     if isinstance(memory, models.Fact) and memory.permanence is not models.Permanence.STANDARD:

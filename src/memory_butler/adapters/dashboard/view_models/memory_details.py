@@ -11,12 +11,14 @@ from memory_butler import models
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.components.vue_components import Group
 from memory_butler.adapters.dashboard.server.routes import memory_path
-from memory_butler.adapters.dashboard.view_models.phrases import state_label
+from memory_butler.adapters.dashboard.view_models.phrases import origin_text, sentence, state_label, state_of
 from memory_butler.adapters.dashboard.view_models.word_diff import differences
 from memory_butler.models.explanation import Explanation, Term
 from memory_butler.models.graph import LinkedNode, MemoryLinks, Node
 from memory_butler.policy.history.undo import EXEMPT_ACTION
 from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.trust.origin import mark
+from memory_butler.policy.trust.reasons import describe_reason
 
 OUT, IN = "out", "in"
 RELATIONS: dict[tuple[models.Relation, str], str] = {
@@ -75,13 +77,15 @@ def owner_of(memory: models.Memory) -> str | None:
 def chips(portrait: models.MemoryDetails) -> list[tuple[str, str]]:
     """Type, state and tier, each with its colour."""
     memory = portrait.memory
-    labels = [(str(memory.type), str(memory.type)), (state_label(memory.validity), str(memory.validity))]
+    labels = [(str(memory.type), str(memory.type)), state_of(memory)]
     if isinstance(memory, models.Rule):
         is_warning = memory.maturity == "anti_pattern"
         labels.append(("warning" if is_warning else str(memory.maturity), "bad" if is_warning else "info"))
     labels.append((f"{portrait.tier} tier", ""))
     if memory.pinned:
         labels.append(("pinned", "warn"))
+    if mark(memory.origin):
+        labels.append(("unverified", "warn"))
     return labels
 
 
@@ -97,7 +101,10 @@ def details(portrait: models.MemoryDetails, in_review: str | None = None) -> lis
 
 def _common(portrait: models.MemoryDetails) -> Iterator[Detail]:
     memory = portrait.memory
-    yield Detail("State", state_label(memory.validity))
+    yield Detail("State", state_of(memory)[0])
+    if memory.quarantine_reason:
+        yield Detail("Reason", visible_text(sentence(describe_reason(memory.quarantine_reason, memory.origin))))
+    yield Detail("Origin", origin_text(memory.origin))
     yield Detail("Tier", TIERS.get(portrait.tier, str(portrait.tier)))
     if isinstance(memory, models.Episode):
         yield Detail("Butler", visible_text(memory.butler))

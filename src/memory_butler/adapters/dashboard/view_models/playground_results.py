@@ -12,7 +12,7 @@ from memory_butler.errors import InvalidInput
 from memory_butler.models import Answer, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt, SectionReceipt
 from memory_butler.models.explanation import Explanation, Listing, Term
 from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
-from memory_butler.policy.memories.text import ordinal, subject_and_predicate
+from memory_butler.policy.memories.text import ordinal, subject_and_predicate, trust_mark
 from memory_butler.policy.retrieval.relevance import level_of
 
 Row = dict[str, Any]
@@ -126,6 +126,7 @@ def _result(place: int, ranked: Ranked, terms: Sequence[Term]) -> Row:
         "validity": str(hit.validity),
         "state": "" if hit.validity == "active" else state_label(hit.validity),
         "warning": hit.maturity == "anti_pattern",
+        "unverified": trust_mark(hit) or "",
         "score": f"{parts.score:.3f}",
         "terms": score_bar(terms),
         "details": [[name, value] for name, value in _details(ranked)],
