@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_butler.ai.embedding import Embedder
+from memory_butler.languages.speech.answers import ANSWERED
 from memory_butler.languages.speech.mentions import likely_subject, mentions
 from memory_butler.languages.speech.utterances import USER, Utterance, utterances
 from memory_butler.languages.speech.vetoes import veto
@@ -19,7 +20,7 @@ FOLDS = 5
 STEPS = 30
 # Fitted by cross-validation: a vector has 384 numbers for some 1,400 sentences.
 FEATURE_PENALTY = 1.0
-VECTOR_PENALTY = 0.5
+VECTOR_PENALTY = 0.25
 NOTE = "note:000000000000"
 Array = npt.NDArray[np.float64]
 
@@ -54,11 +55,17 @@ def samples() -> list[Sample]:
 
 
 def sample(text: str, language: str, wanted: bool) -> Sample:
+    question, is_answer, answer = text.partition(f"?{ANSWERED}")
     said = utterances(f"Bob: yes\n{text}")[1:] or [Utterance(text, 0, USER, "", False)]
-    one = said[0] if said[0].label not in ("", "Bob") else Utterance(text, 0, USER, "", text.endswith("?"))
-    named = mentions(one.text)
+    if is_answer:
+        one = Utterance(answer, 0, USER, "", False, f"{question}?")
+    elif said[0].label not in ("", "Bob"):
+        one = said[0]
+    else:
+        one = Utterance(text, 0, USER, "", text.endswith("?"))
+    named = mentions(one.told)
     subject = likely_subject(one, named)
-    found = features(one.text, names=len(named), is_about_another=subject != USER)
+    found = features(one.told, names=len(named), is_about_another=subject != USER)
     (passage, *_) = cut_passages(one.quoted, head=passage_head(subject, NOTE, one.quoted))
     return Sample(language, text, wanted, found, passage, veto(one) is not None)
 

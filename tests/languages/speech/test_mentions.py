@@ -16,6 +16,8 @@ from memory_butler.languages.speech.utterances import USER, Utterance
         ("Die Heizung wird jeden Herbst gewartet", []),
         ("Сестра Ольга выходит замуж", ["Ольга"]),
         ("合鍵は田中さんに預けてあります", ["田中"]),
+        ("the Year 4 trip to Big Pit is in May", ["Big Pit"]),
+        ("Chose Infomaniak because of the price", ["Infomaniak"]),
         ("I like tea", []),
     ],
 )

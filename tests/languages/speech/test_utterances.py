@@ -70,3 +70,39 @@ def test_quoted_lines_are_kept_if_their_author_is_named() -> None:
         "Herr Maurer: Ich komme am Montag."
     ]
     assert utterances("> I live in Porto.") == []
+
+
+def test_a_short_answer_is_quoted_with_its_question() -> None:
+    """The assistant asked, the user answers with a word; a whole line is one answer."""
+    said = utterances(
+        "Assistant: Which size of boots do you need?\nUser: 6. wide fit\nAssistant: And for Callum?\nUser: 10"
+    )
+    assert [one.quoted for one in said if one.speaker == USER] == [
+        "Which size of boots do you need? – 6. wide fit",
+        "Which size of boots do you need? – 6. wide fit – And for Callum? – 10",
+    ]
+
+
+def test_people_answer_each_other() -> None:
+    """In a transcript the label stays with the answer; who asked twice in a row has no answer yet."""
+    said = utterances("[18:03] Gwen: is Bethan still veggie?\n[18:04] Dai: no she eats fish now")
+    assert said[-1].quoted == "is Bethan still veggie? – Dai: no she eats fish now"
+    said = utterances("Gwen: where is he?\nGwen: in Porto I guess\nDai: I'm at the bakery in Cork now")
+    assert [one.question for one in said] == ["", "", ""]
+
+
+def test_the_name_under_a_quoted_mail_is_its_author() -> None:
+    """After "Cheers" or a dash, also where nobody said whose mail it is; the closing is no sentence of it."""
+    said = utterances("Fwd from the timber merchant:\n> Hi Gwen,\n> the joists are late.\n> Cheers, Steff")
+    assert [(one.speaker, one.quoted) for one in said][-1] == ("Steff", "Steff: the joists are late.")
+    said = utterances("> Matthieu, I moved to Geneva in August. – Inès\ntodo answer ines")
+    assert [one.speaker for one in said] == ["Inès", USER]
+    said = utterances("From: office@school.example\nSubject: Trip\nPacked lunch needed. Regards, Carys Bevan")
+    assert [one.quoted for one in said] == ["Carys Bevan: Packed lunch needed."]
+
+
+def test_the_subject_of_a_forwarded_mail_is_no_sentence() -> None:
+    said = utterances("Fwd: Régie Naef\nVotre loyer passera à 2140 francs.")
+    assert [one.quoted for one in said] == ["Régie Naef: Votre loyer passera à 2140 francs."]
+    said = utterances("Fwd: Re: rota\nHi all, I can't do Monday. Thanks, Tunde")
+    assert [one.speaker for one in said] == ["Tunde"]

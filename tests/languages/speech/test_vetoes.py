@@ -111,3 +111,38 @@ def test_orders_sayings_and_moments(text: str, expected: Veto | None) -> None:
 def test_words_of_somebody_without_a_name(text: str) -> None:
     assert veto(Utterance(text, 0, SOMEBODY, "", False)) == Veto.SOMEBODY
     assert veto(Utterance("All employees submit expenses by the 5th.", 0, SOMEBODY, "", False)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("which van should i get", Veto.QUESTION),
+        ("which date picker library", Veto.QUESTION),
+        ("can you write to Mrs Ortiz, she hates being called by her first name", None),
+        ("my mother is coeliac, can she eat spelt?", None),
+        ("User asked to always squash commits", None),
+        ("User asked to restructure the sheet", Veto.QUESTION),
+        ("The article says you should never skip breakfast", Veto.PUBLIC),
+        ("The mayor of Porto resigned on Tuesday", Veto.PUBLIC),
+        ("build #412 failed on main: timeout after 30 minutes", Veto.PROGRESS),
+        ("Sample answer: My name is Leo and I am from Brazil", Veto.FICTION),
+        ("Our target customer has two kids and drives a used car", Veto.FICTION),
+        ("réécris ce mail: 'Bonjour, je suis malade'", Veto.FICTION),
+        ("Tried three layouts, the client's agent (Rhodri Vaughan) rejected two", None),
+    ],
+)
+def test_requests_media_and_samples(text: str, expected: Veto | None) -> None:
+    assert reason_of(text) == expected
+
+
+def test_a_recipe_gives_no_orders_to_the_agent() -> None:
+    said = utterances("Preheat the oven to 200 degrees. Never open the door while baking. I only have a small oven.")
+    assert vetoes(said) == [Veto.PUBLIC, Veto.PUBLIC, None]
+
+
+def test_an_answer_is_judged_with_its_question() -> None:
+    """A name alone is too short, but not after the question; "yes" to an offer says nothing."""
+    assert reason_of("Porto") == Veto.LENGTH
+    assert veto(Utterance("Porto", 0, USER, "", False, "Which city?")) is None
+    assert veto(Utterance("yes", 0, USER, "", False, "Shall I go on with part two?")) == Veto.CHATTER
+    assert veto(Utterance("the wizard", 0, USER, "", False, "Who dies in the story?")) == Veto.FICTION

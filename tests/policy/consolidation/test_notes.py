@@ -52,3 +52,15 @@ def test_a_correction_needs_less() -> None:
 def test_she_is_the_person_of_the_sentence_before() -> None:
     first, second = kept("Nora hates cheese in the evening. She leaves for Ghent in June.", 0.9, 0.9)
     assert (first.subject, second.subject) == ("Nora", "Nora")
+
+
+def test_a_short_answer_is_a_note_with_its_question() -> None:
+    """The person that the answer or the question names is its subject."""
+    (note,) = kept("Assistant: Which size does Callum wear?\nUser: 10", 0.9)
+    assert (note.subject, note.content) == ("Callum", "Which size does Callum wear? – 10")
+
+
+def test_he_is_the_only_person_named_before() -> None:
+    """Also if that sentence is not kept itself."""
+    (note,) = kept("User: write a toast for Dai's birthday. he is obsessed with Swansea City", 0.9)
+    assert (note.subject, note.content) == ("Dai", "he is obsessed with Swansea City")

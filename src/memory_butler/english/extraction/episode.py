@@ -18,6 +18,7 @@ from memory_butler.english.extraction.grammar.noise import (
     is_fiction,
     is_ironic,
     is_public,
+    is_recipe,
     is_role_play,
     is_saying,
     is_trivial,
@@ -57,11 +58,14 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
         customer_is_user=not speaks_of_customers(content), user_is_software=speaks_of_software(content)
     )
     by_assistant = is_about_the_user(content)
+    plays = False
     for turn in turns(content):
+        if plays:
+            break
         if turn.speaker == ASSISTANT:
             continue
         discourse.start_turn(turn.speaker, by_assistant=by_assistant and not turn.labelled)
-        handed_over = False
+        handed_over = is_manual = False
         for sentence in turn.sentences:
             if handed_over:
                 break
@@ -69,11 +73,14 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
                 found = [one for one in found if one.span[1] < sentence.start - 3]
                 continue
             if is_role_play(sentence.text):
+                plays = True
                 break
+            is_manual = is_manual or is_recipe(sentence.text)
             if is_commission(sentence.text):
                 handed_over = bool(_HANDED_OVER.search(sentence.text))
             elif not (is_fiction(sentence.text) or is_saying(sentence.text) or speaks_as_a_model(sentence.text)):
-                found += _of_sentence(sentence, discourse, observed_at)
+                told = _of_sentence(sentence, discourse, observed_at)
+                found += [one for one in told if not is_manual or one.kind != "rule"]
     obeyed = not gives_orders_to_the_reader(content)
     return deduplicated(
         [one for one in found if one.kind != "rule" or (obeyed and not hands_over_secrets(one.content))]

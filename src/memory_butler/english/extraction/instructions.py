@@ -57,7 +57,9 @@ _WISH = caseless(
     r"you(?: really)? (?:should|must|need to|have to|ought to|are to|can)|(?:the )?(?:user|client|customer|he|she|"
     r"they|team)(?: has| have)? (?:wants?|wanted|asked|asks|expects?|told|tells|requested|requests|prefers?|insists?|"
     r"insisted|demands?|demanded|instructed|would like|reminded|said)(?: that)? (?:me|us|you|we|the assistant|"
-    r"the agent|i|claude)(?: (?:to|should|must))?|i (?:should|must)) (?P<rest>.+)"
+    r"the agent|i|claude)(?: (?:to|should|must))?|(?:the )?(?:user|client|customer) (?:asked|asks|wants?|wanted|"
+    r"requested|prefers?|insists?|insisted) (?:us |me )?to(?= (?:always|never|only|not|avoid|stop)\b)|"
+    r"i (?:should|must)) (?P<rest>.+)"
 )
 _ALWAYS = caseless(r"(?:please )?(?:to )?(?P<word>always|never) (?:ever |again |please )?(?P<verb>[\w'-]+)\b")
 _DONT = caseless(
@@ -140,6 +142,8 @@ _BREAK = re.compile(
     r"but) (?=(?:please )?(?:always|never|don't|do not|from now on)\b)|, (?=(?:please|so please)\b)|"
     r",? (?:so|but) (?=please\b|no\b|keep\b|(?:\w+ ){1,3}(?:should|must)\b)"
 )
+# "To squash commits and to write tests": the second "to" is none of an order.
+_AND_TO = re.compile(r" and to (?=[a-z])")
 
 
 class Rules(NamedTuple):
@@ -200,7 +204,7 @@ def _rule(piece: str, speaker: str) -> str:
     if wish and (
         standing or _RECURRING.search(wish["rest"]) or re.match(r"(?:not|stop|avoid|don't)\b", wish["rest"], re.I)
     ):
-        text = re.sub(r"^not (?:to )?", "don't ", wish["rest"], flags=re.I)
+        text = _AND_TO.sub(" and ", re.sub(r"^not (?:to )?", "don't ", wish["rest"], flags=re.I))
         if not _acts(text):
             return ""
         if not wish[0].lower().startswith(("i ", "we ", "you ", "i'd", "we'd")):

@@ -1,15 +1,18 @@
 """The people and things that a sentence names, and whom or what it is most likely about."""
 
 import re
+from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar.known_names import ORGANISATIONS, PLACES
 from memory_butler.english.extraction.grammar.lower_case_names import puts_right, with_capitals
 from memory_butler.english.extraction.grammar.person_names import is_name
+from memory_butler.english.extraction.grammar.verbs import FORMS
 from memory_butler.english.text.names import looks_like_name
 from memory_butler.english.text.stop_words import GENERAL, NO_NAMES, STOP_WORDS
 from memory_butler.english.text.word_sets import word_set
 from memory_butler.languages.detection import Language, function_words, language_of, likely_languages
 from memory_butler.languages.folding import fold
+from memory_butler.languages.speech.answers import ANSWERED
 from memory_butler.languages.speech.cues import CHATTER, DATES, OPENS_FIRST_PERSON, RELATIONS
 from memory_butler.languages.speech.utterances import USER, Utterance
 
@@ -66,6 +69,7 @@ _OPENS_REFERRING = re.compile(
     r"elle|ele|ela|lui|lei|он|она|его|её)(?!\w)",
     re.IGNORECASE,
 )
+_REFERS = re.compile(r"\b(?:he|she|his|her|him|er|sein\w*|il|elle|él|ella|lui|lei|он|она)\b", re.IGNORECASE)
 # "Carries an epipen." goes on about the person of the sentence before.
 _OPENS_ELIDED = re.compile(
     r"[\W_]{0,8}(?:(?:and|but|so|also)\s{1,4})?(?:is|isn't|isnt|has|hasn't|was|doesn't|doesnt|can't|cant|cannot|won't|"
@@ -77,6 +81,12 @@ _OPENS_ELIDED = re.compile(
 _ADDRESSED = word_set(
     "sir madam madame monsieur mademoiselle señor señora senhor senhora signore signora all everyone team folks"
 )
+# "Year 4", "Room 12" are no names.
+_PARTS = word_set("""
+year grade class level unit room ward bed floor page chapter part step phase stage week day group line platform gate
+terminal track bus tram train question exercise lesson module section figure table row column slide version
+""")
+_NUMBERED = re.compile(r" \d")
 _AGED = re.compile(r"(?P<name>[a-z]{2,14})\s\(\d{1,2}\)")
 
 
@@ -92,6 +102,8 @@ def mentions(text: str) -> list[str]:
     idle = function_words(text)
     for match in _RUN.finditer(text):
         begins = not text[: match.start()].strip(" \"'“‘(«-–—•¡¿")
+        if _NUMBERED.match(text, match.end()) and match[0].casefold() in _PARTS:
+            continue
         words = [_POSSESSIVE.sub("", word) for word in match[0].split()]
         after_relation = False
         while words and (_is_no_name(words[0]) or (begins and len(words) > 1 and _is_idle(words[0], idle))):
@@ -133,32 +145,63 @@ def _can_open(name: str) -> bool:
 
 
 def _is_common(word: str) -> bool:
-    return bool(CHATTER.fullmatch(word) or RELATIONS.fullmatch(word) or word.casefold().endswith(("ing", "ed", "ly")))
+    """A greeting, a relation, or a verb: "Chose Infomaniak" names one thing."""
+    key = word.casefold()
+    is_past = FORMS.get(key, ("", ""))[1] == "past" and not is_name(word)
+    return bool(is_past or CHATTER.fullmatch(word) or RELATIONS.fullmatch(word) or key.endswith(("ing", "ed", "ly")))
 
 
-def likely_subject(utterance: Utterance, named: list[str], before: str = "") -> str:
-    """The subject of a sentence: the speaker if it opens with "
-    ""I", else the first name that no preposition governs, else
-    the speaker. "He" and "she" are the subject of the sentence before, if that is a person."""
+class SpokenOf(NamedTuple):
+    """The person of the sentences before: their subject, or the only one whom they name."""
+
+    name: str = ""
+    is_subject: bool = False
+
+
+NOBODY = SpokenOf()
+
+
+def likely_subject(utterance: Utterance, named: list[str], before: SpokenOf = NOBODY) -> str:
+    """The subject of a sentence: the speaker if it opens with "I", else the first name that no preposition governs,
+    else the speaker. "He" and "she" are the person spoken of before. A short answer is about whom the question is
+    about, unless it names somebody itself."""
     speaker, text = utterance.label or USER, with_capitals(utterance.text)
     if right := puts_right(text):
         return right
     if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text):
         return speaker
-    if before and before != speaker and (_OPENS_REFERRING.match(text) or _OPENS_ELIDED.match(text)):
-        return before
-    if aged := _AGED.match(text):
-        return aged["name"].capitalize()
+    is_known = bool(before.name) and before.name != speaker
+    if is_known and (_OPENS_REFERRING.match(text) or (before.is_subject and _OPENS_ELIDED.match(text))):
+        return before.name
+    if utterance.question:
+        return _subject_of_answer(utterance, named, before.name) or speaker
+    aged = _AGED.match(text)
+    return aged["name"].capitalize() if aged else _first_free(text, named) or speaker
+
+
+def _first_free(text: str, named: list[str]) -> str:
+    """The first name that no preposition and no first person governs; empty if there is none."""
     for name in named:
         at = text.find(name)
         if at < 0 or len(_WORD.findall(text[:at])) > MAX_SUBJECT_WORD or _is_shouted(name):
             continue
         if _GOVERNED.search(text[:at]) or _FIRST_PERSON_SUBJECT.search(text[:at]):
             continue
-        if _SPEAKS_OF_SPEAKER.match(text, at + len(name)):
-            continue
-        return name
-    return speaker
+        if not _SPEAKS_OF_SPEAKER.match(text, at + len(name)):
+            return name
+    return ""
+
+
+def _subject_of_answer(utterance: Utterance, named: list[str], before: str) -> str:
+    answered = [name for name in named if name in utterance.text and is_person(name)]
+    if answered:
+        return answered[0]
+    # "And for Callum?" is the last of the questions.
+    *_, question = utterance.question.split(ANSWERED)
+    asked = [name for name in named if name in question and is_person(name)]
+    if asked:
+        return asked[-1]
+    return before if _REFERS.search(question) else ""
 
 
 def is_person(name: str) -> bool:

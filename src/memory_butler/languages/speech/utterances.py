@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar import speakers
+from memory_butler.english.text.chat_stamps import stamped_label
 from memory_butler.english.text.names import is_speaker
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.speaker_labels import LABEL, Label
 from memory_butler.english.text.word_sets import caseless, word_set
+from memory_butler.languages.speech.answers import ANSWERED, asked, is_answer
 from memory_butler.languages.speech.cues import DATES, OPENS_FIRST_PERSON
 
 USER = "user"
@@ -29,10 +31,10 @@ assistentin asistente assistente ассистент помощник アシス�
 _BULLET = re.compile(r"[ \t]{0,40}(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ \t]{1,40}(?:\[[ xX]\][ \t]{1,40})?")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _LABEL_MARKS = "*_ \t"
-_STAMP = re.compile(r"\[[^\]\n]{1,24}\]\s*")
 _LOG = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[\]: ]|"
-    r"(?:error|fatal|stderr|stdout): |Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
+    r"(?:[Ee]rror|ERROR|[Ff]atal|[Pp]anic|stderr|stdout): |[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d |Traceback |"
+    r"File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
     r"diff --git|[+-]{3} |@@ |import \w+$|from \w+ import|def \w+\(|class \w+[(:]|[{}<\[(|])"
 )
 _SERVED = caseless(r"\[\s*(?:fact|rule|episode)s?\s*:")
@@ -44,18 +46,26 @@ _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 
 class Utterance(NamedTuple):
     """One sentence as it was written. The speaker is USER, ASSISTANT, SOMEBODY or a name; `label` is that
-    name as written, empty for the user and where there is no label."""
+    name as written, empty for the user and where there is no label. `question` is what another speaker asked before, if
+    the words are a short answer that says nothing alone."""
 
     text: str
     start: int
     speaker: str
     label: str
     asks: bool
+    question: str = ""
+
+    @property
+    def told(self) -> str:
+        """The sentence, after the question that it answers."""
+        return f"{self.question}{ANSWERED}{self.text}" if self.question else self.text
 
     @property
     def quoted(self) -> str:
-        """The sentence with the name of its speaker, if that is not the user."""
-        return f"{self.label}: {self.text}" if self.label else self.text
+        """The same with the name of the speaker, if that is not the user."""
+        own = f"{self.label}: {self.text}" if self.label else self.text
+        return f"{self.question}{ANSWERED}{own}" if self.question else own
 
 
 def utterances(content: str) -> list[Utterance]:
@@ -75,24 +85,33 @@ class _Reader:
         self.author = ""
         # The author of the quoted lines that follow; empty if nobody named them.
         self.quoted_author = ""
+        # What the last speaker asked, and who that is; empty if it was answered, or if more was said since.
+        self.question, self.asker = "", ""
+        # The last question with its answer.
+        self.answered = ""
 
     def read(self) -> list[Utterance]:
         found: list[Utterance] = []
         for number, (start, line) in enumerate(self.lines):
             if line[0] == QUOTE:
                 words = line.lstrip("> ")
-                if words and self.quoted_author:
-                    found += _said_by(self.quoted_author, words, start + len(line) - len(words))
+                author = self.quoted_author or self._signed(number, is_quoted=True)
+                if words and author and not speakers.closes_mail(words):
+                    found += _said_by(author, words, start + len(line) - len(words))
                 continue
             is_quoted_next = number + 1 < len(self.lines) and self.lines[number + 1][1][0] == QUOTE
-            if not self._heads_mail(line, is_quoted_next=is_quoted_next):
+            if not self._heads_mail(number, is_quoted_next=is_quoted_next):
                 found += self._said(line, start)
         return found
 
-    def _heads_mail(self, line: str, *, is_quoted_next: bool) -> bool:
-        """True for a line that introduces or heads a mail. It is no sentence, and it names the author."""
-        if speakers.is_forwarded(line):
-            self.author = SOMEBODY
+    def _heads_mail(self, number: int, *, is_quoted_next: bool) -> bool:
+        """True for a line that introduces, heads or closes a mail. It is no sentence, and it may name the author."""
+        line = self.lines[number][1]
+        sender = speakers.forwarded_from(line) if len(self.lines) > 1 or speakers.is_forwarded(line) else None
+        if sender is not None:
+            signed = self._signed(number) or sender
+            self.quoted_author = signed if is_quoted_next else self.quoted_author
+            self.author = self.author if is_quoted_next else signed
             return True
         if (lead := speakers.quote_lead(line)) is not None:
             self.quoted_author = lead
@@ -100,9 +119,18 @@ class _Reader:
             return True
         author = speakers.mail_author(line)
         if author is not None and (author != SOMEBODY or self.author or "@" in line):
-            self.author = author
+            self.author = self._signed(number) or author if author == SOMEBODY else author
             return True
         return bool(self.author) and (speakers.is_header(line) or speakers.closes_mail(line))
+
+    def _signed(self, number: int, *, is_quoted: bool = False) -> str:
+        """The name under the lines from this one on; of quoted lines if they are. Empty if there is none."""
+        lines = []
+        for _, line in self.lines[number:]:
+            if is_quoted and line[0] != QUOTE:
+                break
+            lines.append(line.lstrip("> "))
+        return speakers.signature(lines)
 
     def _said(self, line: str, start: int) -> list[Utterance]:
         if self.author:
@@ -110,16 +138,39 @@ class _Reader:
         given = _label(line, self.is_conversation)
         if given:
             self.speaker, self.label = _speaker(given[0])
-            return _sentences(line[given[1] :], start + given[1], self.speaker, self.label)
+            return self._in_turn(line[given[1] :], start + given[1])
         report = speakers.reported(line) if self.speaker != ASSISTANT else None
         if report and report[0] != USER and line[report[1] :].strip("\"'“”„ "):
             words = line[report[1] :].lstrip("\"'“„ ")
             return _said_by(report[0], words, start + len(line) - len(words))
-        return _sentences(line, start, self.speaker, self.label)
+        return self._in_turn(line, start)
+
+    def _in_turn(self, words: str, start: int) -> list[Utterance]:
+        """The sentences of a line. The first of a turn may be the answer to the question before it."""
+        question, is_others = self.question, self.asker != self.speaker
+        if self.speaker == ASSISTANT:
+            question = ""
+        found = _sentences(words, start, self.speaker, self.label)
+        if question and is_others and is_answer(words):
+            # "6. wide fit" is one answer.
+            at = start + len(words) - len(words.lstrip())
+            found = [Utterance(words.strip(), at, self.speaker, self.label, False, question)]
+        elif question and is_others and found and is_answer(found[0].text):
+            found[0] = found[0]._replace(question=question)
+        if is_others or found:
+            self.question = ""
+        if found and found[0].question:
+            self.answered = found[0].told
+        # A question may be followed by one more sentence: "How many are you? I only need a number."
+        if self.is_conversation and (last := next((one for one in reversed(found[-2:]) if one.asks), None)):
+            self.question, self.asker = asked(last.text, self.answered), self.speaker
+        return found
 
 
 def _said_by(author: str, words: str, start: int) -> list[Utterance]:
-    return _sentences(words, start, author, "" if author == SOMEBODY else author)
+    """The sentences of a mail or a report, without its closing."""
+    said = _sentences(words, start, author, "" if author == SOMEBODY else author)
+    return [one for one in said if not speakers.closes_mail(one.text) and one.text.strip("-–— .,") != author]
 
 
 def is_conversation(content: str) -> bool:
@@ -136,7 +187,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         if _FENCE.match(line):
             fenced = not fenced
             continue
-        if fenced or not line.strip() or line.lstrip()[0] == "#" or _LOG.match(line) or _SERVED.search(line):
+        if fenced or not line.strip() or line.lstrip()[0] == "#" or _is_log(line) or _SERVED.search(line):
             continue
         bullet = _BULLET.match(line)
         begin = bullet.end() if bullet else len(line) - len(line.lstrip())
@@ -144,24 +195,29 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield start + begin, line[begin:]
 
 
+def _is_log(line: str) -> bool:
+    """Logs and code; a time before the label of a speaker is none."""
+    return _LOG.match(line) is not None and stamped_label(line.lstrip()) is None
+
+
 def _label(line: str, is_conversation: bool) -> tuple[str, int] | None:
     """The speaker that a line names, and where its words begin. A name alone may be the heading of a note."""
-    stamp = _STAMP.match(line)
-    skipped = stamp.end() if stamp else 0
-    while skipped < len(line) and line[skipped] in _LABEL_MARKS:
-        skipped += 1
-    plain = line[skipped : skipped + 60].replace("**:", ":", 1).replace(":**", ":", 1)
-    match = LABEL.match(plain)
-    if not match:
+    stamped = stamped_label(line)
+    name, end = stamped or _plain_label(line) or ("", 0)
+    if not name:
         return None
-    name = match[1]
-    is_role = _role(name) is not None
-    end = skipped + match.end() + (len(line[skipped : skipped + 60]) - len(plain))
     # A name before "I" is somebody else, also on a single line.
     may_speak = is_conversation or OPENS_FIRST_PERSON.match(line[end:])
-    if not is_role and not (may_speak and is_speaker(Label(0, match.end(), name, False))):
+    if _role(name) is None and not (may_speak and is_speaker(Label(0, end, name, False))):
         return None
-    return (name, end) if line[end:].strip() else None
+    return (name, end) if stamped or line[end:].strip() else None
+
+
+def _plain_label(line: str) -> tuple[str, int] | None:
+    skipped = len(line) - len(line.lstrip(_LABEL_MARKS))
+    plain = line[skipped : skipped + 60].replace("**:", ":", 1).replace(":**", ":", 1)
+    match = LABEL.match(plain)
+    return (match[1], skipped + match.end() + len(line[skipped : skipped + 60]) - len(plain)) if match else None
 
 
 def _role(name: str) -> str | None:

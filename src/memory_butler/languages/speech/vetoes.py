@@ -5,18 +5,19 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from memory_butler.english.extraction.grammar.noise import (
-    asks,
     gives_orders_to_the_reader,
     hands_over_secrets,
     is_commission,
     is_fiction,
     is_ironic,
     is_public,
+    is_recipe,
     is_role_play,
     is_saying,
     speaks_of_software,
 )
 from memory_butler.english.text.word_sets import caseless
+from memory_butler.languages.speech.answers import tells_nothing
 from memory_butler.languages.speech.cues import (
     ALWAYS,
     CHATTER,
@@ -33,12 +34,15 @@ from memory_butler.languages.speech.cues import (
     spaced,
     unspaced,
 )
+from memory_butler.languages.speech.general_knowledge import is_general, is_status
+from memory_butler.languages.speech.questions import BREAK, is_question, is_supposed, tells
 from memory_butler.languages.speech.utterances import ASSISTANT, SOMEBODY, Utterance
 
 FEWEST_WORDS = 3
 FEWEST_OWN_WORDS = 2
 FEWEST_UNSPACED = 5
 MAX_WORDS = 40
+FEWEST_TOLD = 4
 MAX_UNSPACED = 120
 SHORT_CHATTER_WORDS = 6
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
@@ -65,16 +69,6 @@ class Veto(StrEnum):
     CHATTER = "small talk"
 
 
-_ASKING = opening(
-    "wer, was, wann, wo, warum, wieso, wie, welche, welcher, welches, kannst du, könntest du, können wir, soll ich",
-    "hast du",
-    "qué, quién, cuándo, dónde, por qué, cómo, cuál, puedes, podrías, podemos",
-    "qui, que, quand, où, pourquoi, comment, quel, quelle, est-ce que, peux-tu, pouvez-vous, tu peux",
-    "quem, quando, onde, por que, como, qual, você pode, pode me, podes",
-    "chi, che cosa, cosa, quando, dove, perché, come, quale, puoi, potresti",
-    "кто, что, когда, где, почему, зачем, как, какой, какая, можешь, можно ли",
-)
-_ASKING_CJK = re.compile(r"(?:か|かな|の|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么)")
 _ORDERED = opening(
     "never, always, do not, don't, please, use, keep, send, call, make sure, remember, avoid, stop, nie, niemals, "
     "immer",
@@ -82,36 +76,20 @@ _ORDERED = opening(
     "не, пожалуйста",
 )
 _USER = opening("user, users, the user, a user, each user, every user")
-_SUPPOSED = opening(
-    "if i, if we, if only, what if, imagine, suppose, supposing, pretend, let's say, hypothetically, in theory",
-    "say i, i wish",
-    "maybe i, maybe we should, perhaps i, i might, i wonder, i was wondering, one day i, someday, would i, could i",
-    "for example, e.g., if you were",
-    "wenn ich, falls ich, stell dir vor, angenommen, vielleicht sollte, ich wünschte, was wäre, zum beispiel",
-    "eines tages",
-    "si yo, si pudiera, si tuviera, imagina, supongamos, quizás, quizá, tal vez, ojalá, por ejemplo, algún día",
-    "si j'étais, si j'avais, si je, imagine, imaginons, supposons, peut-être, par exemple, un jour",
-    "se eu, imagina, imagine, suponha, talvez, quem me dera, por exemplo, um dia",
-    "se io, se fossi, se avessi, immagina, supponiamo, forse, magari, per esempio, un giorno",
-    "если бы, представь, допустим, предположим, может быть, может, возможно, вот бы, например, когда-нибудь",
-)
-_SUPPOSED_ANYWHERE = caseless(
-    r"\b(?:hypothetically|if i (?:were|was|had|moved|could|won)|would be (?:nice|cool|great|fun)|wouldn't it|"
-    r"just kidding|jk|would(?:n't| not| never)? (?:never )?have \w+)\b"
-    r"|\b(?:hätte(?:n|st)?|wäre(?:n|st)?) nie\b|\bn'aura\w+ jamais\b|\bnunca (?:lo )?(?:habría|teria)\b|"
-    r"\bavre\w+ mai\b|"
-    r"\bникогда бы\b"
-)
-_SUPPOSED_CJK = re.compile(r"^(?:もし|たとえば|例えば|仮に|如果|假如|要是|也许|比如)|かもしれない|だろう")
 _FICTION = spaced(
     "in meinem roman, in der geschichte, im film, die hauptfigur, es war einmal, übersetze, fasse zusammen",
     "schreib mir einen, schreibe einen",
     "en mi novela, en la película, érase una vez, el protagonista, la protagonista, traduce, resume este",
-    "escribe un, escríbeme",
+    "escribe un, escríbeme, reescribe, redacta, corrige este, resume esto",
     "dans mon roman, dans le film, il était une fois, le personnage, l'héroïne, traduis, résume, écris-moi, écris un",
+    "réécris, reformule, rédige, corrige ce, corrige cette, schreib mir, schreibe mir, formuliere, korrigiere",
     "no meu romance, no filme, era uma vez, o protagonista, traduz, traduza, resume este, escreve um, escreva um",
-    "nel mio romanzo, nel film, c'era una volta, il protagonista, traduci, riassumi, scrivi un, scrivimi",
+    "nel mio romanzo, nel film, c'era una volta, il protagonista, traduci, riassumi, scrivi un, scrivimi, riscrivi",
+    "reescreve, reescreva, corrige este texto, corrija, перепиши, исправь текст, переформулируй",
     "в моём романе, в фильме, жили-были, главный герой, переведи, напиши рассказ, сочини",
+)
+_LETTER = caseless(
+    r"\b(?:e-?mail|mail|letter|message|note|reply|answer|invitation) (?:to|for)\b|\bwrite (?:back )?to\b"
 )
 _FICTION_CJK = unspaced("小説の 主人公 昔々 映画の中 翻訳して 小说里 主角 从前有 电影里 翻译一下 写一篇")
 _ORDERS = caseless(
@@ -135,17 +113,8 @@ _CODE = re.compile(
     r"docker|curl) "
     r"|^\W*(?:https?://\S+)\W*$|\b\w+\.\w+\(|^[\w./-]+:\d+:|[=+*/<>|&]{2,}"
 )
-_QUOTED = re.compile(r"[\"“„«»「『][^\"“”„«»」』]{12,}[\"”“»«」』]")
+_QUOTED = re.compile(r"[\"“„«»「『][^\"“”„«»」』]{12,}[\"”“»«」』]|(?<!\w)['‘][^'‘’\n]{12,}['’](?!\w)")
 MOSTLY = 0.4
-_BIOGRAPHY = re.compile(
-    r"(?:Also asked about |Asked about )?[A-Z]\w+ (?:[A-Z]\w+ )?"
-    r"(?:was born in|was an? \w+ (?:who|that|and)|wrote|invented|composed|painted|"
-    r"discovered|founded|died in|lived in|was married to [A-Z]|was the (?:first|last|only) \w+ (?:to|who|of))\b"
-    r"|(?:The|the|A|An|a|an) [\w -]{2,40}? (?:was|were) (?:built|founded|invented|discovered|published|released|"
-    r"signed) in \d{4}\b"
-    r"|(?:A|One|The|a|one|the) (?:\w+ )?(?:study|survey|paper|poll) (?:from|by|of|in|found|shows|says)\b"
-)
-_LONG_AGO = re.compile(r"\b(?:in|since|around|of) 1(?:[0-8]\d\d|9[0-3]\d)\b")
 # States of a moment: "my kids are watching TV".
 _MOMENT = caseless(
     r"\b(?:is|are|am|'m|'s|'re|was|were) (?:just |still |currently |already |now |all )?(?:watching|barking|meowing|"
@@ -156,7 +125,8 @@ _MOMENT = caseless(
     r"coffee|"
     r"dinner|lunch)|having (?:lunch|dinner|breakfast|coffee)|on (?:the phone|hold|mute|the line|the other line)|"
     r"at the door|"
-    r"(?:running |a bit |\d+ minutes |slightly )?late|on (?:his|her|their|my|our) way|out for lunch|in a meeting|afk)\b"
+    r"(?:running |a bit |\d+ minutes |slightly )?late|on (?:his|her|their|my|our) way|out for lunch|in a meeting|"
+    r"afk)\b"
 )
 _LASTING = caseless(
     r"\b(?:every|always|usually|often|never|each|until|on (?:mon|tues|wednes|thurs|fri|satur|sun)days|most)\b"
@@ -210,6 +180,9 @@ _ACCOUNT = opening(
     "ho spiegato, обсуждали, обсудили, объяснил, объяснила",
 )
 
+# "the client's agent (Rhodri Vaughan)"
+_INTRODUCED = re.compile(r"\([A-Z][\w'’-]+ [A-Z][\w'’-]+\)")
+
 
 def veto(utterance: Utterance) -> Veto | None:
     """The reason why a sentence is not kept as a note; None if it may be."""
@@ -226,18 +199,34 @@ def veto(utterance: Utterance) -> Veto | None:
         (Veto.ORDER, lambda text: _STORING.match(text) or _TO_AGENT.search(text)),
         (Veto.MEMORY, _MEMORY.search),
         (Veto.CODE, _is_code),
-        (Veto.LENGTH, _has_odd_length),
-        (Veto.QUESTION, lambda text: utterance.asks or _asks(text)),
+        (Veto.LENGTH, lambda text: not utterance.question and _has_odd_length(text)),
+        (Veto.QUESTION, lambda text: is_question(text, marked=utterance.asks)),
         (Veto.FICTION, _is_fiction),
-        (Veto.PUBLIC, _is_public),
+        (Veto.PUBLIC, is_general),
         (Veto.SAYING, is_saying),
-        (Veto.HYPOTHESIS, _is_supposed),
+        (Veto.HYPOTHESIS, is_supposed),
         (Veto.QUOTATION, _is_quotation),
-        (Veto.PROGRESS, _is_progress),
+        (Veto.PROGRESS, lambda text: _is_progress(text) or is_status(text)),
         (Veto.MOMENT, lambda text: _MOMENT.search(text) and not _LASTING.search(text) and not VITAL.search(text)),
-        (Veto.CHATTER, _is_chatter),
+        (Veto.CHATTER, lambda text: not utterance.question and _is_chatter(text)),
     )
-    return next((reason for reason, applies in checks if applies(text)), None)
+    reason = next((reason for reason, applies in checks if applies(text)), None)
+    return reason or (_of_question(utterance.question, text) if utterance.question else None)
+
+
+def _of_question(question: str, answer: str) -> Veto | None:
+    """The reason why a short answer is not kept with its question."""
+    if tells_nothing(question, answer):
+        return Veto.CHATTER
+    checks: tuple[tuple[Veto, Callable[[str], object]], ...] = (
+        (Veto.ORDER, _is_order),
+        (Veto.MEMORY, _MEMORY.search),
+        (Veto.CODE, _is_code),
+        (Veto.FICTION, _is_fiction),
+        (Veto.PUBLIC, is_general),
+        (Veto.HYPOTHESIS, is_supposed),
+    )
+    return next((reason for reason, applies in checks if applies(question)), None)
 
 
 def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
@@ -246,7 +235,7 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
     if any(_is_order(one.text) and one.speaker != ASSISTANT for one in said):
         return [Veto.ORDER] * len(said)
     found: list[Veto | None] = []
-    plays, handed_over, is_general = False, "", False
+    plays, handed_over, is_general, is_manual = False, "", False, False
     of_software = any(speaks_of_software(one.text) for one in said)
     for one in said:
         plays = plays or (one.speaker != ASSISTANT and is_role_play(one.text))
@@ -255,6 +244,9 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
         # "Who wrote Dune?" is followed by more of the kind.
         is_general = is_general or (one.speaker != ASSISTANT and is_public(one.text))
         if is_general and reason is None and not FIRST_PERSON.search(one.text):
+            reason = Veto.PUBLIC
+        is_manual = is_manual or is_recipe(one.text)
+        if is_manual and reason is None and not FIRST_PERSON.search(one.text):
             reason = Veto.PUBLIC
         if of_software and reason is None and _USER.match(one.text):
             reason = Veto.CODE
@@ -293,24 +285,15 @@ def _is_code(text: str) -> bool:
     return bool(_CODE.search(text) or _HEADER.match(text)) or speaks_of_software(text)
 
 
-def _is_public(text: str) -> bool:
-    if FIRST_PERSON.search(text) or RELATIONS.search(text):
-        return is_public(text)
-    return is_public(text) or bool(_BIOGRAPHY.match(text) or _LONG_AGO.search(text))
+def _is_commission(text: str) -> bool:
+    """A text to write, unless it is a letter, and the request also tells something: "write to Mrs Ortiz, she …"."""
+    if not is_commission(text):
+        return False
+    return not (_LETTER.search(text) and any(tells(text[match.end() :]) for match in BREAK.finditer(text)))
 
 
 def _is_fiction(text: str) -> bool:
-    return is_fiction(text) or is_commission(text) or bool(_FICTION.search(text) or _FICTION_CJK.search(text))
-
-
-def _asks(text: str) -> bool:
-    if _CJK.search(text):
-        return bool(_ASKING_CJK.search(text.rstrip("。. ")))
-    return asks(text)
-
-
-def _is_supposed(text: str) -> bool:
-    return bool(_SUPPOSED.match(text) or _SUPPOSED_ANYWHERE.search(text) or _SUPPOSED_CJK.search(text))
+    return is_fiction(text) or _is_commission(text) or bool(_FICTION.search(text) or _FICTION_CJK.search(text))
 
 
 def _is_quotation(text: str) -> bool:
@@ -322,7 +305,7 @@ def _is_progress(text: str) -> bool:
     account = _ACCOUNT.match(text)
     if account is None:
         return False
-    says_more = (ALWAYS, DATES, OBLIGATION, PREFERENCE, RELATIONS, ROOT_CAUSES)
+    says_more = (ALWAYS, DATES, OBLIGATION, PREFERENCE, RELATIONS, ROOT_CAUSES, _INTRODUCED)
     return not any(pattern.search(text, account.end()) for pattern in says_more)
 
 

@@ -23,7 +23,7 @@ from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.languages.detection import function_words
 from memory_butler.languages.folding import fold
 from memory_butler.languages.speech import cues
-from memory_butler.languages.speech.mentions import is_person, likely_subject, mentions
+from memory_butler.languages.speech.mentions import NOBODY, SpokenOf, is_person, likely_subject, mentions
 from memory_butler.languages.speech.utterances import USER, Utterance, is_conversation, utterances
 from memory_butler.languages.speech.vetoes import FEWEST_WORDS, Veto, vetoes, word_count
 from memory_butler.models import Batch, Episode, Item, ItemKind, Permanence
@@ -111,6 +111,13 @@ class Candidate(NamedTuple):
     gap: str | None = None
     text: str = ""
 
+    def spoken_of(self, before: SpokenOf) -> SpokenOf:
+        """The person that "he" or "she" is in the next sentence."""
+        if self.item.subject != USER and is_person(self.item.subject):
+            return SpokenOf(self.item.subject, is_subject=True)
+        people = [name for name in self.item.mentions if is_person(name)]
+        return SpokenOf(people[0] if len(people) == 1 else before.name)
+
 
 def source_of(episode: Episode, text: str) -> Source:
     if is_conversation(text):
@@ -146,7 +153,7 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
     said = utterances(text)
     source, by_hand = source_of(episode, text), episode.metadata.get(BY_HAND) is True
     found: list[Candidate] = []
-    people = dict[str, str]()
+    people = dict[str, SpokenOf]()
     last: Utterance | None = None
     for utterance, veto in zip(said, vetoes(said), strict=True):
         reason = veto
@@ -157,11 +164,10 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
         is_trace = reason is not None and by_hand and reason not in NO_TRACE
         is_short = word_count(utterance.text) <= FEWEST_WORDS
         is_fragment = reason is Veto.LENGTH and is_short and not cues.CHATTER.match(utterance.text)
-        one = _candidate(episode, utterance, people.get(utterance.speaker, ""))
-        if is_person(one.item.subject):
-            people[utterance.speaker] = one.item.subject
+        one = _candidate(episode, utterance, people.get(utterance.speaker, NOBODY))
+        people[utterance.speaker] = one.spoken_of(people.get(utterance.speaker, NOBODY))
         is_open = reason is None or is_trace or is_fragment
-        if is_open and coverage(utterance.text, told) < COVERED:
+        if is_open and _left_out(utterance, told):
             found.append(
                 one._replace(
                     source=source,
@@ -202,8 +208,14 @@ def corrects(content: str) -> bool:
     return bool(_CORRECTS.search(content) or _CORRECTS_CJK.search(content))
 
 
-def _candidate(episode: Episode, utterance: Utterance, before: str) -> Candidate:
-    named = mentions(utterance.text)
+def _left_out(utterance: Utterance, told: frozenset[str]) -> bool:
+    """True if the items do not say a sentence. "10" is understood only with its question."""
+    answer = content_words(utterance.text)
+    return coverage(utterance.text if len(answer) > 1 else utterance.told, told) < COVERED
+
+
+def _candidate(episode: Episode, utterance: Utterance, before: SpokenOf) -> Candidate:
+    named = mentions(utterance.told)
     if utterance.label:
         named = [utterance.label, *(name for name in named if name != utterance.label)]
     content = utterance.quoted
@@ -217,10 +229,10 @@ def _candidate(episode: Episode, utterance: Utterance, before: str) -> Candidate
         permanence=Permanence.VOLATILE,
         importance=UNSURE_IMPORTANCE,
         tags=(NOTES_TAG,),
-        valid_at=_day(utterance.text, episode.observed_at),
+        valid_at=_day(utterance.told, episode.observed_at),
         mentions=tuple(name for name in named if name != subject),
     )
-    found = features(utterance.text, names=len(named), is_about_another=subject != USER)
+    found = features(utterance.told, names=len(named), is_about_another=subject != USER)
     return Candidate(item, found, Source.SESSION, is_asked=False, by_hand=False, text=utterance.text)
 
 

@@ -73,6 +73,30 @@ NOISE = {
         "2026-06-09T08:01:22Z INFO I live in Rome",
         "Traceback (most recent call last):\n  File \"/app/main.py\", line 12\nKeyError: 'name is required'",
     ],
+    "a played part": [
+        "User: pretend you are a waiter\nAssistant: Any allergies?\nUser: yes, nuts, and I'm vegan",
+        "imagine I'm a patient with a torn meniscus and I'm scared of surgery",
+        "You're a barista, I'm the customer. I'm lactose intolerant.",
+        "Let Alice and Bob be two users of the system. Alice lives in Paris.",
+    ],
+    "samples and sayings": [
+        "Sample answer: My name is Leo and I am from Brazil.",
+        "I'm allergic to Mondays haha",
+        "Never underestimate the power of a good nap.",
+        "My grandmother always said that a watched pot never boils.",
+        "Preheat the oven to 200 degrees. Never open the door while baking.",
+    ],
+    "words of others": [
+        "Out of office: I am away until 4 May. In urgent cases call Ms Ray.",
+        "Fwd: Re: rota\nI'm in Lagos until the 6th. I work at the clinic.",
+        "[18:02] Dai: I'm on nights all next week",
+    ],
+    "what passes": [
+        "We got lost on the way but found a nice cafe.",
+        "Show me my calendar for Tuesday.",
+        "Today I learned that bananas are berries.",
+        "Saw a fox in the garden this morning.",
+    ],
     "what the memory served": ["[fact:ab12] user · lives in: Rome"],
     "nothing at all": ["", " ", "\n\n", "…", "👍"],
 }
@@ -92,6 +116,7 @@ def test_what_stands_beside_noise_is_still_read() -> None:
             'My boss says "sleep is for the weak". I live in Stoke.',
             "I'm allergic to nuts, is this safe?",
             "Can you help? I live in Stoke.",
+            "Fwd from the merchant:\n> I'm off from Friday.\nI live in Stoke.",
         )
     ]
-    assert found == ["Stoke", "Stoke", "nuts", "Stoke"]
+    assert found == ["Stoke", "Stoke", "nuts", "Stoke", "Stoke"]

@@ -7,12 +7,14 @@ from memory_butler.english.extraction.grammar.speakers import (
     SOMEBODY,
     USER,
     closes_mail,
+    forwarded_from,
     is_forwarded,
     is_header,
     label_at,
     mail_author,
     quote_lead,
     reported,
+    signature,
     speaker_of,
 )
 
@@ -57,3 +59,18 @@ def test_closings_of_letters(line: str) -> None:
 @pytest.mark.parametrize("line", ["Thanks to Anna we have a key.", "The key is with Jane"])
 def test_sentences_close_no_letter(line: str) -> None:
     assert not closes_mail(line)
+
+
+def test_the_sender_of_a_forwarded_mail() -> None:
+    """A single word after "Fwd:" is its subject."""
+    assert forwarded_from("Fwd from Ann Lee:") == "Ann Lee"
+    assert forwarded_from("FW: Régie Naef") == "Régie Naef"
+    assert forwarded_from("Fwd: Re: rota") == SOMEBODY
+    assert forwarded_from("we moved forward: all good") is None
+
+
+def test_the_signature_of_a_letter() -> None:
+    assert signature(["the joists are late", "Cheers, Steff"]) == "Steff"
+    assert signature(["see you", "Kind regards,", "Jane Doe", "Sales"]) == "Jane Doe"
+    assert signature(["Thursdays are out. – Inès"]) == "Inès"
+    assert signature(["no name here, thanks"]) == ""

@@ -12,6 +12,7 @@ from memory_butler.models import EmptyEpisode, Episode, RunReport
 from memory_butler.operations.consolidation.dead_letters import RequeueResult
 from memory_butler.operations.consolidation.diff import DiffLine
 from memory_butler.operations.consolidation.review import CHANGES, RunReview
+from memory_butler.policy.memories.text import subject_and_predicate
 from memory_butler.store.consolidation.runs import Run, Undone
 
 LONGEST = 300
@@ -121,7 +122,7 @@ def item_text(line: DiffLine) -> RenderableType:
     """The text of an item, the value it replaces, its evidence or the reason of a refusal."""
     words = Text()
     if line.subject:
-        words.append(safe(f"{as_words(line.subject)} · {_property(line)}: "), style="bold")
+        words.append(safe(f"{subject_and_predicate(line.subject, line.predicate, line.content or '')}: "), style="bold")
     words.append(safe(_cut(line.content or "(empty)")))
     if line.valid_at:
         words.append(safe(f" (on {line.valid_at[:10]})"))
@@ -222,13 +223,6 @@ def requeued(result: RequeueResult) -> RenderableType:
     else:
         parts.append(Text("Nothing was requeued."))
     return Group(*parts)
-
-
-def _property(line: DiffLine) -> str:
-    """The predicate in words, without the value if the content repeats it."""
-    kind, _, value = (line.predicate or "").partition(":")
-    repeats = set(as_words(value).casefold().split()) <= set((line.content or "").casefold().split())
-    return as_words(kind if repeats else line.predicate or "")
 
 
 def _cost(report: RunReport) -> str:

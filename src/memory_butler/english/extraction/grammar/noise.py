@@ -9,9 +9,11 @@ _LEFT_OPEN = re.compile(r"\"[^\"\n]{12,}$")
 _ASKING = caseless(
     r"(?:(?:so|and|but|ok|okay|hey|hi|also|then|btw|or|well)[, ]+){0,2}(?:(?:what|where|when|why|how|who|which|"
     r"whose)(?:'s|'re| is| are| was| were| do| does| did| can| should| would| will| about| many| much| long| often|"
-    r" old| far| come| kind| to\b)|(?:can|could|would|will|do|does|did|is|are|was|were|have|has|should|shall|"
-    r"may) (?:you|i|we|he|she|they|it|there|this|that|the|my|anyone|someone|user)\b|any (?:idea|ideas|tips|advice|"
-    r"thoughts)\b)"
+    r" old| far| come| kind| to\b)|(?:what|which|whose)(?: [\w-]{2,20}){1,3} (?:should|shall|do|does|did|can|could|"
+    r"would|will) (?:i|we|you|it|they|he|she)\b|which(?: [\w-]{2,20}){1,5}$|(?:can|could|would|will|do|does|did|is|"
+    r"are|"
+    r"was|were|have|has|should|shall|may) (?:you|i|we|he|she|they|it|there|this|that|the|my|anyone|someone|user)\b|"
+    r"any (?:idea|ideas|tips|advice|thoughts)\b)"
 )
 _UNSURE = caseless(
     r"\b(?:maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|might|hypothetically|theoretically|imagine|"
@@ -34,38 +36,68 @@ _IRONY = caseless(
     r"oh,? sure|sarcasm|said no one ever|not!$)"
 )
 _FICTION = caseless(
-    r"\b(?:in (?:the|my|this|that|his|her|our|a) (?:story|novel|book|film|movie|dream|game|song|play|show|series|"
+    # "Sample answer: …", "Typical user: …"
+    r"^(?:[\w-]+ ){0,3}?(?:examples?|samples?|tests?|exercises?|dictation|captions?|personas?|acceptance criteria|"
+    r"template|"
+    r"headlines?|lyrics|prompts?|typical \w+|fill in|riddle|homework|user story|stories|dummy|mock|demo)"
+    r"(?: [\w-]+){0,3}:|\b(?:our|the|an?|my|your) (?:target|typical|average|ideal|imaginary|fantasy|fictional) "
+    r"(?:users?|customers?|readers?|clients?|team|person|student|employee|household|family|dog|cat|friend|world|"
+    r"company)\b|"
+    r"\b(?:in (?:the|my|this|that|his|her|our|a) (?:opening |first |last |next |final )?(?:chapter|episode|story|"
+    r"novel|book|film|movie|dream|game|song|play|show|series|"
     r"scene|roleplay|rpg|campaign|script|screenplay|comic|sketch|poem|short story)|(?:the|my|main|a|this|his|"
     r"her) (?:\w+ )?(?:character|protagonist|narrator|heroine|villain|persona)\b|(?:song|lyrics?|poem|chorus|verse|"
     r"quote|proverb|saying|line|joke|story) (?:goes|says|reads|begins|starts)|as (?:the )?saying goes|"
+    r"(?:homework|word problem|math(?:s)? (?:problem|exercise|homework)|riddle|puzzle|quiz)(?: help| question)?(?=:)|"
     r"once upon a time|chapter (?:one|two|three|\d+)|opening line|made-up|fictional|lorem ipsum|placeholder|"
-    r"dummy data|test data|example (?:user|customer|text|sentence|data)|sample (?:user|text|data)|says the \w+|"
+    r"dummy data|test data|(?:unit|integration|e2e) tests?\b|(?:john|jane) (?:doe|roe)\b|mustermann|musterfrau|"
+    r"example (?:user|customer|text|sentence|data)|sample (?:user|text|data)|says the \w+|"
     r"stuck in my head|lyrics?)\b"
 )
 _COMMISSION = caseless(
     r"(?:(?:can|could|would|will) you |please |pls |user asked (?:me |for |the assistant )?(?:to )?)?"
     r"(?:write|draft|compose|translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|edit|correct|improve|act as|"
-    r"role-?play|pretend|generate|analy[sz]e|parse|classify|make up|come up with|invent|here(?:'s| is) (?:the|my|a|an) "
+    r"role-?play|pretend|generate|analy[sz]e|parse|classify|make up|come up with|invent|"
+    r"(?:re-?format|format|convert|sort|extract|count|tidy|restructure|clean up|spell-?check|simplify|condense|check|"
+    r"fix|shorten|polish) (?:this|these|the following)\b|here(?:'s| is) (?:the|my|a|an) "
     r"(?:text|draft|story|poem|paragraph|passage|essay|excerpt|email i got|cover letter))\b[^:]{0,120}"
 )
 _ROLE_PLAY = caseless(
     r"(?:(?:ok|okay|hey|please|so|now)[, ]+)*(?:let's (?:role-?play|pretend|play a game|imagine)|role-?play\b|pretend "
     r"(?:you|to be|that)|act as\b|"
-    r"you are (?:now )?an? [\w -]{3,40}?(?:pirate|wizard|detective|character|knight|vampire|alien|king|queen|princess)|"
+    r"you are (?:now )?an? [\w -]{3,40}?(?:pirate|wizard|detective|character|knight|vampire|alien|king|queen|"
+    r"princess)|"
     r"stay in character|(?:imagine|suppose|consider|picture|take) (?:that )?an? (?:\w+ )?(?:customer|client|user|"
-    r"person|man|woman|company|family|student|patient|couple|world|character)\b)"
+    r"person|man|woman|company|family|student|patient|couple|world|character)\b|"
+    r"you(?:'re| are) (?:an?|the|my) [\w -]{3,30}[,.;] (?:and )?i(?:'m| am) (?:an?|the|your) |be (?:my|"
+    r"an?) [\w -]{3,30}$|"
+    r"let'?s (?:practi[sc]e|rehearse|do (?:an?|some) (?:interview|role-?play|exercise|quiz|lesson)|play\b)|"
+    r"(?:quiz|interview|test) me\b|mock interview|(?:\w{1,20} )?(?:lesson|exercise|practice|quiz),? please|"
+    r"(?:can we )?practi[sc]e (?:an?|my|some) (?:interview|conversation|call|small talk|spanish|french|german|italian|"
+    r"english)\b|let \w{1,20}(?: and \w{1,20})? be (?:an?|the|two|three|users?|customers?)\b|(?:imagine|suppose|"
+    r"pretend|let's say|say) (?:that )?(?:i'm|i am|im|you're|you are|we're|we are|he's|she's) an? )"
+)
+_STEP = caseless(
+    r"(?:\d{1,2}[.)] )?(?:preheat|knead|whisk|simmer|sauté|stir|fold in|sift|marinate|drizzle|bake (?:at|for|until)|"
+    r"boil (?:the|for)|roast (?:the|at|for)|chop (?:the|two|three|\d)|add (?:the|two|three|a pinch|a cup|\d+ ?(?:g|"
+    r"ml|kg|"
+    r"tbsp|tsp|cups?))\b|(?:step|schritt|paso|étape) \d{1,2}\b)"
 )
 _SOFTWARE = caseless(
-    r"\b(?:as an? (?:\w+ )?user\b|users? (?:should|must|can|may) be able|users? (?:table|model|schema|story|stories|"
+    r"\b(?:as an? (?:\w+ )?user\b|as an? [\w -]{3,30},? i (?:want|need|would like|can|should be able)\b[^.\n]{3,90}\b"
+    r"so that\b|users? (?:should|must|can|may) be able|users? (?:table|model|schema|story|stories|"
     r"entity|class|object|record|id|ids|interface|input)\b|user (?:has_many|has many|belongs to|clicks|logs (?:in|"
     r"out)|submits|not found|has no permission|is not in the sudoers)|logged-in user|when (?:the|a) user (?:clicks|"
     r"logs|opens|submits|scrolls|taps|hits|presses)|(?:each|every|any|the average|a typical|a new|an admin|"
-    r"anonymous) user\b)"
+    r"anonymous|default|root|guest|sample|test) user\b)"
 )
 _ASKED = caseless(
     r"(?:the )?(?:user|she|he|they|client|customer)(?: also| then| just)* (?:asked|asks|wondered|wonders|was "
     r"curious|inquired|wanted to know|is wondering|was wondering|"
     r"enquired|requested|queried|wants to know)\b(?! (?:me|us|you|the assistant|that|not)\b)"
+    # "User asked to always squash commits" is a wish.
+    r"(?! (?:to|for)\b[^.;?]{0,80}\b(?:always|never|only|from now on|in future|going forward|each time|every time|"
+    r"by default)\b)"
 )
 _QUESTION_TAIL = caseless(
     r"[,;–—-]\s*(?:so |and |but |then )?(?:what|where|how|which|who|when|why|can|could|would|should|do|does|is|are|"
@@ -95,7 +127,9 @@ premier history
 
 # Proverbs and phrases that sound like rules or habits.
 _SAYINGS = caseless(
-    r"[\W_]{0,4}(?:(?:as they say|remember|and|but|well|you know|always remember)[,:]? ){0,2}(?:never say never|"
+    r"[\W_]{0,4}(?:(?:as they say|like they say|as the saying goes|(?:as |like )?(?:i|we|my \w+) always says?|"
+    r"they say|"
+    r"remember|and|but|well|you know|always remember|ha(?:ha)+|lol)[,:]? ){0,3}(?:never say never|"
     r"never change a (?:running|winning)"
     r"|always look on the bright side|always be yourself|better (?:late than never|safe than sorry)|"
     r"practi[cs]e makes perfect|time (?:is money|flies|"
@@ -107,6 +141,7 @@ _SAYINGS = caseless(
     r"what goes around|"
     r"you can't (?:have your cake|teach an old dog|win them all)|never give up|never stop (?:learning|dreaming|"
     r"exploring)|"
+    r"never underestimate|as they say in \w+|"
     r"always (?:dream|aim|reach) (?:big|high|for the stars)|expect the unexpected|measure twice,? cut once|"
     r"never trust a skinny|"
     r"never meet your heroes|curiosity killed|two wrongs don't|no pain,? no gain|no news is good news|"
@@ -115,10 +150,19 @@ _SAYINGS = caseless(
     r"there's no place like home|"
     r"once bitten,? twice shy|out of sight,? out of mind|if it ain't broke|keep calm and carry on|carpe diem|"
     r"you only live once|yolo\b|"
-    r"übung macht den meister|lieber spät als nie|besser spät als nie|aller guten dinge sind drei|ende gut,? alles gut|"
+    r"übung macht den meister|lieber spät als nie|besser spät als nie|aller guten dinge sind drei|"
+    r"ende gut,? alles gut|"
     r"más vale (?:tarde|prevenir)|no hay mal que|mieux vaut (?:tard|prévenir)|mais vale (?:tarde|prevenir)|"
     r"meglio tardi che mai|"
-    r"лучше поздно|тише едешь|век живи)"
+    r"лучше поздно|тише едешь|век живи)|"
+    # "My grandmother always said that a watched pot never boils", "I'm allergic to Mondays"
+    r"(?:my|his|her|our) (?:\w+ )?(?:grand\w+|granny|nan|gran|mother|mum|mom|father|dad|teacher|boss|coach|uncle|"
+    r"aunt) "
+    r"(?:always |often )?(?:says?|said|used to say)(?: that)? (?!i\b|she|he|we\b|my|her|his|our|it's my)|"
+    r".{0,24}\bmarried to (?:my|the|his|her) (?:job|work|desk|phone|laptop)\b|my other car is|"
+    r".{0,24}\ballergic to (?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|"
+    r".{0,24}\ballergic to (?:mornings?|work|meetings?|paperwork|drama|nonsense|small talk|effort|people|stupidity|"
+    r"commitment|exercise|fun|taxes|homework|bureaucracy)\b"
 )
 
 
@@ -129,7 +173,11 @@ def is_saying(sentence: str) -> bool:
 
 # Contents of facts that pass within the day, or name one of several things at hand.
 _TRIVIAL = caseless(
-    r"(?:seemed|looked|felt)\b.*|(?:be |is )?(?:running )?late|(?:in|at) (?:the office|my desk|the desk|work|home)|"
+    r"(?:seemed|looked|felt)\b.*|working from (?:here|bed|the \w+)|"
+    r"(?:saw|spotted|heard) an? (?!doctor|gp|specialist|dentist|physio|therapist|lawyer|vet|consultant|surgeon|"
+    r"nurse).*|"
+    r"(?:had to )?(?:restart|reboot|reset|rerun|redo|refresh|reinstall|wait|hurry|queue)\w*\b.*|"
+    r"(?:be |is )?(?:running )?late|(?:in|at) (?:the office|my desk|the desk|work|home)|"
     r"(?:standup|date|retro|"
     r"sprint|daily|match|sync)|(?:found|fixed|saw|opened?|closed?|filed?|applied|pushed|merged|reverted) (?:a|the|"
     r"another|that) (?:\w+ )?(?:bug|"
@@ -172,7 +220,7 @@ def is_role_play(sentence: str) -> bool:
 
 def speaks_of_software(content: str) -> bool:
     """Is "the user" whoever uses a program that is being written?"""
-    return "ser" in content and _SOFTWARE.search(content) is not None
+    return ("ser" in content or "so that" in content) and _SOFTWARE.search(content) is not None
 
 
 def asks(text: str) -> bool:
@@ -199,6 +247,11 @@ def is_ironic(sentence: str) -> bool:
 
 def is_fiction(sentence: str) -> bool:
     return _FICTION.search(sentence) is not None
+
+
+def is_recipe(sentence: str) -> bool:
+    """A step of a recipe or of a manual: what follows says how it is done, and not what anybody wants."""
+    return _STEP.match(sentence) is not None
 
 
 def is_commission(sentence: str) -> bool:

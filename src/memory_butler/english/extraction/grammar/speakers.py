@@ -5,12 +5,13 @@ not the user.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memory_butler.english.extraction.grammar.noise import is_commission
 from memory_butler.english.extraction.grammar.person_names import NAME, is_name
 from memory_butler.english.extraction.grammar.verbs import FORMS
 from memory_butler.english.extraction.grammar.word_lists import CALLED_SO, FAMILY, RELATIONS
+from memory_butler.english.text.chat_stamps import stamped_label
 from memory_butler.english.text.stop_words import HEADINGS
 from memory_butler.english.text.word_sets import alternatives, caseless, word_set
 from memory_butler.english.time.calendar import WEEKDAYS
@@ -84,10 +85,11 @@ _QUOTE_LEAD = re.compile(
 )
 _LEAD_NAME = re.compile(rf"(?P<name>{NAME})(?:[ ]<[^>\n]{{1,80}}>)?[ ](?:wrote|a écrit|escribió|ha scritto|escreveu)\b")
 _FORWARDED = caseless(
+    r"(?:out of office|automatic reply|auto-?reply|abwesenheitsnotiz|réponse automatique|respuesta automática)[ ]?:|"
     r"[ ]{0,8}[-_=]{0,40}[ ]?(?:original message|forwarded message|begin forwarded message|ursprüngliche nachricht|"
     r"weitergeleitete nachricht|message d'origine|message transféré|message original|mensaje original|"
     r"mensaje reenviado|messaggio originale|messaggio inoltrato|mensagem original|mensagem encaminhada|"
-    r"исходное сообщение|пересылаемое сообщение|元のメッセージ|転送メッセージ|原始邮件|转发的邮件|转发邮件)\b"
+    r"исходное сообщение|пересылаемое сообщение|元のメッセージ|転送メッセージ|原始邮件|转发的邮件|转发邮件)(?!\w)"
 )
 _FROM = caseless(
     r"(?:from|von|de|da|от|absender|expéditeur|remitente|mittente|差出人|发件人)[ ]?[:：][ ]*(?P<name>[^<\n]{1,60}?)"
@@ -97,11 +99,19 @@ _HEADER = caseless(
     r"(?:to|cc|bcc|sent|date|subject|reply-to|an|kopie|gesendet|datum|betreff|à|objet|envoyé|para|asunto|fecha|enviado|"
     r"oggetto|inviato|data|assunto|кому|тема|дата|宛先|件名|日時|收件人|主题|日期)[ ]?[:：]"
 )
-_CLOSING = caseless(
+_REGARDS = (
     r"(?:(?:best|kind|warm|many|with|mit|freundlichen?|viele|liebe|herzliche|un|cordiali|meilleures?|atenciosamente|"
     r"bien|с)[ ]+){0,3}(?:regards|wishes|greetings|cheers|sincerely|yours[ ]\w+|thanks|grüße|grüßen|gruß|saludos?|"
-    r"abrazo|cordialement|salutations|bises|abraços?|cumprimentos|saluti|уважением|приветом)\b[^.!?]{0,40}$|"
-    r"sent from my \w+|von meinem \w+ gesendet|敬具|此致"
+    r"abrazo|cordialement|salutations|bises|abraços?|cumprimentos|saluti|уважением|приветом)\b"
+)
+_CLOSING = caseless(rf"{_REGARDS}[^.!?]{{0,40}}$|sent from my \w+|von meinem \w+ gesendet|敬具|此致")
+_SIGNED = re.compile(rf"(?:^|[.!?]\s{{1,4}})(?i:{_REGARDS})[\s,.!–—-]{{0,6}}(?P<name>{NAME})?\W{{0,3}}$")
+_SIGNED_BELOW = re.compile(rf"[\s–—-]{{0,4}}(?P<name>{NAME})\W{{0,3}}$")
+_SIGNED_BY_DASH = re.compile(rf"(?:^|\s)[–—-]{{1,2}}\s?(?P<name>{NAME})\W{{0,3}}$")
+_FORWARD = re.compile(
+    r"(?i:fwd|fw|wg|tr|rv)[ ]?:[ ]{0,4}(?:(?i:re|aw|sv|fwd|fw)[ ]?:[ ]{0,4}){0,3}(?P<who>[^\n]{0,60})$|"
+    r"(?i:fwd|fw|forwarded)(?i:[ ](?:message|mail|e-?mail|text))?[ ](?i:from|by|von|de|da)[ ]"
+    r"(?P<by>[^\n:]{1,60})[ ]?:?$"
 )
 _ROLE = caseless(
     rf"(?:my |our |the |meine? |mi |mon |ma )?(?P<role>{alternatives(CALLED_SO)}|{alternatives(RELATIONS)})$"
@@ -120,6 +130,8 @@ class Label:
 
 
 def label_at(line: str) -> Label | None:
+    if (stamped := stamped_label(line)) is not None:
+        return Label(*stamped)
     if not (":" in line[:LABEL_CHARACTERS] or "：" in line[:LABEL_CHARACTERS] or line[:1] == "<"):
         return None
     match = _LABEL.match(line)
@@ -211,6 +223,35 @@ def closes_mail(line: str) -> bool:
 
 def is_forwarded(line: str) -> bool:
     return _FORWARDED.match(line) is not None
+
+
+def forwarded_from(line: str) -> str | None:
+    """The sender that a line such as "Fwd from Ann:", "FW: Régie Naef" or "---- Forwarded message ----" names, SOMEBODY
+    if it names none; None for any other line."""
+    if is_forwarded(line):
+        return SOMEBODY
+    match = _FORWARD.match(line)
+    if match is None:
+        return None
+    if match["by"]:
+        return person(match["by"].strip())
+    # One word is rather the subject of the mail.
+    who = match["who"].strip()
+    return who if " " in who and re.fullmatch(NAME, who) and looks_named(who) else SOMEBODY
+
+
+def signature(lines: Sequence[str]) -> str:
+    """The name under a letter, after "Kind regards" or a dash; empty if there is none."""
+    for number, line in enumerate(lines):
+        closing = _SIGNED.search(line)
+        if closing is None:
+            continue
+        below = _SIGNED_BELOW.match(lines[number + 1]) if number + 1 < len(lines) else None
+        name = closing["name"] or (below["name"] if below else "")
+        if name and looks_named(name):
+            return name
+    dashed = _SIGNED_BY_DASH.search(lines[-1]) if lines else None
+    return dashed["name"] if dashed and looks_named(dashed["name"]) else ""
 
 
 def quote_lead(line: str) -> str | None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar import speakers
 from memory_butler.english.extraction.grammar.speakers import ASSISTANT, SOMEBODY, USER
+from memory_butler.english.text.chat_stamps import stamped_label
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.word_sets import caseless, words_in
 
@@ -19,11 +20,9 @@ _BULLET = re.compile(r"[ ]{0,80}(?:[-*•+–]|\d{1,2}[.)]|\[[ xX]\])[ ]+(?:\[[ 
 _ASKS = re.compile(r"\?[.!?…]*[)\"'\]]*(?=\s|$)")
 _LOG = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[: ]|"
-    r"(?:error|fatal|stderr|stdout): |Traceback |File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
+    r"(?:[Ee]rror|ERROR|[Ff]atal|[Pp]anic|stderr|stdout): |[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d |Traceback |"
+    r"File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
     r"diff --git|[+-]{3} |@@ |import \w+$|def \w+\(|[{}<\[(]|\|)"
-)
-_TIMED = re.compile(
-    r"[ ]{0,8}(?:\[[^\]\n]{1,24}\][ ]?|\d\d:\d\d(?::\d\d)?[ ])[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30})?: "
 )
 # Code with a comment after it, and lines that are a comment.
 _COMMENTED = re.compile(r"^[ ]*(?://|/\*|\*/|<!--|--[ ])|[;{}()\]]\s{0,4}(?://|#)[ ]|^[ ]{2,8}\w+[ ]{2,4}#[ ]")
@@ -115,7 +114,9 @@ class _Reader:
         if speakers.is_forwarded(line):
             self.in_mail = True
             return SOMEBODY
-        if (lead := speakers.quote_lead(line)) is not None:
+        lead = speakers.forwarded_from(line) if self.text.rstrip() != line else None
+        lead = lead or speakers.quote_lead(line)
+        if lead is not None:
             self.in_mail = not quoted_next
             return self.speaker if quoted_next else lead
         author = speakers.mail_author(line)
@@ -170,7 +171,7 @@ def _is_log(line: str) -> bool:
     """Logs and code; a time before the label of a speaker is none."""
     if _COMMENTED.search(line):
         return True
-    return _LOG.match(line) is not None and not _TIMED.match(line)
+    return _LOG.match(line) is not None and stamped_label(line.lstrip()) is None
 
 
 def _sentences(line: str, at: int, speaker: str) -> list[Sentence]:

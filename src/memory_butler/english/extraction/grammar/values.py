@@ -31,7 +31,8 @@ _PAIRS = caseless(
 )
 # A comma followed by a statement of its own: ", dogs are fine", ", never npm", ", text me".
 _CONTRAST = caseless(
-    r"^(?:never|not|no|none|only|just|except|unless|if)\b|^[\w'-]+ (?:me|us|him|them)$|"
+    r"^(?:never|not|no|none|only|just|except|unless|if|otherwise|else|then|always|usually|mostly|until|after|before)\b|"
+    r"^[\w'-]+ (?:me|us|him|them)$|"
     r"\b(?:is|are|was|were|isn't|aren't|don't|doesn't|never|fine|ok|okay|only|not)\b"
 )
 _HELD = re.compile("\x00\\d+\x00")

@@ -34,7 +34,7 @@ publish race compete collect receive welcome
 _NO_EVENT = word_set("""
 be think feel sleep know forget want need like love hate hope wonder say tell ask mention try mean hear look
 seem believe agree decide notice realise realize remember understand wake talk chat discuss explain suggest
-debug fix thank offer check test review work happen
+debug fix thank offer check test review work happen learn
 """)
 _EVENT_NOUN = caseless(rf"\b(?:{alternatives(EVENTS)})\b")
 _EVENT_WORDS = frozenset(word for name in EVENTS for word in words_in(name)) | {"1"}

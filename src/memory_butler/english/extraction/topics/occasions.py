@@ -134,6 +134,10 @@ def bare_deadline(clause: str, owner: str, now: datetime) -> list[Draft]:
     return [Draft(owner, "deadline", what, valid_at=when.day)]
 
 
+# An order for now: "show me my calendar for Tuesday".
+_SHOWN = re.compile(r"(?:please )?\w+ (?:me|us)\b", re.IGNORECASE)
+
+
 def bare_event(clause: str, owner: str, now: datetime) -> list[Draft]:
     """A note without a verb: "Second round in two weeks", "Review call with Hanneke next Monday at 11"."""
     noun = event_noun(clause) or _SEEN.match(clause)
@@ -147,7 +151,7 @@ def bare_event(clause: str, owner: str, now: datetime) -> list[Draft]:
         or len(clause) > 90
     ):
         return []
-    if _PRAISED.match(clause):
+    if _PRAISED.match(clause) or _SHOWN.match(clause):
         return []
     words = [word.lower() for word in re.findall(r"[\w']+", clause[: when.start])]
     if len(words) > 8 or any(

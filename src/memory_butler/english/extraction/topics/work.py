@@ -213,7 +213,8 @@ def leaves(vp: VerbPhrase, now: datetime) -> list[Draft]:
 
 def leads(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """ "Leads the payments team at Kestrel", "runs a bakery", "teaches maths"."""
-    if not vp.states("present", "perfect", "ongoing") or vp.ended:
+    # "Found a nice cafe" is rather from "find".
+    if not vp.states("present", "perfect", "ongoing") or vp.ended or vp.word == "found":
         return []
     what = re.compile(
         r"(?:(?:the|a|an|my|our|his|her|their) (?:own )?(?:[\w'-]+ ){0,4}?(?:team|group|department|division|"
