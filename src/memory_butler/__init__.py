@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memory_butler.adapters.python.memory import AsyncMemory, Memory
     from memory_butler.models import (
         BriefRequest,
         Caller,
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from memory_butler.resources import Resources, open_resources
 
 __all__ = [
+    "AsyncMemory",
     "BriefRequest",
     "Caller",
     "Lineage",
+    "Memory",
     "NewEpisode",
     "NewFact",
     "NewRule",
@@ -35,6 +38,12 @@ __all__ = [
 
 
 # Names of earlier versions, still importable.
+_MODULES = {
+    "AsyncMemory": "adapters.python.memory",
+    "Memory": "adapters.python.memory",
+    "Resources": "resources",
+    "open_resources": "resources",
+}
 _FORMER_NAMES = {"Butler": "Resources", "open_butler": "open_resources"}
 
 
@@ -43,5 +52,5 @@ def __getattr__(name: str) -> Any:
     name = _FORMER_NAMES.get(name, name)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "resources" if name in ("Resources", "open_resources") else "models"
+    module = _MODULES.get(name, "models")
     return getattr(import_module(f"{__name__}.{module}"), name)

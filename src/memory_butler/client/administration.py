@@ -8,6 +8,7 @@ from uuid import UUID
 from memory_butler.client.listings import part
 from memory_butler.client.requests import ClientBase, Options, ReasonedOptions, WriteOptions
 from memory_butler.models import Role, Stored, Token
+from memory_butler.models.wire.administration_answers import ConsolidationAnswer
 from memory_butler.models.wire.codec import JsonObject, copy_fields
 from memory_butler.models.wire.memory_answers import CreatedToken, QuarantineAnswer, UndoAnswer
 from memory_butler.models.wire.purge_answers import PurgeReceipts, ReceiptCheck
@@ -15,6 +16,14 @@ from memory_butler.models.wire.purge_answers import PurgeReceipts, ReceiptCheck
 
 class AdministrationMethods(ClientBase):
     """Methods of the client for administrators."""
+
+    async def consolidate(
+        self, *, butler: str | None = None, limit: int | None = None, **options: Unpack[Options]
+    ) -> ConsolidationAnswer:
+        """Distil waiting episodes now, instead of at the scheduled time. Repeat the call while `more` is true."""
+        return await self._post(
+            "consolidate", {"butler": butler, "limit": limit}, options, ConsolidationAnswer, repeatable=True
+        )
 
     async def approve(
         self, run: str | UUID, items: Sequence[int] | None = None, **options: Unpack[WriteOptions]

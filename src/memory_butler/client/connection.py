@@ -61,7 +61,14 @@ class AttemptFailed(Exception):
 class Connection:
     """A connection pool to one server."""
 
-    def __init__(self, base_url: str, token: str | None, tenant: str | None, deadline_seconds: float) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        token: str | None,
+        tenant: str | None,
+        deadline_seconds: float,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
         self.url = _address(base_url)
         self.deadline_seconds = deadline_seconds
         # Position after the last write of this client; later reads see at least that.
@@ -74,6 +81,7 @@ class Connection:
         self._http = httpx.AsyncClient(
             base_url=self.url + API,
             headers=headers,
+            transport=transport,
             limits=LIMITS,
             # A call has one deadline for everything, see below.
             timeout=None,

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 from uuid import UUID
 
+import httpx
+
 from memory_butler import models
 from memory_butler.client.activity_stream import ActivityMethods
 from memory_butler.client.administration import AdministrationMethods
@@ -31,9 +33,11 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         token: str | None = None,
         tenant: str | None = None,
         deadline_seconds: float = DEADLINE_SECONDS,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """`tenant` is for operators only; other tokens determine their tenant."""
-        super().__init__(Connection(base_url, token, tenant, deadline_seconds))
+        """`tenant` is for operators only; other tokens determine their tenant. `transport` carries the requests, by
+        default over HTTP."""
+        super().__init__(Connection(base_url, token, tenant, deadline_seconds, transport))
 
     @property
     def url(self) -> str:

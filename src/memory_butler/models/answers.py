@@ -45,6 +45,9 @@ class Stored:
     withdrawn: int = 0
     group_id: UUID | None = None
 
+    def __str__(self) -> str:
+        return f"{self.outcome} {self.type}:{self.ref}"
+
 
 class Hit(NamedTuple):
     """A candidate of a search: a memory of any type with the scores that it is ranked by.
@@ -242,3 +245,6 @@ class Receipt:
 class Briefing:
     text: Annotated[str, Wire(name="context")]
     receipt: Receipt
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,5 +1,6 @@
 """Routes for administrators: jobs, consolidation runs and their review, dead letters, API tokens."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -19,12 +20,13 @@ from memory_butler.adapters.rest.schemas import TOTALS, documented, request_body
 from memory_butler.adapters.wire import answers, consolidation
 from memory_butler.models import Episode, NewToken, Stored, Token
 from memory_butler.models.listings import Page
+from memory_butler.models.wire.administration_answers import ConsolidationAnswer
 from memory_butler.models.wire.codec import INLINE, copy_fields
 from memory_butler.models.wire.memory_answers import CreatedToken, QuarantineAnswer, UndoAnswer
 from memory_butler.models.wire.purge_answers import PurgeReceipts, ReceiptCheck
 from memory_butler.operations.access import tokens
 from memory_butler.operations.browse import listings
-from memory_butler.operations.consolidation import dead_letters, review
+from memory_butler.operations.consolidation import dead_letters, review, run_now
 from memory_butler.operations.consolidation.diff import diff
 from memory_butler.operations.history import undo
 from memory_butler.operations.lifecycle import job_status
@@ -71,6 +73,11 @@ class RequeueOptions(RequestBody):
     idempotency_key: Key = None
 
 
+class ConsolidationOptions(RequestBody):
+    butler: str | None = Field(None, max_length=LABEL_CHARACTERS, description="Only the episodes of this butler.")
+    limit: int = Field(50, ge=1, le=1000, description="Maximum number of episodes of this call.")
+
+
 class QuarantineDecision(RequestBody):
     reason: Reason = None
     idempotency_key: Key = None
@@ -85,7 +92,7 @@ class TokenRequest(RequestBody):
 
 def administration_routes(handler: RequestHandler) -> APIRouter:
     router = APIRouter(tags=["administration"])
-    for add in (_jobs, _runs, _review, _dead_letters, _quarantine, _purge_receipts, _tokens):
+    for add in (_jobs, _runs, _consolidate, _review, _dead_letters, _quarantine, _purge_receipts, _tokens):
         add(router, handler)
     return router
 
@@ -121,6 +128,23 @@ def _runs(router: APIRouter, handler: RequestHandler) -> None:
 async def _detail(call: CallContext, reviewed: review.RunReview) -> consolidation.RunDetail:
     lines = await diff(call.resources, call.caller, reviewed.run.butler, reviewed.lines)
     return consolidation.run_detail(reviewed, lines)
+
+
+def _consolidate(router: APIRouter, handler: RequestHandler) -> None:
+    @router.post("/consolidate", **documented(ConsolidationAnswer), **_takes(ConsolidationOptions))
+    async def consolidate(request: Request) -> Response:
+        """Distil waiting episodes now, instead of at the scheduled time. Repeat the call while `more` is true."""
+        body = await parse_body(request, ConsolidationOptions)
+
+        async def work(call: CallContext) -> ConsolidationAnswer:
+            reports = await run_now.consolidate_now(
+                call.resources, call.caller, only_butler=body.butler, limit=body.limit
+            )
+            outcomes = Counter(line.outcome for report in reports for line in report.lines)
+            episodes = run_now.episode_count(reports)
+            return ConsolidationAnswer(episodes=episodes, outcomes=dict(outcomes) or None, more=episodes >= body.limit)
+
+        return await handler.answer(request, "consolidate", work, context=body.request_context)
 
 
 def _review(router: APIRouter, handler: RequestHandler) -> None:

@@ -1,6 +1,6 @@
 """Answers about memories whose JSON differs from the result of the operation. The client returns these types."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypedDict
@@ -56,6 +56,17 @@ class SearchResult:
     parts: ScoreParts
     neighbours: tuple[NeighbourMemory, ...] | None = None
 
+    @property
+    def ref(self) -> str:
+        """The reference with its type, which all methods accept."""
+        return f"{self.hit.type}:{self.hit.ref}"
+
+    def __str__(self) -> str:
+        hit = self.hit
+        is_note = (hit.predicate_label or "").startswith("note:")
+        about = f"{hit.subject_label} · {hit.predicate_label}: " if hit.subject_label and not is_note else ""
+        return f"{about}{hit.warning or hit.content} [{self.ref}]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults:
@@ -68,6 +79,15 @@ class SearchResults:
     degraded: tuple[str, ...] = ()
     overview: bool = False
     reembedding: Reembedding | None = None
+
+    def __iter__(self) -> Iterator[SearchResult]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.results)) or "Nothing found."
 
     @property
     def neighbours(self) -> Mapping[UUID, tuple[NeighbourMemory, ...]]:

@@ -1,0 +1,1 @@
+"""The Python facade: a memory in three lines, in process or remote."""
