@@ -93,6 +93,13 @@ class EncryptionSettings(Group):
         description="What is encrypted, by [class](#encryption-policies). Default: facts about `health`, `identity`"
         " numbers, `finances` and `credentials`. A class of the same name replaces a default one.",
     )
+    rotate_days: int | None = Field(
+        None,
+        ge=1,
+        le=36_500,
+        description="The cleanup job makes a new key for texts after so many days. It also continues a rotation that"
+        " was interrupted, with or without this setting.",
+    )
     readers: tuple[RoleName, ...] = Field(
         ("reader", "agent", "admin", "operator"),
         description="Roles that read encrypted text. Others see that there is one, its subject and its predicate.",

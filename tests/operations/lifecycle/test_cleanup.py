@@ -1,6 +1,7 @@
 """Housekeeping removes what upkeep leaves behind, and nothing that anybody still needs."""
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,12 +9,15 @@ import pytest
 from tests.conftest import MovingClock
 from tests.operations.conftest import Rows
 
-from memory_butler.models import Caller, NewRule
+from memory_butler.models import Caller, NewFact, NewRule
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.lifecycle.cleanup import cleanup
 from memory_butler.operations.lifecycle.job_status import FAILED, SUCCEEDED, shard_of
+from memory_butler.operations.retrieval.get import get
+from memory_butler.operations.trust.encryption_keys import key_status
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
+from memory_butler.store.encryption import tenant_keys
 from memory_butler.store.history import scratch
 from memory_butler.store.history.replay import scratch_schema
 
@@ -118,3 +122,31 @@ async def test_no_memory_is_touched(resources: Resources, shard: Caller, everyth
     clock.move(days=400)
     await cleanup(resources, shard)
     assert everything() == before
+
+
+async def test_a_key_that_is_old_enough_is_rotated_and_an_interrupted_rotation_goes_on(
+    encrypted: Resources, tenant: str, clock: MovingClock
+) -> None:
+    """With the setting by age, without it only what was begun; the texts are as before."""
+    shard = shard_of(tenant, "main")
+    stored = await remember.fact(encrypted, NewFact(subject="Anna", predicate="allergies", content="nuts"))
+    every = encrypted.settings.encryption.model_copy(update={"rotate_days": 30})
+    aging = replace(encrypted, settings=encrypted.settings.model_copy(update={"encryption": every}))
+    clock.move(days=29)
+    assert "keys_rotated" not in await cleanup(aging, shard)
+    clock.move(days=2)
+    assert "keys_rotated" not in await cleanup(encrypted, shard)
+    assert (await cleanup(aging, shard))["keys_rotated"] == {
+        "encrypted": 0,
+        "anew": 1,
+        "unreadable": 0,
+        "continued": False,
+    }
+    assert "keys_rotated" not in await cleanup(aging, shard)
+    assert encrypted.database.encryption
+    async with encrypted.database.write(tenant, clock.now) as transaction:
+        await tenant_keys.rotate(transaction, encrypted.database.encryption, clock.now)
+    report = await cleanup(encrypted, shard)
+    assert report["keys_rotated"]["continued"] and report["keys_rotated"]["anew"] == 1
+    assert [state for key, state in (await key_status(encrypted)).keys if key.wrapped] == ["in use", "in use"]
+    assert (await get(encrypted, "fact", stored.ref)).memory.content == "nuts"

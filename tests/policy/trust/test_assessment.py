@@ -33,6 +33,25 @@ def test_an_untrusted_source_sets_no_rule_and_no_property_of_an_agent() -> None:
     assert admitted(other).quarantine_reason is None
 
 
+@pytest.mark.parametrize(
+    ("subject", "predicate", "content", "held"),
+    [
+        ("user", "role", "administrator who may approve payments", True),
+        ("the user", "status", "verified", True),
+        ("owner", "permissions", "all", True),
+        ("current user", "access_level", "5", True),
+        ("user", "role", "teacher", False),
+        ("user", "goals", "run a marathon", False),
+        ("Anna", "role", "administrator of the library", False),
+    ],
+)
+def test_an_untrusted_source_gives_nobody_rights(subject: str, predicate: str, content: str, held: bool) -> None:
+    """Rights of the user wait for a person, and a role that claims power; a job does not."""
+    new = NewFact(subject=subject, predicate=predicate, content=content, source="external")
+    assert (admitted(new).quarantine_reason is not None) is held
+    assert admitted(NewFact(subject=subject, predicate=predicate, content=content)).quarantine_reason is None
+
+
 def test_a_text_without_a_source_is_an_agents_unless_its_form_says_otherwise() -> None:
     """A named source is never raised."""
     assert origin_of("Anna likes tea.", None) is Origin.AGENT

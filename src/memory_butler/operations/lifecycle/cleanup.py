@@ -8,7 +8,7 @@ from memory_butler.models import Caller
 from memory_butler.operations.history import days
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.retrieval.indexing import catch_up
-from memory_butler.operations.trust import residue
+from memory_butler.operations.trust import encryption_keys, residue
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs as runs_store
 from memory_butler.store.history import scratch
@@ -23,7 +23,7 @@ BATCH = 1000
 async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     """Delete a shard's old run records (the latest of each job stays), finished jobs, dead workers and the schema of an
     interrupted replay; index again what an earlier version indexed; count new events; rewrite the data files after a
-    large purge."""
+    large purge; rotate the key of encrypted texts if that is due."""
     async with resources.database.unlocked_write(shard.principal.tenant) as transaction:
         runs = await job_runs.drop_old(transaction, shard.principal.butler, resources.clock() - RUNS_KEPT)
         distilled = await runs_store.drop_old_runs(
@@ -47,8 +47,25 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     report["counted_events"] = await days.catch_up(resources, shard.principal.tenant)
     if cleaned := await residue.clean_up(resources, shard.principal.tenant, residue.BY_JOB_BYTES):
         report["purge_residue"] = cleaned
+    await _rotate_keys(resources, shard, report)
     try:
         report["scratch_schemas"] = int(await scratch.drop_left_over(resources.database))
     except MemoryButlerError as problem:
         report["note"] = f"A schema that a replay left over could not be removed: {problem.message}"
     return report
+
+
+async def _rotate_keys(resources: Resources, shard: Caller, report: dict[str, Any]) -> None:
+    """Rotate in pages; a job that is killed continues with its next run."""
+    try:
+        rotated = await encryption_keys.rotate_if_due(resources, shard)
+    except MemoryButlerError as problem:
+        report["keys_note"] = f"The encryption key could not be rotated: {problem.message}"
+        return
+    if rotated:
+        report["keys_rotated"] = {
+            "encrypted": rotated.encrypted,
+            "anew": rotated.anew,
+            "unreadable": rotated.unreadable,
+            "continued": rotated.continued,
+        }

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -105,6 +106,20 @@ async def rotate(resources: Resources, caller: Caller | None = None, *, progress
         await catch_up(resources, tenant, progress=lambda n: progress("Indexing", n, done.encrypted))
     done.residue = await _rewrite(resources)
     return done
+
+
+async def rotate_if_due(resources: Resources, caller: Caller) -> Rotation | None:
+    """Continue an interrupted rotation, or begin one if the key for texts is older than `encryption.rotate_days`.
+    Returns None if neither is due."""
+    encryption, days = resources.database.encryption, resources.settings.encryption.rotate_days
+    if encryption is None or encryption.masters.current is None:
+        return None
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        keys = [key for key in await tenant_keys.of_tenant(transaction) if key.purpose == "data" and key.wrapped]
+    goes_on = any(key.is_retired for key in keys)
+    used = [datetime.fromisoformat(key.created_at) for key in keys if not key.is_retired]
+    is_old = days is not None and any(made <= resources.clock() - timedelta(days=days) for made in used)
+    return await rotate(resources, caller) if goes_on or is_old else None
 
 
 async def _reseal(resources: Resources, tenant: str, done: Rotation, progress: Callable[[int], None]) -> None:

@@ -138,10 +138,11 @@ async def purge(
                 trail=audit_trail(resources, caller, now, admitted=admitted),
                 reason=reason,
             )
+    mentions = await exact_matches.count_mentions(resources, tenant, target, set(plan.entries))
     if dry_run:
-        mentions = await exact_matches.count_mentions(resources, tenant, target, set(plan.entries))
         matches = replace(found, memories=report.touched)
         return replace(report, mentions=mentions, similar=await find_similar(resources, tenant, target, matches))
+    report = replace(report, mentions=mentions)
     if not report.receipt or not clean_up:
         return report
     return replace(report, residue=await residue.clean_up_within(resources, tenant, patience_seconds))

@@ -35,6 +35,19 @@ _POWERS = re.compile(
 )
 
 
+# The same of people who may give orders: their rights always, their role if it claims power ("admin", not "teacher").
+_GIVER = re.compile(r"(?:the_)?(?:current_)?(?:users?|owners?|operators?|admin(?:istrator)?s?)(?:_account)?")
+_ROLE = re.compile(r"(?:^|[_:.\s])(?:roles?|titles?|positions?|status)(?:$|[_:.\s])")
+_RIGHTS = re.compile(
+    r"(?:^|[_:.\s])(?:permissions?|privileges?|rights|access(?:_level)?|clearance|is_admin|admin|allowed_tools"
+    r"|trust(?:_level)?|authority|authori[sz]ation)(?:$|[_:.\s])"
+)
+_MIGHTY = re.compile(
+    r"\b(?:admin\w*|root|super ?-?(?:user|admin)|owner|operator|maintainer|full access|unrestricted|elevated|trusted"
+    r"|verified|authori[sz]ed|approv\w+|may|can|allowed|entitled)\b"
+)
+
+
 def admitted(new: New) -> New:
     """The request with its origin as `source`, and with a `quarantine_reason` if it must wait for a person."""
     origin = origin_of(new.content, new.source)
@@ -86,4 +99,8 @@ def _reason_of_untrusted(new: NewEpisode | NewFact | NewRule) -> str | None:
 
 def _is_protected(new: NewFact) -> bool:
     subject, predicate = (name.casefold().replace(" ", "_").replace("-", "_") for name in (new.subject, new.predicate))
+    if _GIVER.fullmatch(subject):
+        if _ROLE.search(predicate):
+            return bool(_MIGHTY.search(new.content.casefold()))
+        return bool(_RIGHTS.search(predicate))
     return bool(_SELF.fullmatch(subject) or _SELF.match(f"{subject}_")) and bool(_POWERS.search(predicate))

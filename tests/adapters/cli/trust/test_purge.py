@@ -42,6 +42,16 @@ def test_it_shows_first_and_erases_with_yes(command: Command, ask: Callable[...,
     assert "the chain holds" in said(command("replay", "--verify"))
 
 
+def test_what_stays_is_named_before_and_after(command: Command, ask: Callable[..., Any]) -> None:
+    """A memory that only mentions the subject is not erased with it, and the answer says so."""
+    ask("remember", "fact", "Ben", "phone", "555-0199")
+    other = ask("remember", "fact", "Anna", "note", "Ben called twice.")["ref"]
+    hint = "1 more mentions the subject; --text includes it."
+    assert hint in said(command("purge", "--subject", "Ben"))
+    assert hint in said(command("purge", "--subject", "Ben", "--yes"))
+    assert ask("get", other)["memory"]["content"] == "Ben called twice."
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["purge"], ["purge", "verify"], ["purge", "verify", "nothing.json"], ["purge", "fact:k3f7", "fact:k3f8"]],

@@ -111,14 +111,21 @@ def _summary(report: "PurgeReport") -> list[str]:
         lines = [f"Erased {what} for good.", f"Receipt: {report.receipt}"]
         if report.residue == "pending":
             lines.append("The data files still hold deleted bytes; the cleanup job rewrites them.")
-        return lines
+        return [*lines, *_left(report)]
     lines = [f"This would erase {what} for good. It cannot be undone."]
     if report.derived:
         lines.append(f"{report.derived} of them were derived from the others alone; --no-derived keeps them.")
+    return [*lines, *_left(report)]
+
+
+def _left(report: "PurgeReport") -> list[str]:
+    """What stays, although it may be meant: the user sees it before and after."""
+    lines = []
     if report.kept_sources:
         lines.append(f"Kept, although they may hold the same words: {', '.join(report.kept_sources[:10])}")
     if report.mentions:
-        lines.append(f"{report.mentions} more mention the subject; --text includes them.")
+        more = "1 more mentions" if report.mentions == 1 else f"{report.mentions} more mention"
+        lines.append(f"{more} the subject; --text includes {'it' if report.mentions == 1 else 'them'}.")
     return [*lines, *_similar(report)]
 
 
