@@ -73,3 +73,32 @@ def test_more_evidence_never_speaks_against_a_memory(values: list[float], place:
     more[place] += 1
     change = usefulness(Evidence(*more)) - usefulness(before)
     assert change == 0 or (change > 0) == (WEIGHTS[place] > 0)
+
+
+def test_a_task_for_the_children_concerns_the_children(entry: Callable[..., Ranked]) -> None:
+    """Their health speaks for a memory, that of grown-ups and employees against it. Who is unknown may be a child."""
+    told = [
+        ("Tove", "Tove, Lena's daughter, has diabetes."),
+        ("Renate", "Renate, Lena's mother, takes a blood thinner."),
+        ("Juan", "Juan is the apprentice and has asthma."),
+        ("user", "Lena is allergic to penicillin."),
+        ("Kim", "Kim has epilepsy."),
+    ]
+    hits = [entry(n, subject_label=who, content=text, importance=9).hit for n, (who, text) in enumerate(told, 1)]
+    profiles = {hit.id: (*HEALTH, 0) for hit in hits}
+    trip = replace(task(0, 0, 0, 0, 1.0, 0), domains=[*DOMAINS, "family"])
+    trip = replace(trip, profile=np.array([*trip.profile, 1.0], np.float32), is_for_household=True)
+    family = evidence_of(hits, profiles, trip)
+    assert [one.care for one in family] == [1, 1, 0, 1, 1]
+    assert [one.of_another for one in family] == [0, 0, 1, 0, 0]
+    children = evidence_of(hits, profiles, replace(trip, is_for_children=True))
+    assert [one.care for one in children] == [1, 0, 0, 0, 1]
+    assert [one.of_another for one in children] == [0, 1, 1, 1, 0]
+
+
+def test_a_preference_of_the_user_counts_as_half_a_rule(entry: Callable[..., Ranked]) -> None:
+    subjects = [("user", "code_style"), ("Lena", "prefers_indentation"), ("Georg", "code_style"), ("user", "editor")]
+    hits = [entry(n, subject_label=who, predicate_label=what).hit for n, (who, what) in enumerate(subjects, 1)]
+    hits.append(entry(5, R).hit)
+    found = evidence_of(hits, {hit.id: CODING for hit in hits}, CODE)
+    assert [round(one.rule_for_kind, 6) for one in found] == [0.5, 0.5, 0, 0, 1]

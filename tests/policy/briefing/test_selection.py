@@ -171,3 +171,19 @@ def test_maturity_of_warnings(entry: Callable[..., Ranked]) -> None:
     )
     assert told(warning, CHAT) is not None
     assert told(rule, CHAT) is None
+
+
+def test_beside_a_strong_line_weak_ones_stay_out(entry: Callable[..., Ranked]) -> None:
+    weak = entry(1, F, similarity=0.5, importance=5)
+    strong = entry(2, F, similarity=0.8, word_score=1.5, is_named=True, importance=5)
+    low = replace(RULES, min_usefulness=0.09)
+    assert [one.entry.hit.id for one in choose([weak], {}, CHAT, low)] == [weak.hit.id]
+    assert [one.entry.hit.id for one in choose([weak, strong], {}, CHAT, low)] == [strong.hit.id]
+    answer = weak._replace(parts=weak.parts._replace(relevance=0.2))
+    assert len(choose([answer, strong], {}, CHAT, low)) == 2, "it answers the words of the task"
+
+
+def test_a_preference_is_a_standing_line(entry: Callable[..., Ranked]) -> None:
+    given: dict[str, Any] = {"importance": 5, "subject_label": "user", "similarity": 0.3}
+    assert told(entry(**given, predicate_label="code_style"), CODE, CODING) is Claim.STANDING
+    assert told(entry(**given, predicate_label="editor"), CODE, CODING) is Claim.RELEVANT

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_butler.policy.briefing.task_cues import is_for_household, looks_like_code, needs_no_memory
+from memory_butler.policy.briefing.task_cues import is_for_children, is_for_household, looks_like_code, needs_no_memory
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,23 @@ from memory_butler.policy.briefing.task_cues import is_for_household, looks_like
 )
 def test_a_task_for_the_family_or_guests_is_recognised(prompt: str) -> None:
     assert is_for_household(prompt)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("pack for the kids", True),
+        ("the boys want to go swimming", True),
+        ("lunch for the kids and their grandparents", False),
+        ("a trip with the family, the children need passports", False),
+        ("the boys of the band", True),
+        ("dinner for all of us", False),
+        ("write to the children's librarian", True),
+        ("book me a dentist", False),
+    ],
+)
+def test_a_task_for_children_alone(prompt: str, expected: bool) -> None:
+    assert is_for_children(prompt) is expected
 
 
 @pytest.mark.parametrize("prompt", ["book me a dentist", "fix the build", "the parcel for Anna is late"])

@@ -129,6 +129,7 @@ def task_of(resources: Resources, found: RankedCandidates) -> Task:
         user_names=candidates.user_names,
         is_first_person=found.parsed.is_first_person,
         is_for_household=task_cues.is_for_household(found.parsed.text),
+        is_for_children=task_cues.is_for_children(found.parsed.text),
         needs_no_memory=task_cues.needs_no_memory(found.parsed.text),
     )
 

@@ -1,6 +1,7 @@
 """Evidence for and against telling a memory, and the probability that the task needs it."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
@@ -10,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_butler.english.text.names import NameFinder, name_key
+from memory_butler.english.text.normalize import as_words
 from memory_butler.models import Hit, Maturity, MemoryType
 from memory_butler.policy.briefing.domains import ANSWER_STYLE, StoredProfile, strongest
+from memory_butler.policy.briefing.people import Role, roles_of
 from memory_butler.policy.briefing.task import Task
 
 TRIFLE_UP_TO = 3
@@ -28,6 +31,11 @@ TASK_SHARE = 0.3
 MEMORY_SHARE = 0.2
 # Activation of a task that says clearly what kind of work it is.
 CLEAR_TASK = 0.6
+
+# A preference is a rule in part: many are about trifles.
+PREFERENCE_WEIGHT = 0.5
+# Predicates of facts that say how the user wants things: "prefers_units", "code_style", "date_format".
+_PREFERENCE = re.compile(r"\b(?:prefer\w*|style|formats?|conventions?|habits?|tone|units)\b", re.IGNORECASE)
 
 
 class Evidence(NamedTuple):
@@ -46,7 +54,7 @@ class Evidence(NamedTuple):
     kind_correlation: float
     """Cosine of the two domain profiles."""
     rule_for_kind: float
-    """For a rule: `kind_correlation`."""
+    """For a rule: `kind_correlation`; half of it for a preference of the user."""
     one_step: float
     """How well the best memory matches that is about the same person or thing."""
     care: float
@@ -90,7 +98,11 @@ def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, StoredProfile], tas
     unknown = (0.0,) * len(task.domains)
     kinds = _kinds(np.array([profiles.get(hit.id, unknown) for hit in hits], np.float32), task)
     named, subjects = NameFinder(task.names), NameFinder(_subjects(hits, task))
-    found = [_evidence(hit, kind, named, task) for hit, kind in zip(hits, kinds, strict=True)]
+    roles = roles_of(hits) if task.is_for_household else {}
+    found = [
+        _evidence(hit, kind, named, task, is_concerned=_is_concerned(hit, roles, task))
+        for hit, kind in zip(hits, kinds, strict=True)
+    ]
     about = [_about(hit, subjects) for hit in hits]
     steps = _steps(found, about)
     elsewhere = [
@@ -130,10 +142,19 @@ def _kinds(profiles: npt.NDArray[np.float32], task: Task) -> list[_Kind]:
     )
 
 
-def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task) -> Evidence:
-    is_rule = hit.type is MemoryType.RULE and hit.maturity != Maturity.ANTI_PATTERN
+def _is_concerned(hit: Hit, roles: Mapping[str, Role], task: Task) -> bool:
+    """False for a fact about somebody who is known to be outside the group that the task is for."""
+    if hit.is_named or not task.is_for_household:
+        return True
+    if task.is_about_user(hit):
+        return not task.is_for_children
+    role = roles.get(name_key(hit.subject_label or ""))
+    return role is None or role is Role.CHILD or (role is Role.ADULT and not task.is_for_children)
+
+
+def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task, *, is_concerned: bool) -> Evidence:
     mentions = not hit.is_named and bool(named.names_in(hit.content))
-    is_spared = hit.is_named or mentions or task.is_for_household
+    is_spared = hit.is_named or mentions or (task.is_for_household and is_concerned)
     return Evidence(  # in the order of its fields: by name would take twice as long
         max(hit.similarity or 0.0, 0.0),
         min(hit.word_score + hit.mention_score, MAX_WORDS),
@@ -141,18 +162,18 @@ def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task) -> Evidence:
         float(mentions),
         kind.match,
         kind.correlation,
-        kind.correlation if is_rule else 0.0,
+        _rule_weight(hit, task) * kind.correlation,
         0.0,
-        _care(hit, kind, task),
+        _care(hit, kind, task) if is_concerned or mentions else 0.0,
         float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
-        float(not is_spared and _is_health_of_another(hit, kind, task)),
+        float(not is_spared and (_is_health_of_another(hit, kind, task) or _is_care_for_others(hit, kind, task))),
         0.0,
     )
 
 
 def _care(hit: Hit, kind: _Kind, task: Task) -> float:
     """How much the task is of a kind in which health and diet matter, though nobody mentions them."""
-    if hit.type is not MemoryType.FACT or (hit.importance or 0) < CARE_FROM or not kind.is_about_care:
+    if not _is_care(hit, kind):
         return 0.0
     kinds = ["travel", "sport"]
     if task.is_for_household:
@@ -160,6 +181,28 @@ def _care(hit: Hit, kind: _Kind, task: Task) -> float:
     elif task.is_about_user(hit):
         kinds += ["food"]
     return min(1.0, max(map(task.activation, kinds)))
+
+
+def _rule_weight(hit: Hit, task: Task) -> float:
+    if hit.type is MemoryType.RULE:
+        return float(hit.maturity != Maturity.ANTI_PATTERN)
+    return PREFERENCE_WEIGHT * is_preference(hit, task)
+
+
+def is_preference(hit: Hit, task: Task) -> bool:
+    """True for a fact that says how the user wants things."""
+    if hit.type is not MemoryType.FACT or not task.is_about_user(hit):
+        return False
+    return bool(_PREFERENCE.search(as_words(hit.predicate_label or "")))
+
+
+def _is_care_for_others(hit: Hit, kind: _Kind, task: Task) -> bool:
+    """Health and diet of those outside the group that the task is for."""
+    return task.is_for_household and _is_care(hit, kind)
+
+
+def _is_care(hit: Hit, kind: _Kind) -> bool:
+    return hit.type is MemoryType.FACT and (hit.importance or 0) >= CARE_FROM and kind.is_about_care
 
 
 def _is_health_of_another(hit: Hit, kind: _Kind, task: Task) -> bool:

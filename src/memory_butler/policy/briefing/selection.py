@@ -14,7 +14,7 @@ from memory_butler.models import Hit, Maturity, MemoryType, Permanence, Ranked
 from memory_butler.policy.briefing.answer_style import is_unconditional
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.domains import Profile, StoredProfile, strongest
-from memory_butler.policy.briefing.evidence import TASK_SHARE, Evidence, evidence_of, usefulness
+from memory_butler.policy.briefing.evidence import TASK_SHARE, Evidence, evidence_of, is_preference, usefulness
 from memory_butler.policy.briefing.prohibitions import is_prohibition
 from memory_butler.policy.briefing.task import Task
 from memory_butler.policy.memories.text import NOTES_TAG, is_note
@@ -24,6 +24,8 @@ VITAL_USEFULNESS = 0.45
 # The same for the gravest facts.
 GRAVEST_FROM = 9
 GRAVEST_USEFULNESS = 0.24
+# Beside a line that is much more useful a weak one is noise: the minimum grows with the best usefulness.
+BESIDE_BEST = 1.125
 # A fact that the task needs more likely than not is relevant to it.
 CLEAR_USEFULNESS = 0.5
 # For a greeting or a question about general knowledge.
@@ -63,17 +65,20 @@ def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], tas
     """The memories with a claim, in ranking order."""
     evidence = evidence_of([entry.hit for entry in ranked], profiles, task)
     corrections = {entry.hit.replaced_by for entry in ranked if entry.hit.type is MemoryType.FACT}
+    candidates = [
+        (entry, found, usefulness(found))
+        for entry, found in zip(ranked, evidence, strict=True)
+        if not _is_for_searches(entry.hit, rules) and (entry.hit.id in corrections or not _is_unsure_note(entry.hit))
+    ]
+    best = max((probability for _, _, probability in candidates), default=0.0)
+    least = rules.min_usefulness * max(1.0, BESIDE_BEST * best)
     chosen = []
-    for entry, found in zip(ranked, evidence, strict=True):
-        hit, probability = entry.hit, usefulness(found)
-        needed = rules.min_usefulness * _share_needed(hit, found, task)
+    for entry, found, probability in candidates:
+        hit, needed = entry.hit, least * _share_needed(entry.hit, found, task)
         if task.needs_no_memory:
             needed = max(needed, MIN_WITHOUT_NEED)
-        is_useful = probability >= needed or _answers_words(entry, rules)
-        if _is_for_searches(hit, rules) or (_is_unsure_note(hit) and hit.id not in corrections):
-            continue
-        if is_useful:
-            claim = _claim(entry, found, rules)
+        if probability >= needed or _answers_words(entry, rules):
+            claim = _claim(entry, found, task, rules)
         elif hit.pinned or is_unconditional(hit, profiles.get(hit.id), task):
             claim = Claim.STANDING
         else:
@@ -130,12 +135,13 @@ def _answers_words(entry: Ranked, rules: Rules) -> bool:
     return entry.parts.relevance >= rules.min_relevance or entry.hit.word_coverage >= NEARLY_ALL_WORDS
 
 
-def _claim(entry: Ranked, found: Evidence, rules: Rules) -> Claim:
+def _claim(entry: Ranked, found: Evidence, task: Task, rules: Rules) -> Claim:
     hit, probability = entry.hit, usefulness(found)
     if _is_grave(hit, rules) and probability >= _vital_usefulness(hit):
         return Claim.VITAL
     is_direct = found.is_named or found.mentions_named or _answers_words(entry, rules)
-    if is_direct or (hit.type is not MemoryType.RULE and probability >= CLEAR_USEFULNESS):
+    is_of_standing = hit.type is MemoryType.RULE or is_preference(hit, task)
+    if is_direct or (not is_of_standing and probability >= CLEAR_USEFULNESS):
         return Claim.RELEVANT
     if found.one_step and usefulness(found._replace(one_step=0)) < rules.min_usefulness:
         return Claim.RELATED

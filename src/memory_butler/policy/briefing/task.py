@@ -22,6 +22,7 @@ class Task:
     user_names: frozenset[str]
     is_first_person: bool
     is_for_household: bool = False
+    is_for_children: bool = False
     needs_no_memory: bool = False
 
     def activation(self, domain: str) -> float:

@@ -15,6 +15,16 @@ _HOUSEHOLD = re.compile(
     r")\b",
     re.IGNORECASE,
 )
+_CHILDREN = re.compile(
+    r"\b(?:kids|children|grandchildren|grandkids"
+    r"|(?:the|my|our|both) (?:boys|girls|twins|little ones?|babies|toddlers))\b",
+    re.IGNORECASE,
+)
+_GROWN_UPS = re.compile(
+    r"\b(?:family|everyone'?s?|everybody'?s?|all of us|us all|we all|parents|grandparents|guests|visitors|in-laws"
+    r"|neighbou?rs|(?:is|are|they're) coming|comes? (?:over|round))\b",
+    re.IGNORECASE,
+)
 # Names of files, functions, columns, options and errors.
 _CODE = re.compile(
     r"\b[\w-]{1,60}\.(?:py|ipynb|jsx?|tsx?|vue|go|rs|java|kt|rb|php|sh|sql|toml|ya?ml|s?css|html|c|cc|cpp|cs|tf|swift)\b"
@@ -47,6 +57,11 @@ _TO_ME = re.compile(r"\b(?:to|as if) (?:me|i(?: were| was)?)\b", re.IGNORECASE)
 def is_for_household(prompt: str) -> bool:
     """True if the task is for the whole family or for guests."""
     return bool(_HOUSEHOLD.search(prompt))
+
+
+def is_for_children(prompt: str) -> bool:
+    """True if the task is for children and names no group of grown-ups."""
+    return bool(_CHILDREN.search(prompt)) and not _GROWN_UPS.search(prompt)
 
 
 def looks_like_code(prompt: str) -> bool:

@@ -4,17 +4,13 @@ import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from memory_butler.english.text.kinship import ADULT_RELATIVES, CHILDREN
 from memory_butler.english.text.names import looks_like_name, name_key
 from memory_butler.english.text.word_sets import any_of, word_set
 from memory_butler.models import USER_KEYS, Hit, MemoryType, Ranked
 from memory_butler.policy.retrieval.overview import Overview
 
-_KIN = word_set("""
-wife husband spouse partner girlfriend boyfriend fiance fiancee mother father mom mum mama dad papa parent parents
-sister brother sibling siblings son daughter child children kid kids baby toddler twins aunt uncle cousin nephew niece
-grandma grandpa grandmother grandfather granny grandson granddaughter family household stepson stepdaughter stepmother
-stepfather in-laws mother-in-law father-in-law sister-in-law brother-in-law
-""")
+_KIN = CHILDREN | ADULT_RELATIVES | {"family", "household"}
 _FRIEND = word_set("friend friends buddy pal neighbour neighbours neighbor neighbors roommate flatmate")
 # Classes of people who stand in a relation to the user, with the words for it.
 RELATIONS = {Overview.FAMILY: _KIN, Overview.FRIENDS: _FRIEND}
