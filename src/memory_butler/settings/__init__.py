@@ -1,5 +1,6 @@
 """Settings, read once: defaults, overridden by `config.toml` in the home folder, overridden by the environment."""
 
+from memory_butler.settings.backup import BackupSettings
 from memory_butler.settings.dashboard import DashboardSettings, LoginSettings, Source
 from memory_butler.settings.database import DatabaseSettings
 from memory_butler.settings.encryption import EncryptionPolicy, EncryptionSettings, Searchable
@@ -65,6 +66,7 @@ __all__ = [
     "ENV_PREFIX",
     "LONGEST_DAYS",
     "PRESETS",
+    "BackupSettings",
     "BriefingSettings",
     "ButlerSettings",
     "Capacity",

@@ -17,6 +17,7 @@ from pydantic_settings import (
 )
 
 from memory_butler.errors import InvalidInput
+from memory_butler.settings.backup import BackupSettings
 from memory_butler.settings.dashboard import DashboardSettings
 from memory_butler.settings.database import DatabaseSettings
 from memory_butler.settings.encryption import EncryptionSettings
@@ -111,6 +112,7 @@ class Settings(BaseSettings):
     redaction: RedactionSettings = RedactionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     database: DatabaseSettings = DatabaseSettings()
+    backup: BackupSettings = BackupSettings()
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(

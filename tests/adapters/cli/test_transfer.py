@@ -88,16 +88,3 @@ async def test_another_memory_is_imported_from_the_command_line(
     again = await type_in("import", "--from", "mcp-memory", str(file))
     assert "Stored nothing." in again.output
     assert "Left out 3: there already." in again.output
-
-
-async def test_a_backup_is_made_and_not_restored_over_a_store(
-    known: Resources, terminal: Callable[[Resources], Type], tmp_path: Path
-) -> None:
-    """The file is made while the store runs; bringing it back over that store is refused, under both names."""
-    type_in, file = terminal(known), tmp_path / "backup.tar.gz"
-    made = await type_in("backup", str(file), "--json")
-    assert json.loads(made.stdout) == {"path": str(file), "bytes": file.stat().st_size}
-    for command in ("restore-backup", "restore"):
-        result = await type_in(command, str(file))
-        assert isinstance(result.exception, Conflict), result.output
-    assert (await search.search(known, Question(query="Anna", min_relevance=0))).results

@@ -61,9 +61,9 @@ def problems(found: Findings) -> set[str]:
 
 
 def test_a_healthy_store_has_nothing_to_report(check: Callable[..., Findings], shared_resources: Resources) -> None:
-    """Every check is made, but those of a model and of replicas that are not configured, and every one is well."""
+    """Every check is made, but those of what is not configured, and every one is well."""
     found = check()
-    assert set(found) == {"python", "settings", *checks.CHECKS} - {"cross-encoder", "replicas"}
+    assert set(found) == {"python", "settings", *checks.CHECKS} - {"cross-encoder", "replicas", "backup"}
     assert {finding.status for findings in found.values() for finding in findings} == {"ok"}
     assert "PostgreSQL 18" in only(found, "database").message and "running" in only(found, "database").message
     assert only(found, "pgvector").message.startswith("0.8")

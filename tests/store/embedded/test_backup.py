@@ -95,7 +95,7 @@ def test_a_backup_holds_what_was_stored_while_it_was_taken(
     file, before, _ = taken
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     settings = _settings(base, home, "copy")
-    assert restore(settings, file) is None
+    assert restore(settings, file).kept is None
     numbers = _numbers(settings)
     assert numbers == list(range(1, len(numbers) + 1))
     assert before <= len(numbers) <= len(_numbers(source))
@@ -127,11 +127,25 @@ def test_a_store_is_put_aside_only_if_told_so(
             restore(settings, file, replace=True)
     CopiedPostgres(settings.home).ensure_running()
     assert _numbers(settings)[0] == 0
-    kept = restore(settings, file, replace=True)
+    kept = restore(settings, file, replace=True).kept
     assert kept == settings.home.resolve() / "database.before-restore"
     assert (kept / "PG_VERSION").is_file()
     assert _numbers(settings)[0] == 1
     assert _names(settings) == {"database", "database.before-restore", "database.conf", "database.lock"}
+
+
+def test_a_restored_store_can_be_backed_up_and_restored_again(base: Path, home: Path) -> None:
+    """Also if it was restored by a version that left PostgreSQL's old labels in it."""
+    settings = _settings(base, home, "copy")
+    CopiedPostgres(settings.home).ensure_running()
+    assert not list((settings.home / "database").glob("*.old"))
+    for name in ("backup_label.old", "tablespace_map.old"):
+        (settings.home / "database" / name).touch()
+        shutil.chown(settings.home / "database" / name, (settings.home / "database").owner())
+    file = base / "again.tar.gz"
+    backup(settings, file)
+    restore(settings, file, replace=True)
+    assert _numbers(settings)[0] in (0, 1)
 
 
 def _packed(files: dict[str, bytes], *, link: str | None = None) -> bytes:

@@ -27,6 +27,7 @@ from memory_butler.adapters.cli import (
     transfer,
     upkeep,
 )
+from memory_butler.adapters.cli.storage import backup
 from memory_butler.adapters.cli.trust import audit, keys, purge, review
 from memory_butler.errors import MemoryButlerError
 
@@ -48,6 +49,7 @@ app.add_typer(tokens.token_app, name="token")
 app.add_typer(audit.audit_app, name="audit")
 app.add_typer(keys.keys_app, name="keys")
 app.add_typer(models.models_app, name="models")
+app.add_typer(backup.drill_app, name="drill")
 
 # In the order of `--help` and of the reference.
 COMMANDS = (
@@ -55,7 +57,7 @@ COMMANDS = (
     *(retrieval.stats, retrieval.explain, memory.helpful, memory.harmful, memory.restore, memory.correct, memory.pin),
     *(memory.unpin, memory.reverse, memory.forget_about, purge.purge, remember.store, upkeep.sweep, upkeep.recount),
     *(event_log.undo, jobs.work, jobs.jobs, connect.connect, connect.disconnect, server.dashboard, server.hook),
-    *(event_log.replay, transfer.export, transfer.import_, transfer.backup, transfer.restore_backup, server.serve),
+    *(event_log.replay, transfer.export, transfer.import_, backup.backup, backup.restore_backup, server.serve),
     *(server.mcp, server.reindex, server.doctor, server.stop, server.uninstall, server.demo, server.version),
 )
 for command in COMMANDS:

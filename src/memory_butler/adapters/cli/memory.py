@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memory_butler.adapters.cli import transfer
 from memory_butler.adapters.cli.options import Id, Key, Reason, Ref, ToolJson
+from memory_butler.adapters.cli.storage import backup
 from memory_butler.adapters.cli.terminal import parse_reference, read_text, run_and_print, run_write
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def restore(
     from memory_butler.operations.writing import restore as restore_operation
 
     if id is None and ":" not in ref and Path(ref).is_file():
-        transfer.restore_backup(ctx, Path(ref), as_json=as_json)
+        backup.restore_backup(ctx, Path(ref), as_json=as_json)
         return
     _change(ctx, restore_operation.restore, *parse_reference(ref, id), supersede=supersede)
 

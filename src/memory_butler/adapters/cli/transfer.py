@@ -1,4 +1,4 @@
-"""Commands for export, import, backup and restore."""
+"""Commands for export and import."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -120,37 +120,6 @@ def _import_foreign(ctx: typer.Context, path: Path, source: str, *, tenant: str 
             return await import_foreign.adopt(resources, parsed, caller, dry_run=dry_run, progress=progress)
 
     terminal.run_and_print(ctx, task, output.table, output.as_json)
-
-
-def backup(ctx: typer.Context, file: File, *, replace: Replace = False, as_json: Json = False) -> None:
-    """Back up the whole embedded store into one file, while it is in use."""
-    from memory_butler.operations.transfer.backup import backup as backup_operation
-
-    with terminal.progress_bar("Starting", percent=True) as progress:
-        size = backup_operation(terminal.settings_of(ctx), file, replace=replace, progress=progress)
-    text = f"Backed up into {file} ({size / 1e6:.1f} MB).\n"
-    terminal.print_result(as_json, {"path": str(file), "bytes": size}, text)
-
-
-def restore_backup(
-    ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `backup`.")],
-    *,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Move the existing store aside and restore the backup in its place.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Restore a backup into the home folder. With --replace an existing store is moved aside and kept."""
-    from memory_butler.operations.transfer.backup import restore
-
-    settings = terminal.settings_of(ctx)
-    with terminal.progress_bar("Starting", percent=True) as progress:
-        moved_to = restore(settings, file, replace=replace, progress=progress)
-    text = f"Restored into {settings.home}; the database is running.\n"
-    if moved_to:
-        text += f"The previous store is in {moved_to}; delete it when you no longer need it.\n"
-    terminal.print_result(as_json, {"home": str(settings.home), "kept": str(moved_to) if moved_to else None}, text)
 
 
 def _caller(resources: "Resources", tenant: str | None) -> "Caller":

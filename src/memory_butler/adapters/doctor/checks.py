@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_butler.adapters.doctor.backup_check import check_backup
 from memory_butler.adapters.doctor.encryption_check import check_encryption
 from memory_butler.adapters.doctor.episode_checks import check_expiring
 from memory_butler.adapters.doctor.findings import Check, CheckContext, Finding, advice_for
@@ -293,6 +294,7 @@ CHECKS: dict[str, Check] = {
     "schema": _schema,
     "role": _role,
     "replicas": check_replicas,
+    "backup": check_backup,
     "model weights": check_weights,
     "embedding": check_embedding,
     "cross-encoder": check_cross_encoder,

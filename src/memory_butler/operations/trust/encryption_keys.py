@@ -11,10 +11,10 @@ from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.models.unreadable import Because
 from memory_butler.operations.retrieval.indexing import catch_up
+from memory_butler.operations.trust import purge_receipts
 from memory_butler.operations.trust.residue import AT_ONCE_BYTES, CLEAN, EXTERNAL, PENDING
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.resources import Resources
-from memory_butler.store.embedded.backup_log import known_backups
 from memory_butler.store.encryption import sealing, tenant_keys
 from memory_butler.store.encryption.vault import Encryption, KeyUnavailable, TenantKey
 from memory_butler.store.retrieval import search_index
@@ -153,7 +153,7 @@ async def shred(resources: Resources, caller: Caller | None = None) -> Shredding
         if keys:
             trail = audit_trail(resources, caller, now)
             await tenant_keys.record(transaction, trail, "destroyed", {"keys": len(keys), **counts})
-    embedded = resources.database.embedded
+        backups = await purge_receipts.backups_now(resources, transaction, now)
     if resources.database.encryption:
         resources.database.encryption.forget(tenant)
     return Shredding(
@@ -161,7 +161,7 @@ async def shred(resources: Resources, caller: Caller | None = None) -> Shredding
         unreadable=counts["encrypted"],
         plain=counts["plain"],
         residue=await _rewrite(resources) if keys else None,
-        backups=[one for one in known_backups(embedded.home, now) if one["exists"]] if embedded else [],
+        backups=[one for one in backups if one["exists"]],
     )
 
 

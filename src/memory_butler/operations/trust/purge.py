@@ -288,7 +288,13 @@ async def _erase(
         changes = [Change(MemoryType.FACT, fact, "cut_off") for fact in cut_off]
         await events.record(transaction, replace(trail, group_id=receipt), changes)
     body = purge_receipts.make(
-        resources, trail, receipt=receipt, items=plan.items, counts=counts, matched_by=plan.matched_by, reason=reason
+        trail,
+        receipt=receipt,
+        items=plan.items,
+        counts=counts,
+        matched_by=plan.matched_by,
+        reason=reason,
+        backups=await purge_receipts.backups_now(resources, transaction, trail.now),
     )
     await purging.record(
         transaction,

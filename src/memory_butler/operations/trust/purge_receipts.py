@@ -12,7 +12,7 @@ from memory_butler.models import Caller
 from memory_butler.models.wire.purge_answers import PurgeReceipt, ReceiptCheck
 from memory_butler.resources import Resources, on_replica
 from memory_butler.store.embedded.backup_log import known_backups
-from memory_butler.store.gate.database import Row
+from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history.events import AuditTrail
 from memory_butler.store.trust import purging
 
@@ -21,7 +21,6 @@ _SIGNED = ("id", "purged_at", "actor", "reason", "matched_by", "counts", "items"
 
 
 def make(
-    resources: Resources,
     trail: AuditTrail,
     *,
     receipt: UUID,
@@ -29,9 +28,9 @@ def make(
     counts: dict[str, int],
     matched_by: str,
     reason: str | None,
+    backups: list[dict[str, Any]],
 ) -> Row:
     """The row of a new receipt, with its digest."""
-    embedded = resources.database.embedded
     row: Row = {
         "id": receipt,
         "purged_at": trail.now,
@@ -40,9 +39,14 @@ def make(
         "matched_by": matched_by,
         "counts": counts,
         "items": [{"type": kind, "id": str(id), **({"ref": ref} if ref else {})} for kind, id, ref in items],
-        "backups": known_backups(embedded.home, trail.now) if embedded else [],
+        "backups": backups,
     }
     return {**row, "digest": _digest(row)}
+
+
+async def backups_now(resources: Resources, transaction: Transaction, now: datetime) -> list[dict[str, Any]]:
+    """The backups that still hold what is erased now, as far as this home folder and the database know of them."""
+    return known_backups(resources.settings.home, now, await purging.archive_slots(transaction))
 
 
 def event(trail: AuditTrail, receipt: Row) -> Row:

@@ -22,7 +22,7 @@ from typing import BinaryIO, Final
 from memory_butler.errors import Conflict, InvalidInput, TargetUnavailable
 from memory_butler.store.embedded.account import Programs, translated, unavailable
 from memory_butler.store.embedded.server import TARGET_MAJOR, Cluster, EmbeddedPostgres
-from memory_butler.store.embedded.untrusted import belongs_in_backup, make_harmless
+from memory_butler.store.embedded.untrusted import belongs_in_backup, remove_triggers, replace_configuration
 from memory_butler.store.embedded.upgrade import SUPERUSER, finish_interrupted_swap, provision, put_aside, sync_folder
 
 CHUNK_BYTES: Final = 1 << 20
@@ -30,6 +30,11 @@ MANIFEST: Final = "backup_manifest"
 _WAL: Final = "pg_wal"
 
 Watch = Callable[[int, int], None]
+Replay = Callable[[Cluster, Programs], None]
+
+
+def _nothing_to_replay(new: Cluster, programs: Programs) -> None:
+    """A backup that has all of its log."""
 
 
 class CopiedPostgres(EmbeddedPostgres):
@@ -64,8 +69,13 @@ class CopiedPostgres(EmbeddedPostgres):
                 said.seek(0)
                 raise unavailable("The store could not be copied", said.read().decode(errors="replace"), self.home)
 
-    def bring_back(self, source: BinaryIO, watch: Watch, *, replace: bool) -> Path | None:
-        """Restore a backup into this home folder; returns where the replaced store was moved, if there was one."""
+    def bring_back(
+        self, source: BinaryIO, watch: Watch, *, replace: bool, replay: Replay = _nothing_to_replay
+    ) -> Path | None:
+        """Restore a backup into this home folder; returns where the replaced store was moved, if there was one.
+
+        `replay` replays a log over it, before anything can connect.
+        """
         with translated(self.home):
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._locked():
@@ -80,13 +90,16 @@ class CopiedPostgres(EmbeddedPostgres):
                 new = Cluster(self._home, f"database.new-{secrets.token_hex(3)}")
                 with ExitStack() as otherwise:
                     otherwise.callback(new.discard, programs)
-                    self._unpack(source, new, programs, watch)
+                    self._unpack(source, new, watch)
+                    replace_configuration(new, programs)
+                    replay(new, programs)
+                    remove_triggers(new, programs)
                     new.start(programs)
                     new.stop(programs)
                     otherwise.pop_all()
                 return self._take_over(new, programs)
 
-    def _unpack(self, source: BinaryIO, new: Cluster, programs: Programs, watch: Watch) -> None:
+    def _unpack(self, source: BinaryIO, new: Cluster, watch: Watch) -> None:
         size = os.fstat(source.fileno()).st_size
         new.folder.mkdir(mode=0o700)
         digests: dict[str, str] = {}
@@ -105,7 +118,6 @@ class CopiedPostgres(EmbeddedPostgres):
                 recovery="Restore it with the version of Memory Butler that made it, then upgrade.",
             )
         _compare(digests, (new.folder / MANIFEST).read_bytes())
-        make_harmless(new, programs)
 
     def _take_over(self, new: Cluster, programs: Programs) -> Path | None:
         """Swap the stores and start the new one; if it does not start, the old one is moved back."""

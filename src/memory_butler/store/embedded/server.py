@@ -278,6 +278,11 @@ class EmbeddedPostgres:
         """PostgreSQL major version of the data; None before the first start."""
         return self._cluster.major
 
+    @property
+    def inherited_fds(self) -> tuple[int, ...]:
+        """File descriptors that a child process needs to use the address of `dsn`."""
+        return self._home.inherited_fds
+
     def dsn(self, user: str, database: str) -> str:
         """Return a libpq URI, valid in this process as long as this object exists."""
         host = quote(self._home.socket_folder(self._cluster.name), safe="")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 # Commands, libraries and access rules: archive_command, session_preload_libraries, trust for everybody …
 CONFIGURATION: Final = ("postgresql.conf", "postgresql.auto.conf", "pg_hba.conf", "pg_ident.conf")
-_FILES: Final = frozenset([*CONFIGURATION, "PG_VERSION", "backup_label", "backup_manifest", "current_logfiles"])
+_FILES: Final = frozenset(
+    [*CONFIGURATION, "PG_VERSION", "backup_label", "backup_label.old", "backup_manifest", "current_logfiles"]
+)
 _FOLDERS: Final = frozenset(
     [
         *("base", "global", "pg_commit_ts", "pg_logical", "pg_multixact", "pg_notify", "pg_serial", "pg_snapshots"),
@@ -29,7 +31,9 @@ _FOLDERS: Final = frozenset(
 # Tablespaces are outside the folder, and replication slots name a library.
 _EMPTY: Final = frozenset(["pg_tblspc", "pg_replslot", "pg_dynshmem"])
 # Links that a restore would create; PostgreSQL writes the file also if there are none.
-_TABLESPACES: Final = "tablespace_map"
+_TABLESPACES: Final = ("tablespace_map", "tablespace_map.old")
+# What PostgreSQL leaves in a restored store, and its next backup would contain.
+_RESTORED: Final = ("backup_label.old", "tablespace_map.old")
 _SOCKET_LOCK: Final = re.compile(r"\.s\.PGSQL\.\d+\.lock", re.ASCII)
 _DATA_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}", re.ASCII)
 _RESET: Final = b"DELETE FROM pg_db_role_setting;\nDELETE FROM pg_event_trigger;\n"
@@ -43,7 +47,7 @@ def belongs_in_backup(name: PurePosixPath, size: int, *, is_folder: bool) -> boo
         return False
     if not parts:
         return is_folder
-    if parts == [_TABLESPACES]:
+    if parts[0] in _TABLESPACES and len(parts) == 1:
         return size == 0 and not is_folder
     if len(parts) == 1:
         allowed = _FOLDERS | _EMPTY if is_folder else _FILES
@@ -51,8 +55,8 @@ def belongs_in_backup(name: PurePosixPath, size: int, *, is_folder: bool) -> boo
     return parts[0] in _FOLDERS
 
 
-def make_harmless(unpacked: "Cluster", programs: Programs) -> None:
-    """Give an unpacked backup the configuration of a new store, and nothing that runs when a program connects."""
+def replace_configuration(unpacked: "Cluster", programs: Programs) -> None:
+    """Give an unpacked backup the configuration of a new store, and all its files to the server's account."""
     fresh = type(unpacked)(unpacked.home, f"database.new-{secrets.token_hex(3)}")
     try:
         fresh.initialise(programs, sync=False)
@@ -64,9 +68,15 @@ def make_harmless(unpacked: "Cluster", programs: Programs) -> None:
     finally:
         fresh.discard(programs)
     unpacked.own(programs)
+
+
+def remove_triggers(unpacked: "Cluster", programs: Programs) -> None:
+    """Remove what would run when a program connects, after the log was replayed, which may hold more of it."""
     # In single-user mode PostgreSQL applies neither settings of roles nor event triggers.
     for database in (SUPERUSER, DATABASE):
         command = ["postgres", "--single", "-j", "-D", str(unpacked.folder), "-c", "exit_on_error=on", database]
         done = programs.run(command, timeout_seconds=_RESET_SECONDS, data=_RESET)
         if done.returncode != 0:
             raise unavailable("The backup did not start", done.stderr.decode(errors="replace"), unpacked.home.path)
+    for name in _RESTORED:
+        (unpacked.folder / name).unlink(missing_ok=True)

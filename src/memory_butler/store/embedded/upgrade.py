@@ -35,6 +35,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "effective_cache_size": "1GB",
     "maintenance_work_mem": "64MB",
     "max_wal_size": "512MB",
+    # An archive that was away for longer begins anew; the disk of the store is not filled with log.
+    "max_slot_wal_keep_size": "4GB",
     "random_page_cost": "1.1",
     "jit": "off",
     "timezone": "UTC",

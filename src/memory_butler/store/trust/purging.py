@@ -172,6 +172,11 @@ async def recorded(transaction: Transaction, receipt: UUID) -> list[Row]:
     return await transaction.all("purging.recorded", id=receipt)
 
 
+async def archive_slots(transaction: Transaction) -> list[str]:
+    """The replication slots of continuous backups of the server."""
+    return await transaction.column("purging.archive_slots")
+
+
 async def find_purged(transaction: Transaction, kind: str, id: UUID | None, ref: str | None) -> Row | None:
     """Time, receipt and owner of a purged memory."""
     return await transaction.one("purging.find_purged", type=kind, id=id, ref=ref)

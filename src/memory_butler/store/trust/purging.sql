@@ -313,6 +313,10 @@ SELECT seq, event_type, entity_id, payload FROM {schema}.memory_events
 WHERE tenant_id = %(tenant)s AND group_id = %(id)s AND (payload ? 'purged' OR event_type = 'store.purged')
 ORDER BY seq;
 
+-- name: archive_slots
+-- The replication slots of continuous backups.
+SELECT slot_name FROM pg_replication_slots WHERE slot_name LIKE 'memory\_butler\_%%' ORDER BY slot_name;
+
 -- name: find_purged
 -- The purge event of a memory, by id or reference.
 SELECT e.occurred_at, e.group_id AS receipt, e.payload #>> '{purged,owner}' AS owner FROM {schema}.memory_events e

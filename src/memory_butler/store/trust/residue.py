@@ -4,6 +4,7 @@ A deleted row stays in its page until the space is used again, in the write-ahea
 and its values in the planner's statistics until the table is counted again.
 """
 
+import asyncio
 from typing import Any, Final
 
 import psycopg
@@ -17,10 +18,13 @@ from memory_butler.store.gate.queries import load_queries
 LOCK_MILLISECONDS: Final = 5_000
 # Segments that were prepared ahead are used up one by one; there are at most min_wal_size of them.
 _ROUNDS: Final = 64
+_RECEIVE_SECONDS: Final = 3.0
+_POLL_SECONDS: Final = 0.05
 
 
 async def rewrite(database: Database, most_bytes: int) -> bool:
-    """Rewrite all tables of the store and renew the write-ahead log; returns False if it is larger than allowed.
+    """Rewrite all tables of the store and renew the write-ahead log; returns False if it is larger than allowed, or if
+    old segments of the log stay because an archive does not have them yet.
 
     Raises an error if a table stays in use: repeat it later.
     """
@@ -39,22 +43,39 @@ async def rewrite(database: Database, most_bytes: int) -> bool:
             for table in tables:
                 await owner.execute(queries[f"residue.rewrite:{table['name']}"])
             await owner.execute(queries["residue.rewrite_statistics"])
-            await _renew_log(owner, queries)
-    return True
+            return await _renew_log(owner, queries)
 
 
-async def _renew_log(owner: psycopg.AsyncConnection[dict[str, Any]], queries: dict[str, bytes]) -> None:
+async def _renew_log(owner: psycopg.AsyncConnection[dict[str, Any]], queries: dict[str, bytes]) -> bool:
+    """Replace the segments of the log; returns False if old ones stay."""
+    fewest = _ROUNDS * 2
     await owner.execute(queries["residue.stop_recycling"])
     try:
         await owner.execute(queries["residue.reload"])
         for _ in range(_ROUNDS):
             await owner.execute(queries["residue.mark_log"])
             await owner.execute(queries["residue.end_segment"])
+            await _received(owner, queries)
             await owner.execute(queries["residue.checkpoint"])
             other = await (await owner.execute(queries["residue.other_segments"])).fetchone()
-            if other and not other["segments"]:
-                break
+            segments = other["segments"] if other else 0
+            if not segments:
+                return True
+            fewest = min(fewest, segments)
+            if segments > fewest + 2:
+                # A replication slot keeps them: there is one more each time.
+                return False
+        return False
     finally:
         if not owner.broken:
             await owner.execute(queries["residue.recycle_again"])
             await owner.execute(queries["residue.reload"])
+
+
+async def _received(owner: psycopg.AsyncConnection[dict[str, Any]], queries: dict[str, bytes]) -> None:
+    """Wait until replicas and archives that are connected have the ended segment: the server keeps it for them."""
+    for _ in range(round(_RECEIVE_SECONDS / _POLL_SECONDS)):
+        behind = await (await owner.execute(queries["residue.receivers_behind"])).fetchone()
+        if not behind or not behind["receivers"]:
+            return
+        await asyncio.sleep(_POLL_SECONDS)

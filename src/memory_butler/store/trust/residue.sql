@@ -63,3 +63,9 @@ CHECKPOINT;
 -- The number of segments of the write-ahead log besides the current one.
 SELECT count(*) AS segments FROM pg_ls_waldir() AS w
 WHERE w.name ~ '^[0-9A-F]{24}$' AND w.name <> pg_walfile_name(pg_current_wal_lsn());
+
+-- name: receivers_behind
+-- The number of connected replicas and archives that do not have the segments before the current one yet.
+SELECT count(*) AS receivers FROM pg_replication_slots
+WHERE active AND slot_type = 'physical'
+    AND pg_walfile_name(restart_lsn) < pg_walfile_name(pg_current_wal_lsn());
