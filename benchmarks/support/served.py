@@ -52,9 +52,9 @@ class Served:
         command = [sys.executable, "-m", "memory_butler.adapters.cli.app", *arguments]
         return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    async def ready(self, client: httpx.AsyncClient) -> None:
+    async def ready(self, client: httpx.AsyncClient, patience_seconds: float = START_SECONDS) -> None:
         """Wait until it says that it is."""
-        async with asyncio.timeout(START_SECONDS):
+        async with asyncio.timeout(patience_seconds):
             while True:
                 with suppress(httpx.HTTPError):
                     if (await client.get(f"{self.url}/health/ready")).status_code == 200:

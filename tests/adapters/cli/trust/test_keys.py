@@ -17,7 +17,7 @@ async def test_status_rotation_and_destruction(
         assert done.exit_code == 0, done.exception or done.output
         assert NUTS not in done.stdout and "enc:v1" not in done.stdout
     status, rotation, destruction = (" ".join(done.stdout.split()) for done in told)
-    assert "Encryption is on. 1 memories are encrypted, 0 are not." in status
+    assert "Encryption is on. 1 memory is encrypted, 0 are not." in status
     assert "Encrypted 0 memories for the first time, 1 anew." in rotation
     assert destruction.startswith("Destroyed 2 keys. 1 memories are unreadable;")
     assert "nothing was changed" in (await run("keys", "shred", "--yes")).stdout

@@ -82,7 +82,7 @@ def _rotation_text(done: "Rotation") -> "RenderableType":
     from rich.text import Text
 
     begun = "Continued an interrupted rotation. " if done.continued else ""
-    text = f"{begun}Encrypted {done.encrypted:,} memories for the first time, {done.anew:,} anew."
+    text = f"{begun}Encrypted {_memories(done.encrypted)} for the first time, {done.anew:,} anew."
     if done.unreadable:
         text += f" {done.unreadable:,} texts could not be decrypted; their key is kept."
     return Text(f"{text} Old forms in the data files: {done.residue}.")
@@ -122,7 +122,8 @@ def _status_table(found: "KeyStatus") -> "RenderableType":
     from memory_butler.adapters.cli.tables.memories import plain_table
 
     lines = [Text(f"Encryption is {found.state}.{f' {found.problem}' if found.problem else ''}")]
-    lines.append(Text(f"{found.encrypted:,} memories are encrypted, {found.plain:,} are not."))
+    verb = "is" if found.encrypted == 1 else "are"
+    lines.append(Text(f"{_memories(found.encrypted)} {verb} encrypted, {found.plain:,} are not."))
     if found.policies:
         lines.append(Text(f"Policies: {', '.join(found.policies)}."))
     if not found.keys:
@@ -131,3 +132,7 @@ def _status_table(found: "KeyStatus") -> "RenderableType":
     for key, state in found.keys:
         table.add_row(key.id, key.purpose, state, key.created_at[:10])
     return Group(*lines, table)
+
+
+def _memories(count: int) -> str:
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"
