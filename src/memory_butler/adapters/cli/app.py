@@ -5,18 +5,22 @@ Exit codes: 0 success, 1 error (on stderr, or as JSON on stdout with --json), 2 
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from memory_butler.adapters.cli import (
     connect,
     consolidate,
     dead_letters,
+    edit,
     event_log,
     index,
     jobs,
+    list_memories,
     memory,
     models,
     remember,
@@ -31,13 +35,47 @@ from memory_butler.adapters.cli.storage import backup
 from memory_butler.adapters.cli.trust import audit, keys, purge, review
 from memory_butler.errors import MemoryButlerError
 
+# The title of commands that are groups of their own.
+OTHERS = "Administer"
+
+
+class _Sections(typer.core.TyperGroup):
+    """Lists the commands in sections."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        titles = {name: section for section, names in _names_by_section().items() for name in names}
+        shown = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
+        width = formatter.width - 6 - max(map(len, shown))
+        for title in (*SECTIONS, OTHERS):
+            rows = [
+                (name, command.get_short_help_str(width))
+                for name, command in shown.items()
+                if titles.get(name, OTHERS) == title
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def _names_by_section() -> dict[str, list[str]]:
+    found = {section: [_name(command) for command in commands] for section, commands in SECTIONS.items()}
+    for name, section in _GROUPS.items():
+        found[section].insert(0, name)
+    return found
+
+
+def _name(command: Callable[..., object]) -> str:
+    return _NAMES.get(command) or command.__name__.rstrip("_").replace("_", "-")
+
+
 app = typer.Typer(
     name="memory-butler",
+    cls=_Sections,
     help="Long-term memory for AI agents: facts that fade, rules that earn trust, briefings that fit.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    add_completion=False,
+    add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(remember.remember_app, name="remember")
@@ -51,17 +89,30 @@ app.add_typer(keys.keys_app, name="keys")
 app.add_typer(models.models_app, name="models")
 app.add_typer(backup.drill_app, name="drill")
 
-# In the order of `--help` and of the reference.
-COMMANDS = (
-    *(retrieval.search, retrieval.recall, retrieval.get, retrieval.context, memory.confirm, memory.forget),
-    *(retrieval.stats, retrieval.explain, memory.helpful, memory.harmful, memory.restore, memory.correct, memory.pin),
-    *(memory.unpin, memory.reverse, memory.forget_about, purge.purge, remember.store, upkeep.sweep, upkeep.recount),
-    *(event_log.undo, jobs.work, jobs.jobs, connect.connect, connect.disconnect, server.dashboard, server.hook),
-    *(event_log.replay, transfer.export, transfer.import_, backup.backup, backup.restore_backup, server.serve),
-    *(server.mcp, server.reindex, server.doctor, server.stop, server.uninstall, server.demo, server.version),
-)
-for command in COMMANDS:
-    app.command()(command)
+# The commands by what people do with them, in the order of `--help` and of the reference.
+SECTIONS: Mapping[str, tuple[Callable[..., object], ...]] = {
+    "Remember and find": (
+        *(retrieval.search, retrieval.recall, list_memories.list_memories, retrieval.get, retrieval.context),
+        *(retrieval.explain, retrieval.stats, remember.store),
+    ),
+    "Change memories": (
+        *(edit.edit, edit.tag, memory.correct, memory.confirm, memory.helpful, memory.harmful, memory.reverse),
+        *(memory.pin, memory.unpin, memory.forget, memory.forget_about, memory.restore, purge.purge, event_log.undo),
+    ),
+    "Connect and serve": (
+        *(connect.connect, connect.disconnect, server.mcp, server.serve, server.dashboard, server.hook, server.demo),
+    ),
+    "Look after the store": (
+        *(server.doctor, server.stop, upkeep.sweep, jobs.jobs, jobs.work, server.reindex, upkeep.recount),
+        *(event_log.replay, transfer.export, transfer.import_, backup.backup, backup.restore_backup),
+        *(server.uninstall, server.version),
+    ),
+}
+_GROUPS = {"remember": "Remember and find", "consolidate": "Look after the store"}
+_NAMES: Mapping[Callable[..., object], str] = {list_memories.list_memories: "list"}
+for commands in SECTIONS.values():
+    for command in commands:
+        app.command(_NAMES.get(command))(command)
 
 Home = Annotated[Path | None, typer.Option(help="Home folder (default: MEMORY_BUTLER_HOME or ~/.memory-butler).")]
 

@@ -1,15 +1,39 @@
 """Commands that store a fact, a rule, an episode, or a note in a tier."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+import typer.core
 
 from memory_butler.adapters.cli.options import Importance, Key, Source, StoreScope, Tags, ToolJson
-from memory_butler.adapters.cli.terminal import parse_time, read_text, request_of, run_write, settings_of
+from memory_butler.adapters.cli.terminal import read_text, request_of, run_and_print, run_write, settings_of
+from memory_butler.adapters.cli.times import parse_time
+
+if TYPE_CHECKING:
+    from memory_butler.models import DerivedMemory, Stored
+    from memory_butler.resources import Resources
+
+    Learned = tuple[Stored, tuple[DerivedMemory, ...]]
 
 New = TypeVar("New")
-remember_app = typer.Typer(no_args_is_help=True, help="Store a fact, a rule or an episode.", rich_markup_mode=None)
+
+
+class _TextByDefault(typer.core.TyperGroup):
+    """`remember "I like tea"` needs no subcommand."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["text", *args]
+        return super().parse_args(ctx, args)
+
+
+remember_app = typer.Typer(
+    cls=_TextByDefault,
+    no_args_is_help=True,
+    help='Store what you say (`remember "I like tea"`), or a fact, a rule or an episode.',
+    rich_markup_mode=None,
+)
 
 
 def _new(ctx: typer.Context, kind: Callable[..., New], **changed: Any) -> New:
@@ -17,6 +41,36 @@ def _new(ctx: typer.Context, kind: Callable[..., New], **changed: Any) -> New:
     given = ctx.params
     shared = {"tags": tuple(given["tag"] or ()), "idempotency_key": given["key"]}
     return request_of(ctx, kind, content=read_text(given["content"]), **shared, **changed)
+
+
+@remember_app.command("text")
+def remember_text(
+    ctx: typer.Context,
+    content: Annotated[str, typer.Argument(help='What to remember; "-" reads it from stdin.')],
+    *,
+    butler: Annotated[str | None, typer.Option(help="Butler that learns it (default: the configured butler).")] = None,
+    importance: Importance = 5,
+    tag: Tags = None,
+    source: Source = "user",
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Remember a sentence. It becomes a fact, a rule or a note in your own words, by the rules of consolidation."""
+    from memory_butler.adapters.cli.tables.memories import learned
+    from memory_butler.models import NewEpisode
+    from memory_butler.models.vocabulary import BY_HAND
+    from memory_butler.operations.consolidation.run_now import consolidate_now
+    from memory_butler.operations.writing import forget, remember
+
+    owner = butler or settings_of(ctx).butler
+    new = _new(ctx, NewEpisode, butler=owner, metadata={BY_HAND: True})
+
+    async def work(resources: "Resources") -> "Learned":
+        stored = await remember.episode(resources, new)
+        await consolidate_now(resources, only_butler=owner)
+        return stored, await forget.find_derived(resources, "episode", stored.ref)
+
+    run_and_print(ctx, work, learned, lambda result: {"stored": result[0], "learned": list(result[1])}, crop=False)
 
 
 @remember_app.command("fact")

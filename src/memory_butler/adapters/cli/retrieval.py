@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from memory_butler.adapters.cli import options, terminal
+from memory_butler.adapters.cli.times import parse_time
 from memory_butler.errors import MemoryButlerError
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ def _question(ctx: typer.Context) -> "Question":
         Question,
         query=terminal.read_text(given["query"]),
         types=tuple(given["kind"] or ()),
-        time_from=terminal.parse_time(given["since"], "--since"),
-        time_to=terminal.parse_time(given["until"], "--until"),
-        as_of=terminal.parse_time(given.get("as_of"), "--as-of"),
+        time_from=parse_time(given["since"], "--since"),
+        time_to=parse_time(given["until"], "--until", end=True),
+        as_of=parse_time(given.get("as_of"), "--as-of"),
     )
 
 
@@ -195,7 +196,7 @@ def context(
         trigger_prompt=terminal.read_text(prompt),
         butler=butler or settings.butler,
         token_budget=budget,
-        as_of=terminal.parse_time(as_of, "--as-of"),
+        as_of=parse_time(as_of, "--as-of"),
         deep=deep,
     )
     briefing = terminal.run_task(settings, _reading(lambda opened: brief.brief(opened, request), deep=deep))

@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
@@ -32,6 +31,7 @@ COMMANDS_OF_TOOLS: Final = {
     **{f"memory_store_{kind}": f"remember {kind}" for kind in ("episode", "fact", "rule")},
     **{f"memory_mark_{outcome}": outcome for outcome in ("helpful", "harmful")},
     **{f"memory_{name}": name.replace("_", "-") for name in _SAME_NAME},
+    "memory_update": "edit",
 }
 
 
@@ -162,17 +162,6 @@ def request_of(ctx: typer.Context, kind: Callable[..., Result], **changed: Any) 
     from memory_butler.models.wire.codec import copy_fields
 
     return copy_fields(kind, SimpleNamespace(**ctx.params), **changed)
-
-
-def parse_time(argument: str | None, option: str) -> datetime | None:
-    if argument is None:
-        return None
-    try:
-        return datetime.fromisoformat(argument.strip())
-    except ValueError:
-        raise InvalidInput(
-            f"{option} {argument!r} is not a date and time.", recovery="Use ISO 8601, e.g. 2026-03-01T09:30:00+01:00."
-        ) from None
 
 
 def parse_reference(first: str, second: str | None) -> tuple[str, str]:

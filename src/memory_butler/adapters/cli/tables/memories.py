@@ -15,7 +15,7 @@ from memory_butler.english.text.normalize import as_words
 from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.memories.anti_patterns import warning
-from memory_butler.policy.memories.text import ordinal, subject_and_predicate, trust_mark
+from memory_butler.policy.memories.text import one_line, ordinal, subject_and_predicate, trust_mark
 from memory_butler.policy.retrieval.relevance import level_of
 from memory_butler.policy.trust.origin import mark
 from memory_butler.policy.trust.reasons import describe_reason
@@ -183,6 +183,22 @@ def stored(result: models.Stored) -> RenderableType:
 def counted_kinds(counts: Mapping[str, int]) -> str:
     """Kinds of secrets with their counts: 1 aws_key, 2 password."""
     return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+
+
+def learned(result: tuple[models.Stored, tuple[models.DerivedMemory, ...]]) -> RenderableType:
+    """What became of a remembered sentence."""
+    episode, items = result
+    if not items:
+        return Group(stored(episode), Text("Nothing more was learned from it; it is searchable until it expires."))
+    return Group(*(unwrapped(f"Learned {one.ref}: {safe(one.line or '').removeprefix('- ')}") for one in items))
+
+
+def memory_line(memory: models.Memory) -> Text:
+    """A memory as one line."""
+    if isinstance(memory, models.Fact):
+        name = f"{subject_and_predicate(memory.subject_label, memory.predicate_label, memory.content)}: "
+        return Text.assemble((safe(name), "bold"), one_line(safe(memory.content), NEIGHBOUR_CHARACTERS))
+    return Text(one_line(safe(memory.content), NEIGHBOUR_CHARACTERS))
 
 
 def portrait(result: models.MemoryDetails) -> RenderableType:
