@@ -9,6 +9,7 @@ import typer
 
 from memory_butler.adapters.cli import terminal
 from memory_butler.adapters.cli.options import Json
+from memory_butler.adapters.cli.times import parse_time
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def restore_backup(
     """Restore a backup into the home folder and verify it. With --replace an existing store is moved aside and kept."""
     from memory_butler.operations.transfer.backup import restore
 
-    settings, moment = terminal.settings_of(ctx), terminal.parse_time(to, "--to")
+    settings, moment = terminal.settings_of(ctx), parse_time(to, "--to")
     with terminal.progress_bar("Starting", percent=True) as progress:
         restored = restore(settings, path, moment=moment, replace=replace, progress=progress)
     tenants = _checked(settings) if verify else []
