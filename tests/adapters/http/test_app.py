@@ -149,11 +149,11 @@ def test_the_lines_for_claude_code_name_everything(settings: Settings, tmp_path:
     """The commands have an absolute path, the server's port, and the home folder if it is not the usual one."""
     usual = settings.model_copy(update={"home": Path("~/.memory-butler").expanduser()})
     stdio, http = connection_lines(usual)
-    assert re.fullmatch(r"claude mcp add memory-butler -- /\S+( -m memory_butler\.adapters\.entry)? mcp", stdio)
-    assert http == "claude mcp add --transport http memory-butler http://127.0.0.1:8150/mcp"
+    assert re.fullmatch(r"claude mcp add --scope user memory-butler -- /\S+( -m memory_butler\.adapters\.entry)? mcp", stdio)
+    assert http == "claude mcp add --scope user --transport http memory-butler http://127.0.0.1:8150/mcp"
     elsewhere = settings.model_copy(update={"home": tmp_path / "my memory", "port": 9000, "host": "::1"})
     stdio, http = connection_lines(elsewhere)
-    assert stdio.startswith(f"claude mcp add memory-butler --env 'MEMORY_BUTLER_HOME={tmp_path}/my memory' -- /")
+    assert stdio.startswith(f"claude mcp add --scope user memory-butler --env 'MEMORY_BUTLER_HOME={tmp_path}/my memory' -- /")
     assert http.endswith(" http://[::1]:9000/mcp")
     careful = usual.model_copy(update={"service": usual.service.model_copy(update={"auth": "required"})})
     assert connection_lines(careful)[1] == f'{connection_lines(usual)[1]} --header "Authorization: Bearer <token>"'
@@ -270,8 +270,8 @@ async def test_serve_announces_itself_serves_and_stops_at_once(home: Path, serve
     try:
         printed = (await asyncio.wait_for(process.stdout.readuntil(b"Ctrl-C stops it.\n"), 60)).decode()
         assert f"http://127.0.0.1:{port}/mcp" in printed and str(home) in printed
-        assert "claude mcp add memory-butler --env MEMORY_BUTLER_HOME=" in printed
-        assert f"  claude mcp add --transport http memory-butler http://127.0.0.1:{port}/mcp\n" in printed
+        assert "claude mcp add --scope user memory-butler --env MEMORY_BUTLER_HOME=" in printed
+        assert f"  claude mcp add --scope user --transport http memory-butler http://127.0.0.1:{port}/mcp\n" in printed
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as web:
             await _until_ready(web)
             async with web.stream("GET", "/mcp", headers=await _session(web)) as stream:

@@ -220,8 +220,8 @@ def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
         token = f"$(cat {shlex.quote(str(settings.home / TOKEN_FILE))})"
     header = f' --header "Authorization: Bearer {token}"' if token else ""
     return [
-        f"claude mcp add {NAME}{env} -- {shlex.join(executable())} mcp",
-        f"claude mcp add --transport http {NAME} {settings.reached_at(port)}{MCP_PATH}{header}",
+        f"claude mcp add --scope user {NAME}{env} -- {shlex.join(executable())} mcp",
+        f"claude mcp add --scope user --transport http {NAME} {settings.reached_at(port)}{MCP_PATH}{header}",
     ]
 
 

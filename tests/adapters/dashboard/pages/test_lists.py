@@ -199,7 +199,7 @@ async def test_an_empty_list_teaches(visit: Visit, resources: Resources) -> None
     page = await visit("/rules")
     await expect(page.locator(".mb-getting-started h2")).to_have_text("No rules yet")
     assert "remember rule 'Ask before" in await page.inner_text(".mb-getting-started")
-    assert "claude mcp add --transport http" in await page.inner_text(".mb-getting-started")
+    assert "claude mcp add --scope user --transport http" in await page.inner_text(".mb-getting-started")
     stored = await remember.rule(resources, NewRule(content="Ask first."))
     await _says(page, "Ask first.")
     await expect(page.locator(".mb-getting-started")).to_have_count(0)

@@ -87,13 +87,12 @@ export default {
           <tr v-for="(row, index) in shown" :key="index" :data-ref="row.ref"
             :class="{ 'mb-inactive': row.is_inactive, 'mb-changed': row.is_changed }">
             <td class="mb-c-text">
-              <a :href="row.href" class="mb-row-text" dir="auto">{{ row.text }}</a>
+              <div class="mb-row-line"><span v-if="row.about" class="mb-row-about"><button v-for="part in row.about" :key="part.name"
+                type="button" :class="['mb-link', 'mb-row-' + part.name]" dir="auto"
+                :title="'Filter by this ' + part.name" @click="request('add', part.name, part.value)">{{ part.text
+                }}</button></span>
+              <a :href="row.href" class="mb-row-text" dir="auto">{{ row.text }}</a></div>
               <div class="mb-row-meta">
-                <span v-if="row.about" class="mb-row-about"><template v-for="(part, number) in row.about"
-                  :key="part.name"><span v-if="number" aria-hidden="true"> · </span><button type="button"
-                    class="mb-link"
-                  dir="auto" :title="'Filter by this ' + part.name" @click="request('add', part.name, part.value)">{{
-                  part.text }}</button></template></span>
                 <template v-for="chip in row.chips" :key="chip.text"><a v-if="chip.href" :href="chip.href"
                   :class="['mb-chip', 'mb-chip-' + chip.kind]" :title="chip.title">{{ chip.text }}</a><span v-else
                   :class="['mb-chip', chip.kind ? 'mb-chip-' + chip.kind : '']" :title="chip.title">{{ chip.text

@@ -11,6 +11,7 @@ from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models.phrases import state_of, truncate
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models.listings import ListedMemory, Sort
+from memory_butler.policy.memories.text import is_note
 from memory_butler.policy.trust.origin import mark
 
 Row = dict[str, Any]
@@ -108,6 +109,8 @@ def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
         "about": [
             {"name": name, "value": label, "text": visible_text(as_words(label))}
             for name, label in (("subject", memory.subject_label), ("predicate", memory.predicate_label))
+            # The predicate of a note is a hash.
+            if name == "subject" or not is_note(label)
         ],
         "importance": memory.importance,
         "happened": _iso(memory.valid_at or memory.created_at),
