@@ -149,11 +149,12 @@ def test_the_lines_for_claude_code_name_everything(settings: Settings, tmp_path:
     """The commands have an absolute path, the server's port, and the home folder if it is not the usual one."""
     usual = settings.model_copy(update={"home": Path("~/.memory-butler").expanduser()})
     stdio, http = connection_lines(usual)
-    assert re.fullmatch(r"claude mcp add --scope user memory-butler -- /\S+( -m memory_butler\.adapters\.entry)? mcp", stdio)
+    added = "claude mcp add --scope user memory-butler"
+    assert re.fullmatch(rf"{added} -- /\S+( -m memory_butler\.adapters\.entry)? mcp", stdio)
     assert http == "claude mcp add --scope user --transport http memory-butler http://127.0.0.1:8150/mcp"
     elsewhere = settings.model_copy(update={"home": tmp_path / "my memory", "port": 9000, "host": "::1"})
     stdio, http = connection_lines(elsewhere)
-    assert stdio.startswith(f"claude mcp add --scope user memory-butler --env 'MEMORY_BUTLER_HOME={tmp_path}/my memory' -- /")
+    assert stdio.startswith(f"{added} --env 'MEMORY_BUTLER_HOME={tmp_path}/my memory' -- /")
     assert http.endswith(" http://[::1]:9000/mcp")
     careful = usual.model_copy(update={"service": usual.service.model_copy(update={"auth": "required"})})
     assert connection_lines(careful)[1] == f'{connection_lines(usual)[1]} --header "Authorization: Bearer <token>"'
