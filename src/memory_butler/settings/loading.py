@@ -28,6 +28,7 @@ from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
 from memory_butler.settings.telemetry import Telemetry
+from memory_butler.settings.tier_names import read_tier_names
 from memory_butler.settings.upkeep import Consolidation, Upkeep
 from memory_butler.settings.values import Days, Group, Name, SqlName, said_of
 from memory_butler.settings.vector_index import VectorIndex
@@ -195,6 +196,11 @@ class Settings(BaseSettings):
         given = init_settings().get("home") or os.environ.get(f"{ENV_PREFIX}HOME") or "~/.memory-butler"
         config = Path(str(given)).expanduser() / "config.toml"
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_tier_names(cls, values: Any) -> Any:
+        return read_tier_names(values)
 
     @model_validator(mode="after")
     def _resolve_home(self) -> Self:
