@@ -17,6 +17,7 @@ from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import (
     Caller,
     Lineage,
+    MemoryChanges,
     NewEpisode,
     NewFact,
     NewNote,
@@ -31,7 +32,7 @@ from memory_butler.operations.retrieval.get import get
 from memory_butler.operations.transfer.export import export
 from memory_butler.operations.transfer.import_ import import_
 from memory_butler.operations.trust.forget_about import forget_about
-from memory_butler.operations.writing import correct, feedback, forget, ingest, remember, restore
+from memory_butler.operations.writing import correct, feedback, forget, ingest, remember, restore, update
 from memory_butler.resources import Resources
 from memory_butler.settings import RedactionSettings, Settings
 
@@ -60,6 +61,7 @@ WITH_TEXT = {
     "memory_purge",
     "memory_restore",
     "memory_reverse",
+    "memory_update",
 }
 Dump = Callable[[str], str]
 
@@ -108,13 +110,28 @@ async def _write_everything(resources: Resources, caller: Caller) -> list[Stored
     reason = f"because of {CANARY}"
     corrected = await correct.correct(resources, fact.ref, f"Now {CANARY}.", caller, reason=reason)
     harmful = await feedback.mark(resources, rule.ref, Outcome.HARMFUL, caller, reason=reason)
+    plain = await remember.rule(resources, NewRule(content="Deploy on Mondays."), caller)
+    changes = MemoryChanges(content=f"Deploy only with {CANARY}.", tags=(f"y {CANARY}",))
+    reworded = await update.update(resources, "rule", plain.ref, changes, caller, idempotency_key=f"u-{CANARY}")
     forgotten = await forget.forget(resources, "rule", rule.ref, caller, reason=reason, idempotency_key=CANARY)
     restored = await restore.restore(resources, "rule", rule.ref, caller, reason=reason)
     for _ in range(2):
         await feedback.mark(resources, rule.ref, Outcome.HARMFUL, caller, reason=reason)
     reversed_rule = await restore.reverse(resources, rule.ref, caller, reason=reason)
     await forget_about(resources, caller, text="zebra", dry_run=False, reason=reason, idempotency_key=f"about-{CANARY}")
-    return [fact, episode, rule, *notes, batch[0].stored, corrected, harmful, forgotten, restored, reversed_rule]
+    return [
+        fact,
+        episode,
+        rule,
+        *notes,
+        batch[0].stored,
+        corrected,
+        reworded,
+        harmful,
+        forgotten,
+        restored,
+        reversed_rule,
+    ]
 
 
 def test_every_write_tool_is_covered() -> None:
