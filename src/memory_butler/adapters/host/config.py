@@ -45,6 +45,9 @@ class MemoryConfig(settings.Group):
     tools: tuple[str, ...] = Field(
         tuple(GROUPS), description="Tool groups to register on the butler's server; empty: hooks only."
     )
+    administrator: bool = Field(
+        False, description="Whether this butler is an administrator: it may also undo, purge and reverse warnings."
+    )
     db_schema: HostSchema | None = Field(
         None, description="Schema of the memory (default: `<host schema>_memory`, else `memory_<butler>`)."
     )

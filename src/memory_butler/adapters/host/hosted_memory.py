@@ -54,7 +54,7 @@ class HostedMemory:
         self.lazy = LazyResources(
             self.settings, self._open, worker=self._run_worker if self.settings.upkeep.worker else None
         )
-        self._principal = Principal(self.settings.tenant, name, Role.AGENT)
+        self._principal = Principal(self.settings.tenant, name, self._role())
         self._notes = SessionNotes(self.settings.consolidation.model) if config.session.episode == "model" else None
         # Tasks in which a model writes the notes of a session.
         self._pending_notes: dict[asyncio.Task[SessionEnd], EndedSession] = {}
@@ -70,15 +70,18 @@ class HostedMemory:
         return open_resources(self.settings, embedder=self._embedder)
 
     def tools(self) -> list[MemoryTool]:
-        """Return the tools of the configured groups that agents may use."""
+        """Return the tools of the configured groups that the butler may use."""
         offered = offered_groups(self.settings)
         return [
             tool
             for name in self.config.tools
             if GROUPS[name] in offered
             for tool in GROUPS[name](self.lazy, self._principal).tools()
-            if Role.AGENT in tool.declaration.roles
+            if self._role() in tool.declaration.roles
         ]
+
+    def _role(self) -> Role:
+        return Role.ADMIN if self.config.administrator else Role.AGENT
 
     async def start(self) -> None:
         """Open the store and load the model, so that the first session need not wait for them.

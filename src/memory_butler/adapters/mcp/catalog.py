@@ -6,6 +6,7 @@ from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.tool_base import Declaration, MemoryTool, ToolGroup
 from memory_butler.adapters.mcp.tools.batch import BatchTools
 from memory_butler.adapters.mcp.tools.consolidation import ConsolidationTools, is_offered
+from memory_butler.adapters.mcp.tools.correction import CorrectionTools
 from memory_butler.adapters.mcp.tools.feedback import FeedbackTools
 from memory_butler.adapters.mcp.tools.history import ActivityTools, HistoryTools
 from memory_butler.adapters.mcp.tools.retrieval import RetrievalTools
@@ -18,6 +19,7 @@ GROUPS: tuple[type[ToolGroup], ...] = (
     WritingTools,
     RetrievalTools,
     FeedbackTools,
+    CorrectionTools,
     HistoryTools,
     BatchTools,
     ActivityTools,

@@ -87,8 +87,8 @@ export default {
           <tr v-for="(row, index) in shown" :key="index" :data-ref="row.ref"
             :class="{ 'mb-inactive': row.is_inactive, 'mb-changed': row.is_changed }">
             <td class="mb-c-text">
-              <div class="mb-row-line"><span v-if="row.about" class="mb-row-about"><button v-for="part in row.about" :key="part.name"
-                type="button" :class="['mb-link', 'mb-row-' + part.name]" dir="auto"
+              <div class="mb-row-line"><span v-if="row.about" class="mb-row-about"><button v-for="part in row.about"
+                :key="part.name" type="button" :class="['mb-link', 'mb-row-' + part.name]" dir="auto"
                 :title="'Filter by this ' + part.name" @click="request('add', part.name, part.value)">{{ part.text
                 }}</button></span>
               <a :href="row.href" class="mb-row-text" dir="auto">{{ row.text }}</a></div>
