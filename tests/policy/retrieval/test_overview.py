@@ -21,7 +21,7 @@ CLASSES = {
     Overview.FAMILY: ("my family", "the kids", "our household", "my parents"),
     Overview.FRIENDS: ("my friends", "the neighbours"),
     Overview.TEAM: ("the team", "my colleagues", "the people I work with"),
-    Overview.PEOPLE: ("people", "everyone I know"),
+    Overview.PEOPLE: ("people", "everyone I know", "my family and friends", "my friends and my family"),
     Overview.HEALTH: ("my health", "our family's health", "my medical history"),
     Overview.PROJECTS: ("my projects", "the things I'm working on"),
     Overview.WORK: ("my job", "work"),
@@ -71,6 +71,7 @@ def test_a_class_is_recognised_in_many_wordings(asked: str, kind: Overview) -> N
         ("what does my team like for lunch?", None),
         ("what projects did Anna lead?", None),
         ("what do I like about Lisbon?", None),
+        ("tell me about family and work", None),
     ],
 )
 def test_a_question_is_broad_only_if_it_has_no_topic(question: str, kind: Overview | None) -> None:

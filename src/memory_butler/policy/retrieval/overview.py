@@ -74,6 +74,8 @@ _TEAM = (
     r"|crew|people (?:at work|(?:i|we) work with|(?:in|on) (?:the|my|our) (?:team|office|company)))"
 )
 _PEOPLE = r"(?:people|persons|contacts|everyone|everybody)(?: (?:i|we|you) know| in my life| involved)?"
+# "Family and friends" are people of both classes.
+_CLOSE = rf"(?:{_FAMILY} and {_OWN}{_FRIENDS}|{_FRIENDS} and {_OWN}{_FAMILY})"
 _HEALTH = (
     r"(?:(?:(?:family|household|children|kid|kids)['’]?s? )?(?:health|well-?being)"
     r"(?: (?:issues|problems|conditions|needs|facts|situation))?"
@@ -124,7 +126,7 @@ _PATTERNS = (
     (
         Overview.PEOPLE,
         _people(
-            _PEOPLE,
+            rf"(?:{_PEOPLE}|{_CLOSE})",
             r"who (?:do|does|all do) (?:i|we|you|the user) know|who is there",
             r"(?:which|what) people (?:do (?:i|we|you) know|are there)",
         ),
