@@ -32,7 +32,7 @@ from memory_butler.policy.lifecycle import confidence
 from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.references import short_reference
 from memory_butler.policy.trust.assessment import CONTESTED, admitted
-from memory_butler.policy.trust.origin import outranks
+from memory_butler.policy.trust.origin import lowest, outranks
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import events
@@ -176,8 +176,9 @@ class MemoryWriter:
 
     async def reword(self, old: Rule, new: NewRule, entry: Indexed) -> Stored:
         """Store a rule in the place of an old one, which leaves use. It starts as a candidate, because the feedback was
-        on other words; it keeps the pin."""
-        new = admitted(replace(new, source=old.origin))
+        on other words; it keeps the pin. New words are not the user's because the old ones were."""
+        is_users = old.origin == Origin.USER and new.content == old.content
+        new = admitted(replace(new, source=old.origin if is_users else lowest([Origin.AGENT, old.origin])))
         if new.quarantine_reason:
             return await self.rule(new, entry, ())
         await self._touch(old.id)
