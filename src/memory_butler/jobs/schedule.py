@@ -13,6 +13,7 @@ from typing import Any
 from memory_butler.models import Caller
 from memory_butler.operations.consolidation.shard_job import consolidate_shard
 from memory_butler.operations.history import days
+from memory_butler.operations.lifecycle import partitions
 from memory_butler.operations.lifecycle.cleanup import cleanup
 from memory_butler.operations.lifecycle.sweep import sweep
 from memory_butler.resources import Resources
@@ -40,6 +41,7 @@ async def _consolidate(resources: Resources, shard: Caller) -> Report:
 
 async def _sweep(resources: Resources, shard: Caller) -> Report:
     report = await sweep(resources, shard, only_butler=shard.principal.butler)
+    await partitions.keep_ahead(resources)
     await days.catch_up(resources, shard.principal.tenant)
     return report.as_dict()
 

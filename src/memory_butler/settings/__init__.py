@@ -20,6 +20,7 @@ from memory_butler.settings.loading import (
     load_settings,
 )
 from memory_butler.settings.mcp import McpSettings, ToolSet
+from memory_butler.settings.partitions import PartitionSettings
 from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import (
     BriefingSettings,
@@ -94,6 +95,7 @@ __all__ = [
     "MidTier",
     "ModelSettings",
     "Name",
+    "PartitionSettings",
     "Quotas",
     "RedactionSettings",
     "Rerank",

@@ -24,6 +24,7 @@ from memory_butler.settings.encryption import EncryptionSettings
 from memory_butler.settings.hooks import HookSettings
 from memory_butler.settings.lifecycle import EdenTier, Lifecycle
 from memory_butler.settings.mcp import McpSettings
+from memory_butler.settings.partitions import PartitionSettings
 from memory_butler.settings.redaction import RedactionSettings
 from memory_butler.settings.retrieval import BriefingSettings, Embedding, Retrieval
 from memory_butler.settings.service import Service
@@ -114,6 +115,7 @@ class Settings(BaseSettings):
     encryption: EncryptionSettings = EncryptionSettings()
     database: DatabaseSettings = DatabaseSettings()
     backup: BackupSettings = BackupSettings()
+    partitions: PartitionSettings = PartitionSettings()
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
     butlers: dict[Name, ButlerSettings] = Field(

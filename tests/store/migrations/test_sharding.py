@@ -21,6 +21,7 @@ REFERENCE = {"embedding_versions", "lifecycle_transitions", "tokens", "sessions"
 # Not distributed: only the program's set-up and the job queue use them.
 LOCAL = {
     "alembic_version",
+    "partition_moves",
     "procrastinate_events",
     "procrastinate_jobs",
     "procrastinate_periodic_defers",
@@ -29,6 +30,7 @@ LOCAL = {
 # Queries over tables of tenants without a tenant, each with its reason.
 WITHOUT_TENANT = {
     "residue.rewrite": "rewrites whole tables of the embedded store",
+    "moves.analyze": "counts whole tables for the planner",
     "vector_index.analyze": "counts whole tables for the planner",
     "vector_index.indexes": "names the tenants of indexes in the catalog",
     "vector_index.usable": "looks into the catalog",
@@ -38,6 +40,10 @@ WITHOUT_TENANT = {
 # Functions over tables of tenants without a tenant, each with its reason.
 FUNCTIONS_WITHOUT_TENANT = {
     "tenant_names": "upkeep has to know which tenants there are",
+    "begin_move": "makes partitions of whole tables",
+    "end_move": "makes partitions of whole tables",
+    "cancel_move": "makes partitions of whole tables",
+    "add_months": "makes partitions of whole tables",
 }
 
 

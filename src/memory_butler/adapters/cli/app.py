@@ -31,7 +31,7 @@ from memory_butler.adapters.cli import (
     transfer,
     upkeep,
 )
-from memory_butler.adapters.cli.storage import backup
+from memory_butler.adapters.cli.storage import backup, partitions
 from memory_butler.adapters.cli.trust import audit, keys, purge, review
 from memory_butler.errors import MemoryButlerError
 
@@ -87,6 +87,7 @@ app.add_typer(tokens.token_app, name="token")
 app.add_typer(audit.audit_app, name="audit")
 app.add_typer(keys.keys_app, name="keys")
 app.add_typer(models.models_app, name="models")
+app.add_typer(partitions.partitions_app, name="partitions")
 app.add_typer(backup.drill_app, name="drill")
 
 # The commands by what people do with them, in the order of `--help` and of the reference.

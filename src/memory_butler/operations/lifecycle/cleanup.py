@@ -6,7 +6,7 @@ from typing import Any
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.operations.history import days
-from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.lifecycle import job_status, partitions
 from memory_butler.operations.retrieval.indexing import catch_up
 from memory_butler.operations.trust import encryption_keys, residue
 from memory_butler.resources import Resources
@@ -48,6 +48,8 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     if cleaned := await residue.clean_up(resources, shard.principal.tenant, residue.BY_JOB_BYTES):
         report["purge_residue"] = cleaned
     await _rotate_keys(resources, shard, report)
+    for moved in await partitions.move_if_due(resources):
+        report[f"partitioned_{moved.base}"] = moved.compared
     try:
         report["scratch_schemas"] = int(await scratch.drop_left_over(resources.database))
     except MemoryButlerError as problem:

@@ -24,10 +24,17 @@ ORDER BY 4 DESC, 1;
 
 -- name: sizes
 -- The size of each table with its indexes and TOAST data, and the estimated number of rows, over all tenants.
-SELECT c.relname AS name, nullif(c.reltuples, -1)::bigint AS rows, pg_total_relation_size(c.oid) AS bytes,
-    pg_indexes_size(c.oid) AS index_bytes
+SELECT c.relname AS name, nullif(coalesce(p.rows, c.reltuples), -1)::bigint AS rows,
+    coalesce(p.bytes, pg_total_relation_size(c.oid))::bigint AS bytes,
+    coalesce(p.index_bytes, pg_indexes_size(c.oid))::bigint AS index_bytes
 FROM pg_catalog.pg_class c
-WHERE c.relkind = 'r'
+CROSS JOIN LATERAL (
+    SELECT sum(greatest(l.reltuples, 0)) AS rows, sum(pg_total_relation_size(l.oid)) AS bytes,
+        sum(pg_indexes_size(l.oid)) AS index_bytes
+    FROM pg_partition_tree(c.oid) t JOIN pg_catalog.pg_class l ON l.oid = t.relid
+    WHERE t.isleaf AND c.relkind = 'p'
+) p
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
     AND c.relnamespace = (SELECT relnamespace FROM pg_catalog.pg_class WHERE oid = to_regclass('{schema}.tenants'))
 ORDER BY 3 DESC, 1;
 

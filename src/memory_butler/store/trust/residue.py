@@ -23,8 +23,8 @@ _POLL_SECONDS: Final = 0.05
 
 
 async def rewrite(database: Database, most_bytes: int) -> bool:
-    """Rewrite all tables of the store and renew the write-ahead log; returns False if it is larger than allowed, or if
-    old segments of the log stay because an archive does not have them yet.
+    """Rewrite all tables of the store and renew the write-ahead log; returns False if it is larger than allowed, if
+    a table is being moved into partitions, or if old segments of the log stay because an archive lacks them.
 
     Raises an error if a table stays in use: repeat it later.
     """
@@ -36,7 +36,7 @@ async def rewrite(database: Database, most_bytes: int) -> bool:
         )
         async with connection as owner:
             size = await (await owner.execute(queries["residue.size"], {"schema": schema})).fetchone()
-            if not size or size["bytes"] > most_bytes:
+            if not size or size["bytes"] > most_bytes or size["is_moving"]:
                 return False
             await owner.execute(queries["residue.wait_briefly"], {"milliseconds": str(LOCK_MILLISECONDS)})
             tables = await (await owner.execute(queries["residue.tables"], {"schema": schema})).fetchall()

@@ -1,13 +1,14 @@
 -- name: size
--- The size of all tables and indexes of the schema in bytes.
-SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes
+-- The size of all tables and indexes of the schema in bytes, and whether a table is being moved into partitions.
+SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes,
+    EXISTS (SELECT FROM {schema}.partition_moves) AS is_moving
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relkind = 'r';
 
 -- name: tables
--- The tables of the schema, also those of a replay that was left over.
+-- The tables of the schema; one with partitions stands for all of them.
 SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = %(schema)s AND c.relkind = 'r'
+WHERE n.nspname = %(schema)s AND c.relkind IN ('r', 'p') AND NOT c.relispartition
 ORDER BY c.relname;
 
 -- name: wait_briefly
@@ -23,7 +24,8 @@ SELECT set_config('lock_timeout', %(milliseconds)s, false), set_config('statemen
 -- each: idempotency_keys=idempotency_keys, job_runs=job_runs, lifecycle_transitions=lifecycle_transitions
 -- each: memory_counts=memory_counts, memory_events=memory_events, memory_links=memory_links
 -- each: memory_references=memory_references
--- each: passages=passages, postings=postings, profiles=profiles, purge_receipts=purge_receipts
+-- each: partition_moves=partition_moves, passages=passages, postings=postings, profiles=profiles
+-- each: purge_receipts=purge_receipts
 -- each: recent_questions=recent_questions, rule_applications=rule_applications, rules=rules, sessions=sessions
 -- each: tenant_keys=tenant_keys, tenants=tenants, texts=texts, tokens=tokens, alembic_version=alembic_version
 -- each: procrastinate_jobs=procrastinate_jobs, procrastinate_events=procrastinate_events
