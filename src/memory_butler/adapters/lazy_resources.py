@@ -195,14 +195,14 @@ def _fail(opened: "asyncio.Future[Resources]", problem: MemoryButlerError) -> No
 
 
 async def _catch_up(resources: Resources) -> None:
-    """Re-embed memories that an earlier version indexed differently."""
+    """Index memories that have no index entry. The worker re-embeds those of an earlier model."""
     try:
         count = await indexing.catch_up(resources, resources.settings.tenant)
     except MemoryButlerError as problem:
         log.warning("updating the search index failed: %s", problem.message)
     else:
         if count:
-            log.info("re-embedded for the search index: %d memories", count)
+            log.info("added to the search index: %d memories", count)
 
 
 async def _start(name: str, model: Embedder | Reranker | DomainModel | None) -> None:

@@ -19,6 +19,7 @@ from memory_butler.jobs.queue import Queue, queueing_lock
 from memory_butler.jobs.schedule import SCHEDULE, ScheduledJob, intervals
 from memory_butler.metrics import upkeep
 from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.retrieval.reembedding import note_use
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import StoreUpgraded
 
@@ -105,6 +106,7 @@ class Worker:
             log.warning("orphaned jobs reclaimed: %d", reclaimed)
             self._queue.wake_worker()
         upkeep.TICK.set_to_current_time()
+        await note_use(self._resources)
         deferred = 0
         # Looked up once: while many jobs wait, trying to enqueue each would cost more than the whole check.
         waiting = await self._queue.waiting()

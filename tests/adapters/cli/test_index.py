@@ -19,6 +19,7 @@ from memory_butler.resources import Resources
 from memory_butler.settings import Settings, VectorIndex
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.gate.database import Database
+from memory_butler.store.retrieval import embedding_versions
 
 FACTS = 1_000
 
@@ -38,16 +39,23 @@ async def store(server: EmbeddedPostgres, settings: Settings, template: str) -> 
 
 
 @pytest.fixture
-def run(store: Resources, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def used() -> dict[str, Resources]:
+    """Other resources for the command, if a test puts them here."""
+    return {}
+
+
+@pytest.fixture
+def run(store: Resources, used: dict[str, Resources], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """`memory-butler index …` on that store; settings of the index are read from the environment as ever."""
 
     @asynccontextmanager
     async def open_the_same(settings: Settings) -> AsyncIterator[Resources]:
-        mine = store.settings.model_copy(update={"vector_index": settings.vector_index})
+        opened = used.get("resources", store)
+        mine = opened.settings.model_copy(update={"vector_index": settings.vector_index})
         database = Database.from_settings(mine)
         try:
             await database.open()
-            yield replace(store, settings=mine, database=database)
+            yield replace(opened, settings=mine, database=database)
         finally:
             await database.close()
 
@@ -72,6 +80,7 @@ async def _ask(store: Resources, *queries: str) -> None:
 async def test_status_and_migrate_for_a_person(store: Resources, run: Callable[..., Result]) -> None:
     """What is due, what would be done, what was done, and then how good it is, with how many real questions."""
     before = (await asyncio.to_thread(run, "status")).stdout
+    assert "Embedding: all 0 memories have vectors of fake-bag-of-words." in before
     assert "Posture: auto; exact below 500 passages" in before
     assert "exact → ivfflat" in before
     assert "2 steps to do" in before
@@ -86,7 +95,7 @@ async def test_status_and_migrate_for_a_person(store: Resources, run: Callable[.
     assert "0 of 4" in after
     await _ask(store, "the first question", "another")
     asked = (await asyncio.to_thread(run, "status", "--queries", "4")).stdout
-    assert "live" in asked.splitlines()[1].split()
+    assert "live" in asked.splitlines()[2].split()
     assert "2 of 4" in asked
     assert "nothing to do" in (await asyncio.to_thread(run, "migrate")).stdout
 
@@ -113,6 +122,24 @@ async def test_status_and_migrate_for_a_program(
     assert (one["queries"], one["fell_back"], one["bloat"]) == (4, 0, 0.0) and one["recall"] >= 0.9
     assert one["live_queries"] == 1
     assert found["measured_with"].startswith("the questions that were asked last")
+
+
+async def test_re_embedding_is_paused_resumed_and_done_by_hand(
+    store: Resources, used: dict[str, Resources], run: Callable[..., Result]
+) -> None:
+    """Each command says how far it is."""
+    newer = await embedding_versions.ensure(store.database, "acme", store.embedder.version, 1005, store.clock())
+    acme = store.settings.model_copy(update={"tenant": "acme"})
+    used["resources"] = replace(store, settings=acme, embedding_version=newer)
+    paused = (await asyncio.to_thread(run, "pause")).stdout
+    assert "Embedding: 0 of 1,000 memories (0 %) have vectors of fake-bag-of-words." in paused
+    assert "1,000 have vectors of fake-bag-of-words (passage policy" in paused
+    assert "Paused since 2026-03-01 09:00 UTC. Continue: memory-butler index resume" in paused
+    resumed = json.loads((await asyncio.to_thread(run, "resume", "--json")).stdout)
+    assert (resumed["memories"], resumed["earlier"], resumed["paused_at"]) == (FACTS, FACTS, None)
+    done = json.loads((await asyncio.to_thread(run, "reembed", "--json")).stdout)
+    assert (done["reembedded"], done["earlier"], done["replaces_others"]) == (FACTS, 0, True)
+    assert "Embedding: all 1,000 memories" in (await asyncio.to_thread(run, "status", "--queries", "0")).stdout
 
 
 def test_an_index_that_cannot_be_built_well_is_refused() -> None:

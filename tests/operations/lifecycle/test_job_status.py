@@ -19,6 +19,7 @@ from memory_butler.models import Caller, NewEpisode, NewRule, Principal, Role
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.lifecycle.cleanup import cleanup
 from memory_butler.operations.lifecycle.job_status import FAILED, SUCCEEDED, shard_of
+from memory_butler.operations.retrieval import reembedding
 from memory_butler.operations.writing import remember
 from memory_butler.policy.lifecycle.schedule import JobState
 from memory_butler.resources import Resources
@@ -125,7 +126,7 @@ async def test_the_store_finds_those_that_need_a_look(
 async def test_a_new_embedding_model_does_not_wait_a_day_for_the_cleanup(
     resources: Resources, tenant: str, shard: Caller, clock: MovingClock
 ) -> None:
-    """In every tenant what another model indexed is indexed anew by a cleanup that is due at once; also after going
+    """In every tenant what another model embedded is embedded anew by a cleanup that is due at once; also after going
     back to an earlier model, and by one butler's cleanup for all of them."""
     await remember.episode(resources, NewEpisode(content="Arrived.", butler="helper"))
     helper, only = shard_of(tenant, "helper"), {"cleanup": DAY}
@@ -136,10 +137,11 @@ async def test_a_new_embedding_model_does_not_wait_a_day_for_the_cleanup(
         resources.database, tenant, resources.embedder.version, 1002, resources.clock()
     )
     for version in (other, resources.embedding_version, other):
-        reopened = replace(resources, embedding_version=version, opened_at=clock.now)
+        reopened = replace(resources, embedding_version=version)
+        await reembedding.note_use(reopened, choose=True)
         assert await job_status.due(reopened, tenant, only) == [("helper", "cleanup")]
         clock.move(seconds=10)
-        assert (await clean_up(reopened, helper))["reindexed"] == 2
+        assert (await clean_up(reopened, helper))["reembedded"] == 2
         clock.move(hours=1)
         assert await job_status.due(reopened, tenant, only) == []
 
@@ -147,20 +149,20 @@ async def test_a_new_embedding_model_does_not_wait_a_day_for_the_cleanup(
 async def test_two_models_in_use_do_not_take_turns_all_day(
     resources: Resources, tenant: str, shard: Caller, clock: MovingClock
 ) -> None:
-    """A cleanup that another process made since this one was opened is let be; so is one that is under way."""
+    """Only the one that was chosen last re-embeds; while its cleanup is under way, none is due."""
     await clean_up(resources, shard)
     clock.move(hours=1)
     other = await embedding_versions.ensure(
         resources.database, tenant, resources.embedder.version, 1003, resources.clock()
     )
-    stays, comes = (
-        replace(resources, embedding_version=one, opened_at=clock.now) for one in (resources.embedding_version, other)
-    )
+    stays, comes = (replace(resources, embedding_version=one) for one in (resources.embedding_version, other))
     begun = await job_status.begin(comes, shard, "cleanup", DAY)
     assert begun and await job_status.due(comes, tenant, {"cleanup": DAY}) == []
     await job_status.finish(comes, shard, begun, SUCCEEDED, await cleanup(comes, shard))
     clock.move(hours=1)
+    await remember.rule(stays, NewRule(content="Be kind."))
     assert await job_status.due(stays, tenant, {"cleanup": DAY}) == []
+    assert await job_status.due(comes, tenant, {"cleanup": DAY}) == [("main", "cleanup")]
 
 
 async def test_a_run_is_on_record_from_its_beginning(

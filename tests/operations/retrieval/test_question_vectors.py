@@ -1,15 +1,13 @@
 """After a change of the model, a question is compared with every memory in the version of its own vectors."""
 
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from tests.ai.optional_models import tiny_embedding
+from tests.operations.retrieval.conftest import OpenTiny
 
 from memory_butler.models import Answer, BriefRequest, NewEpisode, NewFact, NewRule, Question
 from memory_butler.models.answers import Reembedding
@@ -19,29 +17,10 @@ from memory_butler.operations.retrieval.ranked_candidates import rank_candidates
 from memory_butler.operations.trust import purge
 from memory_butler.operations.trust.purge import PurgeRequest
 from memory_butler.operations.writing import remember
-from memory_butler.resources import Resources, open_resources
-from memory_butler.settings import load_settings
+from memory_butler.resources import Resources
 from memory_butler.store.retrieval import embedding_versions
 
 TEA, TRAIN = "tea in the morning", "train at eight"
-
-Open = Callable[..., AbstractAsyncContextManager[Resources]]
-
-
-@pytest.fixture
-def opened(home: Path, tenant: str, tmp_path: Path, shared_resources: Resources) -> Open:
-    """The store of the tests with a tiny model of so many dimensions."""
-
-    @asynccontextmanager
-    async def open_with(dimensions: int, **embedding: Any) -> AsyncIterator[Resources]:
-        folder = tmp_path / f"tiny-{dimensions}"
-        if not folder.exists():
-            tiny_embedding.write(folder, dimensions)
-        settings = load_settings(home=home, tenant=tenant, embedding={"model": str(folder), **embedding})
-        async with open_resources(settings) as resources:
-            yield resources
-
-    return open_with
 
 
 async def know(resources: Resources, content: str) -> None:
@@ -56,7 +35,7 @@ def contents(answer: Answer) -> list[str]:
     return [one.hit.content for one in answer.results]
 
 
-async def test_models_of_different_sizes_answer_together(opened: Open) -> None:
+async def test_models_of_different_sizes_answer_together(opened: OpenTiny) -> None:
     """What the model before embedded is found by its own vector of the question, also by the model before, which learns
     of the new one while it runs; both say how much is behind."""
     async with opened(48) as before:
@@ -73,7 +52,7 @@ async def test_models_of_different_sizes_answer_together(opened: Open) -> None:
                     assert answer.degraded == ()
 
 
-async def test_all_types_and_a_briefing_are_found_in_the_earlier_version(opened: Open) -> None:
+async def test_all_types_and_a_briefing_are_found_in_the_earlier_version(opened: OpenTiny) -> None:
     """Rules and episodes, too; the receipt of a briefing says how much is behind."""
     async with opened(48) as before:
         await remember.rule(before, NewRule(content=TEA))
@@ -86,7 +65,7 @@ async def test_all_types_and_a_briefing_are_found_in_the_earlier_version(opened:
         assert briefing.receipt.reembedding == Reembedding(memories=2, earlier=2)
 
 
-async def test_a_question_is_embedded_once_for_each_version(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_question_is_embedded_once_for_each_version(opened: OpenTiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second search knows which versions there are; it asks the database once."""
     async with opened(48) as before:
         await know(before, TEA)
@@ -105,7 +84,7 @@ async def test_a_question_is_embedded_once_for_each_version(opened: Open, monkey
 
 
 async def test_without_the_earlier_model_words_find_the_rest_and_the_answer_says_so(
-    opened: Open, tmp_path: Path
+    opened: OpenTiny, tmp_path: Path
 ) -> None:
     """Its folder is gone. Once it is back and named in the settings, its memories are found by meaning again."""
     async with opened(48, query_prefix="the ") as before:
@@ -141,7 +120,7 @@ async def test_another_way_of_cutting_passages_needs_no_other_model(resources: R
     assert told.returned and told.by_meaning.rank == 1
 
 
-async def test_the_past_is_searched_in_the_version_of_its_vectors(opened: Open) -> None:
+async def test_the_past_is_searched_in_the_version_of_its_vectors(opened: OpenTiny) -> None:
     """A search as of an earlier time reads the same vectors."""
     async with opened(48) as before:
         await know(before, TEA)
@@ -152,7 +131,7 @@ async def test_the_past_is_searched_in_the_version_of_its_vectors(opened: Open) 
 
 @pytest.mark.parametrize("delete", [True, False])
 async def test_the_counts_follow_the_passages(
-    opened: Open, owner: psycopg.Connection[Any], tenant: str, delete: bool
+    opened: OpenTiny, owner: psycopg.Connection[Any], tenant: str, delete: bool
 ) -> None:
     """They are what a search goes by: storing adds, forgetting for good takes away."""
 

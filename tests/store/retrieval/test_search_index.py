@@ -10,7 +10,7 @@ import pytest
 
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.models import NewEpisode, NewFact, NewRule
-from memory_butler.operations.retrieval import indexing
+from memory_butler.operations.retrieval import indexing, reembedding
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
 from memory_butler.store.gate.vectors import as_vector
@@ -52,10 +52,10 @@ async def test_the_tenants_word_counts_follow_its_postings(
     assert counted(owner, tenant)[0] == 1
 
 
-async def test_what_an_earlier_version_indexed_is_indexed_anew(
+async def test_vectors_are_replaced_and_words_stay(
     resources: Resources, owner: psycopg.Connection[Any], tenant: str
 ) -> None:
-    """Only what is behind, and once; a store under a new version is found by meaning again."""
+    """Only what is behind, and once."""
     await remember.fact(resources, NewFact(subject="Anna", predicate="pet", content="a dog called Rex"))
     newer = await embedding_versions.ensure(
         resources.database, tenant, resources.embedder.version, 1000, resources.clock()
@@ -69,7 +69,8 @@ async def test_what_an_earlier_version_indexed_is_indexed_anew(
 
     assert versions() == [resources.embedding_version, newer]
     before = counted(owner, tenant)
-    assert [await indexing.catch_up(upgraded, tenant) for _ in range(2)] == [1, 0]
+    assert await indexing.catch_up(upgraded, tenant) == 0
+    assert [await reembedding.reembed(upgraded, tenant) for _ in range(2)] == [1, 0]
     assert (versions(), counted(owner, tenant)) == ([newer, newer], before)
 
 

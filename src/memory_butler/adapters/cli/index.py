@@ -1,4 +1,4 @@
-"""Commands for the vector indexes: their status, and building them by the settings."""
+"""Commands for the search index: its embedding models, re-embedding, and vector indexes."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from memory_butler.operations.retrieval.reembedding import EmbeddingState
     from memory_butler.operations.retrieval.vector_indexes import Standing, Status, Step
     from memory_butler.resources import Resources
 
 GOOD_RECALL = 0.98
 
-index_app = typer.Typer(no_args_is_help=True, help="Inspect and build vector indexes.", rich_markup_mode=None)
+index_app = typer.Typer(
+    no_args_is_help=True, help="Re-embed memories; inspect and build vector indexes.", rich_markup_mode=None
+)
 
 
 @index_app.command("status")
@@ -28,12 +31,56 @@ def status(
     ] = 20,
     as_json: Json = False,
 ) -> None:
-    """Show the search method of the largest tenants and the recall of each index against exact search."""
-    from memory_butler.operations.retrieval import vector_indexes
+    """Show the models that memories are embedded with, the search method of the largest tenants, and the recall of each
+    index against exact search."""
+    from memory_butler.operations.retrieval import reembedding, vector_indexes
+
+    async def task(resources: "Resources") -> "tuple[EmbeddingState, Status]":
+        state = await reembedding.embedding_state(resources)
+        return state, await vector_indexes.status(resources, queries=queries)
 
     terminal.run_and_print(
-        ctx, lambda resources: vector_indexes.status(resources, queries=queries), _render_status, _encode_status
+        ctx,
+        task,
+        lambda found: _together(_render_state(found[0]), _render_status(found[1])),
+        lambda found: {"embedding": _encode_state(found[0]), **_encode_status(found[1])},
     )
+
+
+@index_app.command("reembed")
+def reembed(ctx: typer.Context, *, as_json: Json = False) -> None:
+    """Embed all memories of earlier models with the configured one now, and end a pause. The worker does it in the
+    background otherwise. Ctrl-C is safe: the next run continues."""
+    from memory_butler.operations.retrieval import reembedding
+
+    async def task(resources: "Resources") -> tuple[int, "EmbeddingState"]:
+        earlier = (await reembedding.embedding_state(resources)).earlier
+        with terminal.progress_bar("Embedding", total=earlier) as update:
+            done = await reembedding.reembed_now(resources, progress=lambda done: update(None, done, earlier))
+        return done, await reembedding.embedding_state(resources)
+
+    terminal.run_and_print(
+        ctx,
+        task,
+        lambda found: _render_state(found[1]),
+        lambda found: {"reembedded": found[0], **_encode_state(found[1])},
+    )
+
+
+@index_app.command("pause")
+def pause(ctx: typer.Context, *, as_json: Json = False) -> None:
+    """Stop embedding memories again until `index resume`. Searches go on with the models that memories have."""
+    from memory_butler.operations.retrieval import reembedding
+
+    terminal.run_and_print(ctx, reembedding.pause, _render_state, _encode_state)
+
+
+@index_app.command("resume")
+def resume(ctx: typer.Context, *, as_json: Json = False) -> None:
+    """Go on embedding memories again; the worker continues within a minute or two."""
+    from memory_butler.operations.retrieval import reembedding
+
+    terminal.run_and_print(ctx, reembedding.resume, _render_state, _encode_state)
 
 
 @index_app.command("migrate")
@@ -59,6 +106,52 @@ def migrate(
         lambda steps: _steps(steps, dry_run=dry_run),
         lambda steps: {"dry_run": dry_run, "steps": [_encode_step(step) for step in steps]},
     )
+
+
+def _encode_state(state: "EmbeddingState") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "model": state.model,
+        "memories": state.memories,
+        "earlier": state.earlier,
+        "replaces_others": state.is_chosen,
+        "paused_at": state.paused_at.isoformat() if state.paused_at else None,
+        "versions": [asdict(one) for one in state.shares],
+    }
+
+
+def _render_state(state: "EmbeddingState") -> "RenderableType":
+    from rich.text import Text
+
+    from memory_butler.adapters.cli.tables.memories import safe
+
+    current = state.memories - state.earlier
+    if not state.earlier:
+        return Text(safe(f"Embedding: all {current:,} memories have vectors of {state.model}."))
+    share = int(100 * current / state.memories)
+    lines = [f"Embedding: {current:,} of {state.memories:,} memories ({share} %) have vectors of {state.model}."]
+    lines += [
+        f"  {one.memories:,} have vectors of {one.model} (passage policy {one.passage_policy})"
+        for one in state.shares
+        if not one.is_current
+    ]
+    if state.paused_at:
+        lines.append(f"Paused since {state.paused_at:%Y-%m-%d %H:%M} UTC. Continue: memory-butler index resume")
+    elif state.is_chosen:
+        lines.append("The worker embeds the rest, the newest and most used first. Now: memory-butler index reembed")
+    else:
+        lines.append(
+            "Another program uses a model that was chosen later, and embeds with that one. To return to"
+            f" {state.model}: memory-butler index reembed"
+        )
+    return Text(safe("\n".join(lines)))
+
+
+def _together(*parts: "RenderableType") -> "RenderableType":
+    from rich.console import Group
+
+    return Group(*parts)
 
 
 def _encode_step(step: "Step") -> dict[str, Any]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from memory_butler.models import Question
     from memory_butler.resources import Resources
 
+# Seconds of re-embedding before a search of the command line.
+REEMBEDDING_SECONDS = 2.0
+
 Read = TypeVar("Read")
 Task = Callable[["Resources"], Awaitable[Read]]
 
@@ -40,13 +43,15 @@ def _question(ctx: typer.Context) -> "Question":
 def _reading(task: "Task[Read]", *, deep: bool = False, searches: bool = True) -> "Task[Read]":
     """The task as the local user, who reads encrypted text only if the role of an administrator may.
 
-    After an upgrade the index of a local store is brought up to date before a search: no worker may ever run there.
+    Before a search in a local store, memories without an index entry get one, and some of those with an earlier
+    embedding model get vectors of the current one: no worker may ever run there.
     For a deep look the model is loaded first, because this process makes no later search.
     """
 
     async def run(resources: "Resources") -> "Read":
         from memory_butler.operations.retrieval.deep_search import load_ahead
         from memory_butler.operations.retrieval.indexing import catch_up
+        from memory_butler.operations.retrieval.reembedding import reembed
         from memory_butler.operations.trust.protection import limit_reading
 
         limit_reading(resources, resources.local_caller().principal)
@@ -54,6 +59,7 @@ def _reading(task: "Task[Read]", *, deep: bool = False, searches: bool = True) -
             # Without the model a search goes by words alone, and says so.
             with suppress(MemoryButlerError):
                 await catch_up(resources, resources.settings.tenant, progress=_show_indexed)
+                await reembed(resources, resources.settings.tenant, seconds=REEMBEDDING_SECONDS)
         if deep:
             await load_ahead(resources)
         return await task(resources)
@@ -63,7 +69,7 @@ def _reading(task: "Task[Read]", *, deep: bool = False, searches: bool = True) -
 
 def _show_indexed(count: int) -> None:
     if sys.stderr.isatty():
-        sys.stderr.write(f"Updating the search index after an upgrade: {count} memories.\n")
+        sys.stderr.write(f"Updating the search index: {count} memories.\n")
 
 
 def search(

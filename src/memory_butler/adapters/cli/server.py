@@ -210,8 +210,8 @@ def _create_demo(home: Path, *, as_json: bool) -> None:
 
 
 def reindex(ctx: typer.Context, as_json: Json = False) -> None:
-    """Rebuild the search index. Required after changing the text-search setting. After an upgrade that changes the
-    index, the daily jobs rebuild it within a day; this does it now."""
+    """Rebuild the whole search index: words, names and vectors. Required after changing the text-search setting; after
+    a change of the embedding model, `index reembed` is enough."""
     from memory_butler.operations.retrieval import indexing
     from memory_butler.operations.system import stats
     from memory_butler.resources import Resources

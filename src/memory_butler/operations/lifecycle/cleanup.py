@@ -6,8 +6,9 @@ from typing import Any
 from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.operations.history import days
-from memory_butler.operations.lifecycle import job_status, partitions
+from memory_butler.operations.lifecycle import partitions
 from memory_butler.operations.retrieval.indexing import catch_up
+from memory_butler.operations.retrieval.reembedding import reembed
 from memory_butler.operations.trust import encryption_keys, residue
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs as runs_store
@@ -18,12 +19,13 @@ RUNS_KEPT = timedelta(days=90)
 JOBS_KEPT_DAYS = 7
 WORKERS_KEPT_DAYS = 1
 BATCH = 1000
+REEMBEDDING_SECONDS = 50.0
 
 
 async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     """Delete a shard's old run records (the latest of each job stays), finished jobs, dead workers and the schema of an
-    interrupted replay; index again what an earlier version indexed; count new events; rewrite the data files after a
-    large purge; rotate the key of encrypted texts if that is due."""
+    interrupted replay; index what has no index entry; re-embed for a while; count new events; rewrite the data files
+    after a large purge; rotate the key of encrypted texts if that is due."""
     async with resources.database.unlocked_write(shard.principal.tenant) as transaction:
         runs = await job_runs.drop_old(transaction, shard.principal.butler, resources.clock() - RUNS_KEPT)
         distilled = await runs_store.drop_old_runs(
@@ -42,8 +44,9 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
         "scratch_schemas": 0,
     }
     report["reindexed"] = await catch_up(resources, shard.principal.tenant)
-    # From now on all of the tenant is found by meaning with this one; the next model sees that it is another.
-    report[job_status.INDEXED_UNDER] = resources.embedding_version
+    # The schedule starts the next part after a minute.
+    report["reembedded"] = await reembed(resources, shard.principal.tenant, seconds=REEMBEDDING_SECONDS)
+    await resources.earlier_models.close_idle()
     report["counted_events"] = await days.catch_up(resources, shard.principal.tenant)
     if cleaned := await residue.clean_up(resources, shard.principal.tenant, residue.BY_JOB_BYTES):
         report["purge_residue"] = cleaned

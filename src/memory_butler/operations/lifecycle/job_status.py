@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory_butler.metrics import upkeep
+from memory_butler.metrics import reembedding, upkeep
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse.cursors import Cursors, cut_page
@@ -19,12 +19,11 @@ from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import days
 from memory_butler.store.lifecycle import job_runs
+from memory_butler.store.retrieval import embedding_versions
 
 Intervals = Mapping[str, timedelta]
 SUCCEEDED, FAILED = "succeeded", "failed"
 CONSOLIDATION, CLEANUP = "consolidation", "cleanup"
-# Field of a cleanup report: the embedding version of the tenant's index.
-INDEXED_UNDER = "embedding_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +94,11 @@ async def due(resources: Resources, tenant: str, intervals: Intervals) -> list[t
     async with resources.database.unlocked_write(tenant) as transaction:
         rows = await job_runs.histories(transaction, list(intervals))
         urgent = await urgent_butlers(resources, transaction, now) if CONSOLIDATION in intervals else set()
-        behind = await _behind(transaction, rows)
-    outdated = _outdated_butler(resources, _latest_cleanup(rows)) or behind
+        behind = await _behind(resources, transaction, rows)
     return [
         (row["butler"], row["job"])
         for row in rows
-        if schedule.is_due(_history(row), intervals[row["job"]], now, pressing=_is_urgent(row, urgent, outdated))
+        if schedule.is_due(_history(row), intervals[row["job"]], now, pressing=_is_urgent(row, urgent, behind))
     ]
 
 
@@ -115,8 +113,7 @@ async def begin(resources: Resources, shard: Caller, job: str, every: timedelta)
         if not found:
             return None
         history = _history(found[0])
-        outdated = _outdated_butler(resources, _latest_cleanup(found)) or await _behind(transaction, found)
-        is_urgent = _is_urgent(found[0], urgent, outdated)
+        is_urgent = _is_urgent(found[0], urgent, await _behind(resources, transaction, found))
         if not schedule.is_due(history, every, now, pressing=is_urgent):
             return None
         run = resources.make_id(now)
@@ -217,38 +214,26 @@ async def listed(
     return cut_page(job_statuses(found, intervals, resources.clock()), most, cursors, lambda one: [one.butler, one.job])
 
 
-def _is_urgent(row: Row, urgent: set[str], outdated: str | None) -> bool:
+def _is_urgent(row: Row, urgent: set[str], behind: str | None) -> bool:
     """True if a job is urgent: a consolidation with an urgent backlog, or the cleanup of an outdated index or
     projection."""
     name: str = row["butler"]
-    return name == outdated if row["job"] == CLEANUP else row["job"] == CONSOLIDATION and name in urgent
+    return name == behind if row["job"] == CLEANUP else row["job"] == CONSOLIDATION and name in urgent
 
 
-async def _behind(transaction: Transaction, rows: Sequence[Row]) -> str | None:
-    """The butler whose cleanup is urgent, because the tenant has many events that are not counted yet."""
+async def _behind(resources: Resources, transaction: Transaction, rows: Sequence[Row]) -> str | None:
+    """The butler whose cleanup is urgent, because it works for the whole tenant: memories have vectors of an earlier
+    model, or many events are not counted yet."""
     first = next((row["butler"] for row in rows if row["job"] == CLEANUP), None)
-    if first is None or (await days.place(transaction)).uncounted < days.TAIL // 2:
+    if first is None:
         return None
-    return str(first)
-
-
-def _latest_cleanup(rows: Iterable[Row]) -> Row | None:
-    """The cleanup that last updated the tenant's index: each cleanup updates all of it. A failed one is ignored; it is
-    retried anyway."""
-    ran = [row for row in rows if row["job"] == CLEANUP and row["started_at"] and row["outcome"] != FAILED]
-    return max(ran, key=lambda row: (row["started_at"], row["butler"]), default=None)
-
-
-def _outdated_butler(resources: Resources, latest: Row | None) -> str | None:
-    """The butler whose cleanup is urgent, because the tenant was last indexed under another embedding version and
-    semantic search does not find its memories.
-
-    The job record tells the version; reading the passages every minute would be too slow. Runs since this process
-    started are ignored: two processes with different models reindex once each, and not every minute."""
-    if latest is None or latest["outcome"] is None or latest["started_at"] >= resources.opened_at:
-        return None
-    name: str = latest["butler"]
-    return name if latest["report"].get(INDEXED_UNDER) != resources.embedding_version else None
+    standing = await embedding_versions.standing(transaction, resources.embedding_version)
+    behind = resources.known_versions.behind
+    behind[transaction.tenant] = standing.earlier if standing.is_chosen else 0
+    reembedding.BEHIND.set(sum(behind.values()))
+    if standing.is_due or (await days.place(transaction)).uncounted >= days.TAIL // 2:
+        return str(first)
+    return None
 
 
 def _history(row: Row) -> RunHistory:

@@ -1,4 +1,4 @@
-"""The search index: entries of new memories, and reindexing when the model or the passage policy changes."""
+"""The search index: entries of new memories, and of stored ones that have none."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -133,8 +133,8 @@ async def reindex(
 
 
 async def catch_up(resources: Resources, tenant: str, *, progress: Callable[[int], None] = lambda done: None) -> int:
-    """Index memories that were imported, or indexed with another model or passage policy: semantic search does not find
-    them. An interrupted run continues where it stopped; returns the number of memories."""
+    """Index memories that have no index entry, because they were imported or encrypted anew, and renew profiles of
+    other domains. An interrupted run continues where it stopped; returns the number of memories."""
 
     async def outdated(transaction: Transaction, last: UUID, limit: int) -> list[Row]:
         versions = resources.embedding_version, resources.domains.version
@@ -177,7 +177,7 @@ async def _walk(
             rows = await following(transaction, last, BATCH)
         if not rows:
             return done
-        indexed = await _index_decided(resources, [_entry(resources, tenant, row) for row in rows])
+        indexed = await index_stored(resources, tenant, rows)
         entries = {row["id"]: entry for row, entry in zip(rows, indexed, strict=True)}
         async with resources.database.write(tenant, resources.clock()) as transaction:
             there = await embedding_versions.present(transaction, list(entries))
@@ -186,6 +186,11 @@ async def _walk(
             await search_index.add(transaction, named)
         last, done = rows[-1]["id"], done + len(rows)
         progress(done)
+
+
+async def index_stored(resources: Resources, tenant: str, rows: Sequence[Row]) -> list[Indexed]:
+    """The index entries of stored memories."""
+    return await _index_decided(resources, [_entry(resources, tenant, row) for row in rows])
 
 
 def _entry(resources: Resources, tenant: str, row: Row) -> tuple[Entry, Searchable | None]:

@@ -204,15 +204,15 @@ class Database:
         self._postmaster.close()
 
     @asynccontextmanager
-    async def read(self, tenant: str) -> AsyncIterator[Transaction]:
+    async def read(self, tenant: str, *, deadline_seconds: float | None = None) -> AsyncIterator[Transaction]:
         """Open a read-only transaction, on a replica inside an operation of the read plane if one is fresh."""
         plane = self.read_plane
         replica = await plane.choose(tenant) if plane and plane.is_serving else None
         if replica is None:
-            async with self._transaction(tenant, READ) as transaction:
+            async with self._transaction(tenant, READ, deadline_seconds=deadline_seconds) as transaction:
                 yield transaction
             return
-        deadline = self._settings.deadline_seconds
+        deadline = deadline_seconds or self._settings.deadline_seconds
         with translated():
             async with (
                 replica.connection() as connection,

@@ -37,9 +37,25 @@ Named = tuple[MemoryType, UUID, Indexed]
 
 async def add(transaction: Transaction, entries: Sequence[Named]) -> None:
     """Have memories found, by their words, their names and their meaning."""
+    await _add_words(transaction, entries)
+    await _add_vectors(transaction, entries)
+
+
+async def replace_vectors(transaction: Transaction, entries: Sequence[Named]) -> None:
+    """Give memories other vectors and domain profiles; their words stay."""
+    ids = [id for _, id, _ in entries]
+    await transaction.send("search_index.clear_passages", ids=ids)
+    await transaction.send("search_index.clear_profiles", ids=ids)
+    await _add_vectors(transaction, entries)
+
+
+async def _add_words(transaction: Transaction, entries: Sequence[Named]) -> None:
     for config in {indexed.text_search for _, _, indexed in entries}:
         memories = [_words(one) for one in entries if one[2].text_search == config]
         await transaction.send("search_index.add_postings", config=config, memories=recordset(memories))
+
+
+async def _add_vectors(transaction: Transaction, entries: Sequence[Named]) -> None:
     passages = [
         (kind, id, ordinal, indexed.embedding_version, vector)
         for kind, id, indexed in entries

@@ -85,20 +85,33 @@ WHERE tenant_id = %(tenant)s AND memory_type IN ('episode', 'fact', 'rule') AND 
 -- True if a text search configuration exists.
 SELECT 1 AS known FROM pg_ts_config WHERE cfgname = %(config)s;
 
--- part: words_after
--- The tenant's memories after an id, with their indexed text and with what decides about encryption.
+-- part: fact_words
+-- Facts with their indexed text and with what decides about encryption.
 SELECT 'fact' AS type, id, subject_label, predicate_label, content, tags, content LIKE 'enc:v1:%%' AS is_sealed,
     ARRAY[source_butler, scope] AS butlers
 FROM {schema}.facts
-WHERE tenant_id = %(tenant)s AND id > %(after)s
-UNION ALL
+
+-- part: rule_words
+-- The same for rules.
 SELECT 'rule', id, NULL, NULL, content, tags, content LIKE 'enc:v1:%%', ARRAY[source_butler, scope]
 FROM {schema}.rules
-WHERE tenant_id = %(tenant)s AND id > %(after)s
-UNION ALL
+
+-- part: episode_words
+-- The same for episodes.
 SELECT 'episode', id, NULL, NULL, content, tags, content LIKE 'enc:v1:%%', ARRAY[butler]
 FROM {schema}.episodes
-WHERE tenant_id = %(tenant)s AND id > %(after)s
+
+-- part: words_after
+-- The tenant's memories after an id.
+{fact_words} WHERE tenant_id = %(tenant)s AND id > %(after)s
+UNION ALL {rule_words} WHERE tenant_id = %(tenant)s AND id > %(after)s
+UNION ALL {episode_words} WHERE tenant_id = %(tenant)s AND id > %(after)s
+
+-- part: words_of
+-- Some of the tenant's memories.
+{fact_words} WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
+UNION ALL {rule_words} WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
+UNION ALL {episode_words} WHERE tenant_id = %(tenant)s AND id = ANY(%(ids)s)
 
 -- name: after
 -- The next memories of the tenant by id, with their indexed text.

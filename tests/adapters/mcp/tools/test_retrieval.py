@@ -19,13 +19,15 @@ from memory_butler.adapters import lazy_resources
 from memory_butler.adapters.doctor import checks
 from memory_butler.adapters.doctor.findings import Finding
 from memory_butler.adapters.lazy_resources import LazyResources
+from memory_butler.adapters.wire.answers import search_results
 from memory_butler.ai.cross_encoder import CrossEncoder, CrossEncoderSource
 from memory_butler.english.time.question_times import find_time_hint
 from memory_butler.models import NewEpisode, NewFact, Question
-from memory_butler.operations.retrieval import search
+from memory_butler.models.wire.codec import encode
+from memory_butler.operations.retrieval import reembedding, search
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
-from memory_butler.store.retrieval import embedding_versions
+from memory_butler.store.retrieval import embedding_versions, search_index
 
 Command = Callable[..., Result]
 SAME = "The harbour was closed because of the storm that came up over night from the west."
@@ -194,23 +196,32 @@ async def test_a_reranker_that_is_not_there_keeps_nobody_waiting(
     assert "the reranker is not ready" in caplog.text
 
 
-async def test_after_an_upgrade_a_server_indexes_the_store_anew(
-    resources: Resources, tenant: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """What the version before indexed gets vectors of the current one, without anybody asking for it."""
+async def test_a_server_indexes_what_has_no_index_entry(resources: Resources, caplog: pytest.LogCaptureFixture) -> None:
+    """It is found by meaning again, without anybody asking for it."""
     caplog.set_level("INFO")
+    stored = await remember.fact(resources, NewFact(subject="Anna", predicate="pet", content="a dog called Rex"))
+    async with resources.database.write(resources.settings.tenant, resources.clock()) as transaction:
+        await search_index.clear(transaction, [stored.id])
+    question = Question(query="a dog called Rex", mode="semantic")
+    assert not (await search.search(resources, question)).results
+    await lazy_resources.LazyResources.already_open(resources)._warm(resources)
+    assert [one.hit.content for one in (await search.search(resources, question)).results] == ["a dog called Rex"]
+    assert "added to the search index: 1 memories" in caplog.text
+
+
+async def test_an_answer_says_how_many_memories_are_on_an_earlier_model(resources: Resources, tenant: str) -> None:
+    """As long as there are any, and to a caller of the tool."""
     await remember.fact(resources, NewFact(subject="Anna", predicate="pet", content="a dog called Rex"))
     newer = await embedding_versions.ensure(
         resources.database, tenant, resources.embedder.version, 1001, resources.clock()
     )
     upgraded = replace(resources, embedding_version=newer)
-    question = Question(query="a dog called Rex", mode="semantic")
-    assert (await search.search(upgraded, question)).reembedding
-    await lazy_resources.LazyResources.already_open(resources)._warm(upgraded)
-    answer = await search.search(upgraded, question)
-    assert [one.hit.content for one in answer.results] == ["a dog called Rex"]
-    assert answer.reembedding is None
-    assert "re-embedded for the search index: 1 memories" in caplog.text
+    question = Question(query="a dog called Rex")
+    said = encode(search_results(await search.search(upgraded, question)))
+    assert said["count"] == 1
+    assert said["reembedding"] == {"memories": 1, "earlier": 1}
+    assert await reembedding.reembed(upgraded, tenant) == 1
+    assert "reembedding" not in encode(search_results(await search.search(upgraded, question)))
 
 
 # --- check-up -------------------------------------------------------------------------------------

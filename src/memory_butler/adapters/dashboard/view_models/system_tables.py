@@ -157,12 +157,12 @@ def coverage_advice(found: Coverage) -> str | None:
     if not behind:
         return None
     old = sum(part.memories for part in found.parts if part.model and not part.is_current)
-    outdated = f"{old:,} have embeddings of another model or passage size" if old else ""
-    missing = f"{behind - old:,} have none yet" if behind > old else ""
-    return (
-        f"{' and '.join(part for part in (outdated, missing) if part)}: only keyword search finds them. A server"
-        " re-embeds them after it starts; memory-butler reindex does it now."
+    outdated = (
+        f"{old:,} have embeddings of another model or passage size, and are compared with those. The worker re-embeds"
+        " them; memory-butler index reembed does it now."
     )
+    missing = f"{behind - old:,} have none yet: only keyword search finds them until a server has started."
+    return " ".join(part for part, count in ((outdated, old), (missing, behind - old)) if count)
 
 
 def posture_text(found: Status) -> str:
