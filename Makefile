@@ -108,6 +108,10 @@ eval: setup-dev ## Quality of extraction, retrieval and briefings: make eval DAT
 	$(BIN)/python -m benchmarks.consolidation.measure --half held_out
 	$(BIN)/python -m benchmarks.consolidation.measure --half messy_development
 	$(BIN)/python -m benchmarks.consolidation.measure --half messy_held_out
+	$(BIN)/python -m benchmarks.salience.capture --half held_out
+	$(BIN)/python -m benchmarks.salience.capture --half messy_held_out
+	$(BIN)/python -m benchmarks.salience.capture --half lives_development
+	$(BIN)/python -m benchmarks.salience.capture --half lives_held_out
 	$(BIN)/python -m benchmarks.briefing $(if $(DATA),--data "$(DATA)")
 	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
 

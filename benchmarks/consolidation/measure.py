@@ -13,8 +13,8 @@ from datetime import datetime
 
 from benchmarks.consolidation.merged import Kept, score_kept, table
 from benchmarks.consolidation.scoring import (
+    ALL_HALVES,
     HALVES,
-    MESSY_HALVES,
     Distilled,
     Labelled,
     Report,
@@ -32,9 +32,7 @@ SPEED_ROUNDS = 5
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.consolidation.measure", description=__doc__)
-    parser.add_argument(
-        "--half", choices=(*HALVES, *MESSY_HALVES), default="development", help="which half of the labelled episodes"
-    )
+    parser.add_argument("--half", choices=ALL_HALVES, default="development", help="which half of the labelled episodes")
     parser.add_argument("--show", action="store_true", help="print every miss and every wrong item (development only)")
     given = parser.parse_args(arguments)
     if given.show and given.half.endswith("held_out"):

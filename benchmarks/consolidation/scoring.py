@@ -11,6 +11,9 @@ FOLDER = Path(__file__).parent
 HALVES = ("development", "held_out")
 # Messy notes are labelled for what is kept in any form (merged.py).
 MESSY_HALVES = ("messy_development", "messy_held_out")
+# Notes of invented people as they come, labelled before anything read them; the first half has noise, too.
+LIFE_HALVES = ("lives_development", "lives_held_out")
+ALL_HALVES = (*HALVES, *MESSY_HALVES, *LIFE_HALVES)
 
 
 class Distilled(Protocol):

@@ -4,9 +4,10 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from memory_butler.models import Batch, ConsolidationStatus, Episode, Validity
+from memory_butler.models.vocabulary import BY_HAND
 
 
-def batch_of(content: str, observed_at: datetime) -> Batch:
+def batch_of(content: str, observed_at: datetime, *, by_hand: bool = False) -> Batch:
     episode = Episode(
         id=UUID(int=1),
         tenant_id="default",
@@ -27,7 +28,7 @@ def batch_of(content: str, observed_at: datetime) -> Batch:
         expires_at=observed_at + timedelta(days=7),
         last_referenced_at=None,
         reference_count=0,
-        metadata={},
+        metadata={BY_HAND: True} if by_hand else {},
         request_id=None,
         pinned=False,
     )

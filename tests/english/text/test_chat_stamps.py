@@ -24,10 +24,6 @@ def test_a_time_before_or_after_the_name(line: str, name: str) -> None:
     assert (found[0], line[found[1] - 2 : found[1]]) == (name, ": ")
 
 
-def test_a_line_of_name_and_time_heads_the_next_lines() -> None:
-    assert stamped_label("Dai  6:02 PM") == ("Dai", 12)
-
-
 @pytest.mark.parametrize(
     "line",
     [

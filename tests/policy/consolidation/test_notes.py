@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from benchmarks.support.one_episode import batch_of
 
-from memory_butler.models import Item, Permanence
+from memory_butler.models import Item, ItemKind, Permanence
 from memory_butler.policy.consolidation.notes import VITAL_IMPORTANCE, NoteRules, candidates, chosen, corrects
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -64,3 +64,25 @@ def test_he_is_the_only_person_named_before() -> None:
     """Also if that sentence is not kept itself."""
     (note,) = kept("User: write a toast for Dai's birthday. he is obsessed with Swansea City", 0.9)
     assert (note.subject, note.content) == ("Dai", "he is obsessed with Swansea City")
+
+
+def left_out(text: str, content: str) -> bool:
+    """Whether a note is a candidate beside a fact with this content."""
+    batch = batch_of(text, NOW)
+    told = Item(
+        kind=ItemKind.FACT, evidence=(batch.episodes[0].id,), subject="Ida", predicate="plan:x", content=content
+    )
+    return bool(candidates(batch, [told]))
+
+
+def test_what_a_fact_does_not_say_is_kept_too() -> None:
+    """A second statement in the first person, or a number."""
+    assert not left_out("Ida is flying in on the 22nd", "flying in on 22 May")
+    assert left_out("Ida is flying in on the 22nd, I pick her up", "flying in on 22 May")
+    assert left_out("Ida is flying in with the BA75 at 6:40", "flying in with the BA")
+
+
+def test_health_in_a_conversation_needs_less() -> None:
+    (note,) = kept("User: my brother has coeliac disease\nAssistant: Noted.", 0.5)
+    assert note.importance == VITAL_IMPORTANCE
+    assert kept("User: my brother has a blue bicycle\nAssistant: Noted.", 0.5) == []

@@ -25,6 +25,8 @@ _TELLING = word_set("""
 works_as works_at lives_in from speaks studies diet allergic_to health age nationality likes dislikes pronouns
 """)
 
+_OTHER = re.compile(r"^(?:the |an)other (?=\w)")
+
 
 def bracketed_facts(text: str, discourse: Discourse, now: datetime, read: Reader) -> list[Draft]:
     """Facts in brackets after a name, and the phone number or address next to one."""
@@ -46,7 +48,7 @@ def _of(match: re.Match[str], discourse: Discourse, now: datetime, read: Reader)
     if contact:
         return contact
     found: list[Draft] = []
-    for piece in _PIECES.split(inner)[:6]:
+    for piece in _PIECES.split(_OTHER.sub("", inner))[:6]:
         is_verb = FORMS.get(word_at(piece, 0)[0], ("", ""))[1] == "s"
         own = read_phrase(piece if is_verb else f"is {piece}", name, by_speaker=False)
         found += [one for one in read(own, now) if one.kind in _TELLING] if own else []

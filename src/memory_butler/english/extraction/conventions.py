@@ -119,7 +119,7 @@ def _is_unmarked(text: str, actions: frozenset[str]) -> bool:
     if match is None or "," in match["when"]:
         return False
     verb = match["verb"].lower()
-    last = match["when"].split()[-1].lower()
+    last = match["when"].split()[-1].lower().partition("'")[0]
     return (
         (verb in actions or verb in _EXTRA_ACTIONS)
         and last not in _NO_SUBJECTS

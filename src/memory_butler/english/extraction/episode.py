@@ -7,6 +7,7 @@ from memory_butler.english.extraction.brackets import bracketed_facts
 from memory_butler.english.extraction.findings import Draft, Finding, deduplicated, fact, rule
 from memory_butler.english.extraction.grammar.clause_splitting import clauses
 from memory_butler.english.extraction.grammar.coreference import Discourse
+from memory_butler.english.extraction.grammar.known_names import PLACES
 from memory_butler.english.extraction.grammar.lower_case_names import is_of_another, puts_right, with_capitals
 from memory_butler.english.extraction.grammar.noise import (
     asks,
@@ -44,6 +45,16 @@ from memory_butler.english.time.event_dates import find_event_date
 MERELY_NAMED = 4
 # Facts that are never the user's if their sentence is about another.
 _PERSONAL = frozenset({"allergic_to", "health", "diet", "relationship"})
+# "Tried Mendeley, moved to Zotero" is no change of home.
+_OF_TOOLS = caseless(
+    r"\b(?:tried|tested|migrat\w+|switched|apps?|tools?|software|editors?|frameworks?|librar(?:y|ies)|providers?|hosting|"
+    r"subscriptions?|licen[cs]es?|databases?|plug-?ins?)\b"
+)
+_WHOSE = caseless(
+    r"(?:and |the |new |full |last |first )?(?:name|surname|number|phone|mobile|cell|e-?mail|address|birthday|age)"
+    r"(?: is|'s|:| =) "
+)
+_WHOSE_NOT = frozenset(["i", "i'm", "i've", "my", "me", "mine", "user", "user's", "hi", "hello", "hey"])
 # Pasted data: a word of this length, or a run of marks. Patterns would take long and find nothing.
 _UNREADABLE = re.compile(r"\S{81}|[^\w\s]{12}")
 
@@ -66,6 +77,8 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
             continue
         discourse.start_turn(turn.speaker, by_assistant=by_assistant and not turn.labelled)
         handed_over = is_manual = False
+        # "Rent from the tenant is due. Name is Priscilla": whose name it is, is not clear.
+        is_own = True
         for sentence in turn.sentences:
             if handed_over:
                 break
@@ -80,7 +93,9 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
                 handed_over = bool(_HANDED_OVER.search(sentence.text))
             elif not (is_fiction(sentence.text) or is_saying(sentence.text) or speaks_as_a_model(sentence.text)):
                 told = _of_sentence(sentence, discourse, observed_at)
-                found += [one for one in told if not is_manual or one.kind != "rule"]
+                told = [one for one in told if one.kind != "rule" or not is_manual]
+                found += told if is_own or not _WHOSE.match(sentence.text) else []
+                is_own = not _WHOSE_NOT.isdisjoint(words_in(sentence.text))
     obeyed = not gives_orders_to_the_reader(content)
     return deduplicated(
         [one for one in found if one.kind != "rule" or (obeyed and not hands_over_secrets(one.content))]
@@ -99,6 +114,8 @@ def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> lis
         discourse.last = ""
     if sentence.speaker != USER:
         found = [one for one in found if one.kind == "fact"]
+    if _OF_TOOLS.search(sentence.text):
+        found = [one for one in found if one.predicate != "lives_in" or one.content in PLACES]
     if is_of_another(sentence.text):
         found = [one for one in found if one.subject != USER or one.predicate.partition(":")[0] not in _PERSONAL]
     return [one for one in found if not is_trivial(one.content) and is_safe(sentence.text, one.predicate, one.content)]

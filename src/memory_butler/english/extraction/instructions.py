@@ -98,6 +98,7 @@ _KEPT = caseless(
 )
 _CHOSEN = caseless(
     r"(?:please )?(?:only use|use only|only ever use) .+|prefer .+ (?:over|to|rather than|instead of) .+|"
+    r"no ['\"]?[\w. -]{1,24}['\"]?, (?:use|write|say|call it|take) \S.*|"
     r"(?:use|write|say|choose|pick) [^,]{2,50}?(?:,? (?:not|instead of|rather than|over|and not|never)) .+"
 )
 # "Commit messages should be in German": what is made is to be made so.

@@ -15,16 +15,13 @@ _BEFORE = rf"(?:\[(?:{_WHEN})\]|\((?:{_WHEN})\)|(?:{_WHEN}))(?:[ ]?[-–—][ ]|
 _AFTER = rf"(?:,?[ ]{{1,2}}(?:(?:at|um|à|a las)[ ])?(?:{_CLOCK})|[ ]{{0,2}}(?:\[(?:{_WHEN})\]|\((?:{_WHEN})\)))"
 _COLON = r"\*{0,2}(?:[ ]?:\*{0,2}(?:[ ]{1,4}|$)|：[ ]?)"
 _EARLY = _NAME.replace("name", "early")
-_LABEL = caseless(
-    rf"\*{{0,2}}(?:{_BEFORE}\*{{0,2}}{_NAME}(?:{_AFTER})?{_COLON}|{_EARLY}{_AFTER}(?:{_COLON}|\*{{0,2}}$))"
-)
+_LABEL = caseless(rf"\*{{0,2}}(?:{_BEFORE}\*{{0,2}}{_NAME}(?:{_AFTER})?|{_EARLY}{_AFTER}){_COLON}")
 # Programs write such stamps.
 _LOGGED = re.compile(r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
 def stamped_label(line: str) -> tuple[str, int] | None:
-    """The name of a label with a time and where the words after it begin; None if the line has none. A line that is
-    nothing but name and time says who speaks from the next line on."""
+    """The name of a label with a time and where the words after it begin; None if the line has none."""
     if not any(letter.isdigit() for letter in line[:STAMPED_CHARACTERS]):
         return None
     match = _LABEL.match(line)

@@ -48,6 +48,12 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _YES_OR_NO = re.compile(r"\W{0,4}(?:yes|no|yep|yeah|nope|ja|nein|oui|non|s[ií]|sim|não|sì|да|нет)\b", re.IGNORECASE)
+# "Are you coming on Saturday?", "did you lock the door?"
+_OF_THE_MOMENT = re.compile(
+    r"\b(?:are|is) (?:you|he|she|they|we|it) \w+ing\b|"
+    r"\b(?:can|could|will|would|did|have|has) (?:you|u|he|she|they|we|it)\b",
+    re.IGNORECASE,
+)
 _UNDECIDED = re.compile(
     r"(?:.{0,12}\b)?(?:i don't know|dunno|idk|no idea|not sure|up to you|you (?:decide|choose)|whatever|don't care|"
     r"never ?mind|skip|let me (?:check|think)|one sec|weiß nicht|keine ahnung|egal|je ne sais pas|aucune idée|no sé|"
@@ -81,7 +87,9 @@ def tells_nothing(question: str, answer: str) -> bool:
         return True
     if _OFFER.match(question):
         return not _LASTING.search(answer)
-    return bool(_BARE.fullmatch(answer.strip())) and not _YES_OR_NO.match(answer)
+    return bool(_BARE.fullmatch(answer.strip())) and not (
+        _YES_OR_NO.match(answer) and not _OF_THE_MOMENT.search(question)
+    )
 
 
 def _count(text: str) -> int:

@@ -13,7 +13,7 @@ from memory_butler.english.text.word_sets import word_set
 from memory_butler.languages.detection import Language, function_words, language_of, likely_languages
 from memory_butler.languages.folding import fold
 from memory_butler.languages.speech.answers import ANSWERED
-from memory_butler.languages.speech.cues import CHATTER, DATES, OPENS_FIRST_PERSON, RELATIONS
+from memory_butler.languages.speech.cues import CHATTER, DATES, FIRST_PERSON, OPENS_FIRST_PERSON, RELATIONS
 from memory_butler.languages.speech.utterances import USER, Utterance
 
 MAX_MENTIONS = 8
@@ -171,7 +171,8 @@ def likely_subject(utterance: Utterance, named: list[str], before: SpokenOf = NO
     if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text):
         return speaker
     is_known = bool(before.name) and before.name != speaker
-    if is_known and (_OPENS_REFERRING.match(text) or (before.is_subject and _OPENS_ELIDED.match(text))):
+    is_theirs = _OPENS_ELIDED.match(text) or (not named and _REFERS.search(text) and not FIRST_PERSON.search(text))
+    if is_known and (_OPENS_REFERRING.match(text) or (before.is_subject and is_theirs)):
         return before.name
     if utterance.question:
         return _subject_of_answer(utterance, named, before.name) or speaker
@@ -193,7 +194,9 @@ def _first_free(text: str, named: list[str]) -> str:
 
 
 def _subject_of_answer(utterance: Utterance, named: list[str], before: str) -> str:
-    answered = [name for name in named if name in utterance.text and is_person(name)]
+    if FIRST_PERSON.search(utterance.text):
+        return ""
+    answered = [name for name in named if name in utterance.text and is_person(name) and not _is_shouted(name)]
     if answered:
         return answered[0]
     # "And for Callum?" is the last of the questions.
@@ -211,4 +214,4 @@ def is_person(name: str) -> bool:
 
 def _is_shouted(name: str) -> bool:
     """ "CONFIDENTIAL", and short forms such as CI, API and PR."""
-    return name.isascii() and name.isupper()
+    return name.isascii() and len(name) > 1 and name.isupper()

@@ -12,6 +12,7 @@ from memory_butler.english.text.speaker_labels import LABEL, Label
 from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.languages.speech.answers import ANSWERED, asked, is_answer
 from memory_butler.languages.speech.cues import DATES, OPENS_FIRST_PERSON
+from memory_butler.languages.speech.questions import is_question
 
 USER = "user"
 ASSISTANT = ""
@@ -147,22 +148,22 @@ class _Reader:
 
     def _in_turn(self, words: str, start: int) -> list[Utterance]:
         """The sentences of a line. The first of a turn may be the answer to the question before it."""
-        question, is_others = self.question, self.asker != self.speaker
-        if self.speaker == ASSISTANT:
-            question = ""
+        question = self.question if self.speaker not in (ASSISTANT, self.asker) else ""
         found = _sentences(words, start, self.speaker, self.label)
-        if question and is_others and is_answer(words):
+        asks = [is_question(one.text, marked=one.asks) for one in found]
+        if question and is_answer(words) and not any(asks):
             # "6. wide fit" is one answer.
             at = start + len(words) - len(words.lstrip())
             found = [Utterance(words.strip(), at, self.speaker, self.label, False, question)]
-        elif question and is_others and found and is_answer(found[0].text):
+        elif question and found and is_answer(found[0].text) and not asks[0]:
             found[0] = found[0]._replace(question=question)
-        if is_others or found:
+        if found or self.speaker != self.asker:
             self.question = ""
         if found and found[0].question:
             self.answered = found[0].told
         # A question may be followed by one more sentence: "How many are you? I only need a number."
-        if self.is_conversation and (last := next((one for one in reversed(found[-2:]) if one.asks), None)):
+        if self.is_conversation and any(asks[-2:]):
+            last = found[-1] if asks[-1] else found[-2]
             self.question, self.asker = asked(last.text, self.answered), self.speaker
         return found
 
@@ -202,15 +203,14 @@ def _is_log(line: str) -> bool:
 
 def _label(line: str, is_conversation: bool) -> tuple[str, int] | None:
     """The speaker that a line names, and where its words begin. A name alone may be the heading of a note."""
-    stamped = stamped_label(line)
-    name, end = stamped or _plain_label(line) or ("", 0)
+    name, end = stamped_label(line) or _plain_label(line) or ("", 0)
     if not name:
         return None
     # A name before "I" is somebody else, also on a single line.
     may_speak = is_conversation or OPENS_FIRST_PERSON.match(line[end:])
     if _role(name) is None and not (may_speak and is_speaker(Label(0, end, name, False))):
         return None
-    return (name, end) if stamped or line[end:].strip() else None
+    return (name, end) if line[end:].strip() else None
 
 
 def _plain_label(line: str) -> tuple[str, int] | None:

@@ -23,6 +23,7 @@ from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.languages.detection import function_words
 from memory_butler.languages.folding import fold
 from memory_butler.languages.speech import cues
+from memory_butler.languages.speech.cues import FIRST_PERSON
 from memory_butler.languages.speech.mentions import NOBODY, SpokenOf, is_person, likely_subject, mentions
 from memory_butler.languages.speech.utterances import USER, Utterance, is_conversation, utterances
 from memory_butler.languages.speech.vetoes import FEWEST_WORDS, Veto, vetoes, word_count
@@ -44,6 +45,7 @@ NEIGHBOUR_FROM = 0.3
 NO_TRACE = frozenset({Veto.ORDER, Veto.ASSISTANT, Veto.SOMEBODY})
 # Verbs that a predicate says in other words: "lives in Porto" is a fact `home: Porto`.
 _PREDICATE_VERBS = word_set("""
+dont cant wont isnt arent doesnt didnt wasnt havent hasnt cannot im ive hes shes theyre thats
 live lives lived living work works worked working like likes love loves hate hates dislike dislikes prefer prefers own
 owns call calls called name named speak speaks play plays drive drives born currently year years old meet met
 move moved moves moving remember note please user users day today yesterday tomorrow
@@ -65,6 +67,9 @@ _CORRECTS = cues.spaced(
     "ne plus",
     "na verdade, correção, já não, in realtà, correzione, non più, на самом деле, поправка, больше не, уже не",
 )
+_NUMBER = re.compile(r"0*(\d+)")
+_PIECES = re.compile(r"[,;]\s+|\s[-–—]\s")
+ANYBODY = "anybody"
 _RELATIVE = caseless(r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago)\b")
 _CORRECTS_CJK = re.compile(r"訂正|実は|もう.{1,8}ない|其实|更正|不再")
 
@@ -120,9 +125,9 @@ class Candidate(NamedTuple):
 
 
 def source_of(episode: Episode, text: str) -> Source:
-    if is_conversation(text):
-        return Source.CHAT
-    return Source.HAND if episode.metadata.get(BY_HAND) is True else Source.SESSION
+    if episode.metadata.get(BY_HAND) is True:
+        return Source.HAND
+    return Source.CHAT if is_conversation(text) else Source.SESSION
 
 
 def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
@@ -164,8 +169,10 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
         is_trace = reason is not None and by_hand and reason not in NO_TRACE
         is_short = word_count(utterance.text) <= FEWEST_WORDS
         is_fragment = reason is Veto.LENGTH and is_short and not cues.CHATTER.match(utterance.text)
-        one = _candidate(episode, utterance, people.get(utterance.speaker, NOBODY))
-        people[utterance.speaker] = one.spoken_of(people.get(utterance.speaker, NOBODY))
+        # Who was last spoken of, by this speaker or else by anybody.
+        before = people.get(utterance.speaker) or people.get(ANYBODY, NOBODY)
+        one = _candidate(episode, utterance, before)
+        people[utterance.speaker] = people[ANYBODY] = one.spoken_of(before)
         is_open = reason is None or is_trace or is_fragment
         if is_open and _left_out(utterance, told):
             found.append(
@@ -211,7 +218,22 @@ def corrects(content: str) -> bool:
 def _left_out(utterance: Utterance, told: frozenset[str]) -> bool:
     """True if the items do not say a sentence. "10" is understood only with its question."""
     answer = content_words(utterance.text)
-    return coverage(utterance.text if len(answer) > 1 else utterance.told, told) < COVERED
+    if coverage(utterance.text if len(answer) > 1 else utterance.told, told) < COVERED:
+        return True
+    if not _numbers(answer) <= _numbers(told):
+        return True
+    # "Ifeoma flies in on Monday, I pick her up": the second half is another statement.
+    return any(_is_untold(piece, told) for piece in _PIECES.split(utterance.text)[1:])
+
+
+def _numbers(words: Iterable[str]) -> set[str]:
+    """The numbers among some words, without what stands behind them: 28th is 28."""
+    return {match[1] for word in words if (match := _NUMBER.match(word))}
+
+
+def _is_untold(piece: str, told: frozenset[str]) -> bool:
+    words = content_words(piece)
+    return bool(words and FIRST_PERSON.search(piece)) and coverage(piece, told) == 0.0
 
 
 def _candidate(episode: Episode, utterance: Utterance, before: SpokenOf) -> Candidate:
@@ -255,7 +277,9 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
     for at, (one, probability) in enumerate(found):
         episode = one.item.evidence[0]
         score = 1.0 if one.is_asked else probability
-        least = rules.hand_from if one.is_correction else rules.least(one.source)
+        # What is said of anybody's health in a conversation must not be asked twice.
+        is_grave = one.source is Source.CHAT and _is_vital(one.item)
+        least = rules.hand_from if one.is_correction or is_grave else rules.least(one.source)
         if one.is_vetoed or one.is_fragment or score < least:
             if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
                 silent[episode] = (score, at)
@@ -322,8 +346,13 @@ def _predicate(content: str) -> str:
     return note_predicate(hashlib.sha256(content.encode()).digest())
 
 
+def _is_vital(item: Item) -> bool:
+    """Of health or diet."""
+    return bool(cues.VITAL.search(item.content) or cues.VITAL_CJK.search(item.content))
+
+
 def _graded(item: Item, *, is_sure: bool) -> Item:
-    if cues.VITAL.search(item.content) or cues.VITAL_CJK.search(item.content):
+    if _is_vital(item):
         return replace(item, permanence=Permanence.STANDARD, importance=VITAL_IMPORTANCE)
     if not is_sure:
         return item
@@ -361,4 +390,6 @@ def _told_words(items: Iterable[Item], known: dict[UUID, str]) -> frozenset[str]
 def _is_told(word: str, told: frozenset[str]) -> bool:
     if word in told:
         return True
+    if word[0].isdigit():
+        return _numbers([word]) <= _numbers(told)
     return len(word) >= SAME_LETTERS and any(other[:SAME_LETTERS] == word[:SAME_LETTERS] for other in told)

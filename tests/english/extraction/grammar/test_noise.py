@@ -91,6 +91,10 @@ NOISE = {
         "Fwd: Re: rota\nI'm in Lagos until the 6th. I work at the clinic.",
         "[18:02] Dai: I'm on nights all next week",
     ],
+    "what is not clear": [
+        "We tried Mendeley, then moved to Zotero in 2022.",
+        "User: if i won the lottery i'd buy a house in Whitby and quit",
+    ],
     "what passes": [
         "We got lost on the way but found a nice cafe.",
         "Show me my calendar for Tuesday.",
@@ -116,7 +120,8 @@ def test_what_stands_beside_noise_is_still_read() -> None:
             'My boss says "sleep is for the weak". I live in Stoke.',
             "I'm allergic to nuts, is this safe?",
             "Can you help? I live in Stoke.",
+            "The tenant pays late. Name is Priscilla Okoye. I live in Stoke.",
             "Fwd from the merchant:\n> I'm off from Friday.\nI live in Stoke.",
         )
     ]
-    assert found == ["Stoke", "Stoke", "nuts", "Stoke", "Stoke"]
+    assert found == ["Stoke", "Stoke", "nuts", "Stoke", "Stoke", "Stoke"]

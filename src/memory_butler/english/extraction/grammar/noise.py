@@ -8,7 +8,7 @@ _QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|(?<!\w)'[^'\n]{12,300}'(?!\w)")
 _LEFT_OPEN = re.compile(r"\"[^\"\n]{12,}$")
 _ASKING = caseless(
     r"(?:(?:so|and|but|ok|okay|hey|hi|also|then|btw|or|well)[, ]+){0,2}(?:(?:what|where|when|why|how|who|which|"
-    r"whose)(?:'s|'re| is| are| was| were| do| does| did| can| should| would| will| about| many| much| long| often|"
+    r"whose)(?:'?s|'re| is| are| was| were| do| does| did| can| should| would| will| about| many| much| long| often|"
     r" old| far| come| kind| to\b)|(?:what|which|whose)(?: [\w-]{2,20}){1,3} (?:should|shall|do|does|did|can|could|"
     r"would|will) (?:i|we|you|it|they|he|she)\b|which(?: [\w-]{2,20}){1,5}$|(?:can|could|would|will|do|does|did|is|"
     r"are|"

@@ -38,9 +38,17 @@ _IN_A_GROUP = re.compile(
 _PASSING = re.compile(r"\b(?:you|your|it|this|that)\b")
 
 
+# "I finish at 3, Thursdays 6.30, Fridays off": a timetable is no single habit.
+_TIMETABLE = caseless(
+    r"\d.{0,30},.{0,12}\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b.{0,60}\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+)
+
+
 def habits(vp: VerbPhrase, now: datetime) -> list[Draft]:
     """Habits: "runs every morning", "never drinks coffee", "commutes by bike"."""
     if vp.tense not in ("present", "ongoing") or vp.modal:
+        return []
+    if _TIMETABLE.search(vp.phrase):
         return []
     whole = _whole(vp)
     early = vp.verb in _RISES and vp.rest.startswith(_RISES[vp.verb]) and _AT_TIME.match(vp.rest)
