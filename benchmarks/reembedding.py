@@ -1,4 +1,4 @@
-"""Does search find less while memories are re-embedded? `python -m benchmarks.reembedding --data FOLDER --models FOLDER`.
+"""Does search find less during re-embedding? `python -m benchmarks.reembedding --data FOLDER --models FOLDER`.
 
 Stores labelled conversations with one model, changes to another one, and asks all questions before, at quarters of the
 re-embedding, and after. `--models` is a folder with the fetched model (`memory-butler models get`). With `--kills N` a
@@ -91,8 +91,9 @@ async def measure(before: Settings, after: Settings, sets: Sets, progress: Progr
         await store_all(old, sets, progress)
         await note("before", old)
         async with open_resources(after, clock=lambda: NOW) as new:
-            blind = EarlierModels(new.embedder, lambda name, digest: None)
-            await note("0 %, without the earlier model", replace(new, earlier_models=blind, known_versions=KnownVersions()))
+            without = EarlierModels(new.embedder, lambda name, digest: None)
+            blind = replace(new, earlier_models=without, known_versions=KnownVersions())
+            await note("0 %, without the earlier model", blind)
             for quarter in range(QUARTERS + 1):
                 for conversation in conversations:
                     state = await reembedding.embedding_state(new, admin_of(conversation))
