@@ -13,7 +13,7 @@ DEMO ?= $(HOME)/.memory-butler-demo
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo demo-store setup setup-dev browser pooler check lint lint-web format types test test-one test-faults test-rest \
-	test-isolation test-durability test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
+	test-isolation test-partitioned test-durability test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -77,6 +77,9 @@ test-rest: setup-dev ## Thousands of generated calls of the REST API (minutes)
 
 test-isolation: setup-dev ## Thousands of random calls aimed at other tenants (minutes)
 	$(BIN)/python -m tests.stories.isolation_campaign
+
+test-partitioned: setup-dev browser ## The whole suite on stores with partitions
+	TESTS_LAYOUT=partitioned $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-durability: setup-dev ## Kill the server and its database under load (minutes)
 	$(BIN)/python -m tests.stories.durability

@@ -19,6 +19,7 @@ import hypothesis
 import psycopg
 import pytest
 from pydantic import SecretStr
+from tests.support.layouts import bring_home_into_layout, bring_into_layout
 from tests.support.replication import StreamingReplica
 from typer.testing import CliRunner, Result
 
@@ -140,6 +141,7 @@ def _build(model: Path, home: Path) -> None:
     server = EmbeddedPostgres(model, options={"fsync": "off"})
     server.ensure_running()
     migrate.upgrade(server.dsn("memory_app", "memory"), server.dsn("memory_owner", "memory"), Names())
+    bring_home_into_layout(model)
     server.stop()
     weights = resolve_weights(None, home / "models")
     precision = load_settings(home=home).embedding.precision
@@ -205,12 +207,14 @@ def settings(home: Path) -> Settings:
 @pytest.fixture(scope="session")
 async def shared_resources(settings: Settings) -> AsyncIterator[Resources]:
     async with open_resources(settings, embedder=FakeEmbedder()) as opened:
+        await bring_into_layout(opened)
         yield opened
 
 
 @pytest.fixture(scope="session")
 async def shared_real_resources(settings: Settings) -> AsyncIterator[Resources]:
     async with open_resources(settings) as opened:
+        await bring_into_layout(opened)
         yield opened
 
 
@@ -240,8 +244,8 @@ async def template(server: EmbeddedPostgres, settings: Settings) -> str:
         "database_url": SecretStr(server.dsn("memory_app", name)),
         "owner_url": SecretStr(server.dsn("memory_owner", name)),
     }
-    async with open_resources(settings.model_copy(update=urls), embedder=FakeEmbedder()):
-        pass
+    async with open_resources(settings.model_copy(update=urls), embedder=FakeEmbedder()) as opened:
+        await bring_into_layout(opened)
     return name
 
 

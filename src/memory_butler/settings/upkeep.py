@@ -29,6 +29,12 @@ class Upkeep(Group):
         description="Days without an event after which episodes are deleted only after a day of use: the clock may be "
         "wrong.",
     )
+    references_days: float = Field(
+        365,
+        ge=30,
+        le=LONGEST_DAYS,
+        description="Days for which the record of single reads is kept. Their counts stay with the memories.",
+    )
     cleanup_hours: float = Field(24, ge=1, le=168, description="Hours between two cleanups of a shard.")
     tick_seconds: float = Field(60, ge=0.1, le=3600, description="Seconds between two checks of the schedule.")
     lost_after_seconds: float = Field(

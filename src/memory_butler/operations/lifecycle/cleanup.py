@@ -7,12 +7,13 @@ from memory_butler.errors import MemoryButlerError
 from memory_butler.models import Caller
 from memory_butler.operations.history import days
 from memory_butler.operations.lifecycle import partitions
+from memory_butler.operations.lifecycle.sweep_shard import ACTOR
 from memory_butler.operations.retrieval.indexing import catch_up
 from memory_butler.operations.retrieval.reembedding import reembed
 from memory_butler.operations.trust import encryption_keys, residue
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs as runs_store
-from memory_butler.store.history import scratch
+from memory_butler.store.history import references, scratch
 from memory_butler.store.lifecycle import job_runs, queue
 
 RUNS_KEPT = timedelta(days=90)
@@ -51,6 +52,7 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     if cleaned := await residue.clean_up(resources, shard.principal.tenant, residue.BY_JOB_BYTES):
         report["purge_residue"] = cleaned
     await _rotate_keys(resources, shard, report)
+    report["references"] = await _drop_old_references(resources, shard)
     for moved in await partitions.move_if_due(resources):
         report[f"partitioned_{moved.base}"] = moved.compared
     try:
@@ -74,3 +76,18 @@ async def _rotate_keys(resources: Resources, shard: Caller, report: dict[str, An
             "unreadable": rotated.unreadable,
             "continued": rotated.continued,
         }
+
+
+async def _drop_old_references(resources: Resources, shard: Caller) -> int:
+    """Drop the record of single reads after its retention; returns the number of dropped references."""
+    now, dropped, tenant = resources.clock(), 0, shard.principal.tenant
+    before = now - timedelta(days=resources.settings.upkeep.references_days)
+    async with resources.database.read(tenant) as transaction:
+        is_over = not await references.has_window(transaction, before)
+    while not is_over:
+        async with resources.database.write(tenant, now) as transaction:
+            some, is_over = await references.drop_window(
+                transaction, before=before, event_id=resources.make_id(now), actor=ACTOR, now=now
+            )
+        dropped += some
+    return dropped

@@ -72,6 +72,7 @@ def describe(event: Event, context: narrative.EventContext) -> str:
 
 _STORE_EVENTS = {
     "store.imported": "{actor} imported an export file.",
+    "store.references_dropped": "{actor} dropped the record of old reads.",
     "store.purged": "{actor} erased memories for good.",
     "keys.rotated": "{actor} rotated the encryption keys.",
     "keys.destroyed": "{actor} destroyed the encryption keys: texts encrypted until then are unreadable.",

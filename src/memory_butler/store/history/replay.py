@@ -113,6 +113,7 @@ async def rebuild(transaction: Transaction, pieces: Pieces, now: datetime, progr
     for piece in pieces.by_event():
         await transaction.one("replay.rebuild_applications", **piece)
         await transaction.one("replay.rebuild_links", **piece)
+        await transaction.send("replay.drop_old_references", **piece)
         progress("Rebuilding links", piece["upto"], pieces.events)
 
 

@@ -83,6 +83,15 @@ WHERE r.tenant_id = %(tenant)s AND r.memory_id = ANY (ARRAY(
         AND e.payload ?| '{tombstone,purged}'
 );
 
+-- name: drop_old_references
+-- Delete the references that the retention has dropped, as a part of the log says; their counts are in the memories.
+DELETE FROM {scratch}.memory_references r
+WHERE r.tenant_id = %(tenant)s AND r.seq <= (
+    SELECT max(e.seq - (e.payload ->> 'behind')::bigint) FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s
+        AND e.event_type = 'store.references_dropped'
+);
+
 -- name: rebuild_states
 -- Rebuild the memories of a range of ids: the state after the last event, the text, and the references counted since.
 -- Memories whose text no longer exists are recorded.

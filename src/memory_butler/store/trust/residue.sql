@@ -27,6 +27,7 @@ SELECT set_config('lock_timeout', %(milliseconds)s, false), set_config('statemen
 -- each: partition_moves=partition_moves, passages=passages, postings=postings, profiles=profiles
 -- each: purge_receipts=purge_receipts
 -- each: recent_questions=recent_questions, rule_applications=rule_applications, rules=rules, sessions=sessions
+-- each: reference_horizons=reference_horizons
 -- each: tenant_keys=tenant_keys, tenants=tenants, texts=texts, tokens=tokens, alembic_version=alembic_version
 -- each: procrastinate_jobs=procrastinate_jobs, procrastinate_events=procrastinate_events
 -- each: procrastinate_workers=procrastinate_workers, procrastinate_periodic_defers=procrastinate_periodic_defers

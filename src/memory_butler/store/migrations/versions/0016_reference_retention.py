@@ -1,0 +1,14 @@
+"""References: a retention for the record of single reads."""
+
+from alembic import op
+
+from memory_butler.store.migrations.bodies import run_body
+
+revision = "0016"
+down_revision = "0015"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    run_body(op, "0016_reference_retention")
