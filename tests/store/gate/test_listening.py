@@ -1,6 +1,8 @@
 """The connection that listens: who hears what, and what happens when it cannot."""
 
 import asyncio
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -91,6 +93,30 @@ async def test_a_connection_that_is_cut_comes_back(
         await hears(ear)
         await write(resources, tenant)
         await hears(ear)
+
+
+async def test_a_connection_that_hangs_is_replaced(
+    resources: Resources, tenant: str, news: EventNotifications, owner: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays open when its server freezes or the network is cut, so it is probed now and then."""
+    monkeypatch.setattr(listening, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(listening, "PROBE_SECONDS", 0.5)
+    query = "SELECT pid FROM pg_stat_activity WHERE application_name = %s"
+    with news.subscribe(tenant) as ear:
+        await wait_for(lambda: news.is_listening)
+        row = owner.execute(query, (listening.APPLICATION,)).fetchone()
+        assert row
+        hung = int(str(row[0]))
+        os.kill(hung, signal.SIGSTOP)
+        try:
+            await wait_for(lambda: not news.is_listening)
+            await wait_for(lambda: news.is_listening)
+            await hears(ear)
+            await write(resources, tenant)
+            await hears(ear)
+        finally:
+            os.kill(hung, signal.SIGCONT)
+    await wait_for(lambda: listeners(owner) == 0)
 
 
 @pytest.mark.parametrize("place", ["another database", "nowhere", "no address"])

@@ -13,9 +13,11 @@ from pydantic import SecretStr
 from tests.support.replication import WAIT_SECONDS, StreamingReplica, opened_planes, plane_of, serves, until
 
 from memory_butler.ai.embedding import FakeEmbedder
+from memory_butler.errors import TargetUnavailable
 from memory_butler.metrics.registry import REGISTRY
-from memory_butler.models import BriefRequest, MemoryType, NewFact, Question
+from memory_butler.models import BriefRequest, MemoryType, NewFact, NewToken, Question
 from memory_butler.models.listings import Listing
+from memory_butler.operations.access import tokens
 from memory_butler.operations.briefing import brief
 from memory_butler.operations.browse import listings
 from memory_butler.operations.retrieval import get, search
@@ -262,6 +264,12 @@ async def test_a_url_that_is_no_replica_of_the_primary_is_left_out(
         foreign.stop()
 
 
+async def _lost(resources: Resources) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not plane_of(resources).primary_is_lost:  # noqa: ASYNC110 (only the probes know)
+            await asyncio.sleep(0.05)
+
+
 async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
     settings: Settings, new_home: Callable[[], Path]
 ) -> None:
@@ -273,6 +281,8 @@ async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
         "database_url": SecretStr(primary.dsn("memory_app", "memory")),
         "owner_url": SecretStr(primary.dsn("memory_owner", "memory")),
         "database": DatabaseSettings(replicas=(SecretStr(replica.dsn()),), max_replica_lag_seconds=1),
+        # A write gives up after most of it.
+        "deadline_seconds": 2.0,
     }
     question = Question(query="Anna color", min_relevance=0)
     try:
@@ -280,6 +290,8 @@ async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
             await until(planes, serves)
             await _fact(planes)
             assert not (await search.search(planes, question)).degraded
+            new = NewToken(tenant=planes.settings.tenant, butler="chef")
+            _, secret = await tokens.create(planes, new, planes.local_operator())
             primary.stop()
             await until(planes, lambda state: not serves(state))
             began = time.monotonic()
@@ -289,6 +301,13 @@ async def test_without_the_primary_reads_continue_and_say_that_they_are_stale(
             assert any("stale replica" in note for note in answer.degraded)
             assert any("references were not counted" in note for note in answer.degraded)
             assert await _colors(planes) == ["blue"]
+            known, _ = await tokens.authenticate(planes, secret)
+            assert known.butler == "chef", "a caller is still known"
+            await _lost(planes)
+            began = time.monotonic()
+            with pytest.raises(TargetUnavailable, match="primary"):
+                await _fact(planes)
+            assert time.monotonic() - began < 1, "a write does not wait for a primary that is known to be lost"
             primary.ensure_running()
             await until(planes, serves)
             ends = time.monotonic() + WAIT_SECONDS

@@ -32,7 +32,7 @@ from memory_butler.operations.access.cross_tenant_audit import audit_access
 from memory_butler.operations.trust.protection import limit_reading
 from memory_butler.policy.access.roles import check_role
 from memory_butler.resources import Resources
-from memory_butler.store.gate import positions
+from memory_butler.store.gate import positions, server_waits
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -155,11 +155,15 @@ def provided(arguments: Mapping[str, Any], *other: str) -> dict[str, Any]:
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, Answer]) -> Answer:
-    """The result of `work`; raises `DeadlinePassed` after `seconds`.
+    """The result of `work`; after `seconds` it raises `DeadlinePassed`, or `TargetUnavailable` if the work waits for a
+    database that does not answer.
 
     Does not wait for work that is slow to cancel, such as a query to a server that is gone.
     """
+    waited = server_waits.ServerWait()
+    token = server_waits.current.set(waited)
     task = asyncio.create_task(work)
+    server_waits.current.reset(token)
     try:
         await asyncio.wait({task}, timeout=seconds)
     finally:
@@ -168,6 +172,8 @@ async def within(seconds: float, work: Coroutine[Any, Any, Answer]) -> Answer:
             task.add_done_callback(_discard)
             task.cancel()
     if not task.done():
+        if waited.is_unanswered:
+            raise server_waits.DatabaseSilent(f"The database did not answer within {seconds:g} seconds.")
         raise DeadlinePassed(f"The call exceeded its deadline of {seconds:g} seconds and was cancelled.")
     return task.result()
 

@@ -22,7 +22,7 @@ from memory_butler.operations.browse.cursors import Cursors, cut_page
 from memory_butler.operations.browse.listings import DEFAULT_LIMIT, MAX_LIMIT
 from memory_butler.policy.access.roles import switch_tenant
 from memory_butler.policy.memories.validation import optional_label, slug, whole_number
-from memory_butler.resources import Resources
+from memory_butler.resources import Resources, on_replica
 from memory_butler.store.access import tokens
 from memory_butler.store.browse import listings
 
@@ -99,8 +99,19 @@ async def revoke(resources: Resources, tenant: str, token_id: UUID, caller: Call
     return token
 
 
+async def _shown(resources: Resources, digest: bytes) -> Token | None:
+    return await tokens.shown(resources.database, digest)
+
+
 async def _find_valid(resources: Resources, secret: str, now: datetime) -> Token:
-    token = await tokens.shown(resources.database, _digest(secret))
+    digest = _digest(secret)
+    try:
+        token = await tokens.shown(resources.database, digest)
+    except TargetUnavailable:
+        if not resources.database.read_plane:
+            raise
+        # Without the primary, a replica has the tokens up to a moment ago.
+        token = await on_replica(_shown)(resources, digest)
     if token is None or not _is_valid(token, now):
         raise invalid_token()
     return token

@@ -9,8 +9,9 @@ import math
 import os
 import select
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -22,8 +23,12 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from memory_butler.settings import Settings
+from memory_butler.store.gate import server_waits
+from memory_butler.store.gate.server_waits import Commits
 
 Row = dict[str, Any]
+# The function of the server that warns of a commit which no synchronous replica has.
+GAVE_UP_REPLICATION = "SyncRepWaitForLSN"
 # Prepare each statement when it is first sent: planning the search costs more than running it.
 PREPARE_AFTER = 0
 
@@ -48,7 +53,28 @@ class Pipeline(AsyncPipeline):
 
 
 class Connection(AsyncConnection[Row]):
-    """An AsyncConnection that uses this Pipeline."""
+    """An AsyncConnection that uses this Pipeline.
+
+    `is_unreplicated`: the server gave up waiting for a synchronous replica, and reports the commit all the same.
+    """
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.is_unreplicated = False
+        self.add_notice_handler(self._note)
+
+    def _note(self, notice: psycopg.errors.Diagnostic) -> None:
+        self.is_unreplicated |= notice.source_function == GAVE_UP_REPLICATION
+
+    async def wait(self, *given: Any, **more: Any) -> Any:
+        call = server_waits.current.get()
+        if call is None:
+            return await super().wait(*given, **more)
+        call.since = time.monotonic()
+        try:
+            return await super().wait(*given, **more)
+        finally:
+            call.since = None
 
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
@@ -134,7 +160,10 @@ async def read_transaction(connection: AsyncConnection[Any]) -> AsyncIterator[No
 
 @asynccontextmanager
 async def write_transaction(
-    connection: AsyncConnection[Row], position_query: bytes | None = None, record: Callable[[int], None] | None = None
+    connection: AsyncConnection[Row],
+    commits: Commits,
+    position_query: bytes | None = None,
+    record: Callable[[int], None] | None = None,
 ) -> AsyncIterator[None]:
     """Open a transaction whose BEGIN is sent with the first statement and whose COMMIT with the last awaited one.
 
@@ -143,17 +172,22 @@ async def write_transaction(
     """
     placed = None
     try:
-        async with connection.pipeline():
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(connection.pipeline())
             await connection.execute("BEGIN")
             yield
             done = await connection.execute("COMMIT")
             if position_query:
                 placed = await connection.execute(position_query)
+            with commits.one():
+                await stack.aclose()
     finally:
         if not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE:
             await connection.rollback()
-    if done.statusmessage != "COMMIT":
-        raise psycopg.OperationalError("the transaction was not committed")
+    if done.statusmessage != "COMMIT" or getattr(connection, "is_unreplicated", False):
+        # A connection that reported such a commit is not used again.
+        shut_down(connection)
+        raise psycopg.OperationalError("the transaction was not committed, or not on a second server")
     if placed and record:
         row = await placed.fetchone()
         assert row

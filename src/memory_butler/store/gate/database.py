@@ -21,7 +21,7 @@ from memory_butler.store.embedded.postmaster import Postmaster
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.embedded.upgrade import APP, DATABASE, OWNER
 from memory_butler.store.encryption.vault import Encryption, Vault, open_encryption
-from memory_butler.store.gate import migrate, primary_facts
+from memory_butler.store.gate import migrate, primary_facts, server_waits
 from memory_butler.store.gate.connection import (
     closed_after,
     connect_timeout,
@@ -141,6 +141,9 @@ class Database:
         self._revision = f"{migrate.HEAD}+keys"
         # True if connections lead through a pooler: then nothing is prepared on them, and they cannot listen.
         self.is_pooled = bool(settings.service.pooler)
+        self._commits = server_waits.Commits()
+        # Shorter than the deadline of a call, so that a server that answers is told from one that does not.
+        self._statement_seconds = settings.deadline_seconds * server_waits.STATEMENT_SHARE
         # None: there are no replicas.
         self.read_plane: ReadPlane | None = None
 
@@ -212,7 +215,7 @@ class Database:
             async with self._transaction(tenant, READ, deadline_seconds=deadline_seconds) as transaction:
                 yield transaction
             return
-        deadline = deadline_seconds or self._settings.deadline_seconds
+        deadline = deadline_seconds or self._statement_seconds
         with translated():
             async with (
                 replica.connection() as connection,
@@ -277,16 +280,28 @@ class Database:
     async def _transaction(
         self, tenant: str, bind: str, *, wanted: int = 1, deadline_seconds: float | None = None, **more: Any
     ) -> AsyncIterator[Transaction]:
-        deadline = deadline_seconds or self._settings.deadline_seconds
+        deadline = deadline_seconds or self._statement_seconds
         plane, relaxed = self.read_plane, bool(more.get("relaxed"))
-        if plane and relaxed and plane.primary_is_down:
-            # A count of references is not worth waiting for.
+        # A count of references is not worth waiting for.
+        if plane and ((relaxed and plane.primary_is_down) or (plane.primary_is_lost and not self.embedded)):
             raise TargetUnavailable("The primary database cannot be reached.")
-        with translated():
-            async with self._connection(wanted) as connection:
-                opened = read_transaction(connection) if bind == READ else self._writing(connection, tenant, relaxed)
-                async with self._bound(connection, opened, tenant, bind, deadline, **more) as transaction:
-                    yield transaction
+        if call := server_waits.current.get():
+            call.statement_seconds, call.is_down = self._statement_seconds, self._is_down
+        with translated(), self._commits.explained():
+            try:
+                async with self._connection(wanted) as connection:
+                    opened = (
+                        read_transaction(connection) if bind == READ else self._writing(connection, tenant, relaxed)
+                    )
+                    async with self._bound(connection, opened, tenant, bind, deadline, **more) as transaction:
+                        yield transaction
+            except psycopg.errors.ReadOnlySqlTransaction as problem:
+                if bind == READ:
+                    raise
+                # The primary became a replica. New connections lead to the new primary.
+                assert self._pool
+                await self._pool.drain()
+                raise TargetUnavailable() from problem
 
     @asynccontextmanager
     async def _bound(
@@ -306,15 +321,18 @@ class Database:
                 yield transaction
             transaction.times.ended()
 
+    def _is_down(self) -> bool:
+        return self._commits.are_stalled or (self.read_plane is not None and self.read_plane.primary_is_down)
+
     def _writing(
         self, connection: AsyncConnection[Row], tenant: str, relaxed: bool
     ) -> AbstractAsyncContextManager[None]:
         """A write transaction; with replicas, the position after it is recorded, except for counts of references."""
         plane = self.read_plane
         if plane is None or relaxed:
-            return write_transaction(connection)
+            return write_transaction(connection, self._commits)
         query = load_queries(self.names)["replicas.written"]
-        return write_transaction(connection, query, partial(plane.record, tenant))
+        return write_transaction(connection, self._commits, query, partial(plane.record, tenant))
 
     async def _bind(self, transaction: Transaction, bind: str, deadline_seconds: float, **more: Any) -> None:
         await transaction.send(

@@ -1,5 +1,6 @@
 """Translation of driver errors into the errors of memory_butler.errors."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -33,20 +34,39 @@ def translated() -> Iterator[None]:
     """Translate every error of the driver and of its pool."""
     try:
         yield
-    except (PoolTimeout, PoolClosed) as problem:
-        raise TargetUnavailable() from problem
-    except TooManyRequests as problem:
-        raise OverloadRejected() from problem
-    except psycopg.errors.LockNotAvailable as problem:
-        raise LockBusy() from problem
-    except psycopg.errors.QueryCanceled as problem:
-        raise DeadlinePassed() from problem
-    except psycopg.IntegrityError as problem:
-        raise IntegrityViolation(f"The store refused the change: {_first_line(problem)}") from problem
-    except psycopg.errors.InsufficientPrivilege as problem:
-        raise IntegrityViolation(f"The store refused access: {_first_line(problem)}") from problem
-    except psycopg.Error as problem:
-        raise _by_state(problem) from problem
+    except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests) as problem:
+        raise_if_cancelled(problem)
+        raise _translation(problem) from problem
+
+
+def raise_if_cancelled(problem: Exception) -> None:
+    """Raise the cancellation of the current task again, if the error of a broken connection took its place.
+
+    A loop that goes on after an error would never end otherwise.
+    """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from problem
+
+
+def _translation(problem: Exception) -> MemoryButlerError:
+    match problem:
+        case PoolTimeout() | PoolClosed():
+            return TargetUnavailable()
+        case TooManyRequests():
+            return OverloadRejected()
+        case psycopg.errors.LockNotAvailable():
+            return LockBusy()
+        case psycopg.errors.QueryCanceled():
+            return DeadlinePassed()
+        case psycopg.IntegrityError() | psycopg.errors.InsufficientPrivilege():
+            refused = "the change" if isinstance(problem, psycopg.IntegrityError) else "access"
+            return IntegrityViolation(f"The store refused {refused}: {_first_line(problem)}")
+    assert isinstance(problem, psycopg.Error)
+    return _by_state(problem)
 
 
 def _by_state(problem: psycopg.Error) -> MemoryButlerError:

@@ -14,6 +14,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from memory_butler.store.gate.connection import Row, closed_after, shut_down
+from memory_butler.store.gate.driver_errors import raise_if_cancelled
 
 Pool = AsyncConnectionPool[AsyncConnection[Row]]
 
@@ -60,6 +61,8 @@ class Endpoint:
         self._connection: AsyncConnection[Row] | None = None
         self.probe: Probe | None = None
         self.problem: str | None = "it has not been probed yet"
+        # Since when its probes fail.
+        self.failing_since: float | None = None
         self.was_probed = asyncio.Event()
 
     async def ask(self) -> None:
@@ -79,9 +82,12 @@ class Endpoint:
             assert row
             is_pooled = row.pop("backend") != self._connection.info.backend_pid
             self.probe, self.problem = Probe(**row, is_pooled=is_pooled, at=time.monotonic()), None
+            self.failing_since = None
         except (psycopg.Error, OSError) as problem:
+            raise_if_cancelled(problem)
             await self.close()
             self.probe, self.problem = None, f"it cannot be reached: {first_line(problem)}"
+            self.failing_since = self.failing_since or time.monotonic()
         self.was_probed.set()
 
     async def close(self) -> None:
@@ -139,6 +145,7 @@ class Replica(Endpoint):
         except psycopg.errors.QueryCanceled:
             raise
         except (psycopg.Error, PoolTimeout, PoolClosed, TooManyRequests) as problem:
+            raise_if_cancelled(problem)
             self._suspect(problem)
             raise ReplicaFailed(f"{self.name}: {first_line(problem)}") from problem
 

@@ -15,12 +15,15 @@ from psycopg import AsyncConnection, sql
 
 from memory_butler.errors import MemoryButlerError
 from memory_butler.store.gate.database import Database
+from memory_butler.store.gate.driver_errors import raise_if_cancelled
 from memory_butler.store.gate.ids import tenant_digest
 
 # Name of the connection in pg_stat_activity.
 APPLICATION = "memory-butler listening"
 # If our own probe does not arrive within this time, the connection counts as not listening.
 PROBE_SECONDS = 3.0
+# A listening connection is probed again after this time.
+CHECK_SECONDS = 30.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 30.0
 
 log = logging.getLogger(__name__)
@@ -81,6 +84,7 @@ class EventNotifications:
             try:
                 await self._listen(url)
             except (psycopg.Error, OSError, MemoryButlerError, TimeoutError) as problem:
+                raise_if_cancelled(problem)
                 log.info("listening for events failed: %s", type(problem).__name__)
             finally:
                 pause = FIRST_PAUSE_SECONDS if self.is_listening else pause
@@ -100,8 +104,11 @@ class EventNotifications:
             self.is_listening = True
             # Events may have been written before listening began.
             self._notify_all()
-            async for notification in connection.notifies():
-                self._notify(notification.payload)
+            while True:
+                async for notification in connection.notifies(timeout=CHECK_SECONDS):
+                    self._notify(notification.payload)
+                # A server that froze, or a network that was cut, leaves the connection open.
+                await self._probe(connection)
 
     async def _probe(self, connection: AsyncConnection[tuple[object, ...]]) -> None:
         """Send a notification and wait for it: through a pooler, or in another database, none would ever arrive."""
@@ -111,6 +118,7 @@ class EventNotifications:
         async for notification in connection.notifies(timeout=PROBE_SECONDS):
             if notification.payload == probe:
                 return
+            self._notify(notification.payload)
         raise TimeoutError("the connection receives no notifications")
 
     def _notify(self, digest: str) -> None:

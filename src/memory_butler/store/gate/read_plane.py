@@ -36,6 +36,8 @@ Value = TypeVar("Value")
 SAMPLES = 600
 # A sample that is older than this no longer shows what the primary has.
 SAMPLE_SECONDS = 3 * PROBE_SECONDS
+# A primary that has not answered its probes for this time is not asked any more until it does.
+LOST_SECONDS = 3.0
 # Replicas that one read tries before it goes to the primary.
 PLANE_ATTEMPTS = 2
 FIRST_POLL_SECONDS, LONGEST_POLL_SECONDS = 0.003, 0.024
@@ -101,6 +103,12 @@ class ReadPlane:
     def primary_is_down(self) -> bool:
         """True if the primary did not answer its last probe."""
         return self._cluster is not None and self._primary.problem is not None
+
+    @property
+    def primary_is_lost(self) -> bool:
+        """True if the primary did not answer for some seconds: what needs it fails at once instead of waiting."""
+        since = self._primary.failing_since
+        return self.primary_is_down and since is not None and time.monotonic() - since > LOST_SECONDS
 
     @property
     def is_serving(self) -> bool:
