@@ -96,7 +96,7 @@ class Hit(NamedTuple):
     maturity: str | None = None
     harmful_reasons: list[str] | None = None
     pinned: bool = False
-    # Episodes: a fact that came from it has been replaced. Facts: a newer note corrects it.
+    # Episodes: a fact that came from it has been replaced. Facts and rules: a newer note or rule corrects it.
     since_changed: bool = False
     replaced_by: UUID | None = None
     # How few memories have the rarest name of the question that it has: 1 if it is the only one.
@@ -108,7 +108,7 @@ class Hit(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemory:
     """A memory in search results. `warning` is set for rules that became anti-patterns, `since_changed` for episodes
-    whose fact has been replaced and for facts that a newer note corrects, `unverified` for memories
+    whose fact has been replaced and for facts and rules that a newer note or rule corrects, `unverified` for memories
     from a less trusted source than the user and agents."""
 
     ref: Reference

@@ -160,3 +160,40 @@ async def test_a_correction_is_undone_and_replayed(resources: Resources, shard: 
         await undo(resources, history.events[-1].id)
         assert await found_facts(resources) == [(refs["vegan"], False)]
         assert (await replay_into_scratch(resources, caller)).equal
+
+
+async def learned_rules(resources: Resources, shard: Caller, *said: str) -> list[str]:
+    found = []
+    for words in said:
+        await say(resources, words, metadata={BY_HAND: True}, source="user")
+        found += [str(line.memory) for line in (await run(resources, shard)).lines]
+    return found
+
+
+async def test_a_rule_is_linked_to_the_rule_that_it_corrects(resources: Resources, shard: Caller) -> None:
+    """Both stay in use, the older one behind the newer one and marked."""
+    old, new = await learned_rules(resources, shard, "Never deploy on Fridays.", "Always deploy on Fridays.")
+    found = (await get.get(resources, "rule", old.removeprefix("rule:"))).links
+    assert [(link.relation.value, f"rule:{link.other_ref}") for link in found if link.target_type == "rule"] == [
+        ("contradicts", new)
+    ]
+    question = Question(query="Should I deploy on Fridays?", types=(MemoryType.RULE,))
+    results = (await search.search(resources, question)).results
+    assert [(f"rule:{one.hit.ref}", one.hit.since_changed) for one in results] == [(new, False), (old, True)]
+
+
+async def test_a_note_can_correct_a_rule(resources: Resources, shard: Caller) -> None:
+    old, *_ = await learned_rules(resources, shard, "Never deploy on Fridays.")
+    (new,) = await learned_rules(resources, shard, "Correction: the deploy freeze on Fridays is off, it was a mistake.")
+    links = (await get.get(resources, "fact", new.removeprefix("fact:"))).links
+    assert ("contradicts", old) in [(link.relation.value, f"{link.target_type}:{link.other_ref}") for link in links]
+
+
+async def test_a_less_trusted_source_corrects_no_rule(resources: Resources, shard: Caller) -> None:
+    (old,) = await learned_rules(resources, shard, "Never deploy on Fridays.")
+    await say(
+        resources, "Correction: the deploy freeze on Fridays is off.", metadata={BY_HAND: True}, source="external"
+    )
+    await run(resources, shard)
+    links = (await get.get(resources, "rule", old.removeprefix("rule:"))).links
+    assert "contradicts" not in [link.relation.value for link in links]

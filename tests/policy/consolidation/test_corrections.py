@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from memory_butler.models import Item, ItemKind
-from memory_butler.policy.consolidation.corrections import corrected, may_correct
+from memory_butler.policy.consolidation.corrections import corrected, corrected_rule, may_correct, said_in
 from memory_butler.policy.memories.text import NOTES_TAG, note_predicate
 
 
@@ -71,3 +71,38 @@ def test_the_name_alone_corrects_nothing() -> None:
     """Notes that share only the person are about different things."""
     other = Known("paloma", NOTE, "Paloma plays the cello")
     assert corrected(note("Actually Paloma comes on Friday", "Paloma"), [other]) is None
+
+
+class Rule(NamedTuple):
+    content: str
+
+
+SPACES = Rule("Use spaces for indentation.")
+FRIDAYS = Rule("Never deploy on Fridays.")
+TESTS = Rule("Always run the tests before committing.")
+PDF = Rule("Send quotes as PDF.")
+RULES = [SPACES, FRIDAYS, TESTS, PDF]
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "older"),
+    [
+        ("Use tabs, not spaces.", "use tabs, not spaces", SPACES),
+        ("Deploy on Fridays, too.", "deploy on Fridays, too", FRIDAYS),
+        ("Don't run the tests before committing.", "don't run the tests before committing", TESTS),
+        ("Send quotes as a link.", "Actually, send quotes as a link from now on", PDF),
+        ("Send quotes as PDF and in colour.", "send quotes as PDF and in colour", None),
+        ("Never deploy without a review.", "never deploy without a review", None),
+        ("Run the linter before pushing.", "run the linter before pushing", None),
+        ("Answer in French.", "Actually, answer in French", None),
+    ],
+)
+def test_a_rule_corrects_its_opposite_or_what_it_rejects(content: str, said: str, older: Rule | None) -> None:
+    """Or what it revises in so many words."""
+    assert corrected_rule(content, said, RULES) == older
+
+
+def test_the_sentence_of_a_rule() -> None:
+    texts = ["I met Tom. Actually, use tabs here! It rains.\nNothing else"]
+    assert said_in("Use tabs here.", texts).strip() == "Actually, use tabs here!"
+    assert said_in("Use tabs here.", ["It rains."]) == ""

@@ -25,12 +25,13 @@ from memory_butler.models import (
     Rule,
     Stored,
 )
+from memory_butler.models.unreadable import Unreadable
 from memory_butler.operations.consolidation.known_facts import KnownFacts, OlderFacts, class_of, names_of
 from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.correct import corrected_fact, find_duplicate
 from memory_butler.operations.writing.memory_writer import MemoryWriter, content_hash
-from memory_butler.policy.consolidation.corrections import may_correct
+from memory_butler.policy.consolidation.corrections import corrected_rule, may_correct, said_in
 from memory_butler.policy.consolidation.duplicates import item_key, same_fact_content, same_rule
 from memory_butler.policy.consolidation.scopes import is_about_people
 from memory_butler.policy.consolidation.stored_items import item_to_json
@@ -39,6 +40,7 @@ from memory_butler.policy.lifecycle.sweep import first_importance
 from memory_butler.policy.memories import observation_order, supersession
 from memory_butler.policy.memories.text import is_note
 from memory_butler.policy.trust.assessment import derived_origin
+from memory_butler.policy.trust.origin import outranks
 from memory_butler.resources import Resources
 from memory_butler.store.consolidation import runs
 from memory_butler.store.consolidation.runs import KnownFact, KnownRule
@@ -214,13 +216,8 @@ class _Applier:
             done_before=await runs.known_keys(transaction, wanted) if wanted else set(),
             facts=KnownFacts(alike),
             older=OlderFacts(about),
-            rules=await runs.rules_in(transaction, scopes, rule_hashes) if rule_hashes else [],
-            evidence_times={
-                row["id"]: observation_order.latest_evidence(
-                    row["created_at"], row["told"], is_distilled=row["is_distilled"]
-                )
-                for row in await runs.stated_times(transaction, replaceable)
-            },
+            rules=await runs.rules_in(transaction, scopes, rule_hashes) if rule_hashes or corrections else [],
+            evidence_times=_times(await runs.stated_times(transaction, replaceable)),
         )
 
     def keys_of(self, place: int) -> set[Key]:
@@ -276,7 +273,9 @@ class _Applier:
         if may_correct(item):
             older = self.older.corrected_by(item, origin, self._observed_at(evidence), self.evidence_times)
             if older:
-                self.writer.contradict(stored, older)
+                self.writer.contradict(stored, MemoryType.FACT, older.id)
+            else:
+                await self._correct_rule(stored, item, evidence)
         fact = KnownFact(stored.id, stored.ref, new.scope, *names, new.valid_at, new.content, origin)
         self.facts.add(fact)
         self.older.add(fact)
@@ -312,8 +311,30 @@ class _Applier:
         new = NewRule(content=item.content, scope=self.scope, tags=item.tags, source=origin)
         stored = await self.writer.rule(new, entry, evidence)
         if not stored.quarantine_reason:
+            await self._correct_rule(stored, item, evidence)
+            self._note_evidence(stored.id, evidence)
             self.rules.append(KnownRule(stored.id, stored.ref, new.content, Maturity.CANDIDATE, origin))
         return stored
+
+    async def _correct_rule(self, stored: Stored, item: Item, evidence: Sequence[UUID]) -> None:
+        """Link what was stored last to the rule that it corrects, if that was said before and by no more trusted
+        source."""
+        origin, observed = self._origin(item, evidence), self._observed_at(evidence)
+        older = [
+            rule
+            for rule in self.rules
+            if rule.maturity != Maturity.ANTI_PATTERN
+            and not outranks(rule.origin, origin)
+            and not isinstance(rule.content, Unreadable)
+        ]
+        said = said_in(item.content, [self.present[one].episode.content for one in evidence])
+        rule = corrected_rule(item.content, said, older)
+        if rule is None:
+            return
+        if rule.id not in self.evidence_times:
+            self.evidence_times |= await _times_of_rules(self.transaction, [rule.id])
+        if self.evidence_times.get(rule.id, observed) < observed:
+            self.writer.contradict(stored, MemoryType.RULE, rule.id)
 
     async def _confirm(
         self,
@@ -366,3 +387,14 @@ class _Applier:
 
     def _importance(self, item: Item, evidence: Sequence[UUID]) -> int:
         return first_importance(item.importance, well_referenced=any(self.present[one].first for one in evidence))
+
+
+def _times(rows: Iterable[Mapping[str, Any]]) -> dict[UUID, datetime]:
+    return {
+        row["id"]: observation_order.latest_evidence(row["created_at"], row["told"], is_distilled=row["is_distilled"])
+        for row in rows
+    }
+
+
+async def _times_of_rules(transaction: Transaction, rules: Sequence[UUID]) -> dict[UUID, datetime]:
+    return _times(await runs.stated_times_of_rules(transaction, rules))

@@ -207,11 +207,11 @@ class MemoryWriter:
         self._add_change(kind, known.id, "confirmed", sources)
         return Stored(type=kind, id=known.id, ref=known.ref, outcome="confirmed")
 
-    def contradict(self, memory: Stored, older: supersession.LiveMemory) -> None:
-        """Link the fact that was stored last to an older one that it speaks against. Both stay in use."""
+    def contradict(self, memory: Stored, kind: MemoryType, older: UUID) -> None:
+        """Link the memory that was stored last to an older one that it speaks against. Both stay in use."""
         change = self._changes[-1]
         assert change.id == memory.id
-        link = self._link((MemoryType.FACT, memory.id), (MemoryType.FACT, older.id, Relation.CONTRADICTS))
+        link = self._link((memory.type, memory.id), (kind, older, Relation.CONTRADICTS))
         self._links.append(link)
         change.extra.setdefault("links", []).append(links.kept(link, self._trail.lineage.request_id))
 

@@ -1,14 +1,16 @@
-"""Corrections: the older fact that a note speaks against.
+"""Corrections: the older fact that a note speaks against, and the older rule that a rule or a note speaks against.
 
-A note that says "actually", "correction", "not X but Y" or "changed my mind" is linked to the fact it corrects. Both
-stay in use: words that look alike are no proof, so a note never supersedes a fact.
+A note that says "actually", "correction", "not X but Y" or "changed my mind" is linked to the fact it corrects; a rule
+also if it forbids what an older one asks for, or names what the older one says as the wrong choice. Both stay in use:
+words that look alike are no proof, so a note never supersedes a fact, and a rule never another.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from memory_butler.english.text.word_sets import caseless
+from memory_butler.english.text.sentences import sentence_spans
+from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.models import Item
 from memory_butler.policy.consolidation.notes import content_words, corrects
 from memory_butler.policy.memories.text import NOTES_TAG, is_note
@@ -21,6 +23,13 @@ _REVISES = caseless(
     r"no need (?:for|to)|cancelled|canceled|called off|is off|(?:have|has|'ve|'s)? ?(?:stopped|quit|given up|gave up)|"
     r"again now|mistaken|misspoke|wrong about|other way round|switched)\b"
 )
+# Share of the words of the shorter rule that two opposite rules have in common.
+OPPOSITE = 0.6
+_FORBIDS = caseless(r"(?:please |now |also )*(?:never|don't|do not|dont|no more|no|avoid|stop|not)\b")
+# "Use tabs, not spaces": what comes after is what an older rule may say.
+_RATHER_THAN = caseless(r"(?:\bnot\b|\binstead of|\brather than|\bno longer|\bin place of)\s+(?P<v>[^,.;]{2,60})")
+# Words by which rules say how often and to whom, but not what.
+_OF_RULES = word_set("always never only please don't do not dont no avoid stop from now on more anymore rather")
 # Words of the correction itself say nothing about its subject.
 _CUES = frozenset(
     content_words(
@@ -28,6 +37,8 @@ _CUES = frozenset(
         "cancelled canceled stopped switched mistaken misspoke again after all"
     )
 )
+
+_OF_RULE_STEMS = frozenset(content_words(" ".join(_OF_RULES)))
 
 
 class Statement(Protocol):
@@ -58,7 +69,7 @@ class _Match(NamedTuple):
 def may_correct(item: Item) -> bool:
     """True for a note whose words say that something changed or was wrong."""
     is_distilled_note = is_note(item.predicate) and NOTES_TAG in item.tags
-    return is_distilled_note and (corrects(item.content) or bool(_REVISES.search(item.content)))
+    return is_distilled_note and _has_cue(item.content)
 
 
 def corrected(item: Item, older: Sequence[S]) -> S | None:
@@ -78,3 +89,52 @@ def corrected(item: Item, older: Sequence[S]) -> S | None:
         if is_enough and (best is None or match >= best):
             best = match
     return older[best.place] if best else None
+
+
+class Rule(Protocol):
+    """The fields of a live rule that the choice needs."""
+
+    @property
+    def content(self) -> str: ...
+
+
+R = TypeVar("R", bound=Rule)
+
+
+def corrected_rule(content: str, said: str, older: Sequence[R]) -> R | None:
+    """The rule that a rule or a note corrects, the last of the best. `said` is the sentence that it comes from: there
+    it may say "actually" or "changed my mind"."""
+    own, has_cue, forbids = _rule_words(content), _has_cue(said), bool(_FORBIDS.match(content))
+    rejected = [words for match in _RATHER_THAN.finditer(content) if (words := _rule_words(match["v"]))]
+    best: tuple[int, int] | None = None
+    for place, one in enumerate(older):
+        words = _rule_words(one.content)
+        shared = len(words & own)
+        is_opposite = forbids != bool(_FORBIDS.match(one.content)) and _are_alike(words, own, shared)
+        is_rejected = not _FORBIDS.match(one.content) and any(part <= words for part in rejected)
+        is_revised = has_cue and bool(shared) and (shared >= ENOUGH_WORDS or shared / len(words) >= SAID_AGAIN)
+        says_same = _RATHER_THAN.search(one.content) is not None and is_rejected
+        if (is_opposite or (is_rejected and not says_same) or is_revised) and (best is None or (shared, place) >= best):
+            best = shared, place
+    return older[best[1]] if best else None
+
+
+def said_in(content: str, texts: Sequence[str]) -> str:
+    """The sentence of the texts with most of the words of a rule; empty if none has any."""
+    wanted = _rule_words(content)
+    said = [line[first:last] for text in texts for line in text.splitlines() for first, last in sentence_spans(line)]
+    best = max(said, key=lambda one: len(wanted & _rule_words(one)), default="")
+    return best if wanted & _rule_words(best) else ""
+
+
+def _has_cue(said: str) -> bool:
+    return corrects(said) or bool(_REVISES.search(said))
+
+
+def _are_alike(one: set[str], other: set[str], shared: int) -> bool:
+    fewest = min(len(one), len(other))
+    return bool(fewest) and shared >= OPPOSITE * fewest and (shared >= ENOUGH_WORDS or one == other)
+
+
+def _rule_words(text: str) -> set[str]:
+    return content_words(text) - _CUES - _OF_RULE_STEMS

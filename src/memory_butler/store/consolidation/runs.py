@@ -238,6 +238,11 @@ async def stated_times(transaction: Transaction, facts: Collection[UUID]) -> lis
     return await transaction.all("runs.stated_times", ids=sorted(facts)) if facts else []
 
 
+async def stated_times_of_rules(transaction: Transaction, rules: Collection[UUID]) -> list[Row]:
+    """The same for rules."""
+    return await transaction.all("runs.stated_times_of_rules", ids=sorted(rules)) if rules else []
+
+
 async def rules_in(transaction: Transaction, scopes: Sequence[str], hashes: Collection[bytes]) -> list[KnownRule]:
     """Live rules that a proposal may repeat. Rules with the same content come first, so that the limit never cuts them
     off."""

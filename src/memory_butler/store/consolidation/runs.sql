@@ -205,6 +205,19 @@ SELECT f.id, f.created_at, f.source_episode_id IS NOT NULL AS is_distilled, (
 FROM {schema}.facts f
 WHERE f.tenant_id = %(tenant)s AND f.id = ANY(%(ids)s::uuid[]);
 
+-- name: stated_times_of_rules
+-- The same for rules.
+SELECT r.id, r.created_at, told.at IS NOT NULL AS is_distilled, told.at AS told
+FROM {schema}.rules r
+CROSS JOIN LATERAL (
+    SELECT max(least(coalesce(e.observed_at, t.observed_at), coalesce(e.created_at, t.created_at))) AS at
+    FROM {schema}.memory_links l
+    LEFT JOIN {schema}.episodes e ON e.tenant_id = l.tenant_id AND e.id = l.target_id
+    LEFT JOIN {schema}.episode_tombstones t ON t.tenant_id = l.tenant_id AND t.episode_id = l.target_id
+    WHERE l.tenant_id = r.tenant_id AND l.source_id = r.id AND l.relation = 'derived_from'
+) told
+WHERE r.tenant_id = %(tenant)s AND r.id = ANY(%(ids)s::uuid[]);
+
 -- name: rules_in
 -- Live rules of these scopes, for the detection of paraphrases.
 SELECT r.id, r.ref, r.content, r.maturity, r.origin FROM {schema}.rules r

@@ -162,7 +162,7 @@ def _fact(row: Values, scores: Values) -> Hit:
 
 
 def _rule(row: Values, scores: Values) -> Hit:
-    own = (*row[1:9], None, None, None, *row[9:12], None, None, None, None, *row[12:15], False, None)
+    own = (*row[1:9], None, None, None, *row[9:12], None, None, None, None, *row[12:15], row[16], row[17])
     return Hit._make((MemoryType.RULE, *scores[:12], *own, *scores[12:], row[15]))
 
 

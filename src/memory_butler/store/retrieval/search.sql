@@ -496,12 +496,23 @@ LEFT JOIN LATERAL ({profile} 'fact' OFFSET 0) p ON true
 WHERE f.validity IN ('active', 'fading');
 
 -- name: rules
--- The candidates that are rules. Neither a pinned rule nor a warning decays.
+-- The candidates that are rules. Neither a pinned rule nor a warning decays. `since_changed`: a newer rule or note that
+-- the caller may see corrects it, `replaced_by`.
 SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at, r.last_referenced_at, r.scope,
     r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
-    r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned, r.origin, p.profile
+    r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned, r.origin,
+    newer.id IS NOT NULL AS since_changed, newer.id AS replaced_by, p.profile
 FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
 CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) r
+LEFT JOIN LATERAL (
+    SELECT l.source_id AS id FROM {schema}.memory_links l
+    LEFT JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[l.source_id]) ORDER BY id OFFSET 0) n ON l.source_type = 'rule'
+    LEFT JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[l.source_id]) ORDER BY id OFFSET 0) f ON l.source_type = 'fact'
+    WHERE l.tenant_id = %(tenant)s AND l.target_id = r.id AND l.relation = 'contradicts'
+        AND coalesce(n.validity, f.validity) IN ('active', 'fading')
+        AND (%(scopes)s::text[] IS NULL OR coalesce(n.scope, f.scope) = ANY(%(scopes)s::text[]))
+    ORDER BY l.created_at DESC, l.source_id DESC LIMIT 1
+) newer ON true
 LEFT JOIN LATERAL ({profile} 'rule' OFFSET 0) p ON true
 WHERE r.validity IN ('active', 'fading');
 

@@ -56,9 +56,10 @@ class RetrievalTools(ToolGroup):
         Also finds the reference of a memory.
         Returns `results`, each with ref, content, state, `relevance` (probability that it answers the question) and
         `relevance_level` (the same in words), score with its `parts`, and `also`, the refs of duplicates; and `count`.
-        `since_changed` marks an episode whose fact has been replaced and a fact that a newer note corrects. `overview`:
-        the question was broad ("what's coming up?"), and the results are the best of that kind. In hybrid mode, an
-        empty result means nothing matched; the other modes return the nearest memories unless min_relevance is given.
+        `since_changed` marks an episode whose fact has been replaced, and a fact or rule that a newer note or rule
+        corrects. `overview`: the question was broad ("what's coming up?"), and the results are the best of that kind.
+        In hybrid mode, an empty result means nothing matched; the other modes return the nearest memories unless
+        min_relevance is given.
         `degraded` names parts of the search that failed. Returning a memory updates its usage count.
         A time in the query ("last week", "in May 2023") ranks matching memories first; time_from and time_to exclude
         the others. With expand, each result has `neighbours`: the turns of the session before and after an episode,
