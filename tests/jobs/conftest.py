@@ -1,17 +1,14 @@
 """A store of its own for each test of the jobs: upkeep looks after every tenant that it finds."""
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg import sql
-from psycopg.rows import dict_row
 from tests.conftest import MovingClock
+from tests.support.own_store import BRISK, Row, own_database, reader, settings_for
 
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.jobs.job_run import FinishedRun
@@ -20,32 +17,14 @@ from memory_butler.models import NewRule
 from memory_butler.operations.lifecycle.job_status import shard_of
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources, open_resources
-from memory_butler.settings import Settings, load_settings
 from memory_butler.store.embedded.server import EmbeddedPostgres
-
-Row = dict[str, Any]
-BRISK = {"tick_seconds": 0.1, "lost_after_seconds": 1}
-
-
-def settings_for(server: EmbeddedPostgres, database: str, **given: Any) -> Settings:
-    """Settings as for a database of one's own, which is how a store of its own is had quickly."""
-    return load_settings(
-        home=server.home,
-        database_url=server.dsn("memory_app", database),
-        owner_url=server.dsn("memory_owner", database),
-        **given,
-    )
 
 
 @pytest.fixture
 def database(server: EmbeddedPostgres, template: str) -> Iterator[str]:
     """The name of a database that only this test uses."""
-    name = f"j{uuid.uuid4().hex[:12]}"
-    own, model = sql.Identifier(name), sql.Identifier(template)
-    with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {} OWNER memory_owner TEMPLATE {}").format(own, model))
+    with own_database(server, template) as name:
         yield name
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(own))
 
 
 @pytest.fixture
@@ -59,15 +38,7 @@ async def resources(server: EmbeddedPostgres, database: str, clock: MovingClock)
 @pytest.fixture
 def rows(server: EmbeddedPostgres, database: str) -> Callable[..., list[Row]]:
     """What a statement finds, past row-level security."""
-
-    def read(statement: str, *params: object) -> list[Row]:
-        with psycopg.connect(server.dsn("postgres", database), autocommit=True, row_factory=dict_row) as connection:
-            # The queue's triggers name its tables without a schema.
-            connection.execute("SET search_path = memory")
-            cursor = connection.execute(statement.encode(), params)
-            return cursor.fetchall() if cursor.description else []
-
-    return read
+    return reader(server, database)
 
 
 async def settle(resources: Resources, *shards: str) -> None:

@@ -108,15 +108,33 @@ async def test_what_presses_does_not_wait_its_turn(resources: Resources, clock: 
     assert not await due()
 
 
-async def test_one_ordinary_episode_waits_its_turn(resources: Resources, clock: Any) -> None:
-    """Six hours after the last run it is distilled, and not before."""
-    tenant, every = resources.settings.tenant, resources.settings.upkeep.intervals()
-    shard = shard_of(tenant, "main")
-    await remember.episode(resources, NewEpisode(content="Talk.", butler="main"))
-    run = await job_status.begin(resources, shard, "consolidation", every["consolidation"])
-    assert run
-    await job_status.finish(resources, shard, run, job_status.SUCCEEDED, {})
-    clock.move(hours=5)
-    assert ("main", "consolidation") not in await job_status.due(resources, tenant, every)
+async def test_one_ordinary_episode_waits_four_hours(resources: Resources, clock: Any) -> None:
+    """Then it is distilled ahead of the timetable, so that no backlog comes near six hours; a run that leaves it, for
+    want of a budget, is not repeated until the timetable says so. How long is a setting."""
+    tenant, every = resources.settings.tenant, {"consolidation": timedelta(hours=6)}
+    shard, due = shard_of(tenant, "main"), [("main", "consolidation")]
+
+    async def run() -> None:
+        begun = await job_status.begin(resources, shard, "consolidation", every["consolidation"])
+        assert begun
+        await job_status.finish(resources, shard, begun, job_status.SUCCEEDED, {})
+
+    await remember.rule(resources, NewRule(content="Be brief."))
+    await run()
     clock.move(hours=1)
-    assert ("main", "consolidation") in await job_status.due(resources, tenant, every)
+    await remember.episode(resources, NewEpisode(content="Talk.", butler="main"))
+    clock.move(hours=3, minutes=59)
+    assert await job_status.due(resources, tenant, every) == []
+    clock.move(minutes=1)
+    assert await job_status.due(resources, tenant, every) == due
+    later = resources.settings.consolidation.model_copy(update={"early_hours": 4.5})
+    lazy = replace(resources, settings=resources.settings.model_copy(update={"consolidation": later}))
+    assert await job_status.due(lazy, tenant, every) == []
+    never = resources.settings.consolidation.model_copy(update={"early_hours": 6})
+    strict = replace(resources, settings=resources.settings.model_copy(update={"consolidation": never}))
+    await run()
+    for hours in (1, 4):
+        clock.move(hours=hours)
+        assert await job_status.due(resources, tenant, every) == []
+    clock.move(hours=1)
+    assert await job_status.due(resources, tenant, every) == await job_status.due(strict, tenant, every) == due

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Self
 
@@ -19,7 +19,7 @@ from memory_butler.settings import Settings
 from memory_butler.store.gate.database import wait_before_transaction
 
 Opener = Callable[[], AbstractAsyncContextManager[Resources]]
-BackgroundTask = Callable[[Resources, asyncio.Event], Awaitable[None]]
+BackgroundTask = Callable[[Resources, asyncio.Event], Coroutine[None, None, None]]
 # A worker that does not stop within this time is cancelled; the next worker reclaims its job.
 STOP_SECONDS = 3.0
 # Share of a call's deadline in which the store must open.
@@ -117,7 +117,7 @@ class LazyResources:
                 opened.set_result(resources)
                 # The model loads in the background, so that the first calls need not wait for it.
                 warming = asyncio.create_task(self._warm(resources))
-                background = asyncio.create_task(self._run_worker(resources, warming, closing))
+                background = asyncio.create_task(self._run_background(resources, warming, closing))
                 await closing.wait()
                 warming.cancel()
                 with suppress(asyncio.CancelledError):
@@ -135,12 +135,27 @@ class LazyResources:
             log.exception("opening the store failed")
             _fail(opened, TargetUnavailable(f"The memory store cannot be opened ({type(problem).__name__})."))
 
-    async def _run_worker(self, resources: Resources, warming: "asyncio.Task[None]", closing: asyncio.Event) -> None:
+    async def _run_background(
+        self, resources: Resources, warming: "asyncio.Task[None]", closing: asyncio.Event
+    ) -> None:
+        """Report, and run the worker if there is one."""
         # Loading what calls need comes first.
         await asyncio.wait({warming})
-        if self.worker is None or closing.is_set():
+        if closing.is_set():
             return
         wait_before_transaction.set(self.calls.wait_until_idle)
+        # One import after the other: two threads that import a package at once may each see half of it.
+        report_until = await asyncio.to_thread(_import_reporting)
+        reporting = asyncio.create_task(report_until(resources, closing))
+        try:
+            await self._run_worker(resources, closing)
+            await reporting
+        finally:
+            reporting.cancel()
+
+    async def _run_worker(self, resources: Resources, closing: asyncio.Event) -> None:
+        if self.worker is None:
+            return
         try:
             await self.worker(resources, closing)
         except Exception:
@@ -186,6 +201,12 @@ def _import_worker() -> BackgroundTask:
     from memory_butler.jobs.worker import run_inside_server  # noqa: PLC0415 (not before the server accepts calls)
 
     return run_inside_server
+
+
+def _import_reporting() -> BackgroundTask:
+    from memory_butler.jobs.reporting import report_until  # noqa: PLC0415 (not before the server accepts calls)
+
+    return report_until
 
 
 def _fail(opened: "asyncio.Future[Resources]", problem: MemoryButlerError) -> None:

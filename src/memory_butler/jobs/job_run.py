@@ -5,13 +5,13 @@ import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
 from memory_butler.jobs.schedule import ScheduledJob
 from memory_butler.metrics import upkeep
 from memory_butler.models import Caller
 from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.lifecycle.job_status import OpenRun
 from memory_butler.resources import Resources
 
 # A successful run must not count as lost because recording its end failed once.
@@ -66,7 +66,7 @@ async def _run(resources: Resources, entry: ScheduledJob, shard: Caller) -> tupl
         return job_status.FAILED, {"error": message, "class": "internal_error"}
 
 
-async def _finish(resources: Resources, shard: Caller, run: UUID, outcome: str, report: dict[str, Any]) -> bool:
+async def _finish(resources: Resources, shard: Caller, run: OpenRun, outcome: str, report: dict[str, Any]) -> bool:
     for pause in RETRY_SECONDS:
         try:
             return await job_status.finish(resources, shard, run, outcome, report)

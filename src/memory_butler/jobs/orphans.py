@@ -2,9 +2,9 @@
 
 import asyncio
 
-from memory_butler.jobs.queue import QUEUE
 from memory_butler.store.gate.database import Database
 from memory_butler.store.lifecycle import queue
+from memory_butler.store.system.fleet import QUEUE
 
 
 class OrphanReclaim:

@@ -10,8 +10,8 @@ from memory_butler.jobs.schedule import ScheduledJob
 from memory_butler.store.gate.database import Database
 from memory_butler.store.lifecycle import queue
 from memory_butler.store.lifecycle.queue import GatedConnector
+from memory_butler.store.system.fleet import QUEUE
 
-QUEUE = "upkeep"
 # Running jobs are never aborted, and our worker sends the heartbeats itself: procrastinate stops sending them for good
 # after one failure.
 EFFECTIVELY_NEVER_SECONDS = 86_400.0
@@ -71,6 +71,11 @@ class Queue:
 def queueing_lock(job: str, tenant: str, butler: str) -> str:
     """Return the lock of which at most one job waits at a time."""
     return f"{job}/{tenant}/{butler}"
+
+
+def tenant_of_lock(lock: str) -> str:
+    """Return the tenant of a queueing lock."""
+    return lock.split("/")[1]
 
 
 def _task(entry: ScheduledJob, perform: Perform) -> Callable[..., Awaitable[None]]:

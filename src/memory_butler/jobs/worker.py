@@ -15,22 +15,26 @@ from procrastinate.worker import Worker as QueueWorker
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
 from memory_butler.jobs.job_run import FinishedRun, run_if_due
 from memory_butler.jobs.orphans import OrphanReclaim
-from memory_butler.jobs.queue import Queue, queueing_lock
+from memory_butler.jobs.queue import Queue, queueing_lock, tenant_of_lock
 from memory_butler.jobs.schedule import SCHEDULE, ScheduledJob, intervals
 from memory_butler.metrics import upkeep
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.retrieval.reembedding import note_use
+from memory_butler.operations.system import fleet
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import StoreUpgraded
+from memory_butler.store.system.fleet import CHUNK
 
 # Time a running job gets after the worker was told to stop: in its own process, and inside a server.
 STOP_SECONDS = 30.0
 STOP_INSIDE_SECONDS = 1.0
 POLL_SECONDS = 5.0
-# Bounds one check of the schedule; with more tenants, each check takes the next ones.
+# Bounds one check of the schedule. If more tenants have something due, the next check follows at once.
 TENANTS_PER_TICK = 1000
-# Pause between two tenants: a thousand lookups in a row would block calls for seconds.
-TENANT_PAUSE_SECONDS = 0.02
+# Pause between two tenants, or two parts of all tenants: a thousand lookups in a row would block calls for seconds.
+TENANT_PAUSE_SECONDS = 0.01
+# How often a worker looks whether a sample is due, in the time between two samples.
+SAMPLE_CHECKS = 5
 FIRST_PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 300.0
 
@@ -64,7 +68,8 @@ class Worker:
         self._worker: QueueWorker | None = None
         self._running: set[int] = set()
         self._started_jobs = 0
-        self._next_tenant = 0
+        # True if the last check of the schedule left tenants out.
+        self._has_more = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set. A failure is logged and followed by a retry with exponential backoff."""
@@ -97,6 +102,7 @@ class Worker:
         while started < self._started_jobs and not stop.is_set():
             started = self._started_jobs
             await self._work(stop, wait=False)
+        await self._sample()
 
     async def tick(self, *, all_tenants: bool = False) -> int:
         """Check the schedule once: reclaim orphaned jobs and enqueue due ones. Returns the number of jobs."""
@@ -110,8 +116,10 @@ class Worker:
         deferred = 0
         # Looked up once: while many jobs wait, trying to enqueue each would cost more than the whole check.
         waiting = await self._queue.waiting()
-        tenants = await job_status.tenants(self._resources)
-        for tenant in tenants if all_tenants else self._tenants_of_this_tick(tenants):
+        pause = 0 if all_tenants else TENANT_PAUSE_SECONDS
+        tenants = await self._tenants_with_due_jobs(waiting, pause)
+        part = tenants if all_tenants else tenants[:TENANTS_PER_TICK]
+        for tenant in part:
             try:
                 for butler, job in await job_status.due(self._resources, tenant, self._intervals):
                     if queueing_lock(job, tenant, butler) not in waiting:
@@ -120,14 +128,21 @@ class Worker:
                 raise
             except MemoryButlerError as problem:
                 log.warning("checking the schedule of tenant %s failed: %s", tenant, problem.message)
-            if not all_tenants:
-                await asyncio.sleep(TENANT_PAUSE_SECONDS)
+            await asyncio.sleep(pause)
+        # Only a check that got something done is followed by another at once.
+        self._has_more = deferred > 0 and len(part) < len(tenants)
         return reclaimed + deferred
 
-    def _tenants_of_this_tick(self, tenants: list[str]) -> list[str]:
-        first = self._next_tenant % max(len(tenants), 1)
-        self._next_tenant = first + TENANTS_PER_TICK
-        return [*tenants[first:], *tenants[:first]][:TENANTS_PER_TICK]
+    async def _tenants_with_due_jobs(self, waiting: set[str], pause: float) -> list[str]:
+        """The tenants that may have a job due: first those without a job in the queue."""
+        tenants = await job_status.tenants(self._resources)
+        queued = {tenant_of_lock(lock) for lock in waiting}
+        found: list[str] = []
+        for start in range(0, len(tenants), CHUNK):
+            part = tenants[start : start + CHUNK]
+            found += await job_status.with_due_jobs(self._resources, part, self._intervals)
+            await asyncio.sleep(pause)
+        return sorted(found, key=lambda tenant: tenant in queued)
 
     async def _work(self, stop: asyncio.Event, *, wait: bool = True) -> None:
         """Run a queue worker until `stop` is set, until it fails or, without `wait`, until no job is left for it."""
@@ -141,7 +156,7 @@ class Worker:
         working = asyncio.create_task(worker.run(), name="memory-butler-worker")  # type: ignore[no-untyped-call]
         others = {asyncio.create_task(stop.wait()), asyncio.create_task(self._send_heartbeats(worker))}
         if wait:
-            others.add(asyncio.create_task(self._tick_forever()))
+            others |= {asyncio.create_task(self._tick_forever()), asyncio.create_task(self._sample_forever())}
         try:
             await asyncio.wait({working, *others}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -164,7 +179,22 @@ class Worker:
             except Exception:
                 # Boundary of the loop: a failed tick must not be the last one.
                 log.exception("checking the schedule failed")
-            await asyncio.sleep(self._settings.tick_seconds)
+            await asyncio.sleep(0 if self._has_more else self._settings.tick_seconds)
+
+    async def _sample_forever(self) -> None:
+        """Take figures of all tenants now and then, if no other worker does."""
+        while True:
+            await self._sample()
+            await asyncio.sleep(self._resources.settings.telemetry.sample_seconds / SAMPLE_CHECKS)
+
+    async def _sample(self) -> None:
+        try:
+            await fleet.take_if_due(self._resources)
+        except MemoryButlerError as problem:
+            log.warning("taking figures of all tenants failed: %s", problem.message)
+        except Exception:
+            # Boundary of the loop: the next sample may succeed.
+            log.exception("taking figures of all tenants failed")
 
     async def _send_heartbeats(self, worker: QueueWorker) -> None:
         """Update the worker's heartbeat, so that no other worker reclaims its jobs."""

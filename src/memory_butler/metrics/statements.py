@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from memory_butler.metrics.registry import REGISTRY
 
@@ -22,6 +22,21 @@ POOL_WAIT: Final = Histogram(
 )
 POOL_FAILURES: Final = Counter(
     "memory_butler_pool_failures", "Calls that got no database connection.", registry=REGISTRY
+)
+POOL_SIZE: Final = Gauge(
+    "memory_butler_pool_connections", "Connections of this process.", registry=REGISTRY, multiprocess_mode="livesum"
+)
+POOL_IN_USE: Final = Gauge(
+    "memory_butler_pool_connections_in_use",
+    "Connections of this process that are in use.",
+    registry=REGISTRY,
+    multiprocess_mode="livesum",
+)
+POOL_WAITING: Final = Gauge(
+    "memory_butler_pool_waiting",
+    "Transactions of this process that wait for a connection.",
+    registry=REGISTRY,
+    multiprocess_mode="livesum",
 )
 _by_query: dict[str, Histogram] = {}
 

@@ -137,6 +137,13 @@ class Consolidation(Group):
     early_importance: int = Field(
         9, ge=1, le=11, description="Importance of an episode that starts a consolidation early. 11: none."
     )
+    early_hours: float = Field(
+        4,
+        ge=0.25,
+        le=168,
+        description="Hours after which the oldest waiting episode starts a consolidation early, so that backlogs stay "
+        "younger than `upkeep.consolidation_hours`. At least as many: never.",
+    )
     lease_seconds: float = Field(
         600, ge=1, le=86_400, description="Seconds without a heartbeat after which the claim on a batch expires."
     )

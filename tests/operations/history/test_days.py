@@ -178,6 +178,7 @@ async def test_a_log_that_is_far_ahead_is_said_and_counted_early(
 ) -> None:
     """A read counts so many events and says that there are more; the cleanup that counts them is due ahead of time."""
     monkeypatch.setattr(store, "TAIL", 4)
+    monkeypatch.setattr(job_status, "URGENT_TAIL", 2)
     cadence, shard = {"cleanup": timedelta(days=1)}, job_status.shard_of(tenant, "main")
     await remember.episode(resources, NewEpisode(content="day 0", butler="main"))
     run = await job_status.begin(resources, shard, "cleanup", cadence["cleanup"])

@@ -171,7 +171,7 @@ async def test_a_run_is_on_record_from_its_beginning(
     """Open while it runs, then with its end, its outcome and its report; what has run is not due."""
     begun = await job_status.begin(resources, shard, "sweep", DAY)
     (open_run,) = rows("job_runs")
-    assert begun and (open_run["id"], open_run["finished_at"], open_run["outcome"]) == (begun, None, None)
+    assert begun and (open_run["id"], open_run["finished_at"], open_run["outcome"]) == (begun.id, None, None)
     clock.move(seconds=90)
     assert await job_status.finish(resources, shard, begun, SUCCEEDED, {"changed": 3})
     (done,) = rows("job_runs")
@@ -194,10 +194,10 @@ async def test_a_run_whose_worker_was_lost_is_closed_by_the_next(
     again = await job_status.begin(resources, shard, "sweep", DAY)
     assert lost and again and lost != again
     states = {row["id"]: (row["outcome"], row["report"]) for row in rows("job_runs")}
-    assert states == {lost: (FAILED, {"error": "The worker was lost.", "cut_short": True}), again: (None, {})}
+    assert states == {lost.id: (FAILED, {"error": "The worker was lost.", "cut_short": True}), again.id: (None, {})}
     assert not await job_status.finish(resources, shard, lost, SUCCEEDED, {})
     assert await job_status.finish(resources, shard, again, SUCCEEDED, {})
-    assert {row["outcome"] for row in rows("job_runs") if row["id"] == lost} == {FAILED}
+    assert {row["outcome"] for row in rows("job_runs") if row["id"] == lost.id} == {FAILED}
 
 
 async def test_a_job_that_kills_its_workers_is_not_tried_without_end(

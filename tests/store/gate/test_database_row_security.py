@@ -189,7 +189,7 @@ def test_tables_without_a_tenant_are_these_alone(owner: Connection) -> None:
     found = owner.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'memory'").fetchall()
     secured = {row[1] for row in owner.execute(WITH_TENANT).fetchall()}
     queue = {"procrastinate_" + name for name in ("jobs", "events", "workers", "periodic_defers")}
-    alone = {"alembic_version", "embedding_versions", "lifecycle_transitions"}
+    alone = {"alembic_version", "embedding_versions", "fleet_sample", "lifecycle_transitions", "objective_buckets"}
     assert {row[0] for row in found} - secured == alone | queue
 
 

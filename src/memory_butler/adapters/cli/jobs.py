@@ -31,14 +31,14 @@ def work(
 ) -> None:
     """Run a worker until Ctrl-C: it runs each scheduled job when it is due. Several workers can run at once."""
     import asyncio
-    from contextlib import nullcontext
 
     from memory_butler.adapters.telemetry.metrics_port import metrics_port
+    from memory_butler.jobs.reporting import report, report_until
     from memory_butler.jobs.worker import Worker
 
     outcomes: list[str] = []
 
-    def report(run: "FinishedRun") -> None:
+    def show(run: "FinishedRun") -> None:
         outcomes.append(run.outcome)
         terminal.print_result(as_json, asdict(run), _run_line(run))
         sys.stdout.flush()
@@ -46,12 +46,21 @@ def work(
     async def task(resources: "Resources") -> None:
         stop = _stopped_by_signals(asyncio.get_running_loop())
         lower_priority()
-        worker = Worker(resources, on_run=report)
+        worker = Worker(resources, on_run=show)
         if not once and not as_json:
             sys.stdout.write("The worker is running. Ctrl-C stops it.\n")
             sys.stdout.flush()
-        with nullcontext() if once else metrics_port(resources.settings, "work"):
-            await (worker.once(stop) if once else worker.run(stop))
+        if once:
+            await worker.once(stop)
+            await report(resources)
+            return
+        with metrics_port(resources.settings, "work"):
+            reporting = asyncio.create_task(report_until(resources, stop))
+            try:
+                await worker.run(stop)
+            finally:
+                stop.set()
+                await reporting
 
     terminal.run_task(
         terminal.settings_of(ctx, upkeep={"concurrency": concurrency} if concurrency is not None else None), task

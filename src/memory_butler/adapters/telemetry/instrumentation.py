@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from memory_butler.adapters.telemetry.traces import end_with, span
 from memory_butler.errors import InternalError
-from memory_butler.metrics import calls
+from memory_butler.metrics import calls, service_levels
 from memory_butler.models import Principal
 
 OK = "ok"
@@ -51,6 +51,7 @@ def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
         calls.IN_HAND.dec()
         calls.CALLS.labels(tool, call.outcome).inc()
         calls.LATENCY.labels(tool).observe(seconds)
+        service_levels.MEASURED.call(tool, call.outcome, seconds)
         _log(call, seconds)
 
 

@@ -9,6 +9,7 @@ from memory_butler.operations.consolidation.backlog import locked_note
 from memory_butler.operations.consolidation.consolidate import consolidate
 from memory_butler.policy.lifecycle.schedule import is_pressing
 from memory_butler.resources import Resources
+from memory_butler.settings import Settings
 from memory_butler.store.consolidation import runs
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.memories.episodes import NEAR_EXPIRY
@@ -55,15 +56,14 @@ def summarize(reports: list[RunReport]) -> dict[str, Any]:
 
 async def urgent_butlers(
     resources: Resources, transaction: Transaction, now: datetime, only_butler: str | None = None
-) -> set[str]:
-    """Returns the butlers to consolidate ahead of schedule: large backlog, or an important or expiring episode."""
+) -> dict[str, datetime]:
+    """Returns the butlers to consolidate ahead of schedule, each with the time since when: large backlog, important,
+    expiring or old episode. A run since that time need not be repeated early."""
     if resources.distiller is None:
-        return set()
-    rules = resources.settings.consolidation
-    rows = await runs.waiting_shards(transaction, now, only_butler)
-    return {
-        row["butler"]
-        for row in rows
+        return {}
+    rules, waits = resources.settings.consolidation, early_age(resources.settings)
+    found: dict[str, datetime] = {}
+    for row in await runs.waiting_shards(transaction, now, only_butler):
         if is_pressing(
             backlog=row["backlog"],
             importance=row["importance"],
@@ -71,8 +71,18 @@ async def urgent_butlers(
             early_from=rules.early_from,
             early_importance=rules.early_importance,
             near_expiry=NEAR_EXPIRY,
-        )
-    }
+        ):
+            found[row["butler"]] = now
+        elif waits and row["oldest"] + waits <= now:
+            # Episodes that a run left, for want of a budget for example, wait for the timetable.
+            found[row["butler"]] = row["oldest"] + waits
+    return found
+
+
+def early_age(settings: Settings) -> timedelta | None:
+    """The age of an episode that starts a consolidation early; None if the timetable comes first."""
+    early = timedelta(hours=settings.consolidation.early_hours)
+    return early if early < settings.upkeep.intervals()["consolidation"] else None
 
 
 async def consolidation_stats(transaction: Transaction, now: datetime, only_butler: str | None) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from memory_butler.metrics import reembedding, upkeep
+from memory_butler.metrics import reembedding, service_levels, upkeep
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse.cursors import Cursors, cut_page
 from memory_butler.operations.browse.listings import DEFAULT_LIMIT, MAX_LIMIT
-from memory_butler.operations.consolidation.shard_job import urgent_butlers
+from memory_butler.operations.consolidation.shard_job import early_age, urgent_butlers
 from memory_butler.policy.lifecycle import schedule
 from memory_butler.policy.lifecycle.schedule import JobState, RunHistory
 from memory_butler.policy.memories.validation import slug, whole_number
@@ -19,11 +19,15 @@ from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history import days
 from memory_butler.store.lifecycle import job_runs
+from memory_butler.store.memories.episodes import NEAR_EXPIRY
 from memory_butler.store.retrieval import embedding_versions
+from memory_butler.store.system import fleet
 
 Intervals = Mapping[str, timedelta]
 SUCCEEDED, FAILED = "succeeded", "failed"
-CONSOLIDATION, CLEANUP = "consolidation", "cleanup"
+CONSOLIDATION, SWEEP, CLEANUP = "consolidation", "sweep", "cleanup"
+# Uncounted events that make a cleanup urgent. Up to twice as many are counted by a read.
+URGENT_TAIL = days.TAIL // 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,16 @@ class LateJob:
         return self.first if self.butlers == 1 else f"{self.butlers:,} butlers"
 
 
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A run that has begun: when it was due, and whether the job had failed since its last success."""
+
+    id: UUID
+    job: str
+    due_at: datetime
+    is_retry: bool
+
+
 def shard_of(tenant: str, butler: str) -> Caller:
     """Caller for jobs of a butler, with the permissions of an administrator of one tenant."""
     return Caller(Principal(tenant, butler, Role.ADMIN))
@@ -88,12 +102,38 @@ async def tenants(resources: Resources) -> list[str]:
         return await job_runs.tenants(transaction)
 
 
+async def with_due_jobs(resources: Resources, names: Sequence[str], intervals: Intervals) -> list[str]:
+    """Those of some tenants that may have a job due: `due` says which."""
+    now, rules = resources.clock(), resources.settings.consolidation
+    waits = early_age(resources.settings)
+    distils = resources.distiller is not None and CONSOLIDATION in intervals
+    async with resources.database.unlocked_write() as transaction:
+        found = await fleet.with_due_jobs(
+            transaction,
+            names,
+            jobs=list(intervals),
+            every_seconds=[every.total_seconds() for every in intervals.values()],
+            now=now,
+            version=resources.embedding_version,
+            early_from=rules.early_from if distils else None,
+            early_importance=rules.early_importance if distils else None,
+            expires_by=now + NEAR_EXPIRY if distils else None,
+            waiting_since=now - waits if distils and waits else None,
+            uncounted=URGENT_TAIL,
+        )
+    # The others have nothing to embed again, either.
+    for name in set(names) - set(found):
+        resources.known_versions.behind.pop(name, None)
+    reembedding.BEHIND.set(sum(resources.known_versions.behind.values()))
+    return found
+
+
 async def due(resources: Resources, tenant: str, intervals: Intervals) -> list[tuple[str, str]]:
     """The butlers of a tenant and the jobs that should run for them now."""
     now = resources.clock()
     async with resources.database.unlocked_write(tenant) as transaction:
         rows = await job_runs.histories(transaction, list(intervals))
-        urgent = await urgent_butlers(resources, transaction, now) if CONSOLIDATION in intervals else set()
+        urgent = await urgent_butlers(resources, transaction, now) if CONSOLIDATION in intervals else {}
         behind = await _behind(resources, transaction, rows)
     return [
         (row["butler"], row["job"])
@@ -102,14 +142,14 @@ async def due(resources: Resources, tenant: str, intervals: Intervals) -> list[t
     ]
 
 
-async def begin(resources: Resources, shard: Caller, job: str, every: timedelta) -> UUID | None:
+async def begin(resources: Resources, shard: Caller, job: str, every: timedelta) -> OpenRun | None:
     """Open the record of a run; None if it is not due. The caller must hold the shard's lock: a run that is still open
     then belongs to a dead worker."""
     now, name = resources.clock(), shard.principal.butler
     async with resources.database.unlocked_write(shard.principal.tenant) as transaction:
         await job_runs.close_lost(transaction, name, now)
         found = await job_runs.histories(transaction, [job], name)
-        urgent = await urgent_butlers(resources, transaction, now, name) if job == CONSOLIDATION else set()
+        urgent = await urgent_butlers(resources, transaction, now, name) if job == CONSOLIDATION else {}
         if not found:
             return None
         history = _history(found[0])
@@ -118,14 +158,21 @@ async def begin(resources: Resources, shard: Caller, job: str, every: timedelta)
             return None
         run = resources.make_id(now)
         await job_runs.start(transaction, run, name, job, now)
-    upkeep.LAG.labels(job).observe(max(now - schedule.due_at(history, every), timedelta(0)).total_seconds())
-    return run
+    due_at = schedule.due_at(history, every)
+    upkeep.LAG.labels(job).observe(max(now - due_at, timedelta(0)).total_seconds())
+    return OpenRun(run, job, due_at, history.failures > 0)
 
 
-async def finish(resources: Resources, shard: Caller, run: UUID, outcome: str, report: dict[str, Any]) -> bool:
+async def finish(resources: Resources, shard: Caller, run: OpenRun, outcome: str, report: dict[str, Any]) -> bool:
     """Close the record of a run. False: it took so long that another worker has taken over."""
+    now = resources.clock()
     async with resources.database.unlocked_write(shard.principal.tenant) as transaction:
-        return await job_runs.finish(transaction, run, outcome, report, resources.clock()) is not None
+        closed = await job_runs.finish(transaction, run.id, outcome, report, now) is not None
+    # A failed sweep misses its objective once, however often it is retried.
+    if closed and run.job == SWEEP and not run.is_retry:
+        took = max(now - run.due_at, timedelta(0)).total_seconds() if outcome == SUCCEEDED else float("inf")
+        service_levels.MEASURED.value(service_levels.SWEEP, took)
+    return closed
 
 
 async def put_on_record(
@@ -214,11 +261,14 @@ async def listed(
     return cut_page(job_statuses(found, intervals, resources.clock()), most, cursors, lambda one: [one.butler, one.job])
 
 
-def _is_urgent(row: Row, urgent: set[str], behind: str | None) -> bool:
-    """True if a job is urgent: a consolidation with an urgent backlog, or the cleanup of an outdated index or
+def _is_urgent(row: Row, urgent: Mapping[str, datetime], behind: str | None) -> bool:
+    """True if a job is urgent: a consolidation with an urgent backlog, or the cleanup of an behind index or
     projection."""
     name: str = row["butler"]
-    return name == behind if row["job"] == CLEANUP else row["job"] == CONSOLIDATION and name in urgent
+    if row["job"] == CLEANUP:
+        return name == behind
+    since = urgent.get(name) if row["job"] == CONSOLIDATION else None
+    return since is not None and (row["started_at"] is None or row["started_at"] < since)
 
 
 async def _behind(resources: Resources, transaction: Transaction, rows: Sequence[Row]) -> str | None:
@@ -231,7 +281,7 @@ async def _behind(resources: Resources, transaction: Transaction, rows: Sequence
     behind = resources.known_versions.behind
     behind[transaction.tenant] = standing.earlier if standing.is_chosen else 0
     reembedding.BEHIND.set(sum(behind.values()))
-    if standing.is_due or (await days.place(transaction)).uncounted >= days.TAIL // 2:
+    if standing.is_due or (await days.place(transaction)).uncounted >= URGENT_TAIL:
         return str(first)
     return None
 

@@ -100,6 +100,7 @@ def mature_rules(shard: Shard) -> Pages:
             step = {one.id: one for one in reversed(due)}
             await store.mature_rules(transaction, {id: str(one.becomes) for id, one in step.items()}, trail.now)
             await shard.record(transaction, trail, "matured", list(step.values()))
+            transaction.recorded.update(f"rule.{one.outcome}" for one in step.values())
             due = [one for one in due if step[one.id] is not one]
 
     return scan_and_change(shard, FIRST_ID, scan, mature)

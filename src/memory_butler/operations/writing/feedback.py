@@ -9,6 +9,7 @@ from memory_butler.operations.writing.change_target import require_changeable, w
 from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
 from memory_butler.operations.writing.rule_evidence import FeedbackRules, deserved_maturity, feedback_rules
 from memory_butler.policy.lifecycle import maturity
+from memory_butler.policy.lifecycle.sweep import maturity_change
 from memory_butler.policy.memories.validation import clean_key, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
@@ -113,6 +114,8 @@ async def _apply(
     successes, harmful = evidence["successes"], evidence["harmful"]
     found = maturity.Evidence(successes, harmful, (trail.now - rule.created_at) / timedelta(days=1))
     deserved = await deserved_maturity(transaction, rule.id, rule.maturity, found, given, actor=trail.actor)
+    if deserved is not rule.maturity:
+        transaction.recorded[f"rule.{maturity_change(rule.maturity, deserved)}"] += 1
     await transaction.send(
         "rules.apply_evidence",
         rule_id=rule.id,

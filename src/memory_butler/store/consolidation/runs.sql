@@ -232,8 +232,10 @@ SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint AS tokens,
 FROM {schema}.consolidation_runs WHERE tenant_id = %(tenant)s AND claimed_at >= %(since)s;
 
 -- name: waiting_shards
--- Butlers of a tenant with episodes to consolidate now: their number, highest importance and earliest expiry.
-SELECT e.butler, count(*) AS backlog, max(e.importance) AS importance, min(e.expires_at) AS expires_at
+-- Butlers of a tenant with episodes to consolidate now: their number, highest importance, earliest expiry, and when the
+-- oldest was stored.
+SELECT e.butler, count(*) AS backlog, max(e.importance) AS importance, min(e.expires_at) AS expires_at,
+    min(e.created_at) AS oldest
 FROM {schema}.episodes e
 WHERE e.tenant_id = %(tenant)s AND e.validity = 'active' AND e.consolidation_status = 'pending'
     AND (e.next_consolidation_retry_at IS NULL OR e.next_consolidation_retry_at <= %(now)s)

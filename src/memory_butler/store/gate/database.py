@@ -2,6 +2,7 @@
 
 import asyncio
 import select
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
@@ -15,7 +16,7 @@ from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor, IsolationLevel
 from psycopg_pool import AsyncConnectionPool
 
 from memory_butler.errors import TargetUnavailable
-from memory_butler.metrics import statements
+from memory_butler.metrics import changes, statements
 from memory_butler.settings import Settings
 from memory_butler.store.embedded.postmaster import Postmaster
 from memory_butler.store.embedded.server import EmbeddedPostgres
@@ -61,6 +62,8 @@ class Transaction:
         # The keys of the tenant, if anything in the store is encrypted.
         self.vault: Vault | None = None
         self.times = statements.StatementTimes()
+        # Events recorded in it by type; counted as metrics when it is committed.
+        self.recorded: Counter[str] = Counter()
 
     async def lock(self, now: datetime, *, refs: int) -> None:
         """Take the tenant's write lock and reserve `refs` short references."""
@@ -320,6 +323,8 @@ class Database:
                 await self._bind(transaction, bind, deadline_seconds, **more)
                 yield transaction
             transaction.times.ended()
+            for change, count in transaction.recorded.items():
+                changes.CHANGES.labels(change).inc(count)
 
     def _is_down(self) -> bool:
         return self._commits.are_stalled or (self.read_plane is not None and self.read_plane.primary_is_down)
@@ -363,6 +368,11 @@ class Database:
                 yield connection
         finally:
             await self._pool.putconn(connection)
+
+    def pool_figures(self) -> tuple[int, int, int]:
+        """Connections of the pool, those that are idle, and the transactions that wait for one."""
+        stats = self._pool.get_stats() if self._pool else {}
+        return stats.get("pool_size", 0), stats.get("pool_available", 0), stats.get("requests_waiting", 0)
 
     async def _reachable_dsn(self) -> str:
         """Called by the pool before every new connection: restarts an embedded server that was killed.

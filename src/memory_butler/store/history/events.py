@@ -69,6 +69,7 @@ async def record(transaction: Transaction, trail: AuditTrail, changes: Sequence[
         }
         for place, change in enumerate(changes, start=1)
     ]
+    transaction.recorded.update(f"{change.type}.{change.event}" for change in changes)
     await transaction.send(
         "events.record",
         changes=recordset(rows),

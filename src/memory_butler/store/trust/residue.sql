@@ -21,6 +21,7 @@ SELECT set_config('lock_timeout', %(milliseconds)s, false), set_config('statemen
 -- each: daily_counts=daily_counts, distilled_keys=distilled_keys, embedding_counts=embedding_counts
 -- each: embedding_versions=embedding_versions, reembedding_pauses=reembedding_pauses
 -- each: episode_tombstones=episode_tombstones, episodes=episodes, event_seals=event_seals, facts=facts
+-- each: fleet_sample=fleet_sample, objective_buckets=objective_buckets
 -- each: idempotency_keys=idempotency_keys, job_runs=job_runs, lifecycle_transitions=lifecycle_transitions
 -- each: memory_counts=memory_counts, memory_events=memory_events, memory_links=memory_links
 -- each: memory_references=memory_references

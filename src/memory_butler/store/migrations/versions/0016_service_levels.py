@@ -1,0 +1,14 @@
+"""Service levels, and figures of all tenants."""
+
+from alembic import op
+
+from memory_butler.store.migrations.bodies import run_body
+
+revision = "0016"
+down_revision = "0015"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    run_body(op, "0016_service_levels")
