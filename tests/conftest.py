@@ -20,6 +20,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 from tests.support.layouts import bring_home_into_layout, bring_into_layout
+from tests.support.own_store import BRISK, Row, own_database, reader, settings_for
 from tests.support.replication import StreamingReplica
 from typer.testing import CliRunner, Result
 
@@ -281,6 +282,28 @@ def real_resources(shared_real_resources: Resources, clock: MovingClock, tenant:
 def encrypted(shared_encrypted_resources: Resources, clock: MovingClock, tenant: str) -> Resources:
     """The same with a master key: it encrypts facts about health, and everything that the butler `vault` stores."""
     return _own(shared_encrypted_resources, clock, tenant)
+
+
+@pytest.fixture
+def own_store(server: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """The name of a database that only this test uses."""
+    with own_database(server, template) as name:
+        yield name
+
+
+@pytest.fixture
+async def alone(server: EmbeddedPostgres, own_store: str, clock: MovingClock) -> AsyncIterator[Resources]:
+    """Resources on a store in which there is nobody else, for tests of what is the same for all tenants."""
+    async with open_resources(
+        settings_for(server, own_store, upkeep=BRISK), embedder=FakeEmbedder(), clock=clock
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def own_rows(server: EmbeddedPostgres, own_store: str) -> Callable[..., list[Row]]:
+    """What a statement finds in that store, past row-level security."""
+    return reader(server, own_store)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from fastmcp.client.transports import StdioTransport
 from psycopg.rows import dict_row
 from tests.adapters.conftest import Call, Run, caller_of
 from tests.conftest import MovingClock
+from tests.jobs.conftest import do_all_that_is_due, settle
 
 from memory_butler.adapters import lazy_resources
 from memory_butler.adapters.http.app import readiness, upkeep_report
@@ -29,6 +30,7 @@ from memory_butler.adapters.mcp.server import build_server
 from memory_butler.models import NewRule
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.lifecycle.job_status import shard_of
+from memory_butler.operations.system import fleet
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings, load_settings
@@ -281,3 +283,24 @@ def test_jobs_says_loudly_what_is_wrong(
 @pytest.fixture
 def tenant() -> str:
     return f"t{uuid.uuid4().hex[:16]}"
+
+
+async def test_the_jobs_of_all_tenants(
+    alone: Resources, terminal: Callable[[Resources], Callable[..., Any]], clock: MovingClock
+) -> None:
+    """As a worker last found them: how many butlers are in which state, and the worst by name."""
+    run = terminal(alone)
+    assert "No worker has checked the schedule yet." in (await run("jobs", "--all-tenants")).stdout
+    await settle(alone, "one/home", "two/home")
+    await do_all_that_is_due(alone)
+    await settle(alone, "three/home")
+    clock.move(hours=1)
+    await fleet.take(alone)
+    shown = (await run("jobs", "--all-tenants")).stdout
+    (line,) = [line.split() for line in shown.splitlines() if line.startswith("sweep")]
+    assert line[:5] == ["sweep", "2", "1", "0", "0"] and line[-1] == "three/home"
+    said = json.loads((await run("jobs", "--all-tenants", "--json")).stdout)
+    assert list(said["jobs"]) == ["consolidation", "sweep", "cleanup"]
+    assert (said["status"], said["jobs"]["sweep"]["worst"]) == ("never", ["three/home"])
+    clock.move(hours=1)
+    assert "since 2026-03-01 10:00 UTC" in (await run("jobs", "--all-tenants")).stdout

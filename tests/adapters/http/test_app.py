@@ -19,13 +19,16 @@ import pytest
 from benchmarks.support.served import free_port
 from fastmcp import Client
 from tests.adapters.conftest import caller_of
+from tests.conftest import MovingClock
+from tests.jobs.conftest import do_all_that_is_due, settle
 from tests.support.service import Door, Switch, on_loopback
 
-from memory_butler.adapters.http.app import build_app, connection_lines, listening
+from memory_butler.adapters.http.app import build_app, connection_lines, listening, upkeep_report
 from memory_butler.adapters.http.loopback_guard import BODY_BYTES
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import PermissionDenied, TargetUnavailable
+from memory_butler.operations.system import fleet
 from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import Settings, load_settings
 from memory_butler.store.embedded.server import EmbeddedPostgres
@@ -338,3 +341,23 @@ async def test_a_server_whose_disk_is_full_is_not_ready(resources: Resources) ->
         ready = await web.get("/health/ready")
     assert (ready.status_code, ready.json()["checks"]["disk"]["ok"]) == (503, False)
     assert "MB left" in ready.json()["checks"]["disk"]["detail"]
+
+
+async def test_a_service_knows_the_upkeep_of_all_tenants(alone: Resources, clock: MovingClock) -> None:
+    """Not only that of its own tenant, which may be empty; and that no worker runs."""
+    service = alone.settings.service.model_copy(update={"auth": "required"})
+    lazy = LazyResources.already_open(replace(alone, settings=alone.settings.model_copy(update={"service": service})))
+    assert (await upkeep_report(lazy, with_store=True))["status"] == "never"
+    await settle(alone, "one/home", "two/home")
+    await do_all_that_is_due(alone)
+    report = await upkeep_report(lazy, with_store=True)
+    assert (report["status"], report["tenants"], report["jobs"]["sweep"]["states"]["ok"]) == ("ok", 3, 2)
+    clock.move(days=2)
+    report = await upkeep_report(lazy, with_store=True)
+    assert report["status"] == "overdue" and "since 2026-03-01" in report["detail"]
+    await fleet.take(alone)
+    report = await upkeep_report(lazy, with_store=True)
+    assert report["status"] == "overdue" and report["jobs"]["sweep"]["worst"] == ["one/home", "two/home"]
+    async with on_loopback(lazy) as door, httpx.AsyncClient(base_url=door.url) as web:
+        ready = await web.get("/health/ready")
+    assert (ready.status_code, ready.json()["upkeep"]) == (200, {"status": "overdue"})

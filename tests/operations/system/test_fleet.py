@@ -65,7 +65,11 @@ async def test_a_sample_says_of_every_tenant_what_it_says_of_itself(
     }
     assert found.jobs["sweep"].states == {"ok": 6, "never": 1, "overdue": 0, "failing": 0}
     assert found.jobs["sweep"].last_success == START + 5 * HOUR
-    assert found.jobs["consolidation"].state is JobState.NEVER and found.jobs["consolidation"].last_success is None
+    assert (
+        found.jobs["consolidation"].state is JobState.NEVER
+        and found.state is JobState.NEVER
+        and found.jobs["consolidation"].last_success is None
+    )
     assert found.jobs["sweep"].overdue_seconds == 3600 and found.jobs["sweep"].worst == ("five/home",)
 
 
@@ -101,9 +105,9 @@ async def test_one_process_takes_the_sample_for_all(alone: Resources, clock: Mov
 
 async def test_an_old_sample_says_that_no_worker_runs(alone: Resources, clock: MovingClock) -> None:
     found = await fleet.take(alone)
-    assert not fleet.is_stale(alone, found)
+    assert not fleet.is_stale(alone.settings, found, clock())
     clock.move(seconds=3 * alone.settings.telemetry.sample_seconds + 1)
-    assert fleet.is_stale(alone, found)
+    assert fleet.is_stale(alone.settings, found, clock())
 
 
 async def test_the_server_and_the_queue_are_looked_at(alone: Resources, own_rows: Rows) -> None:

@@ -104,7 +104,7 @@ SECTIONS: Mapping[str, tuple[Callable[..., object], ...]] = {
         *(connect.connect, connect.disconnect, server.mcp, server.serve, server.dashboard, server.hook, server.demo),
     ),
     "Look after the store": (
-        *(server.doctor, server.stop, upkeep.sweep, jobs.jobs, jobs.work, server.reindex, upkeep.recount),
+        *(server.doctor, server.stop, upkeep.sweep, jobs.jobs, jobs.work, upkeep.slo, server.reindex, upkeep.recount),
         *(event_log.replay, transfer.export, transfer.import_, backup.backup, backup.restore_backup),
         *(server.uninstall, server.version),
     ),

@@ -108,9 +108,21 @@ def _run_line(run: "FinishedRun") -> str:
     return safe(words + (f": {detail}" if detail else "")) + "\n"
 
 
-def jobs(ctx: typer.Context, as_json: Json = False) -> None:
+def jobs(
+    ctx: typer.Context,
+    *,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Show each job over all tenants, as a worker last found it.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Show the status of each scheduled job for each butler: last run, next run, failures."""
     from memory_butler.operations.lifecycle import job_status
+    from memory_butler.operations.system import fleet
+
+    if all_tenants:
+        terminal.run_and_print(ctx, fleet.upkeep_summary, _fleet_table)
+        return
 
     async def task(resources: "Resources") -> "tuple[tuple[JobStatus, ...], Any]":
         return await job_status.statuses(resources), resources.clock()
@@ -121,6 +133,38 @@ def jobs(ctx: typer.Context, as_json: Json = False) -> None:
         lambda result: _status_table(*result),
         lambda result: {"jobs": [_encode_status(one) for one in result[0]]},
     )
+
+
+def _fleet_table(found: dict[str, Any]) -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+
+    from memory_butler.adapters.cli.tables.memories import plain_table, safe
+
+    parts: list[RenderableType] = []
+    if detail := found.get("detail"):
+        parts.append(Text(detail, style="bold red"))
+    if "jobs" in found:
+        states = ("ok", "never", "overdue", "failing")
+        table = plain_table(
+            "job", *(f">{state}" for state in states), "last success", "oldest", "worst", pad_edge=False
+        )
+        for job, figures in found["jobs"].items():
+            counts = (f"{figures['states'][state]:,}" for state in states)
+            last, oldest = (_day(figures[name]) for name in ("last_success", "first_success"))
+            style = None if figures["states"]["ok"] == sum(figures["states"].values()) else "yellow"
+            table.add_row(job, *counts, last, oldest, safe(", ".join(figures["worst"])), style=style)
+        parts.append(table)
+        parts.append(Text(f"{found['tenants']:,} tenants, as of {_day(found['sampled_at'])}.", style="dim"))
+    return Group(*parts)
+
+
+def _day(moment: str | None) -> str:
+    from datetime import datetime
+
+    from memory_butler.adapters.cli.tables.memories import date_of
+
+    return date_of(datetime.fromisoformat(moment)) if moment else "never"
 
 
 def _encode_status(one: "JobStatus") -> dict[str, Any]:

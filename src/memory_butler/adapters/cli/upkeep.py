@@ -1,4 +1,4 @@
-"""Maintenance commands: the daily sweep, and the projections of the dashboard."""
+"""Maintenance commands: the daily sweep, the projections of the dashboard, the service levels."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,6 +91,24 @@ def recount(ctx: typer.Context, as_json: Json = False) -> None:
 
     counted = terminal.run_task(terminal.settings_of(ctx), task)
     terminal.print_result(as_json, {"counted": counted}, f"Counted {counted:,} event{'s' * (counted != 1)}.\n")
+
+
+def slo(
+    ctx: typer.Context,
+    days: Annotated[int, typer.Option(help="Days to look back, today included (at most 35).")] = 7,
+    as_json: Json = False,
+) -> None:
+    """Show the service levels: latency, stored episodes, age of the backlogs, daily sweeps. Exit code 1 if an objective
+    is missed."""
+    from memory_butler.adapters.cli.tables.service_levels import encode_levels, level_table
+    from memory_butler.operations.system import objectives
+    from memory_butler.resources import Resources
+
+    async def task(opened: Resources) -> objectives.ServiceLevels:
+        return await objectives.levels(opened, opened.local_operator(), days=days)
+
+    found = terminal.run_and_print(ctx, task, level_table, encode_levels)
+    raise typer.Exit(0 if found.is_met else 1)
 
 
 def _spoken(duty: str) -> str:

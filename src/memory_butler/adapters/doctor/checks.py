@@ -22,6 +22,7 @@ from memory_butler.adapters.doctor.model_checks import (
     check_weights,
 )
 from memory_butler.adapters.doctor.replica_check import check_replicas
+from memory_butler.adapters.doctor.upkeep_check import check_upkeep
 from memory_butler.errors import MemoryButlerError
 from memory_butler.settings import Settings, load_settings
 
@@ -301,6 +302,7 @@ CHECKS: dict[str, Check] = {
     "distiller": check_distiller,
     "encryption": check_encryption,
     "episodes": check_expiring,
+    "jobs": check_upkeep,
     "clock": _clock,
     "port": _port,
 }

@@ -49,6 +49,7 @@ from memory_butler.adapters.telemetry.traces import configure_traces
 from memory_butler.errors import InternalError, MemoryButlerError, PermissionDenied, TargetUnavailable
 from memory_butler.metrics import registry
 from memory_butler.operations.lifecycle import job_status
+from memory_butler.operations.system import fleet
 from memory_butler.policy.access.roles import check_role
 from memory_butler.policy.lifecycle import schedule
 from memory_butler.resources import Resources
@@ -167,14 +168,20 @@ async def upkeep_report(lazy: LazyResources, *, with_store: bool) -> Check:
     if not with_store:
         return report
     try:
-        resources = await lazy.get(READY_SECONDS)
-        jobs = await within(READY_SECONDS, job_status.status_summary(resources))
+        return await _reported(lazy, report)
     except MemoryButlerError as problem:
         return {**report, "detail": problem.message}
     except Exception:
         # Boundary of a health check: it reports a fault instead of raising it.
         log.exception("a health check failed")
         return {**report, "detail": InternalError().message}
+
+
+async def _reported(lazy: LazyResources, report: Check) -> Check:
+    resources = await lazy.get(READY_SECONDS)
+    if lazy.settings.service.auth == "required":
+        return {**report, **await within(READY_SECONDS, fleet.upkeep_summary(resources))}
+    jobs = await within(READY_SECONDS, job_status.status_summary(resources))
     worst = schedule.worst(schedule.JobState(job["status"]) for job in jobs.values())
     return {**report, "tenant": resources.settings.tenant, "status": str(worst), "jobs": jobs}
 

@@ -18,7 +18,8 @@ from memory_butler.policy.lifecycle import schedule
 from memory_butler.policy.lifecycle.schedule import JobState, RunHistory
 from memory_butler.policy.system.objectives import percentile
 from memory_butler.resources import Resources
-from memory_butler.store.gate.database import Row
+from memory_butler.settings import Settings
+from memory_butler.store.gate.database import Database, Row
 from memory_butler.store.system import fleet as store
 
 # Shards of a bad state that a sample names, for each job.
@@ -42,8 +43,11 @@ class JobFigures:
 
     @property
     def state(self) -> JobState:
-        """The worst state of any shard. A new shard that is not late yet is no trouble."""
-        return schedule.worst(JobState(name) for name, count in self.states.items() if count)
+        """The worst state of any shard. A new shard whose first run is not late yet is ok."""
+        found = {JobState(name) for name, count in self.states.items() if count}
+        if found and not self.overdue_seconds:
+            found = found - {JobState.NEVER} or {JobState.OK}
+        return schedule.worst(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +105,44 @@ class Fleet:
 
 async def latest(resources: Resources) -> Fleet | None:
     """The newest sample; None if no worker has taken one yet."""
+    return await latest_in(resources.database)
+
+
+async def latest_in(database: Database) -> Fleet | None:
+    """The newest sample in a database."""
     # It does not start an embedded database that the user has stopped, as a read would.
-    async with resources.database.unlocked_write() as transaction:
+    async with database.unlocked_write() as transaction:
         row = await store.kept(transaction)
     return decode(Fleet, row["figures"]) if row else None
 
 
-def is_stale(resources: Resources, fleet: Fleet) -> bool:
+async def upkeep_summary(resources: Resources) -> dict[str, Any]:
+    """The state of the jobs of all tenants in short: `status`, the state of each job, and the worst butlers."""
+    found = await latest(resources)
+    state, detail = judge(resources.settings, found, resources.clock())
+    summary: dict[str, Any] = {"status": str(state)}
+    if detail:
+        summary["detail"] = detail
+    if found:
+        summary |= {"sampled_at": found.taken_at.isoformat(), "tenants": found.tenants}
+        summary["jobs"] = {
+            job: encode(found.jobs[job]) for job in resources.settings.upkeep.intervals() if job in found.jobs
+        }
+    return summary
+
+
+def judge(settings: Settings, found: Fleet | None, now: datetime) -> tuple[JobState, str | None]:
+    """The state of upkeep, and what is wrong with it as a whole."""
+    if found is None:
+        return JobState.NEVER, "No worker has checked the schedule yet."
+    if is_stale(settings, found, now):
+        return JobState.OVERDUE, f"No worker has checked the schedule since {found.taken_at:%Y-%m-%d %H:%M} UTC."
+    return found.state, None
+
+
+def is_stale(settings: Settings, fleet: Fleet, now: datetime) -> bool:
     """True if the sample is so old that no worker can be running."""
-    age = resources.clock() - fleet.taken_at
-    return age > STALE_AFTER * timedelta(seconds=resources.settings.telemetry.sample_seconds)
+    return now - fleet.taken_at > STALE_AFTER * timedelta(seconds=settings.telemetry.sample_seconds)
 
 
 async def take_if_due(resources: Resources) -> Fleet | None:

@@ -25,11 +25,11 @@ class Objective:
 
 
 OBJECTIVES: Final = (
-    Objective(name="context_latency", title="Latency of memory_context", share=0.95, limit=0.25),
-    Objective(name="search_latency", title="Latency of memory_search", share=0.95, limit=0.35),
+    Objective(name="context_latency", title="Briefing latency", share=0.95, limit=0.25),
+    Objective(name="search_latency", title="Search latency", share=0.95, limit=0.35),
     Objective(name="episode_writes", title="Stored episodes", share=0.999, unit=Unit.SUCCESS),
-    Objective(name="consolidation_freshness", title="Age of the backlogs", share=0.95, limit=6 * 3600.0),
-    Objective(name="sweep_duration", title="Daily sweeps, from due to done", share=0.99, limit=30 * 60.0),
+    Objective(name="consolidation_freshness", title="Backlog age", share=0.95, limit=6 * 3600.0),
+    Objective(name="sweep_duration", title="Daily sweep", share=0.99, limit=30 * 60.0),
 )
 
 

@@ -23,11 +23,13 @@ from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError, PermissionDenied
 from memory_butler.models import Role
 from memory_butler.operations.lifecycle import job_status
-from memory_butler.operations.system import stats, system_info
+from memory_butler.operations.system import objectives, stats, system_info
+from memory_butler.operations.system.objectives import USUAL_DAYS
 
 REFRESH_SECONDS = 5.0
 JOBS = ("Job", "Butler", "Status", "Last run", ">Duration", "Next run", "Note")
 POSTURE = ("Type", ">Passages", "Search", "Status")
+LEVELS = ("Objective", "Goal", ">Measured", ">Good", ">Of", ">Error budget left", "Status")
 DATABASE = ("Table", ">Rows (est.)", ">Size", ">Indexes")
 
 
@@ -76,6 +78,9 @@ class SystemPage:
             with CollapsibleCard("Jobs", description) as self._jobs_card:
                 self._job_rows = DataTable(JOBS, label="Jobs", empty="No jobs: no butler has stored anything yet.")
                 self._more_jobs = text_tag("p", "mb-muted mb-small")
+            description = f"Objectives of the service over the last {USUAL_DAYS} days, all tenants together."
+            with CollapsibleCard("Service levels", description) as self._levels_card:
+                self._levels = tag("div", "mb-sys-loading")
             with tag("div", "mb-sys-columns"):
                 with CollapsibleCard("Health", "Results of memory-butler doctor on this server.") as self._health_card:
                     self._health_card.classes("mb-sys-health")
@@ -131,6 +136,7 @@ class SystemPage:
 
     async def load_details(self) -> None:
         """Load the slow parts, each on its own, so that a failing one does not affect the others."""
+        await self._fill(self._levels, self._show_levels)
         await self._fill(self._index, self._show_index)
         await self._fill(self._database, self._show_database)
         await self._fill(self._health, self._show_health)
@@ -146,6 +152,13 @@ class SystemPage:
                 tag("p", "mb-muted" if is_denied else "mb-note mb-note-warn", text=visible_text(user_message(problem)))
                 if advice := user_advice(problem):
                     tag("p", "mb-muted mb-small", text=visible_text(advice))
+
+    async def _show_levels(self) -> None:
+        found = await self._context.run("system_info", objectives.levels)
+        self._levels_card.set_note(*system_tables.levels_note(found))
+        self._levels.clear()
+        with self._levels:
+            DataTable(LEVELS, label="Service levels").show(system_tables.level_rows(found))
 
     async def _show_index(self) -> None:
         coverage = await self._context.run("system_info", system_info.coverage)

@@ -11,8 +11,10 @@ from memory_butler.adapters.doctor.findings import Finding
 from memory_butler.models import Token
 from memory_butler.operations.lifecycle.job_status import JobStatus, WorstJobs
 from memory_butler.operations.retrieval.vector_indexes import Standing, Status
+from memory_butler.operations.system.objectives import ServiceLevels
 from memory_butler.operations.system.system_info import Coverage, Sizes
 from memory_butler.policy.lifecycle.schedule import JobState as Stands
+from memory_butler.policy.system import level_texts
 
 MAX_JOBS, MAX_TABLES = 60, 8
 TONES = {"ok": "good", "warning": "warn", "problem": "bad"}
@@ -60,6 +62,31 @@ def job_rows(found: Iterable[JobStatus], now: datetime) -> list[Row]:
         )
         for one in found
     ]
+
+
+def level_rows(found: ServiceLevels) -> list[Row]:
+    tones = {True: "good", False: "bad", None: "info"}
+    return [
+        table_row(
+            one.objective.name,
+            text_cell(one.objective.title),
+            text_cell(level_texts.goal_text(one.objective)),
+            text_cell(level_texts.value_text(one)),
+            text_cell(level_texts.good_text(one)),
+            text_cell(f"{one.total:,}"),
+            text_cell(level_texts.budget_text(one)),
+            chip_cell(level_texts.verdict_text(one), tones[one.is_met]),
+        )
+        for one in found.levels
+    ]
+
+
+def levels_note(found: ServiceLevels) -> tuple[str, str]:
+    """The note of the card: how many objectives are missed."""
+    missed = sum(one.is_met is False for one in found.levels)
+    if missed:
+        return f"{missed} missed", "bad"
+    return ("met", "good") if any(one.is_met for one in found.levels) else ("no data", "")
 
 
 def more_jobs_text(found: WorstJobs) -> str:
