@@ -6,9 +6,12 @@ from procrastinate import App, JobContext
 from procrastinate.exceptions import AlreadyEnqueued
 from procrastinate.worker import Worker
 
+from memory_butler.jobs.job_run import FinishedRun
 from memory_butler.jobs.schedule import ScheduledJob
+from memory_butler.metrics import trace_context
+from memory_butler.operations.lifecycle.job_status import FAILED
 from memory_butler.store.gate.database import Database
-from memory_butler.store.lifecycle import queue
+from memory_butler.store.lifecycle import enqueue, queue
 from memory_butler.store.lifecycle.queue import GatedConnector
 from memory_butler.store.system.fleet import QUEUE
 
@@ -16,7 +19,11 @@ from memory_butler.store.system.fleet import QUEUE
 # after one failure.
 EFFECTIVELY_NEVER_SECONDS = 86_400.0
 
-Perform = Callable[[JobContext, ScheduledJob, str, str], Awaitable[None]]
+Perform = Callable[[JobContext, ScheduledJob, str, str], Awaitable[FinishedRun | None]]
+
+
+class JobFailed(Exception):
+    """The job failed; the record of its run has the reason."""
 
 
 class Queue:
@@ -35,10 +42,13 @@ class Queue:
     async def defer(self, job: str, tenant: str, butler: str) -> bool:
         """Enqueue a job behind the others of its shard; returns False if it waits already."""
         task = self._app.configure_task(
-            job, queue=QUEUE, lock=f"{tenant}/{butler}", queueing_lock=queueing_lock(job, tenant, butler)
+            job,
+            queue=QUEUE,
+            lock=enqueue.shard_lock(tenant, butler),
+            queueing_lock=enqueue.queueing_lock(job, tenant, butler),
         )
         try:
-            await task.defer_async(tenant=tenant, butler=butler)
+            await task.defer_async(**enqueue.arguments(tenant, butler, trace_context.carrier()))
         except AlreadyEnqueued:
             return False
         return True
@@ -68,18 +78,13 @@ class Queue:
         )
 
 
-def queueing_lock(job: str, tenant: str, butler: str) -> str:
-    """Return the lock of which at most one job waits at a time."""
-    return f"{job}/{tenant}/{butler}"
-
-
-def tenant_of_lock(lock: str) -> str:
-    """Return the tenant of a queueing lock."""
-    return lock.split("/")[1]
-
-
 def _task(entry: ScheduledJob, perform: Perform) -> Callable[..., Awaitable[None]]:
-    async def run(context: JobContext, *, tenant: str, butler: str) -> None:
-        await perform(context, entry, tenant, butler)
+    async def run(context: JobContext, *, tenant: str, butler: str, trace: dict[str, str] | None = None) -> None:
+        with trace_context.job_span(entry.job, tenant, trace) as span:
+            run = await perform(context, entry, tenant, butler)
+            failure = run.report.get("class", "interrupted") if run and run.outcome == FAILED else None
+            trace_context.end_job(span, run.outcome if run else "not due", failure)
+        if failure:
+            raise JobFailed()
 
     return run

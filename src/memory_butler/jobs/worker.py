@@ -15,7 +15,7 @@ from procrastinate.worker import Worker as QueueWorker
 from memory_butler.errors import MemoryButlerError, TargetUnavailable
 from memory_butler.jobs.job_run import FinishedRun, run_if_due
 from memory_butler.jobs.orphans import OrphanReclaim
-from memory_butler.jobs.queue import Queue, queueing_lock, tenant_of_lock
+from memory_butler.jobs.queue import Queue
 from memory_butler.jobs.schedule import SCHEDULE, ScheduledJob, intervals
 from memory_butler.metrics import upkeep
 from memory_butler.operations.lifecycle import job_status
@@ -23,6 +23,7 @@ from memory_butler.operations.retrieval.reembedding import note_use
 from memory_butler.operations.system import fleet
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import StoreUpgraded
+from memory_butler.store.lifecycle.enqueue import queueing_lock, tenant_of_lock
 from memory_butler.store.system.fleet import CHUNK
 
 # Time a running job gets after the worker was told to stop: in its own process, and inside a server.
@@ -39,10 +40,6 @@ FIRST_PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 300.0
 
 log = logging.getLogger(__name__)
-
-
-class JobFailed(Exception):
-    """The job failed; the record of its run has the reason."""
 
 
 class Worker:
@@ -206,7 +203,7 @@ class Worker:
                 # Boundary of the loop: the next heartbeat may succeed.
                 log.debug("a heartbeat failed", exc_info=True)
 
-    async def _perform(self, context: JobContext, entry: ScheduledJob, tenant: str, butler: str) -> None:
+    async def _perform(self, context: JobContext, entry: ScheduledJob, tenant: str, butler: str) -> FinishedRun | None:
         assert context.job.id is not None
         self._running.add(context.job.id)
         self._started_jobs += 1
@@ -220,8 +217,7 @@ class Worker:
             self._running.discard(context.job.id)
         if run:
             self._on_run(run)
-            if run.outcome == job_status.FAILED:
-                raise JobFailed()
+        return run
 
 
 async def run_inside_server(resources: Resources, stop: asyncio.Event) -> None:

@@ -16,11 +16,15 @@ VERSION: Final = Info("memory_butler", "Version and kind of the process.", regis
 
 def identify(process: str) -> None:
     """Set version and kind of this process: serve, work, mcp or host."""
+    VERSION.info({"version": program_version(), "process": process})
+
+
+def program_version() -> str:
+    """The version of the installed package."""
     try:
-        installed = version("memory-butler")
+        return version("memory-butler")
     except PackageNotFoundError:
-        installed = "0"
-    VERSION.info({"version": installed, "process": process})
+        return "0"
 
 
 def exposition() -> bytes:

@@ -56,6 +56,7 @@ async def _work(resources: Resources) -> None:
         await client.call_tool("memory_search", {"query": SECRET, "request_context": context})
         wrong = {"type": "fact", "id": "fact:zzzz", "request_context": context}
         await client.call_tool("memory_get", wrong, raise_on_error=False)
+        await client.call_tool("memory_stats", {})
 
 
 async def test_calls_are_counted_by_tool_and_outcome(resources: Resources) -> None:
@@ -75,14 +76,18 @@ async def test_a_span_has_the_request_and_the_outcome_and_nothing_else(
     """One span a call, named for its tool; an error is one by its class."""
     await _work(resources)
     found = {span.name: span for span in spans.get_finished_spans()}
-    assert set(found) == {"memory_store_fact", "memory_search", "memory_get"}
-    assert dict(found["memory_search"].attributes or {}) == {
+    assert set(found) == {"upsert_memory", "search_memory", "execute_tool memory_stats"}
+    searched, missed = (span for span in spans.get_finished_spans() if span.name == "search_memory")
+    assert dict(searched.attributes or {}) == {
+        "gen_ai.operation.name": "search_memory",
+        "gen_ai.memory.store.id": resources.settings.tenant,
+        "gen_ai.memory.record.count": 1,
         "memory_butler.tool": "memory_search",
         "memory_butler.request_id": "req-7",
         "memory_butler.outcome": "ok",
     }
-    assert found["memory_get"].status.status_code is trace.StatusCode.ERROR
-    assert found["memory_get"].status.description == "not_found"
+    assert missed.status.status_code is trace.StatusCode.ERROR
+    assert missed.status.description == "not_found"
     assert SECRET not in repr([span.to_json() for span in found.values()])
 
 
@@ -91,7 +96,7 @@ async def test_a_log_line_names_the_caller_and_the_request(resources: Resources,
     await _work(resources)
     text = log_file.read_text()
     lines = [json.loads(line) for line in text.splitlines()]
-    stored, searched, missed = (line for line in lines if line["logger"] == "memory_butler.calls")
+    stored, searched, missed, _ = (line for line in lines if line["logger"] == "memory_butler.calls")
     assert stored["tool"] == "memory_store_fact" and stored["outcome"] == "ok" and stored["milliseconds"] > 0
     who = {name: searched[name] for name in ("tenant", "butler", "role", "request_id")}
     assert who == {"tenant": resources.settings.tenant, "butler": "main", "role": "admin", "request_id": "req-7"}

@@ -33,9 +33,12 @@ def work(
     import asyncio
 
     from memory_butler.adapters.telemetry.metrics_port import metrics_port
+    from memory_butler.adapters.telemetry.traces import configure_traces
     from memory_butler.jobs.reporting import report, report_until
     from memory_butler.jobs.worker import Worker
+    from memory_butler.metrics.registry import program_version
 
+    configure_traces(program_version())
     outcomes: list[str] = []
 
     def show(run: "FinishedRun") -> None:

@@ -113,7 +113,7 @@ class HostedMemory:
 
     async def before(self, trigger_prompt: str, lineage: Lineage) -> SessionStart:
         """Return the briefing for a new session."""
-        with instrument_call("memory_context", lineage.request_id) as call:
+        with instrument_call("memory_context", lineage.request_id, "search_memory") as call:
             result = await self._attempt("before_session", self._deadline, self._brief(trigger_prompt, lineage))
             call.outcome = result.error_class if isinstance(result, MemoryButlerError) else call.outcome
         if isinstance(result, MemoryButlerError):
@@ -202,7 +202,7 @@ class HostedMemory:
     async def _store(self, session: EndedSession, episode: SessionEpisode | None) -> SessionEnd:
         if episode is None:
             return SessionEnd("none", reason=NOTHING_TO_STORE)
-        with instrument_call("memory_store_episode", session.lineage.request_id) as call:
+        with instrument_call("memory_store_episode", session.lineage.request_id, "create_memory") as call:
             result = await self._attempt("after_session", self._deadline, self._remember(session, episode))
             call.outcome = result.error_class if isinstance(result, MemoryButlerError) else call.outcome
         if isinstance(result, MemoryButlerError):

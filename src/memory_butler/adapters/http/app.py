@@ -40,7 +40,7 @@ from memory_butler.adapters.http.problems import problem_response, request_id_fr
 from memory_butler.adapters.http.protocol import BoundedHead
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
-from memory_butler.adapters.mcp.server import build_server, program_version
+from memory_butler.adapters.mcp.server import build_server
 from memory_butler.adapters.mcp.stdio import send_library_logs_to_file
 from memory_butler.adapters.mcp.tool_base import within
 from memory_butler.adapters.rest.app import mount_rest
@@ -48,6 +48,7 @@ from memory_butler.adapters.telemetry.logs import configure_logging
 from memory_butler.adapters.telemetry.traces import configure_traces
 from memory_butler.errors import InternalError, MemoryButlerError, PermissionDenied, TargetUnavailable
 from memory_butler.metrics import registry
+from memory_butler.metrics.registry import program_version
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.system import fleet
 from memory_butler.policy.access.roles import check_role
@@ -75,7 +76,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
     access = LocalAccess(lazy.settings)
     gates = Gates.from_settings(lazy.settings, MCP_PATH)
     tools = build_tools(lazy)
-    server = build_server(lazy, tools=tools)
+    server = build_server(lazy, tools=tools, transport="tcp")
 
     @server.custom_route("/health/live", methods=["GET"])
     async def live(request: Request) -> JSONResponse:

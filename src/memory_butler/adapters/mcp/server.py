@@ -1,7 +1,6 @@
 """The MCP server with all tools, and its stdio transport."""
 
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 from fastmcp import FastMCP
 
@@ -10,10 +9,13 @@ from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.completions import Completions
 from memory_butler.adapters.mcp.listing import ListedTools
 from memory_butler.adapters.mcp.memory_resources import MemoryResources
+from memory_butler.adapters.mcp.protocol_telemetry import ProtocolTelemetry, Transport
 from memory_butler.adapters.mcp.stdio import input_that_signals_end, send_library_logs_to_file
 from memory_butler.adapters.mcp.tool_base import MemoryTool, ReadPositions, UnknownTools
 from memory_butler.adapters.telemetry.logs import configure_logging
 from memory_butler.adapters.telemetry.metrics_port import metrics_port
+from memory_butler.adapters.telemetry.traces import configure_traces
+from memory_butler.metrics.registry import program_version
 from memory_butler.models import Principal
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings
@@ -35,17 +37,23 @@ continue without it."""
 
 
 def build_server(
-    butler: Resources | LazyResources, principal: Principal | None = None, tools: Sequence[MemoryTool] | None = None
+    butler: Resources | LazyResources,
+    principal: Principal | None = None,
+    tools: Sequence[MemoryTool] | None = None,
+    *,
+    transport: Transport | None = None,
 ) -> FastMCP[None]:
-    """The MCP server. `tools` are the ones that REST serves as well; without them they are built here."""
+    """The MCP server. `tools` are the ones that REST serves as well; without them they are built here. `transport` is
+    what telemetry says about the connection."""
     lazy = butler if isinstance(butler, LazyResources) else LazyResources.already_open(butler)
     offered = build_tools(lazy, principal) if tools is None else list(tools)
+    telemetry = ProtocolTelemetry((tool.name for tool in offered), transport)
     server: FastMCP[None] = FastMCP(
         "memory-butler",
         instructions=INSTRUCTIONS,
         version=program_version(),
         lifespan=lazy.lifespan,
-        middleware=[UnknownTools(), ReadPositions(), ListedTools(offered, lazy.settings.mcp.tools)],
+        middleware=[telemetry, UnknownTools(), ReadPositions(), ListedTools(offered, lazy.settings.mcp.tools)],
         mask_error_details=True,
     )
     for tool in offered:
@@ -59,13 +67,8 @@ async def run_stdio(settings: Settings) -> None:
     """Serve one client on stdin and stdout until it closes stdin or the process gets SIGINT or SIGTERM."""
     configure_logging(settings)
     send_library_logs_to_file()
-    server = build_server(LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects))
+    configure_traces(program_version())
+    lazy = LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects)
+    server = build_server(lazy, transport="pipe")
     with input_that_signals_end(), metrics_port(settings, "mcp"):
         await server.run_stdio_async(show_banner=False)
-
-
-def program_version() -> str:
-    try:
-        return version("memory-butler")
-    except PackageNotFoundError:
-        return "0"

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_type_hints
 
 from fastmcp.exceptions import NotFoundError, ValidationError
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
@@ -21,6 +21,7 @@ from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp import short_schemas
 from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of, request_id_of
 from memory_butler.adapters.telemetry import instrumentation
+from memory_butler.adapters.telemetry.traces import record_of
 from memory_butler.adapters.wire.answers import error_json
 from memory_butler.adapters.wire.brief_answers import BriefForm
 from memory_butler.adapters.wire.json_schema import output_schema, schema_of
@@ -36,6 +37,8 @@ from memory_butler.store.gate import positions, server_waits
 
 log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
+# The memory operations of OpenTelemetry's conventions. What is none of them is the execution of a tool.
+MemoryOperation = Literal["create_memory", "update_memory", "upsert_memory", "search_memory", "delete_memory"]
 Method = TypeVar("Method", bound=Callable[..., Awaitable[Any]])
 _abandoned: set[asyncio.Task[Any]] = set()
 # REST sets this: it sends the structure of an answer and has no use for its text.
@@ -62,23 +65,28 @@ class Declaration:
     hints: ToolAnnotations
     answer: Any
     brief: BriefForm | None
+    operation: MemoryOperation | None
 
 
 def tool(
-    roles: frozenset[Role], hints: ToolAnnotations, *, brief: BriefForm | None = None
+    roles: frozenset[Role],
+    hints: ToolAnnotations,
+    operation: MemoryOperation | None = None,
+    *,
+    brief: BriefForm | None = None,
 ) -> Callable[[Method], Method]:
     """Declare a method of a `ToolGroup` as a tool.
 
     The method's name, parameters, docstring and return type become the MCP tool with its schemas, the REST route, a row
     of the role table and an entry of the reference pages. With `brief`, MCP answers are brief unless the call says
-    `detail="full"`; REST always answers in full.
+    `detail="full"`; REST always answers in full. `operation` names the tool's spans.
     """
 
     def declare(method: Method) -> Method:
         answer = get_type_hints(method, include_extras=True)["return"]
         # FastMCP would build a second output schema from it.
         method.__annotations__["return"] = Any
-        method.declaration = Declaration(method.__name__, roles, hints, answer, brief)  # type: ignore[attr-defined]
+        method.declaration = Declaration(method.__name__, roles, hints, answer, brief, operation)  # type: ignore[attr-defined]
         return method
 
     return declare
@@ -241,7 +249,8 @@ class MemoryTool(FunctionTool):
             _wants_full.reset(token)
 
     async def _run_within_deadline(self, arguments: dict[str, Any]) -> ToolResult:
-        with instrumentation.instrument_call(self.name, request_id_of(arguments)) as call:
+        operation = self._declaration.operation
+        with instrumentation.instrument_call(self.name, request_id_of(arguments), operation) as call:
             try:
                 return await within(self._deadline_seconds, super().run(arguments))
             except MemoryButlerError as problem:
@@ -260,6 +269,8 @@ class MemoryTool(FunctionTool):
         call = instrumentation.current.get()
         request_id, brief = call.request_id if call else None, self._declaration.brief
         answer = encode(raw_value)
+        if call:
+            call.record = record_of(answer)
         if without_text.get():
             return ToolResult(content=[], structured_content=with_request_id(answer, request_id))
         if brief is None or _wants_full.get():

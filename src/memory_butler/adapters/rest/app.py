@@ -21,7 +21,6 @@ from memory_butler.adapters.http.problems import (
 )
 from memory_butler.adapters.http.read_positions import ReadPositions
 from memory_butler.adapters.lazy_resources import LazyResources
-from memory_butler.adapters.mcp.server import program_version
 from memory_butler.adapters.mcp.tool_base import MemoryTool
 from memory_butler.adapters.rest.administration import administration_routes
 from memory_butler.adapters.rest.listings import memory_routes
@@ -31,6 +30,7 @@ from memory_butler.adapters.rest.schemas import COMPONENTS, TEXT, problems
 from memory_butler.adapters.rest.tools import BASE, tool_routes, with_routes
 from memory_butler.adapters.wire.answers import error_json
 from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, NotFound
+from memory_butler.metrics.registry import program_version
 
 ABOUT = "Long-term memory for AI agents: every tool as a route, lists of memories, and administration."
 _MAX_PROBLEMS = 5

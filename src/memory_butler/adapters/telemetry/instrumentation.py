@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from memory_butler.adapters.telemetry.traces import end_with, span
+from memory_butler.adapters.telemetry.traces import Record, end_span, measure_operation, span
 from memory_butler.errors import InternalError
 from memory_butler.metrics import calls, service_levels
 from memory_butler.models import Principal
@@ -25,32 +25,36 @@ class Call:
     request_id: str | None = None
     principal: Principal | None = None
     outcome: str = OK
+    record: Record = field(default_factory=Record)
 
 
 current: ContextVar[Call | None] = ContextVar("current", default=None)
 
 
 @contextmanager
-def instrument_call(tool: str, request_id: str | None) -> Iterator[Call]:
-    """Instrument one call. Its handler sets the `principal`; the `outcome` follows from the exception, if any."""
+def instrument_call(tool: str, request_id: str | None, operation: str | None = None) -> Iterator[Call]:
+    """Instrument one call. Its handler sets the `principal`, and the `record` of a memory operation; the `outcome`
+    follows from the exception, if any. `operation`: its name among the memory operations of OpenTelemetry."""
     call = Call(tool, request_id)
     token, began = current.set(call), time.perf_counter()
     calls.IN_HAND.inc()
     try:
-        with span(tool, request_id) as traced:
+        with span(tool, request_id, operation) as traced:
             try:
                 yield call
             except BaseException as problem:
                 call.outcome = getattr(problem, "error_class", InternalError.error_class)
                 raise
             finally:
-                end_with(traced, call.outcome)
+                store = call.principal.tenant if call.principal else None
+                end_span(traced, operation, call.outcome, store, call.record)
     finally:
         current.reset(token)
         seconds = time.perf_counter() - began
         calls.IN_HAND.dec()
         calls.CALLS.labels(tool, call.outcome).inc()
         calls.LATENCY.labels(tool).observe(seconds)
+        measure_operation(operation, call.outcome, seconds)
         service_levels.MEASURED.call(tool, call.outcome, seconds)
         _log(call, seconds)
 

@@ -22,6 +22,7 @@ from memory_butler.models import (
     Tier,
 )
 from memory_butler.models.vocabulary import BY_HAND
+from memory_butler.operations.consolidation import early_start
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
 from memory_butler.operations.trust.protection import note_name, owner_of
@@ -105,6 +106,7 @@ async def _episode(
         writer = open_writer(resources, transaction, trail)
         stored = await writer.episode(new, entry, ttl_days=ttl_days(resources, new))
         await writer.flush()
+        await early_start.ask(resources, transaction, new, stored)
         return stored
 
     return await run_idempotent(resources, caller, new.idempotency_key, digest, work, refs=1, admitted=admitted)

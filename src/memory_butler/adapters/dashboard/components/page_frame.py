@@ -19,8 +19,8 @@ from memory_butler.adapters.dashboard.components.elements import card, tag, visi
 from memory_butler.adapters.dashboard.components.vue_components import FocusKeeper
 from memory_butler.adapters.dashboard.server import routes
 from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
-from memory_butler.adapters.mcp.server import program_version
 from memory_butler.errors import InternalError, MemoryButlerError
+from memory_butler.metrics.registry import program_version
 from memory_butler.models import Activity, Caller, Role
 from memory_butler.operations.history import activity
 

@@ -18,9 +18,9 @@ from memory_butler.adapters.dashboard.view_models import system_tables
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.doctor.findings import Finding
 from memory_butler.adapters.doctor.running_server import examine_server
-from memory_butler.adapters.mcp.server import program_version
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import MemoryButlerError, PermissionDenied
+from memory_butler.metrics.registry import program_version
 from memory_butler.models import Role
 from memory_butler.operations.lifecycle import job_status
 from memory_butler.operations.system import objectives, stats, system_info

@@ -60,7 +60,7 @@ Items = Annotated[list[Any], BeforeValidator(arguments.as_items)]
 class BatchTools(ToolGroup):
     name = "batch"
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "create_memory")
     async def memory_ingest_batch(
         self,
         *,
@@ -88,7 +88,7 @@ class BatchTools(ToolGroup):
         done = await ingest.ingest(resources, arrivals, caller) if arrivals else []
         return answers.ingest_answer(_merge(items, done))
 
-    @tool(ANY_ROLE, PURE_READ)
+    @tool(ANY_ROLE, PURE_READ, "search_memory")
     async def memory_context_batch(
         self,
         *,

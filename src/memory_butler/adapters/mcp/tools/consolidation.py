@@ -56,7 +56,7 @@ class ConsolidationTools(ToolGroup):
             return consolidation.BatchAnswer(run=None, note=NO_BATCH)
         return consolidation.claimed_batch(handed, PROPOSAL_SCHEMA)
 
-    @tool(WRITERS, IDEMPOTENT)
+    @tool(WRITERS, IDEMPOTENT, "upsert_memory")
     async def memory_consolidation_submit(
         self,
         *,

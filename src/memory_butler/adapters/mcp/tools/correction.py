@@ -32,7 +32,7 @@ NewScope = Annotated[str | None, Field(description="'global' or a butler's name.
 class CorrectionTools(ToolGroup):
     name = "correct"
 
-    @tool(WRITERS, DESTRUCTIVE)
+    @tool(WRITERS, DESTRUCTIVE, "delete_memory")
     async def memory_forget(
         self,
         *,
@@ -65,7 +65,7 @@ class CorrectionTools(ToolGroup):
             idempotency_key=idempotency_key,
         )
 
-    @tool(WRITERS, DESTRUCTIVE)
+    @tool(WRITERS, DESTRUCTIVE, "delete_memory")
     async def memory_forget_about(
         self,
         *,
@@ -102,7 +102,7 @@ class CorrectionTools(ToolGroup):
         options["text"] = [*([] if text is None else [text]), *options.pop("also", ())]
         return answers.forget_answer(await self._run(request_context, forget_about.forget_about, **options))
 
-    @tool(WRITERS, IDEMPOTENT)
+    @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_restore(
         self,
         *,
@@ -133,7 +133,7 @@ class CorrectionTools(ToolGroup):
             idempotency_key=idempotency_key,
         )
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "update_memory")
     async def memory_correct(
         self,
         *,
@@ -156,7 +156,7 @@ class CorrectionTools(ToolGroup):
             request_context, correct.correct, fact_id, content, reason=reason, idempotency_key=idempotency_key
         )
 
-    @tool(WRITERS, IDEMPOTENT)
+    @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_update(
         self,
         *,
@@ -183,7 +183,7 @@ class CorrectionTools(ToolGroup):
         kind = kind_of(type, id)
         return await self._run(request_context, update.update, kind, id, changes, idempotency_key=idempotency_key)
 
-    @tool(WRITERS, IDEMPOTENT)
+    @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_pin(
         self, *, type: TypeName = None, id: Handle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
@@ -196,7 +196,7 @@ class CorrectionTools(ToolGroup):
         """
         return await self._run(request_context, pin.pin, kind_of(type, id), id, idempotency_key=idempotency_key)
 
-    @tool(WRITERS, IDEMPOTENT)
+    @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_unpin(
         self, *, type: TypeName = None, id: Handle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
@@ -208,7 +208,7 @@ class CorrectionTools(ToolGroup):
         """
         return await self._run(request_context, pin.unpin, kind_of(type, id), id, idempotency_key=idempotency_key)
 
-    @tool(ADMINS, ADDS)
+    @tool(ADMINS, ADDS, "update_memory")
     async def memory_reverse(
         self,
         *,

@@ -18,7 +18,7 @@ from memory_butler.policy.access.roles import WRITERS
 class FeedbackTools(ToolGroup):
     name = "judge"
 
-    @tool(WRITERS, IDEMPOTENT)
+    @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_confirm(
         self, *, type: TypeName = None, id: Handle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
@@ -33,7 +33,7 @@ class FeedbackTools(ToolGroup):
             request_context, feedback.confirm, kind_of(type, id), id, idempotency_key=idempotency_key
         )
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "update_memory")
     async def memory_mark_helpful(
         self, *, rule_id: RuleHandle, idempotency_key: Key = None, request_context: Context = None
     ) -> Stored:
@@ -48,7 +48,7 @@ class FeedbackTools(ToolGroup):
             request_context, feedback.mark, rule_id, Outcome.HELPFUL, idempotency_key=idempotency_key
         )
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "update_memory")
     async def memory_mark_harmful(
         self,
         *,

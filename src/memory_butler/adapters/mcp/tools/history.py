@@ -16,7 +16,7 @@ from memory_butler.policy.access.roles import ADMINS, ANY_ROLE
 class HistoryTools(ToolGroup):
     name = "history"
 
-    @tool(ADMINS, DESTRUCTIVE)
+    @tool(ADMINS, DESTRUCTIVE, "update_memory")
     async def memory_undo(
         self,
         *,
@@ -41,7 +41,7 @@ class HistoryTools(ToolGroup):
         options = {"skip_changed": bool(skip_changed), "idempotency_key": idempotency_key}
         return answers.undo_answer(await self._run(request_context, undo.undo, id, **options))
 
-    @tool(ADMINS, DESTRUCTIVE)
+    @tool(ADMINS, DESTRUCTIVE, "delete_memory")
     async def memory_purge(
         self,
         *,

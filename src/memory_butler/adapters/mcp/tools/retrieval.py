@@ -30,7 +30,7 @@ OnlyButler = Annotated[str | None, Field(description="Only this butler's episode
 class RetrievalTools(ToolGroup):
     name = "recall"
 
-    @tool(ANY_ROLE, COUNTED_READ, brief=brief_answers.SEARCH)
+    @tool(ANY_ROLE, COUNTED_READ, "search_memory", brief=brief_answers.SEARCH)
     async def memory_search(
         self,
         *,
@@ -71,7 +71,7 @@ class RetrievalTools(ToolGroup):
         question = Question(**provided(locals()))
         return answers.search_results(await self._run(request_context, search.search, question))
 
-    @tool(ANY_ROLE, COUNTED_READ, brief=brief_answers.SEARCH)
+    @tool(ANY_ROLE, COUNTED_READ, "search_memory", brief=brief_answers.SEARCH)
     async def memory_recall(
         self,
         *,
@@ -133,7 +133,7 @@ class RetrievalTools(ToolGroup):
         question = Question(**provided(locals(), "id", "token_budget"))
         return await self._run(request_context, explain.explain, question, id, token_budget=token_budget)
 
-    @tool(ANY_ROLE, COUNTED_READ, brief=brief_answers.DETAIL)
+    @tool(ANY_ROLE, COUNTED_READ, "search_memory", brief=brief_answers.DETAIL)
     async def memory_get(
         self,
         *,
@@ -171,7 +171,7 @@ class RetrievalTools(ToolGroup):
         """
         return cast("Stats", await self._run(request_context, stats.stats, scope))
 
-    @tool(ANY_ROLE, PURE_READ, brief=brief_answers.BRIEFING)
+    @tool(ANY_ROLE, PURE_READ, "search_memory", brief=brief_answers.BRIEFING)
     async def memory_context(
         self,
         *,

@@ -14,7 +14,7 @@ from memory_butler.policy.access.roles import WRITERS
 class WritingTools(ToolGroup):
     name = "remember"
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "create_memory")
     async def memory_store_episode(
         self,
         *,
@@ -39,7 +39,7 @@ class WritingTools(ToolGroup):
         """
         return await self._run(request_context, remember.episode, NewEpisode(**provided(locals())))
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "upsert_memory")
     async def memory_store_fact(
         self,
         *,
@@ -81,7 +81,7 @@ class WritingTools(ToolGroup):
         """
         return await self._run(request_context, remember.fact, NewFact(**provided(locals())))
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "upsert_memory")
     async def memory_store_rule(
         self,
         *,
@@ -104,7 +104,7 @@ class WritingTools(ToolGroup):
         """
         return await self._run(request_context, remember.rule, NewRule(**provided(locals())))
 
-    @tool(WRITERS, ADDS)
+    @tool(WRITERS, ADDS, "upsert_memory")
     async def memory_store(
         self,
         *,
