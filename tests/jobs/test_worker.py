@@ -272,6 +272,25 @@ async def test_a_job_that_does_not_end_in_time_is_cut_short_and_run_again_at_onc
     assert again.outcome == "succeeded"
 
 
+async def test_once_waits_for_a_long_job_and_a_stop_bounds_it(resources: Resources, rows: Rows) -> None:
+    """It ends when its jobs do, however long they take; asked to stop, it cuts them short as every worker does."""
+    await settle(resources, "one/home")
+    job = Job()
+    job.let_go.clear()
+    stop = asyncio.Event()
+    once = asyncio.create_task(Worker(resources, schedule=(job.entry(),), stop_seconds=0.05).once(stop))
+    await job.going.wait()
+    await asyncio.wait({once}, timeout=0.3)
+    assert not once.done()
+    stop.set()
+    await asyncio.wait_for(once, 5)
+    (run,) = rows(RUNS)
+    assert (run["outcome"], run["report"]["cut_short"]) == ("failed", True)
+    job.let_go.set()
+    await Worker(resources, schedule=(job.entry(),), stop_seconds=0.05).once(asyncio.Event())
+    assert [run["outcome"] for run in rows(RUNS)] == ["failed", "succeeded"]
+
+
 async def test_upkeep_survives_the_loss_of_its_connections(
     resources: Resources, rows: Rows, clock: MovingClock
 ) -> None:

@@ -61,7 +61,7 @@ class Queue:
         if worker.worker_id is not None:
             await self._app.job_manager.update_heartbeat(worker.worker_id)
 
-    def worker(self, *, concurrency: int, stop_seconds: float, poll_seconds: float, wait: bool) -> Worker:
+    def worker(self, *, concurrency: int, stop_seconds: float | None, poll_seconds: float, wait: bool) -> Worker:
         return Worker(
             self._app,
             queues=[QUEUE],

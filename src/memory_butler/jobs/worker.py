@@ -8,6 +8,7 @@ no worker ran is made up for once.
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from procrastinate import JobContext
 from procrastinate.worker import Worker as QueueWorker
@@ -64,6 +65,7 @@ class Worker:
         self._orphans = OrphanReclaim(resources.database, self._settings.lost_after_seconds)
         self._worker: QueueWorker | None = None
         self._running: set[int] = set()
+        self._performing: set[asyncio.Task[Any]] = set()
         self._started_jobs = 0
         # True if the last check of the schedule left tenants out.
         self._has_more = False
@@ -145,7 +147,8 @@ class Worker:
         """Run a queue worker until `stop` is set, until it fails or, without `wait`, until no job is left for it."""
         worker = self._queue.worker(
             concurrency=self._concurrency,
-            stop_seconds=self._stop_seconds,
+            # A worker that does not wait stops as soon as it has taken its jobs, which may take as long as they need.
+            stop_seconds=self._stop_seconds if wait else None,
             poll_seconds=min(POLL_SECONDS, self._settings.tick_seconds),
             wait=wait,
         )
@@ -160,6 +163,10 @@ class Worker:
             worker.stop()  # type: ignore[no-untyped-call]
             # The heartbeats continue until its last job has ended.
             try:
+                if stop.is_set() and not wait:
+                    await asyncio.wait({working}, timeout=self._stop_seconds)
+                    for task in self._performing:
+                        task.cancel()
                 await working
             finally:
                 for task in others:
@@ -205,7 +212,10 @@ class Worker:
 
     async def _perform(self, context: JobContext, entry: ScheduledJob, tenant: str, butler: str) -> FinishedRun | None:
         assert context.job.id is not None
+        task = asyncio.current_task()
+        assert task
         self._running.add(context.job.id)
+        self._performing.add(task)
         self._started_jobs += 1
         try:
             shard = job_status.shard_of(tenant, butler)
@@ -215,6 +225,7 @@ class Worker:
             raise
         finally:
             self._running.discard(context.job.id)
+            self._performing.discard(task)
         if run:
             self._on_run(run)
         return run

@@ -18,9 +18,11 @@ GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "sharding.md"
 
 # Copied to every machine. A token and a login are looked up by their hash, before there is a tenant.
 REFERENCE = {"embedding_versions", "lifecycle_transitions", "tokens", "sessions"}
-# Not distributed: only the program's set-up and the job queue use them.
+# Not distributed: only the program's set-up, the job queue and monitoring use them.
 LOCAL = {
     "alembic_version",
+    "fleet_sample",
+    "objective_buckets",
     "partition_moves",
     "procrastinate_events",
     "procrastinate_jobs",
@@ -35,6 +37,8 @@ WITHOUT_TENANT = {
     "vector_index.indexes": "names the tenants of indexes in the catalog",
     "vector_index.usable": "looks into the catalog",
     "system_info.sizes": "looks into the catalog",
+    "fleet.tables": "looks into the catalog",
+    "fleet.vector_indexes": "looks into the catalog",
     "as_of": "reads and fills temporary tables of one tenant",
 }
 # Functions over tables of tenants without a tenant, each with its reason.

@@ -42,6 +42,9 @@ async def test_the_page_says_how_everything_stands(
     await expect(page.locator("dl")).to_contain_text(f"revision {HEAD}")
     await expect(page.locator("text=100% of 1 memories have current embeddings.")).to_be_visible()
     await expect(page.get_by_role("table", name="Tables")).to_contain_text("memory events")
+    levels = page.get_by_role("table", name="Service levels")
+    await expect(levels.locator("tbody tr")).to_have_count(5)
+    await expect(levels.locator("tr", has_text="Briefing latency")).to_contain_text("p95 ≤ 250 ms")
     await expect(page.locator(".mb-sys-status")).to_have_text("3 jobs need attention.")
     shard = job_status.shard_of(tenant, "main")
     for job in ("sweep", "consolidation", "cleanup"):

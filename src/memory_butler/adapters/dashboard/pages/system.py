@@ -154,7 +154,12 @@ class SystemPage:
                     tag("p", "mb-muted mb-small", text=visible_text(advice))
 
     async def _show_levels(self) -> None:
-        found = await self._context.run("system_info", objectives.levels)
+        try:
+            found = await self._context.run("system_info", objectives.levels)
+        except PermissionDenied:
+            # The service is not this administrator's.
+            self._levels_card.set_visibility(False)
+            return
         self._levels_card.set_note(*system_tables.levels_note(found))
         self._levels.clear()
         with self._levels:
