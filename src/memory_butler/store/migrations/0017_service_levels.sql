@@ -22,11 +22,11 @@ CREATE OR REPLACE FUNCTION {schema}.require_revision(program_revision text) RETU
 LANGUAGE plpgsql STABLE AS $body$
 BEGIN
     -- A program that knows of keys in the store says so.
-    IF program_revision = '0016+keys' THEN
+    IF program_revision = '0017+keys' THEN
         RETURN;
     END IF;
-    IF program_revision <> '0016' THEN
-        RAISE EXCEPTION 'the store is at revision 0016, this program works with %', program_revision
+    IF program_revision <> '0017' THEN
+        RAISE EXCEPTION 'the store is at revision 0017, this program works with %', program_revision
             USING ERRCODE = 'MB002';
     END IF;
     -- A program without keys would show ciphertext, and store plain text beside it.

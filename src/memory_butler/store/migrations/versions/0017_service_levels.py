@@ -4,11 +4,11 @@ from alembic import op
 
 from memory_butler.store.migrations.bodies import run_body
 
-revision = "0016"
-down_revision = "0015"
+revision = "0017"
+down_revision = "0016"
 branch_labels = None
 depends_on = None
 
 
 def upgrade() -> None:
-    run_body(op, "0016_service_levels")
+    run_body(op, "0017_service_levels")
