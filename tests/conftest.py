@@ -233,9 +233,7 @@ async def shared_encrypted_resources(settings: Settings) -> AsyncIterator[Resour
         yield opened
 
 
-@pytest.fixture(scope="session")
-async def template(server: EmbeddedPostgres, settings: Settings) -> str:
-    """The name of a migrated database without a tenant; a copy of it is a new store within a moment."""
+async def _migrated_database(server: EmbeddedPostgres, settings: Settings, *, plain: bool) -> str:
     name = f"t{uuid.uuid4().hex[:12]}"
     with psycopg.connect(server.dsn("postgres", "postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} OWNER memory_owner")
@@ -246,8 +244,21 @@ async def template(server: EmbeddedPostgres, settings: Settings) -> str:
         "owner_url": SecretStr(server.dsn("memory_owner", name)),
     }
     async with open_resources(settings.model_copy(update=urls), embedder=FakeEmbedder()) as opened:
-        await bring_into_layout(opened)
+        if not plain:
+            await bring_into_layout(opened)
     return name
+
+
+@pytest.fixture(scope="session")
+async def template(server: EmbeddedPostgres, settings: Settings) -> str:
+    """The name of a migrated database without a tenant; a copy of it is a new store within a moment."""
+    return await _migrated_database(server, settings, plain=False)
+
+
+@pytest.fixture(scope="session")
+async def plain_template(server: EmbeddedPostgres, settings: Settings) -> str:
+    """The same without partitions, whatever layout the tests run on."""
+    return await _migrated_database(server, settings, plain=True)
 
 
 @pytest.fixture

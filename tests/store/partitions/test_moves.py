@@ -40,10 +40,12 @@ async def write(resources: Resources, tenant: str, number: int) -> None:
 
 @pytest.fixture
 async def grown(
-    server: EmbeddedPostgres, settings: Settings, template: str, clock: MovingClock
+    server: EmbeddedPostgres, settings: Settings, plain_template: str, clock: MovingClock
 ) -> AsyncIterator[Resources]:
     """A store of two tenants with rows of four months."""
-    async with own_database(server, settings, template, clock=clock, make_id=id_maker(random.Random(1))) as resources:
+    async with own_database(
+        server, settings, plain_template, clock=clock, make_id=id_maker(random.Random(1))
+    ) as resources:
         for month in range(4):
             for tenant in ("ada", "bob"):
                 for number in range(4):
