@@ -22,6 +22,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
+from memory_butler.errors import TargetUnavailable
 from memory_butler.settings import Settings
 from memory_butler.store.gate import server_waits
 from memory_butler.store.gate.server_waits import Commits
@@ -192,3 +193,16 @@ async def write_transaction(
         row = await placed.fetchone()
         assert row
         record(row["position"])
+
+
+@asynccontextmanager
+async def reconnected_if_demoted(pool: AsyncConnectionPool[Any] | None, *, writes: bool) -> AsyncIterator[None]:
+    """A write that meets a replica: the primary was demoted. New connections lead to the new primary."""
+    try:
+        yield
+    except psycopg.errors.ReadOnlySqlTransaction as problem:
+        if not writes:
+            raise
+        if pool:
+            await pool.drain()
+        raise TargetUnavailable() from problem

@@ -28,6 +28,7 @@ from memory_butler.store.gate.connection import (
     connect_timeout,
     make_pool,
     read_transaction,
+    reconnected_if_demoted,
     write_transaction,
 )
 from memory_butler.store.gate.driver_errors import translated
@@ -291,20 +292,10 @@ class Database:
         if call := server_waits.current.get():
             call.statement_seconds, call.is_down = self._statement_seconds, self._is_down
         with translated(), self._commits.explained():
-            try:
-                async with self._connection(wanted) as connection:
-                    opened = (
-                        read_transaction(connection) if bind == READ else self._writing(connection, tenant, relaxed)
-                    )
-                    async with self._bound(connection, opened, tenant, bind, deadline, **more) as transaction:
-                        yield transaction
-            except psycopg.errors.ReadOnlySqlTransaction as problem:
-                if bind == READ:
-                    raise
-                # The primary became a replica. New connections lead to the new primary.
-                assert self._pool
-                await self._pool.drain()
-                raise TargetUnavailable() from problem
+            async with reconnected_if_demoted(self._pool, writes=bind != READ), self._connection(wanted) as connection:
+                opened = read_transaction(connection) if bind == READ else self._writing(connection, tenant, relaxed)
+                async with self._bound(connection, opened, tenant, bind, deadline, **more) as transaction:
+                    yield transaction
 
     @asynccontextmanager
     async def _bound(
