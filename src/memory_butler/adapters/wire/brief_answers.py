@@ -11,7 +11,7 @@ from memory_butler.policy.memories.text import SINCE_CHANGED, one_line, subject_
 Fields = Mapping[str, "Fields | None"]
 _NAMED: Fields = dict.fromkeys(("ref", "id", "type"))
 _CONTENT: Fields = dict.fromkeys(("subject", "predicate", "content"))
-# A value that goes without saying.
+# A value that goes without saying in search results.
 _USUAL = {"validity": "active"}
 
 
@@ -39,13 +39,12 @@ def _subset(value: Any, fields: Fields | None) -> Any:
     if isinstance(value, list):
         return [_subset(entry, fields) for entry in value]
     kept = {name: _subset(value[name], inner) for name, inner in fields.items() if name in value}
-    return {name: entry for name, entry in kept.items() if not _says_nothing(name, entry)}
-
-
-def _says_nothing(name: str, entry: Any) -> bool:
-    if name == "results":
-        return False
-    return entry is None or entry in ([], {}) or _USUAL.get(name, NotImplemented) == entry
+    usual = _USUAL if "relevance" in fields else {}
+    return {
+        name: entry
+        for name, entry in kept.items()
+        if name == "results" or not (entry is None or entry in ([], {}) or usual.get(name, NotImplemented) == entry)
+    }
 
 
 def _subset_of_schema(schema: Mapping[str, Any], fields: Fields | None) -> dict[str, Any]:

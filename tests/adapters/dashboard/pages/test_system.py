@@ -268,12 +268,12 @@ def coverage(current: int, old: int = 0, bare: int = 0) -> Coverage:
     [
         (coverage(0), "Nothing is stored yet", None),
         (coverage(7), "100% of 7", None),
-        (coverage(1, old=1), "50% of 2", "1 have embeddings of another model or passage size:"),
-        (coverage(9_999_999, bare=1), "99.9% of", "1 have none yet:"),
+        (coverage(1, old=1), "50% of 2", "1 have embeddings of another model or passage size, and"),
+        (coverage(9_999_999, bare=1), "99.9% of", "1 have none yet: only"),
         (
             coverage(2, old=1, bare=1),
             "50% of 4",
-            "1 have embeddings of another model or passage size and 1 have none yet:",
+            "1 have embeddings of another model or passage size, and are compared with those.",
         ),
     ],
 )
