@@ -52,11 +52,12 @@ SENSIBLE: dict[str, Any] = {
     "subject": "Ben",
     "predicate": "favorite_drink",
     "content": "Ben drinks coffee.",
+    "tags": ["blue"],
     "requests": [{"trigger_prompt": "Paint Anna's room.", "butler": "main"}],
     "episodes": [{"content": "Painted a room.", "butler": "main"}],
 }
 # What may be left out, but not all of it.
-NEEDED = {"memory_forget_about": ["subject"], "memory_purge": ["subject"]}
+NEEDED = {"memory_forget_about": ["subject"], "memory_purge": ["subject"], "memory_update": ["tags"]}
 SUCCESS = range(200, 300)
 Seen = Counter[tuple[str, int]]
 
