@@ -139,7 +139,7 @@ async def test_the_command_line_asks_as_of_a_moment(real_resources: Resources, c
 
 @pytest.mark.parametrize(
     ("command", "as_of", "words"),
-    [("search", "then", "not a date and time"), ("context", "2999-01-01T00:00:00Z", "in the future")],
+    [("search", "then", "is not a time"), ("context", "2999-01-01T00:00:00Z", "in the future")],
 )
 def test_the_command_line_refuses_a_moment_that_is_none(quick: Run, command: str, as_of: str, words: str) -> None:
     """As an error of the closed set, with exit code 1."""
