@@ -14,7 +14,7 @@ from memory_butler.english.text.word_sets import any_of
 from memory_butler.models import Hit, MemoryType
 
 GROWN_UP_FROM = 16
-_OWNER = r"(?:\w+(?: \w+)?['’]s|their|her|his|my|our|the user['’]s)"
+_OWNER = r"(?:\w{1,40}(?: \w{1,40})?['’]s|their|her|his|my|our|the user['’]s)"
 _OTHERS = (
     "employee|apprentice|trainee|intern|colleague|boss|manager|assistant|customer|client|supplier|landlord|landlady"
     "|tenant|neighbou?r|teacher|doctor|dentist|accountant|lawyer|shop|store|bakery|restaurant|truck|company|firm|club"
@@ -26,7 +26,8 @@ def _said_first(words: str, owner: str) -> re.Pattern[str]:
     """What the first sentence says of its subject: "Ada, Grace's daughter, …", "Ada is our daughter", "Grace's daughter
     Ada …"."""
     return re.compile(
-        rf"(?:[^.;:]{{1,40}}?(?:,|\bis\b|\bwas\b)\s+)?{owner}\s+(?:[\w-]+\s+){{0,2}}(?:{words})\b", re.IGNORECASE
+        rf"(?:[^.;:]{{1,40}}?(?:,|\bis\b|\bwas\b)\s{{1,3}})?{owner}\s{{1,3}}(?:[\w-]{{1,40}}\s{{1,3}}){{0,2}}(?:{words})\b",
+        re.IGNORECASE,
     )
 
 
