@@ -35,7 +35,7 @@ from memory_butler.policy.lifecycle.sweep import first_importance
 from memory_butler.policy.lifecycle.tiers import PERMANENCE_OF_NOTE
 from memory_butler.policy.memories import supersession
 from memory_butler.policy.memories.anti_patterns import warning
-from memory_butler.policy.memories.text import note_predicate
+from memory_butler.policy.memories.text import is_note, note_predicate
 from memory_butler.policy.memories.validation import (
     Handle,
     parse_handle,
@@ -178,7 +178,9 @@ def restated_fields(decision: supersession.Decision, new: NewFact) -> dict[str, 
     if not isinstance(decision, supersession.Restates) or not isinstance(decision.known, Fact):
         return {}
     usual = NewFact(subject=new.subject, predicate=new.predicate, content=new.content)
-    given = {name: getattr(new, name) for name in ("importance", "permanence", "tags")}
+    # A note that is said again keeps its tier.
+    names = ("importance", "tags") if is_note(new.predicate) else ("importance", "permanence", "tags")
+    given = {name: getattr(new, name) for name in names}
     return {
         name: value
         for name, value in given.items()
