@@ -20,6 +20,8 @@ from memory_butler.store.gate.queries import load_queries
 
 # These are for a connection of the owner's, which leads to the database itself.
 OWNERS = {
+    "moves.bind",
+    "moves.wait_briefly",
     "residue.wait_briefly",
     "vector_index.take_turn",
     "vector_index.end_turn",
@@ -53,7 +55,11 @@ def test_every_setting_of_the_gate_is_for_one_transaction(resources: Resources) 
     for name, found in calls.items():
         assert len(found) == queries[name].count(b"set_config(")
         assert {last for _, last in found} == {b"true"} or name in OWNERS, name
-    assert {name for name, query in queries.items() if LASTING.search(query)} == OWNERS - {"residue.wait_briefly"}
+    assert {name for name, query in queries.items() if LASTING.search(query)} == OWNERS - {
+        "moves.bind",
+        "moves.wait_briefly",
+        "residue.wait_briefly",
+    }
 
 
 @pytest.fixture
