@@ -21,6 +21,8 @@ from memory_butler.store.gate.queries import load_queries
 # These are for a connection of the owner's, which leads to the database itself.
 OWNERS = {
     "moves.bind",
+    "moves.take_turn",
+    "moves.end_turn",
     "moves.wait_briefly",
     "residue.wait_briefly",
     "vector_index.take_turn",
