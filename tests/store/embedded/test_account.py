@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,20 @@ def test_the_account_cannot_be_made_without_useradd(base: Path, monkeypatch: pyt
     with pytest.raises(TargetUnavailable) as caught:
         account_store._create_account(base)
     assert "useradd --system" in caught.value.recovery
+
+
+def test_processes_that_start_together_create_one_account(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`useradd` twice at the same time can succeed twice, with two user ids of which only one remains."""
+    entries = base / "passwd"
+    program = base / "useradd"
+    program.write_text(f"#!/bin/sh\nsleep 0.2\necho entry >> {entries}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: str(program))
+    monkeypatch.setattr(account_store, "_find_account", lambda: OURS if entries.exists() else None)
+    with ThreadPoolExecutor(4) as pool:
+        accounts = list(pool.map(account_store._create_account, [base / "database"] * 4))
+    assert accounts == [OURS] * 4
+    assert entries.read_text() == "entry\n"
 
 
 def test_a_long_path_is_refused_where_there_is_no_way_around(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

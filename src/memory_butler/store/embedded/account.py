@@ -5,6 +5,7 @@ folder and a copy of the programs, and nothing else. Under any other user, the p
 """
 
 import errno
+import fcntl
 import importlib.metadata
 import importlib.util
 import os
@@ -236,18 +237,34 @@ def _create_account(data_dir: Path) -> Account:
         )
     command = [program, *fix.split()[1:-1], *_former_uid(data_dir), ACCOUNT]
     deadline = time.monotonic() + _ACCOUNT_RETRY_SECONDS
-    while True:
-        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        # Another process may have created it meanwhile, or may hold the lock on /etc/passwd.
-        account = _find_account()
-        if account is not None:
-            return account
-        if "lock" not in result.stderr or time.monotonic() > deadline:
-            raise TargetUnavailable(
-                f"PostgreSQL does not run as root, and creating the account {ACCOUNT} failed: {result.stderr.strip()}",
-                recovery=recovery,
-            )
-        time.sleep(0.05)
+    with _lock_accounts():
+        # The process that held the lock before has probably created it.
+        while (account := _find_account()) is None:
+            result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            if time.monotonic() > deadline or (result.returncode and "lock" not in result.stderr):
+                raise TargetUnavailable(
+                    f"PostgreSQL does not run as root, and creating the account {ACCOUNT} failed: "
+                    f"{result.stderr.strip()}",
+                    recovery=recovery,
+                )
+            if result.returncode:
+                time.sleep(0.05)
+    return account
+
+
+@contextmanager
+def _lock_accounts() -> Iterator[None]:
+    """Let one process at a time run useradd.
+
+    Two at once can both succeed, and the second then overwrites the entry of the first: a server that started with
+    the first uid finds no such user.
+    """
+    descriptor = os.open("/etc", os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _former_uid(data_dir: Path) -> list[str]:
