@@ -25,7 +25,7 @@ def layer_of(path: Path) -> str:
 
 def test_folders_are_small() -> None:
     """No folder holds more than 20 modules."""
-    counts = Counter(path.parent for path in modules(PACKAGE) if "versions" not in path.parts)
+    counts = Counter(path.parent for path in modules(PACKAGE))
     assert {str(folder.relative_to(PACKAGE)): n for folder, n in counts.items() if n > MODULES_PER_FOLDER} == {}
 
 
@@ -39,9 +39,7 @@ def test_module_names_are_unique_in_a_layer() -> None:
 
 def test_a_shared_prefix_becomes_a_folder() -> None:
     """More than three modules of one folder that begin with the same word belong into a folder of that name."""
-    prefixes = Counter(
-        (path.parent, path.stem.split("_")[0]) for path in modules(PACKAGE) if "versions" not in path.parts
-    )
+    prefixes = Counter((path.parent, path.stem.split("_")[0]) for path in modules(PACKAGE))
     long = {
         f"{folder.relative_to(PACKAGE)}/{word}": n for (folder, word), n in prefixes.items() if n > MODULES_PER_PREFIX
     }

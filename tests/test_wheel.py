@@ -93,7 +93,6 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     assert packed == wanted
     assert "memory_butler/py.typed" in packed
     assert {"memory_butler/store/memories/facts.sql", "memory_butler/store/migrations/0001_core.sql"} <= packed
-    assert "memory_butler/store/migrations/versions/0001_core.py" in packed
     dashboard = ("assets/dashboard.css", "assets/icon.svg", "components/timestamp.js")
     pages = {f"memory_butler/adapters/dashboard/{name}" for name in dashboard}
     assert pages <= packed

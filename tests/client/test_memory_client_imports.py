@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LIBRARIES = {"psycopg", "onnx", "onnxruntime", "numpy", "tokenizers", "alembic", "fastmcp", "fastapi", "pydantic"}
+LIBRARIES = {"psycopg", "onnx", "onnxruntime", "numpy", "tokenizers", "fastmcp", "fastapi", "pydantic"}
 ROOMS = ("butler", "operations", "store", "ai", "policy", "settings", "adapters", "jobs")
 ENGINE = LIBRARIES | {f"memory_butler.{room}" for room in ROOMS}
 

@@ -92,7 +92,7 @@ def readable(text: str) -> bool:
 
 
 def test_heavy_libraries_are_not_loaded_to_say_the_version_or_help(cli_home: Path) -> None:
-    """`--version` and `--help` answer without the model, the database driver, alembic or the MCP library."""
+    """`--version` and `--help` answer without the model, the database driver or the MCP library."""
     for option in ("--version", "--help"):
         done = subprocess.run(
             [sys.executable, "-X", "importtime", "-m", "memory_butler.adapters.cli.app", option],
@@ -104,10 +104,10 @@ def test_heavy_libraries_are_not_loaded_to_say_the_version_or_help(cli_home: Pat
         assert "memory-butler" in done.stdout
         loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
         assert "typer" in loaded
-        assert not loaded & {"onnxruntime", "numpy", "psycopg", "alembic", "fastmcp", "pydantic_settings", "uvicorn"}
+        assert not loaded & {"onnxruntime", "numpy", "psycopg", "fastmcp", "pydantic_settings", "uvicorn"}
 
 
-def test_a_search_loads_neither_alembic_nor_the_servers(process: Run, cli_home: Path) -> None:
+def test_a_search_loads_neither_migrations_nor_the_servers(process: Run, cli_home: Path) -> None:
     """A command on a store that is up to date does not pay for migrations, for MCP, or for what it does not use."""
     process("stats")
     done = subprocess.run(
@@ -119,7 +119,7 @@ def test_a_search_loads_neither_alembic_nor_the_servers(process: Run, cli_home: 
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "onnxruntime" in loaded
-    assert not loaded & {"alembic", "sqlalchemy", "fastmcp", "mcp", "fastapi", "uvicorn"}
+    assert not loaded & {"memory_butler.store.migrations.revisions", "fastmcp", "mcp", "fastapi", "uvicorn"}
     assert not loaded & {"memory_butler.english.extraction.episode", "memory_butler.ai.cross_encoder"}
 
 

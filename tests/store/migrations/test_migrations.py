@@ -6,16 +6,12 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from psycopg import sql
 
-import memory_butler
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import TargetUnavailable
 from memory_butler.models import NewFact, Question
@@ -28,19 +24,12 @@ from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.gate import migrate
 from memory_butler.store.gate.database import StoreUpgraded
 from memory_butler.store.gate.queries import Names, load_queries
+from memory_butler.store.migrations import revisions
 
 Connection = psycopg.Connection[Any]
-FOLDER = Path(memory_butler.__file__).parent / "store" / "migrations"
 
 
-def _chain() -> list[str]:
-    config = Config()
-    config.set_main_option("script_location", str(FOLDER))
-    config.set_main_option("path_separator", "os")
-    return [entry.revision for entry in ScriptDirectory.from_config(config).walk_revisions()][::-1]
-
-
-REVISIONS = _chain()
+REVISIONS = list(revisions.bodies())
 CHILD = """
 import sys
 from memory_butler.store.gate import migrate
@@ -94,15 +83,10 @@ def _objects(connection: Connection, schema: str) -> dict[str, list[Any]]:
     return found
 
 
-def test_the_chain_is_one_line_to_the_head() -> None:
-    """The newest revision is the one the program asks for, and the chain has the label a host runs it by."""
+def test_the_chain_has_no_gap_and_ends_at_the_head() -> None:
+    """The revisions are numbered from 0001, and the newest is the one the program asks for."""
+    assert [f"{number:04}" for number in range(1, len(REVISIONS) + 1)] == REVISIONS
     assert REVISIONS[-1] == migrate.HEAD
-    config = Config()
-    config.set_main_option("script_location", str(FOLDER))
-    config.set_main_option("path_separator", "os")
-    scripts = ScriptDirectory.from_config(config)
-    assert scripts.get_heads() == [migrate.HEAD]
-    assert scripts.get_revision(f"{migrate.LABEL}@head").revision == migrate.HEAD
 
 
 async def test_an_empty_database_becomes_a_store(

@@ -1,7 +1,6 @@
-"""Migration of a schema: finds the schema of pgvector, creates the application role, runs the Alembic chain."""
+"""Migration of a schema: finds the schema of pgvector, creates the application role, runs the migrations."""
 
-import threading
-from importlib.resources import as_file, files
+from importlib.resources import files
 from typing import Any
 
 import psycopg
@@ -13,12 +12,11 @@ from memory_butler.store.gate.queries import Names
 # The newest revision: the highest number of a body in migrations/.
 _BODIES = [file.name for file in files("memory_butler.store.migrations").iterdir() if file.name.endswith(".sql")]
 HEAD = max(_BODIES)[:4]
+# The name of the chain for a host, which may know several.
 LABEL = "memory"
 OLDEST_POSTGRES = 150000
 OLDEST_VECTOR = (0, 8)
 SEPARATE_SET = 160000
-# Alembic keeps its context in a global: of two chains in one process, one would continue in the other's schema.
-_one_chain = threading.Lock()
 
 
 class StoreUpgraded(TargetUnavailable):
@@ -62,26 +60,24 @@ def upgrade(dsn: str, owner_dsn: str, names: Names, connect_timeout: int = 5) ->
 
 
 def migrate_to(target: str, owner_dsn: str, names: Names) -> None:
-    """Run the chain up to a revision, one process at a time."""
-    from alembic import command  # noqa: PLC0415  (slow to import, and rarely needed)
-    from alembic.config import Config  # noqa: PLC0415
-    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
+    """Run the chain up to a revision, in one transaction and one process at a time."""
+    from memory_butler.store.migrations import revisions  # noqa: PLC0415  (loads the queue, and rarely needed)
 
-    with as_file(files("memory_butler.store") / "migrations") as folder:
-        config = Config(attributes={"owner_dsn": owner_dsn, "memory_names": names})
-        config.set_main_option("script_location", str(folder).replace("%", "%%"))
-        config.set_main_option("path_separator", "os")
+    target = HEAD if target == "head" else target
+    # Without prepared statements, which a pooler could lose.
+    with psycopg.connect(owner_dsn, prepare_threshold=None) as owner:
+        owner.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"memory {names.schema}",))
+        current = revision(owner, names.schema)
+        if current is not None and current >= target:
+            return
         try:
-            with _one_chain:
-                command.upgrade(config, target if target != "head" else f"{LABEL}@head")
-        except DBAPIError as problem:
-            if isinstance(problem.orig, psycopg.errors.InsufficientPrivilege):
-                raise TargetUnavailable(
-                    "The database account is not allowed to create the schema.",
-                    recovery="Run GRANT CREATE ON DATABASE <database> TO <account>, or set MEMORY_BUTLER_OWNER_URL"
-                    " to an account with that privilege.",
-                ) from problem
-            raise (problem.orig or problem) from problem
+            revisions.run(owner, names, after=current, until=target)
+        except psycopg.errors.InsufficientPrivilege as problem:
+            raise TargetUnavailable(
+                "The database account is not allowed to create the schema.",
+                recovery="Run GRANT CREATE ON DATABASE <database> TO <account>, or set MEMORY_BUTLER_OWNER_URL"
+                " to an account with that privilege.",
+            ) from problem
 
 
 def _vector_schema(connection: psycopg.Connection[Any]) -> str | None:
