@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+from tests.adapters.connect import conformance
+
 ROOT = Path(__file__).parents[3]
 PLUGIN = ROOT / "plugins" / "claude-code"
 PACKAGES = ["@anthropic-ai/claude-code", "@openai/codex", "@google/gemini-cli", "@modelcontextprotocol/inspector"]
@@ -190,6 +192,15 @@ def inspector(stage: Stage) -> None:
     expect({"memory_context", "memory_search", "memory_store_fact"} <= names, f"lists {len(names)} tools")
 
 
+def mcp_conformance(stage: Stage) -> None:
+    sys.stdout.write(f"MCP conformance suite {conformance.VERSION}\n")
+    modules = stage.folder / "npm" / "node_modules"
+    with serving(stage):
+        address = f"http://127.0.0.1:{PORT}/mcp"
+        passed, failed = conformance.run(conformance.node_of(modules), modules, address, stage.folder / "conformance")
+    expect(passed > 0 and not failed, f"{passed} checks pass, none fails that needs no fixture", "\n".join(failed))
+
+
 def _object(output: str) -> str:
     return output[output.index("{") : output.rindex("}") + 1]
 
@@ -278,7 +289,7 @@ def main() -> int:
         return 2
     folder = Path(tempfile.mkdtemp(prefix="mb-clients-"))
     stage = Stage(folder)
-    steps: list[Callable[[Stage], None]] = [claude_code, plugin, codex, gemini, inspector]
+    steps: list[Callable[[Stage], None]] = [claude_code, plugin, codex, gemini, inspector, mcp_conformance]
     try:
         sys.stdout.write("Installing the clients …\n")
         sys.stdout.flush()
@@ -286,7 +297,16 @@ def main() -> int:
         if given:
             (folder / "npm" / "node_modules").symlink_to(Path(given).absolute() / "node_modules")
         else:
-            install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder / "npm"), *PACKAGES]
+            install = [
+                "npm",
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                str(folder / "npm"),
+                *PACKAGES,
+                *conformance.packages(),
+            ]
             # Only here the person's own settings count: they say where packages come from.
             stage.run(*install, seconds=INSTALL_SECONDS, **os.environ)
         for step in steps:

@@ -29,6 +29,10 @@ async def echo(request: Request) -> PlainTextResponse:
     return PlainTextResponse(str(len(await request.body())))
 
 
+async def name(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(f"|{request.headers['mcp-name']}|")
+
+
 async def chat(websocket: WebSocket) -> None:
     await websocket.accept()
     async for text in websocket.iter_text():
@@ -37,7 +41,8 @@ async def chat(websocket: WebSocket) -> None:
 
 @pytest.fixture
 async def port() -> AsyncIterator[int]:
-    app = Starlette(routes=[Route("/", echo, methods=["GET", "POST"]), WebSocketRoute("/ws", chat)])
+    routes = [Route("/", echo, methods=["GET", "POST"]), Route("/name", name), WebSocketRoute("/ws", chat)]
+    app = Starlette(routes=routes)
     config: uvicorn.Config = uvicorn_config(app)
     assert config.http is BoundedHead
     config.http = Impatient
@@ -65,6 +70,13 @@ async def test_a_head_that_is_too_large_is_refused(port: int) -> None:
     except ConnectionResetError:
         said = b" 431 "
     assert b" 431 " in said or b" 400 " in said
+    writer.close()
+
+
+async def test_whitespace_around_the_value_of_a_header_is_left_out(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /name HTTP/1.1\r\nhost: x\r\nmcp-name: \t memory_get \t \r\n\r\n")
+    assert (await reader.readuntil(b"memory_get|")).endswith(b"|memory_get|")
     writer.close()
 
 

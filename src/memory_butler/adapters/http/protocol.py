@@ -58,7 +58,11 @@ class BoundedHead(HttpProtocol):
         connection: h11.Connection | None = getattr(self, "conn", None)
         return self._in_body if connection is None else connection.their_state is h11.SEND_BODY
 
-    # Only httptools calls these two; h11 knows its state.
+    # Only httptools calls these three; h11 knows its state, and trims the values.
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Whitespace around a value does not belong to it (RFC 9110, section 5.5)."""
+        super().on_header(name, value.strip(b" \t"))
+
     def on_headers_complete(self) -> None:
         self._in_body = True
         super().on_headers_complete()
