@@ -34,11 +34,11 @@ PARAMETERS = {
     "metadata source idempotency_key request_context",
     "memory_store_rule": "content scope tags source_episode metadata source idempotency_key request_context",
     "memory_store": "content tags tier butler importance source idempotency_key request_context",
-    "memory_search": "query types scope mode limit min_confidence min_relevance butler tier as_of expand time_from "
-    "time_to deep detail request_context",
-    "memory_recall": "topic scope limit min_confidence min_relevance butler expand time_from time_to detail "
+    "memory_search": "query types scope mode limit min_confidence min_relevance butler tier tags as_of expand "
+    "time_from time_to deep detail request_context",
+    "memory_recall": "topic scope limit min_confidence min_relevance butler tags expand time_from time_to detail "
     "request_context",
-    "memory_explain": "query id types scope mode limit min_confidence min_relevance butler tier time_from time_to "
+    "memory_explain": "query id types scope mode limit min_confidence min_relevance butler tier tags time_from time_to "
     "deep token_budget request_context",
     "memory_get": "type id detail request_context",
     "memory_confirm": "type id idempotency_key request_context",

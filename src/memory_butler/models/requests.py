@@ -55,7 +55,7 @@ class Reach:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A search request. `min_confidence`, `min_relevance` and `limit` default to the settings. `as_of` searches a past
-    state; `time_from` and `time_to` filter by time.
+    state; `time_from` and `time_to` filter by time, `tags` are those that a memory must have.
 
     `expand` is the maximum number of neighbours of each kind per result. `deep` adds a cross-encoder's look at the best
     candidates.
@@ -64,6 +64,7 @@ class Question:
     query: str
     types: tuple[str, ...] = ()
     tier: str | None = None
+    tags: tuple[str, ...] = ()
     scope: str | None = None
     butler: str | None = None
     mode: str = Mode.HYBRID

@@ -105,6 +105,7 @@ async def _old(resources: Resources) -> Stored:
 FILTERS: dict[str, tuple[Callable[[Resources], Any], dict[str, Any], str]] = {
     "type": (serve_tea, {"types": ("fact", "rule")}, "it is of the type episode, and only fact and rule are asked for"),
     "tier": (serve_tea, {"tier": "long"}, "it is in the tier eden, and only long is asked for"),
+    "tags": (serve_tea, {"tags": ("garden",)}, "it has no tags, and only 'garden' is asked for"),
     "validity": (_retracted, {}, "it was forgotten"),
     "validity  ": (_quarantined, {}, "it is quarantined and waits for a person"),
     "validity ": (_superseded, {}, "it was superseded by a newer fact"),
@@ -312,6 +313,7 @@ async def _grown(resources: Resources, chance: random.Random) -> list[Stored]:
                 importance=chance.randint(1, 10),
                 permanence=chance.choice(("standard", "ephemeral", "stable")),
                 valid_at=chance.choice((None, LONG_AGO.replace(day=chance.randint(1, 28)))),
+                tags=("tea", "home") if "tea" in words else (),
             )
             stored.append(await remember.fact(resources, new))
         elif kind == "rule":
@@ -333,7 +335,7 @@ async def test_the_verdict_agrees_with_the_search_for_every_memory(resources: Re
     clock.move(days=chance.choice((0, 3, 14)))
     small = configured(resources, candidates=chance.choice((10, 100)))
     fates = set()
-    for _ in range(4):
+    for n in range(5):
         asked: dict[str, Any] = {
             "query": " ".join(chance.choices(WORDS, k=chance.randint(1, 5))),
             "limit": chance.choice((1, 3, 10, 100)),
@@ -342,6 +344,7 @@ async def test_the_verdict_agrees_with_the_search_for_every_memory(resources: Re
             "scope": chance.choice((None, None, "global", "*")),
             "types": chance.choice(((), (), ("fact",), ("rule", "episode"))),
             "time_from": chance.choice((None, None, datetime(2021, 1, 1, tzinfo=UTC))),
+            "tags": ("tea",) if n == 4 else (),
         }
         order = await returned(small, **asked)
         for one in stored:

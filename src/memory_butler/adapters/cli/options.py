@@ -33,6 +33,7 @@ Deep = Annotated[
     bool,
     typer.Option("--deep", help="Let a cross-encoder look at the best candidates again; see `memory-butler models`."),
 ]
+WithTags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; can be repeated.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; can be repeated.")]
 Importance = Annotated[int, typer.Option(help="Importance, 1–10.")]
 Source = Annotated[str, typer.Option(help="Where the content comes from: user, agent, import, tool or external.")]

@@ -34,6 +34,7 @@ def _question(ctx: typer.Context) -> "Question":
         Question,
         query=terminal.read_text(given["query"]),
         types=tuple(given["kind"] or ()),
+        tags=tuple(given["tag"] or ()),
         time_from=parse_time(given["since"], "--since"),
         time_to=parse_time(given["until"], "--until", end=True),
         as_of=parse_time(given.get("as_of"), "--as-of"),
@@ -78,6 +79,7 @@ def search(
     *,
     kind: options.Types = None,
     tier: options.TierFilter = None,
+    tag: options.WithTags = None,
     scope: options.Scope = None,
     mode: options.Mode = "hybrid",
     limit: options.Limit = None,
@@ -108,6 +110,7 @@ def recall(
     ctx: typer.Context,
     topic: Annotated[str, typer.Argument(help='Topic; "-" reads it from stdin.')],
     *,
+    tag: options.WithTags = None,
     scope: options.Scope = None,
     limit: options.Limit = None,
     min_relevance: options.MinRelevance = None,
@@ -121,7 +124,12 @@ def recall(
     from memory_butler.operations.retrieval import search as search_operation
 
     question = Question(
-        query=terminal.read_text(topic), scope=scope, limit=limit, min_relevance=min_relevance, expand=expand
+        query=terminal.read_text(topic),
+        tags=tuple(tag or ()),
+        scope=scope,
+        limit=limit,
+        min_relevance=min_relevance,
+        expand=expand,
     )
     terminal.run_and_print(
         ctx,
@@ -138,6 +146,7 @@ def explain(
     *,
     kind: options.Types = None,
     tier: options.TierFilter = None,
+    tag: options.WithTags = None,
     scope: options.Scope = None,
     butler: Annotated[str | None, typer.Option(help="Search as this butler: its episodes and its scope.")] = None,
     mode: options.Mode = "hybrid",

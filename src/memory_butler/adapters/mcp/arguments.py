@@ -214,6 +214,7 @@ def kind_of(memory_type: str | None, handle: str) -> str:
 # Arguments that several tools share. Models read the descriptions.
 Words = Annotated[list[str] | None, BeforeValidator(as_list)]
 Tags = Annotated[Words, Field(description="Short labels.")]
+WithTags = Annotated[Words, Field(description="Only with all of these.")]
 Whole = Annotated[int | None, BeforeValidator(as_whole_number)]
 Number = Annotated[float | None, BeforeValidator(as_number)]
 Importance = Annotated[Whole, Field(description="1 to 10; default 5.")]

@@ -12,7 +12,7 @@ UNLISTED = frozenset({"request_context", "idempotency_key"})
 RARE = frozenset(
     {
         *("as_of", "butler", "deep", "derived", "detail", "expand", "metadata", "min_relevance", "observed_at"),
-        *("session_id", "source_episode", "tier", "time_from", "time_to", "with_own"),
+        *("session_id", "source_episode", "tier", "time_from", "time_to", "type", "with_own"),
     }
 )
 # Of a schema of an argument, what a model needs to write it.

@@ -75,6 +75,7 @@ async def _case(
         bounds=Bounds(
             types=[MemoryType(kind) for kind in types],
             tier=Tier(question.tier) if question.tier else None,
+            tags=question.tags,
             reach=query.reach,
             min_confidence=query.min_confidence,
             time_from=query.time_from,

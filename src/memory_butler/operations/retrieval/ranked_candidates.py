@@ -282,6 +282,7 @@ def _query(resources: Resources, caller: Caller, question: Question, longest_lis
         now=question.as_of or resources.clock(),
         permanences=members.permanences if members else None,
         maturities=members.maturities if members else None,
+        tags=question.tags or None,
         time_from=question.time_from,
         time_to=question.time_to,
     )

@@ -331,6 +331,7 @@ def validate_question(question: Question) -> Question:
         query=clean_text(question.query, "query", QUERY_CHARACTERS),
         types=types_in(tier, types) if tier else types or tuple(MemoryType),
         tier=tier,
+        tags=clean_tags(question.tags),
         scope=question.scope if question.scope in (None, EVERY_SCOPE) else slug(question.scope, "scope"),
         butler=None if question.butler is None else slug(question.butler, "butler"),
         mode=parse_choice(Mode, question.mode, "mode"),

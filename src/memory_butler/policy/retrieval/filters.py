@@ -27,6 +27,7 @@ class Bounds:
 
     types: Sequence[MemoryType]
     tier: Tier | None
+    tags: Sequence[str]
     reach: Reach
     min_confidence: float
     time_from: datetime | None
@@ -42,6 +43,10 @@ def checks_of(memory: Memory, bounds: Bounds) -> Iterator[Check]:
         permanence, maturity = getattr(memory, "permanence", None), getattr(memory, "maturity", None)
         tier = tier_of(memory.type, permanence=permanence, maturity=maturity)
         yield _check("tier", tier is bounds.tier, f"it is in the tier {tier}", f"and only {bounds.tier} is asked for")
+    if bounds.tags:
+        wanted = set(bounds.tags) <= set(memory.tags)
+        own = f"its tags are {' and '.join(_quoted(memory.tags))}" if memory.tags else "it has no tags"
+        yield _check("tags", wanted, own, f"and only {_listed(_quoted(bounds.tags))} asked for")
     live = memory.validity in LIVE
     state = _STATES.get(memory.validity, f"it is {memory.validity}")
     if memory.quarantine_reason:

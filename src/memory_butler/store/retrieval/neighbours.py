@@ -33,8 +33,9 @@ async def around(database: Database, tenant: str, asked: Around) -> list[tuple[N
             butlers=asked.reach.butlers,
             min_confidence=asked.min_confidence,
             now=asked.now,
-            # A tier and a time narrow down what a question is about, not who may see what stands beside it.
+            # A tier, tags and a time narrow down what a question is about, not who may see what stands beside it.
             permanences=None,
+            tags=None,
             maturities=None,
             time_from=None,
             time_to=None,

@@ -64,6 +64,7 @@ class SearchQuery:
     now: datetime
     permanences: Sequence[str] | None = None
     maturities: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
     time_from: datetime | None = None
     time_to: datetime | None = None
     with_hidden: bool = False
@@ -82,6 +83,7 @@ class SearchQuery:
             "min_confidence": self.min_confidence,
             "permanences": _listed(self.permanences),
             "maturities": _listed(self.maturities),
+            "tags": _listed(self.tags),
             "config": self.text_search,
             "words": self.words,
             "names": list(self.names),

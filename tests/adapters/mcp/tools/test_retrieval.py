@@ -73,6 +73,25 @@ async def test_a_span_of_time_leaves_out_the_rest(call: Call, tool: str, questio
     assert await sails(time_from="2025-01-01T00:00:00Z") == {"sail 2", "forty square metres"}
 
 
+@pytest.mark.parametrize(("tool", "question"), [("memory_search", "query"), ("memory_recall", "topic")])
+async def test_tags_leave_out_what_lacks_one_of_them(call: Call, tool: str, question: str) -> None:
+    """Every type is filtered, in any spelling of the tag; an unknown tag returns nothing."""
+    for number, tags in enumerate((["Boat"], ["boat", "Sea"], [])):
+        about = {"subject": "boat", "predicate": f"trip:{number}", "content": f"sail boat trip {number}"}
+        await call("memory_store_fact", **about, tags=tags)
+        await call("memory_store_rule", content=f"sail the boat on trip {number}", tags=tags)
+        await call("memory_store_episode", content=f"a boat trip under sail {number}", butler="main", tags=tags)
+
+    async def found(*tags: str) -> set[str]:
+        asked = {question: "sail boat trip", "min_relevance": 0, "tags": list(tags), "limit": 50}
+        return {result["content"][-1] for result in (await call(tool, **asked)).body["results"]}
+
+    assert await found() == {"0", "1", "2"}
+    assert await found("BOAT") == {"0", "1"}
+    assert await found("sea", "boat") == {"1"}
+    assert await found("mountain") == set()
+
+
 async def test_what_says_the_same_is_named_and_not_repeated(call: Call) -> None:
     """One result stands for all of them; their references lead to the others."""
     refs = [
