@@ -20,8 +20,10 @@ from memory_butler.ai.reranking import LazyReranker, Reranker
 from memory_butler.ai.tokens import TokenCounter, open_token_counter
 from memory_butler.ai.weights import resolve_weights
 from memory_butler.errors import InvalidInput
+from memory_butler.metrics.call_log import WaitingCalls
 from memory_butler.metrics.retrieval import BriefedMemories
 from memory_butler.models import Caller, Principal, Role
+from memory_butler.models.calls import LoggedCall
 from memory_butler.policy.access.roles import check_role, require_admin
 from memory_butler.policy.retrieval.name_predictor import NamePredictor
 from memory_butler.policy.retrieval.passages import PASSAGE_POLICY_VERSION
@@ -58,6 +60,8 @@ class Resources:
     distiller: Distiller | None = None
     name_predictor: NamePredictor = field(default_factory=NamePredictor)
     briefed: BriefedMemories = field(default_factory=BriefedMemories)
+    # Calls that are not in the call log yet, each with its tenant.
+    waiting_calls: WaitingCalls[tuple[str, LoggedCall]] = field(default_factory=WaitingCalls)
 
     def local_caller(self) -> Caller:
         """Return the local user, who is the administrator of the local store."""
@@ -135,7 +139,7 @@ async def open_resources(
         version = await embedding_versions.ensure(
             database, settings.tenant, embedder.version, PASSAGE_POLICY_VERSION, clock()
         )
-        yield Resources(
+        resources = Resources(
             settings=settings,
             database=database,
             embedder=embedder,
@@ -150,6 +154,10 @@ async def open_resources(
             deep_look=deep_look,
             distiller=distiller,
         )
+        try:
+            yield resources
+        finally:
+            await resources.waiting_calls.close()
     finally:
         await domains.close()
         await earlier_models.close()

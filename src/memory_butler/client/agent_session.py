@@ -59,7 +59,7 @@ class InProcess:
         return await remember.episode(self.butler, new, self._caller(lineage))
 
     def _caller(self, lineage: Lineage) -> Caller:
-        return replace(self.caller or self.butler.local_caller(), lineage=lineage)
+        return replace(self.caller or self.butler.local_caller(), lineage=lineage, client="agent session")
 
 
 def session(

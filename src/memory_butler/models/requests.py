@@ -40,8 +40,11 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
+    """`client` is the program that an agent calls from; calls without one are not logged."""
+
     principal: Principal
     lineage: Lineage = Lineage()
+    client: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Settings, read once: defaults, overridden by `config.toml` in the home folder, overridden by the environment."""
 
 from memory_butler.settings.backup import BackupSettings
+from memory_butler.settings.call_log import CallLogSettings
 from memory_butler.settings.dashboard import DashboardSettings, LoginSettings, Source
 from memory_butler.settings.database import DatabaseSettings
 from memory_butler.settings.encryption import EncryptionPolicy, EncryptionSettings, Searchable
@@ -70,6 +71,7 @@ __all__ = [
     "BackupSettings",
     "BriefingSettings",
     "ButlerSettings",
+    "CallLogSettings",
     "Capacity",
     "ClaudeCodeSettings",
     "Consolidation",

@@ -18,6 +18,7 @@ from pydantic_settings import (
 
 from memory_butler.errors import InvalidInput
 from memory_butler.settings.backup import BackupSettings
+from memory_butler.settings.call_log import CallLogSettings
 from memory_butler.settings.dashboard import DashboardSettings
 from memory_butler.settings.database import DatabaseSettings
 from memory_butler.settings.encryption import EncryptionSettings
@@ -115,6 +116,7 @@ class Settings(BaseSettings):
     encryption: EncryptionSettings = EncryptionSettings()
     database: DatabaseSettings = DatabaseSettings()
     backup: BackupSettings = BackupSettings()
+    call_log: CallLogSettings = CallLogSettings()
     partitions: PartitionSettings = PartitionSettings()
     service: Service = Service()
     dashboard: DashboardSettings = DashboardSettings()
@@ -132,6 +134,11 @@ class Settings(BaseSettings):
             ("service.listen_url is deprecated; rename it to database.direct_url.",) if self.service.listen_url else ()
         )
         return own + self.retrieval.weights.warnings + self.briefing.warnings + self.service.limits.warnings
+
+    @property
+    def logs_calls(self) -> bool:
+        """True if the calls of agents are logged."""
+        return self.database_url is None if self.call_log.enabled is None else self.call_log.enabled
 
     @property
     def direct_url(self) -> SecretStr | None:

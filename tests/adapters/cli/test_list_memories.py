@@ -1,9 +1,16 @@
-"""`memory-butler list`."""
+"""`memory-butler list` and `calls`."""
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from typer.testing import Result
+
+from memory_butler.models import Question
+from memory_butler.operations.retrieval.search import search
+from memory_butler.operations.system import call_log
+from memory_butler.resources import Resources
 
 Command = Callable[..., Result]
 
@@ -28,3 +35,21 @@ def test_lists_show_what_the_filters_leave(command: Command) -> None:
 
 def test_an_unknown_type_is_refused(command: Command) -> None:
     assert "Use facts, rules, episodes." in command("list", "things").exception.recovery
+
+
+async def test_calls_of_agents_are_listed(terminal: Callable[..., Any], resources: Resources) -> None:
+    """What they asked and got; commands of a person are not among them."""
+    type_in = terminal(resources)
+    await type_in("remember", "fact", "Bo", "drink", "green tea")
+    await type_in("search", "tea")
+    agent = replace(resources.local_caller(), client="claude-code")
+    await search(resources, Question(query="What tea does Bo drink?"), agent)
+    await search(resources, Question(query="xylophone"), agent)
+    await call_log.store_waiting(resources)
+    said = (await type_in("calls")).stdout
+    assert "What tea does Bo drink?" in said and "main (claude-code)  search: 1 memory," in said and "fact:" in said
+    assert "xylophone" in said and said.count("(claude-code)") == 2
+    assert "tea" not in (await type_in("calls", "--unanswered")).stdout
+    page = json.loads((await type_in("calls", "--contains", "bo drink", "--json")).stdout)
+    assert [call["prompt"] for call in page["items"]] == ["What tea does Bo drink?"]
+    assert "No calls match" in (await type_in("calls", "--butler", "nobody")).stdout

@@ -13,6 +13,8 @@ from tests.adapters.rest.conftest import Post, problem_of
 from memory_butler.adapters.http.problems import STATUS, problem_response
 from memory_butler.adapters.mcp.server import build_server
 from memory_butler.errors import ERROR_CLASSES
+from memory_butler.models.calls import CallFilter
+from memory_butler.operations.system import call_log
 from memory_butler.resources import Resources
 
 FACT = {"subject": "Anna", "predicate": "favorite_color", "content": "Anna likes green."}
@@ -215,3 +217,14 @@ async def test_no_argument_of_any_tool_can_keep_the_server_busy(web: httpx.Async
             # A query may have 100,000 characters once its marks are cut.
             assert reply.status_code in (200, 201, 403, 404, 422), (path, name, reply.text[:300])
             assert len(reply.content) < 10_000, (path, name)
+
+
+async def test_the_call_log_names_the_product_of_the_user_agent(
+    web: httpx.AsyncClient, post: Post, resources: Resources
+) -> None:
+    await post("store_fact", **FACT)
+    await web.post("/search", json={"query": "green"}, headers={"User-Agent": "my-agent/2.0 (linux)"})
+    await web.post("/search", json={"query": "green"}, headers={"User-Agent": ""})
+    await call_log.store_waiting(resources)
+    logged = await call_log.logged_calls(resources, CallFilter())
+    assert sorted(call.client for call in logged.items) == ["my-agent", "rest"]

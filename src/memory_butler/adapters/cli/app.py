@@ -94,7 +94,7 @@ app.add_typer(backup.drill_app, name="drill")
 SECTIONS: Mapping[str, tuple[Callable[..., object], ...]] = {
     "Remember and find": (
         *(retrieval.search, retrieval.recall, list_memories.list_memories, retrieval.get, retrieval.context),
-        *(retrieval.explain, retrieval.stats, remember.store),
+        *(retrieval.explain, list_memories.calls, retrieval.stats, remember.store),
     ),
     "Change memories": (
         *(edit.edit, edit.tag, memory.correct, memory.confirm, memory.helpful, memory.harmful, memory.reverse),

@@ -1,4 +1,4 @@
-"""The command that lists memories."""
+"""The commands that list memories and the calls of agents."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,7 @@ from memory_butler.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from memory_butler.models.calls import LoggedCall
     from memory_butler.models.listings import ListedMemory, Page
 
 KINDS = {"facts": "fact", "rules": "rule", "episodes": "episode"}
@@ -61,6 +62,60 @@ def list_memories(
         _table,
         lambda page: page_of(page, listed_memory),
     )
+
+
+def calls(
+    ctx: typer.Context,
+    *,
+    butler: Annotated[str | None, typer.Option(help="Only calls of this butler.")] = None,
+    client: Annotated[str | None, typer.Option(help="Only calls of this program.")] = None,
+    contains: Annotated[str | None, typer.Option(help="Only prompts that contain this text.")] = None,
+    unanswered: Annotated[bool, typer.Option("--unanswered", help="Only calls that returned nothing.")] = False,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option(help="Number of calls, 1–200.")] = 20,
+    as_json: ToolJson = False,
+) -> None:
+    """List the briefings and searches of agents, newest first, with the memories they got."""
+    from memory_butler.models.calls import CallFilter
+    from memory_butler.models.wire.codec import encode
+    from memory_butler.operations.system import call_log
+
+    wanted = CallFilter(
+        butler=butler,
+        client=client,
+        contains=contains,
+        answered=False if unanswered else None,
+        time_from=parse_time(since, "--since"),
+        time_to=parse_time(until, "--until", end=True),
+    )
+    run_and_print(
+        ctx,
+        lambda resources: call_log.logged_calls(resources, wanted, limit=limit),
+        _call_table,
+        encode,
+    )
+
+
+def _call_table(page: "Page[LoggedCall]") -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+
+    from memory_butler.adapters.cli.tables.memories import indented, safe
+
+    if not page.items:
+        return Text("No calls match. Agents' briefings and searches are logged if call_log.enabled is on.")
+    parts: list[RenderableType] = []
+    for call in page.items:
+        when = call.asked_at.astimezone().strftime("%Y-%m-%d %H:%M")
+        length = "" if call.tokens is None else f", {call.tokens:,} of {call.token_budget:,} tokens"
+        count = f"{len(call.refs)} {'memory' if len(call.refs) == 1 else 'memories'}"
+        told = f"{count}{length}, {call.milliseconds:.0f} ms"
+        parts.append(Text(safe(f"{when}  {call.butler} ({call.client})  {call.kind}: {told}"), style="dim"))
+        parts.append(indented(Text(safe(call.prompt), overflow="ellipsis", no_wrap=True)))
+        if call.refs:
+            parts.append(indented(Text(" ".join(call.refs), style="dim")))
+    return Group(*parts)
 
 
 def _table(page: "Page[ListedMemory]") -> "RenderableType":

@@ -186,7 +186,7 @@ class HostedMemory:
         resources = await self._open_resources(self._deadline)
         limit_reading(resources, self._principal)
         request = BriefRequest(trigger_prompt=trigger_prompt, butler=self.name)
-        briefing = await brief.brief(resources, request, Caller(self._principal, lineage))
+        briefing = await brief.brief(resources, request, Caller(self._principal, lineage, "host"))
         missing = ", ".join(briefing.receipt.degraded)
         return SessionStart(briefing.text, bool(missing), missing or None, briefing.receipt.used_tokens)
 

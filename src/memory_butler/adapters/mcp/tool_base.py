@@ -20,6 +20,7 @@ from memory_butler.adapters.http.identity import request_principal
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp import short_schemas
 from memory_butler.adapters.mcp.arguments import Context, explain, lineage_of, request_id_of
+from memory_butler.adapters.mcp.client_name import client_name, rest_client
 from memory_butler.adapters.telemetry import instrumentation
 from memory_butler.adapters.telemetry.traces import record_of
 from memory_butler.adapters.wire.answers import error_json
@@ -41,8 +42,6 @@ Answer = TypeVar("Answer")
 MemoryOperation = Literal["create_memory", "update_memory", "upsert_memory", "search_memory", "delete_memory"]
 Method = TypeVar("Method", bound=Callable[..., Awaitable[Any]])
 _abandoned: set[asyncio.Task[Any]] = set()
-# REST sets this: it sends the structure of an answer and has no use for its text.
-without_text: ContextVar[bool] = ContextVar("without_text", default=False)
 _wants_full: ContextVar[bool] = ContextVar("wants_full", default=False)
 
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
@@ -137,7 +136,7 @@ class ToolGroup:
         call.principal = principal
         check_role(principal, call.tool, getattr(self, call.tool).declaration.roles)
         limit_reading(resources, principal)
-        caller = Caller(principal, lineage)
+        caller = Caller(principal, lineage, client_name())
         await audit_access(resources, caller, call.tool)
         return resources, caller
 
@@ -271,7 +270,8 @@ class MemoryTool(FunctionTool):
         answer = encode(raw_value)
         if call:
             call.record = record_of(answer)
-        if without_text.get():
+        # REST sends the structure of an answer and has no use for its text.
+        if rest_client.get():
             return ToolResult(content=[], structured_content=with_request_id(answer, request_id))
         if brief is None or _wants_full.get():
             return ToolResult(structured_content=with_request_id(answer, request_id))

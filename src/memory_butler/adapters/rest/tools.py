@@ -12,7 +12,8 @@ from starlette.responses import Response
 from memory_butler.adapters.http.identity import in_process_principal
 from memory_butler.adapters.http.problems import json_bytes, problem_from
 from memory_butler.adapters.mcp.catalog import TOOLS
-from memory_butler.adapters.mcp.tool_base import MemoryTool, without_text
+from memory_butler.adapters.mcp.client_name import name_of_request, rest_client
+from memory_butler.adapters.mcp.tool_base import MemoryTool
 from memory_butler.adapters.rest.middleware import body_of
 from memory_butler.adapters.rest.schemas import documented, request_body
 from memory_butler.models import Principal
@@ -59,11 +60,11 @@ def _route(tool: MemoryTool) -> Callable[[Request], Awaitable[Response]]:
 
 async def run_tool(tool: MemoryTool, request: Request, arguments: dict[str, Any]) -> ToolResult:
     """Run a tool for the caller of a request; the result has no text."""
-    previous, plain = in_process_principal.set(principal_of(request)), without_text.set(True)
+    previous, client = in_process_principal.set(principal_of(request)), rest_client.set(name_of_request(request))
     try:
         return await tool.run(arguments)
     finally:
-        without_text.reset(plain)
+        rest_client.reset(client)
         in_process_principal.reset(previous)
 
 

@@ -1,13 +1,16 @@
 """Build the briefing: the context block that an agent session starts with. A pure read."""
 
+import time
 from collections.abc import Sequence
 from uuid import UUID
 
 from memory_butler.errors import TargetUnavailable
 from memory_butler.metrics.retrieval import CONTEXT, observe_answer
 from memory_butler.models import Briefing, BriefRequest, Caller, MemoryType, Question, Ranked
+from memory_butler.models.calls import CallKind
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates
 from memory_butler.operations.retrieval.search import returned
+from memory_butler.operations.system.call_log import AnsweredCall, log_call
 from memory_butler.policy.briefing import task_cues
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.composition import BriefingFrame, compose
@@ -26,10 +29,22 @@ CANDIDATES = 40
 @on_replica
 async def brief(resources: Resources, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """Returns the briefing within the token budget. The same state, clock and request give the same bytes."""
+    began = time.perf_counter()
     found, frame, own = await _find(resources, request, caller)
     briefing = compose_briefing(resources, found, frame, own)
     if request.as_of is None:
-        _observe(resources, briefing, [*found.ranked, *own])
+        told = _observe(resources, briefing, [*found.ranked, *own])
+        answered = AnsweredCall(
+            kind=CallKind.BRIEFING,
+            prompt=request.trigger_prompt,
+            butler=request.butler,
+            results=told,
+            seconds=time.perf_counter() - began,
+            degraded=briefing.receipt.degraded,
+            token_budget=briefing.receipt.token_budget,
+            tokens=briefing.receipt.used_tokens,
+        )
+        log_call(resources, caller or resources.local_caller(), answered)
     return briefing
 
 
@@ -45,12 +60,14 @@ async def brief_with_omitted(
     return briefing, {ref: contents[ref] for ref in omitted}
 
 
-def _observe(resources: Resources, briefing: Briefing, candidates: Sequence[Ranked]) -> None:
-    """Measure the quality of a briefing."""
-    shown = {line.ref for line in briefing.receipt.lines}
-    lines = {one.hit.id: returned(one) for one in candidates if f"{one.hit.type}:{one.hit.ref}" in shown}
-    observe_answer(CONTEXT, list(lines.values()), candidates=len(candidates), degraded=bool(briefing.receipt.degraded))
-    resources.briefed.add(lines)
+def _observe(resources: Resources, briefing: Briefing, candidates: Sequence[Ranked]) -> list[Ranked]:
+    """Measure the quality of a briefing; returns its memories in the order of its lines."""
+    by_ref = {f"{one.hit.type}:{one.hit.ref}": one for one in reversed(candidates)}
+    told = [by_ref[line.ref] for line in briefing.receipt.lines]
+    degraded = bool(briefing.receipt.degraded)
+    observe_answer(CONTEXT, list(map(returned, told)), candidates=len(candidates), degraded=degraded)
+    resources.briefed.add(one.hit.id for one in told)
+    return told
 
 
 async def _find(

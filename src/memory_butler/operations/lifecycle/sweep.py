@@ -15,6 +15,7 @@ from memory_butler.models import Caller, Episode
 from memory_butler.models.wire.codec import encode
 from memory_butler.operations.lifecycle import sweep_duties as duties
 from memory_butler.operations.lifecycle.sweep_shard import Pages, Shard
+from memory_butler.operations.system import call_log
 from memory_butler.policy.lifecycle.sweep import Duty
 from memory_butler.policy.memories.validation import slug, validate_lineage
 from memory_butler.resources import Resources
@@ -147,6 +148,7 @@ async def sweep(
     if not dry_run:
         async with resources.database.unlocked_write(tenant) as transaction:
             await chain.seal(transaction, resources.clock())
+        await call_log.trim(resources, tenant)
     kept = sum(duty.changed for shard in shards for duty in shard.duties if duty.duty is Duty.DELETE)
     if jump and kept and not dry_run:
         raise Conflict(

@@ -1,13 +1,16 @@
 """Search: find memories by meaning and by words, ranked."""
 
+import time
 from dataclasses import replace
 
 from memory_butler.errors import DeadlinePassed, OverloadRejected, TargetUnavailable
 from memory_butler.metrics.retrieval import SEARCH, Returned, observe_answer
 from memory_butler.models import Answer, Caller, MemoryType, Question, Ranked
+from memory_butler.models.calls import CallKind
 from memory_butler.models.explanation import Term
 from memory_butler.operations.retrieval.expand import expanded
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates, ranking_rules
+from memory_butler.operations.system.call_log import AnsweredCall, log_call
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.memories.validation import validate_question
 from memory_butler.policy.retrieval.diversity import diversified
@@ -28,6 +31,7 @@ async def search(
 
     With `as_of` it answers as it would have at that moment, and nothing counts as referenced.
     """
+    began = time.perf_counter()
     caller = caller or resources.local_caller()
     question = validate_question(question)
     # Only the search itself: the count of references is a write.
@@ -44,6 +48,15 @@ async def search(
             SEARCH, list(map(returned, results)), candidates=len(found.candidates.hits), degraded=bool(found.degraded)
         )
         resources.briefed.referenced(one.hit.id for one in results)
+        answered = AnsweredCall(
+            kind=CallKind.SEARCH,
+            prompt=question.query,
+            butler=question.butler,
+            results=results,
+            seconds=time.perf_counter() - began,
+            degraded=found.degraded,
+        )
+        log_call(resources, caller, answered)
     counts = bump and question.as_of is None and bool(answer.results)
     answer = await _count_references(resources, caller, answer, found.query) if counts else answer
     return await expanded(resources, caller, question, answer) if question.expand else answer

@@ -18,6 +18,7 @@ from memory_butler.resources import Resources
 from memory_butler.store.encryption import sealing, tenant_keys
 from memory_butler.store.encryption.vault import Encryption, KeyUnavailable, TenantKey
 from memory_butler.store.retrieval import search_index
+from memory_butler.store.system import call_log
 from memory_butler.store.trust import residue
 
 Progress = Callable[[str, int, int], None]
@@ -95,6 +96,8 @@ async def rotate(resources: Resources, caller: Caller | None = None, *, progress
     async with resources.database.write(tenant, now) as transaction:
         stored = await tenant_keys.counts(transaction)
         done = Rotation(continued=not await tenant_keys.rotate(transaction, encryption, now))
+        # Its prompts are plain or have the old key. Nothing depends on them.
+        await call_log.clear(transaction)
     await _reseal(resources, tenant, done, lambda n: progress("Encrypting", n, stored["encrypted"] + stored["plain"]))
     trail = audit_trail(resources, caller, resources.clock())
     counts = {"encrypted": done.encrypted, "anew": done.anew, "unreadable": done.unreadable}
@@ -148,6 +151,7 @@ async def shred(resources: Resources, caller: Caller | None = None) -> Shredding
     async with resources.database.write(tenant, now) as transaction:
         counts = await tenant_keys.counts(transaction)
         keys = await tenant_keys.destroy(transaction, now)
+        await call_log.clear(transaction)
         if ids := await sealing.sealed_ids(transaction):
             await search_index.clear(transaction, ids)
         if keys:

@@ -47,7 +47,7 @@ class PurgeReport:
     """The memories that would be purged, or were, and the receipt.
 
     `kept_sources` are episodes that purged memories came from and that still hold their own words. `elsewhere` counts
-    further places with the identifier: reasons, proposals, stored responses, names of sessions. `mentions` counts
+    further places with the identifier: reasons, proposals, stored responses, sessions, logged calls. `mentions` counts
     further memories that mention the subject; `similar` are near spellings in memories that stay. `residue` is `clean`
     once the data files were rewritten.
     """
@@ -85,7 +85,7 @@ class _Plan:
     @property
     def elsewhere(self) -> int:
         loose = self.loose
-        return sum(map(len, (loose.texts, loose.items, loose.reports, loose.keys, loose.sessions)))
+        return sum(map(len, (loose.texts, loose.items, loose.reports, loose.keys, loose.sessions, loose.calls)))
 
 
 async def purge(
@@ -235,6 +235,7 @@ async def _loose_words(transaction: Transaction, identifier: str, ids: list[UUID
     items = await purging.may_name(transaction, "items", prefilter)
     errors = await purging.may_name(transaction, "errors", prefilter)
     keys = await purging.may_name(transaction, "keys", prefilter)
+    calls = await purging.may_name(transaction, "calls", prefilter)
     sessions = await purging.session_names(transaction)
     return LooseWords(
         texts=[
@@ -246,6 +247,7 @@ async def _loose_words(transaction: Transaction, identifier: str, ids: list[UUID
         reports=[row["id"] for row in errors if names_it(row, "words")],
         keys=[(row["butler"], row["key"]) for row in keys if names_it(row, "words")],
         sessions=[name for name in sessions if any_mentions((name, name.replace("_", " ")), identifier)],
+        calls=[row["id"] for row in calls if names_it(row, "prompt")],
     )
 
 

@@ -26,7 +26,7 @@ from memory_butler.store.encryption.master_keys import MasterKeys, load
 Made = TypeVar("Made")
 Row = dict[str, Any]
 
-CONTENT, METADATA, REASON = "content", "metadata", "reason"
+CONTENT, METADATA, REASON, PROMPT = "content", "metadata", "reason", "prompt"
 # A text of an event: a JSON object with encrypted values.
 BODY = "body"
 # Encrypted columns of a result: the column that they were encrypted as, and the columns that may have the id of their
@@ -42,6 +42,7 @@ SEALED_COLUMNS = {
     "old_content": (CONTENT, ("old_id",)),
     "body": (BODY, ("memory_id",)),
     "words": (BODY, ("memory_id",)),
+    "prompt": (PROMPT, ("id",)),
 }
 _COLUMN_OF = {"harmful_reasons": REASON}
 # Purposes of keyed hashes.

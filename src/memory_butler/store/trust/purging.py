@@ -17,13 +17,15 @@ from memory_butler.store.trust.forgetting import sieve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LooseWords:
-    """Words outside of the purged memories: texts, proposals, reports, stored responses and names of sessions."""
+    """Words outside of the purged memories: texts, proposals, reports, stored responses, names of sessions and logged
+    calls."""
 
     texts: Sequence[tuple[UUID, bytes]] = ()
     items: Sequence[tuple[UUID, int]] = ()
     reports: Sequence[UUID] = ()
     keys: Sequence[tuple[str, str]] = ()
     sessions: Sequence[str] = ()
+    calls: Sequence[UUID] = ()
 
 
 async def memories(transaction: Transaction, ids: Collection[UUID]) -> list[Row]:
@@ -65,11 +67,12 @@ _THAT_MAY_NAME = {
     "items": "purging.items_that_may_name",
     "errors": "purging.errors_that_may_name",
     "keys": "purging.keys_that_may_name",
+    "calls": "purging.calls_that_may_name",
 }
 
 
 async def may_name(transaction: Transaction, what: str, prefilter: dict[str, Any], **given: Any) -> list[Row]:
-    """Rows outside of memories that pass the sieve: `texts`, `items`, `errors` or `keys`."""
+    """Rows outside of memories that pass the sieve: `texts`, `items`, `errors`, `keys` or `calls`."""
     rows = await transaction.all(_THAT_MAY_NAME[what], **sieve(**prefilter), **given)
     return [opened_item(transaction, row) for row in rows] if what == "items" else rows
 
@@ -120,6 +123,7 @@ async def delete(
         keys=[key for _, key in loose.keys],
         names=names + [f"{kind}:{ref}" for kind, _, ref in purged if ref],
     )
+    calls = await transaction.row("purging.drop_calls", ids=ids, calls=list(loose.calls))
     reasons = await _drop_texts(transaction, loose.texts)
     judged = [id for kind, id, _ in purged if kind in ("fact", "rule")]
     provenance = await transaction.row("purging.drop_provenance", ids=judged)
@@ -131,6 +135,7 @@ async def delete(
         "memory_links": provenance["links"],
         "consolidation_items": items["items"],
         "idempotency_keys": keys["keys"],
+        "call_log": calls["calls"],
         "texts": counts["texts"] + len(loose.texts),
         "reasons": reasons,
         "events_without_words": events,

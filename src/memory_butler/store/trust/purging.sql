@@ -119,6 +119,14 @@ SELECT butler, key, words FROM (
 ) t
 WHERE {forgetting.passes};
 
+-- name: calls_that_may_name
+-- The logged calls whose prompt may contain an identifier.
+SELECT id, prompt FROM (
+    SELECT id, prompt, prompt AS words FROM {schema}.call_log WHERE tenant_id = %(tenant)s
+    OFFSET 0
+) t
+WHERE {forgetting.passes};
+
 -- name: session_names
 -- The names of all agent sessions in the log.
 SELECT DISTINCT session_id AS name FROM {schema}.memory_events
@@ -178,8 +186,21 @@ SELECT links, applications FROM {schema}.drop_provenance(%(ids)s::uuid[]);
 -- Remove the words of purged memories from their events, and the names of sessions from all events.
 SELECT {schema}.scrub_events(%(ids)s::uuid[], %(sessions)s::text[]) AS events;
 
+-- name: drop_calls
+-- Delete the logged calls that returned a purged memory, and these ones.
+WITH gone AS (
+    DELETE FROM {schema}.call_log
+    WHERE tenant_id = %(tenant)s AND (memory_ids && %(ids)s::uuid[] OR id = ANY(%(calls)s::uuid[]))
+    RETURNING 1
+)
+SELECT count(*) AS calls FROM gone;
+
 -- name: forget_sessions
--- Remove the names of sessions from the references.
+-- Remove the names of sessions from the references and the call log.
+WITH logged AS (
+    UPDATE {schema}.call_log SET session_id = NULL
+    WHERE tenant_id = %(tenant)s AND session_id = ANY(%(sessions)s)
+)
 UPDATE {schema}.memory_references SET session_id = NULL
 WHERE tenant_id = %(tenant)s AND session_id = ANY(%(sessions)s);
 

@@ -16,7 +16,7 @@ ORDER BY c.relname;
 SELECT set_config('lock_timeout', %(milliseconds)s, false), set_config('statement_timeout', '0', false);
 
 -- name: rewrite
--- each: aliases=aliases, butlers=butlers, consolidation_episodes=consolidation_episodes
+-- each: aliases=aliases, butlers=butlers, call_log=call_log, consolidation_episodes=consolidation_episodes
 -- each: consolidation_items=consolidation_items, consolidation_runs=consolidation_runs, counted_upto=counted_upto
 -- each: daily_counts=daily_counts, distilled_keys=distilled_keys, embedding_counts=embedding_counts
 -- each: embedding_versions=embedding_versions, reembedding_pauses=reembedding_pauses
