@@ -129,6 +129,14 @@ class Service(Group):
         "Linux tells, and callers with the token in the file `token` of the home folder. `token`: the latter only. "
         "`open`: every account of this machine.",
     )
+    workers: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="Server processes behind the port (`serve --workers`). Each has its own model and `pool_size`"
+        " connections; the limits are divided between them. With more than one, the dashboard is a process of its own"
+        " (`memory-butler dashboard`) and MCP sessions have no state.",
+    )
     listen_url: SecretStr | None = Field(None, description="Deprecated; the new name is `database.direct_url`.")
     pooler: bool | None = Field(
         None,

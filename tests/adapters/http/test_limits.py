@@ -36,13 +36,13 @@ from memory_butler.settings import Limits
 class Shop:
     """An application whose calls stay until they are let go."""
 
-    def __init__(self, **limits: Any) -> None:
+    def __init__(self, processes: int = 1, **limits: Any) -> None:
         self.inside = 0
         self.most = 0
         self.go = asyncio.Event()
         self._changed = asyncio.Condition()
         anything = Route("/{path:path}", self._stay, methods=["GET", "POST"])
-        gates = Gates(Limits(**limits), deadline_seconds=60, mcp_path="/mcp")
+        gates = Gates(Limits(**limits), deadline_seconds=60, mcp_path="/mcp", processes=processes)
         self.calls = ActiveCalls()
         # Who is asked who they are, in between.
         self.asked = 0
@@ -104,6 +104,18 @@ async def test_so_many_work_so_many_wait_and_the_rest_is_refused() -> None:
         shop.go.set()
         assert {(await call).status_code for call in first} == {200}
         assert (await web.post("/api/v1/search")).status_code == 200
+    assert shop.most == 2
+
+
+async def test_processes_behind_one_port_share_the_limits() -> None:
+    """Each of two has half of the places and of the chairs, so together they take no more than one would."""
+    shop = Shop(processes=2, concurrency=4, waiting=2)
+    async with opened(shop) as web:
+        first = [asyncio.create_task(web.post("/api/v1/search")) for _ in range(3)]
+        await shop.until(2)
+        assert (await web.post("/api/v1/search")).status_code == 429
+        shop.go.set()
+        assert {(await call).status_code for call in first} == {200}
     assert shop.most == 2
 
 

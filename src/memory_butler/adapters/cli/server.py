@@ -33,6 +33,9 @@ def serve(
     ctx: typer.Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on (default 8150).")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Server processes behind the port (default 1).")
+    ] = None,
     no_worker: NoWorker = False,
 ) -> None:
     """Serve MCP over HTTP, REST and the dashboard until Ctrl-C."""
@@ -40,7 +43,14 @@ def serve(
 
     from memory_butler.adapters.http import app
 
-    asyncio.run(app.serve(terminal.settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker))))
+    service = None if workers is None else {"workers": workers}
+    settings = terminal.settings_of(ctx, host=host, port=port, upkeep=_without_worker(no_worker), service=service)
+    if settings.service.workers == 1:
+        asyncio.run(app.serve(settings))
+        return
+    from memory_butler.adapters.http.processes import serve_processes
+
+    serve_processes(settings)
 
 
 def dashboard(

@@ -71,6 +71,7 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
     """Build the ASGI application. Its lifespan opens the store in the background and closes it."""
     lazy = source if isinstance(source, LazyResources) else LazyResources(source)
     is_open = lazy.settings.service.auth == "off"
+    is_alone = lazy.settings.service.workers == 1
     if is_open:
         require_loopback(lazy.settings.host)
     access = LocalAccess(lazy.settings)
@@ -109,8 +110,9 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
         path=MCP_PATH,
         # LoopbackOnly covers the same and answers with a problem document instead of plain text.
         host_origin_protection=False,
-        # An MCP session would be a second identity besides the token: with tokens every request stands alone.
-        stateless_http=not is_open,
+        # An MCP session would be a second identity besides the token: with tokens every request stands alone. With
+        # several processes the next request of a session may reach another one.
+        stateless_http=not (is_open and is_alone),
         middleware=[
             Middleware(EarlyRefusal, gates=gates),
             *(
@@ -129,7 +131,9 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
     )
     mount_rest(app, lazy, tools)
     app.mount(HOOKS, build_door(lazy, tools))
-    return DashboardMiddleware(app, DashboardContext(lazy)) if lazy.settings.dashboard.enabled else app
+    # An open page belongs to the process that made it.
+    with_dashboard = lazy.settings.dashboard.enabled and is_alone
+    return DashboardMiddleware(app, DashboardContext(lazy)) if with_dashboard else app
 
 
 async def readiness(lazy: LazyResources) -> dict[str, Check]:
@@ -238,7 +242,7 @@ def address(settings: Settings, port: int | None = None) -> str:
     return f"http://{host}:{port or settings.port}"
 
 
-def announcement(settings: Settings, port: int | None = None) -> str:
+def announcement(settings: Settings, port: int | None = None, *, processes: int = 1) -> str:
     """Return the message shown to the user when the server starts."""
     data = "the database in MEMORY_BUTLER_DATABASE_URL" if settings.database_url else str(settings.home)
     over_stdio, over_http = connection_lines(settings, port)
@@ -246,17 +250,20 @@ def announcement(settings: Settings, port: int | None = None) -> str:
         [
             f"Memory Butler listens on {address(settings, port)}{MCP_PATH}",
             f"Its data is in {data}",
-            *(
-                [f"Dashboard: {dashboard_link(settings, settings.reached_at(port))}"]
-                if settings.dashboard.enabled
-                else []
-            ),
+            *([_dashboard_line(settings, port, processes)] if settings.dashboard.enabled else []),
+            *([f"{processes} processes"] if processes > 1 else []),
             "Connect Claude Code with one of these:",
             f"  {over_stdio}",
             f"  {over_http}",
             "Ctrl-C stops it.",
         ]
     )
+
+
+def _dashboard_line(settings: Settings, port: int | None, processes: int) -> str:
+    if processes > 1:
+        return "Dashboard: memory-butler dashboard (a process of its own beside several servers)"
+    return f"Dashboard: {dashboard_link(settings, settings.reached_at(port))}"
 
 
 async def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:

@@ -149,16 +149,23 @@ def _forget(counts: Counter[Hashable], shares: Sequence[Share]) -> None:
 class Gates:
     """The gates of one server. Streams stay open for hours, so they have their own."""
 
-    def __init__(self, limits: Limits, *, deadline_seconds: float, mcp_path: str) -> None:
+    def __init__(self, limits: Limits, *, deadline_seconds: float, mcp_path: str, processes: int = 1) -> None:
+        """`processes` share the limits: each has its part."""
         self.mcp_path = mcp_path
         slots = limits.concurrency or default_concurrency()
-        self._calls = Gate(slots, limits.waiting, deadline_seconds * WAITING_SHARE)
-        self._streams = Gate(limits.streams, 0, 0)
+        slots = max(min(1, slots), slots // processes)
+        self._calls = Gate(slots, limits.waiting // processes, deadline_seconds * WAITING_SHARE)
+        self._streams = Gate(max(1, limits.streams // processes), 0, 0)
         self._caller_share, self._tenant_share = limits.caller_share, limits.tenant_share
 
     @classmethod
     def from_settings(cls, settings: Settings, mcp_path: str) -> Self:
-        return cls(settings.service.limits, deadline_seconds=settings.deadline_seconds, mcp_path=mcp_path)
+        return cls(
+            settings.service.limits,
+            deadline_seconds=settings.deadline_seconds,
+            mcp_path=mcp_path,
+            processes=settings.service.workers,
+        )
 
     def gate_for(self, scope: Scope) -> Gate | None:
         """Return the gate that the request has to pass; None for unlimited paths."""

@@ -30,6 +30,7 @@ from memory_butler.store.gate.endpoints import (
     sleep_until_next_probe,
 )
 from memory_butler.store.gate.queries import Names, load_queries
+from memory_butler.store.gate.shared_positions import SharedPositions
 
 Value = TypeVar("Value")
 # Samples of the primary's position; one a second.
@@ -80,7 +81,7 @@ class ReadPlane:
         self._tasks: list[asyncio.Task[None]] = []
         self._cluster: Probe | None = None
         self._reported: dict[int, str | None] = {}
-        self.positions = positions.TenantPositions()
+        self.positions: positions.TenantPositions | SharedPositions = positions.TenantPositions()
         self.primary_reads = 0
 
     async def open(self) -> None:
