@@ -92,15 +92,15 @@ async def test_facts_are_found_sorted_and_kept_in_the_address(
     await expect(page.locator(".mb-row-text")).to_have_count(3)
 
 
-async def test_a_filter_that_there_is_not_lists_nothing(visit: Visit, resources: Resources, clock: MovingClock) -> None:
-    """It is named where the rows would be, until the filters are cleared."""
+async def test_a_parameter_that_there_is_not_is_named(visit: Visit, resources: Resources, clock: MovingClock) -> None:
+    """It is named and ignored, so that a link that carries one still leads to the list."""
     await _fact(resources, "tea", "Jasmine, no sugar", importance=9, tags=("drink",))
-    page = await visit("/facts?colour=red")
-    await expect(page.locator(".mb-error")).to_contain_text("There is no filter “colour”.")
-    assert await page.locator(".mb-row-text").count() == 0
-    await page.click(".mb-error button")
+    page = await visit("/facts?utm_source=mail")
+    await expect(page.locator(".mb-note")).to_contain_text("does not know: “utm_source”. Ignored.")
     await _says(page, "Jasmine, no sugar")
-    assert page.url.endswith("/facts")
+    await page.click("button.mb-chip-tag")
+    await expect(page.locator(".mb-note")).to_be_hidden()
+    assert page.url.endswith("/facts?tag=drink")
 
 
 async def test_a_long_list_is_gone_through_page_by_page(visit: Visit, resources: Resources, clock: MovingClock) -> None:

@@ -26,11 +26,11 @@ async def test_the_person_at_the_machine_needs_no_login(visit: Visit) -> None:
     """In the local shape the first page is there at once, with its name and the way to all others."""
     page = await visit("/")
     assert await page.inner_text("h1.mb-title") == "Overview"
-    names = [await entry.inner_text() for entry in await page.query_selector_all(".mb-nav-entry span")]
+    names = [await entry.inner_text() for entry in await page.query_selector_all(".mb-nav-entry .mb-nav-title")]
     assert names == [place.title for place in NAVIGATION]
     assert await page.get_attribute(".mb-nav-entry[aria-current]", "href") == "/"
-    for name in ("Menu", "Switch between light and dark"):
-        # Light on the dark side: Quasar's own colours are louder than they look.
+    for name in ("Menu", "Theme: system. Switch to light"):
+        # Light on the dark side.
         colour = await page.locator(f"[aria-label='{name}']").evaluate("button => getComputedStyle(button).color")
         assert min(int(part) for part in re.findall(r"\d+", colour)[:3]) > 200
 

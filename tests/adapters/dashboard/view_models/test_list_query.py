@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_butler.adapters.dashboard.actions.error_texts import user_advice
 from memory_butler.adapters.dashboard.components.empty_states import first_steps
 from memory_butler.adapters.dashboard.view_models import list_query
 from memory_butler.adapters.dashboard.view_models.list_rows import COLUMNS_OF, columns_of
@@ -70,10 +69,6 @@ def test_a_filter_that_a_list_does_not_have_is_named() -> None:
     address = {"q": "tea", "cursor": "x", "sort": "created", "empty": " ", "maturity": "proven", "memory": "k3f7"}
     assert list_query.unknown(RULE, address) == ("memory",)
     assert list_query.unknown(FACT, address) == ("maturity", "memory")
-    list_query.reject(FACT, ())
-    with pytest.raises(InvalidInput, match="There is no filter “maturity” or “memory”") as refused:
-        list_query.reject(FACT, list_query.unknown(FACT, address))
-    assert user_advice(refused.value).startswith("Choose one of: q, validity, subject")
 
 
 def test_whose_memories_are_listed() -> None:

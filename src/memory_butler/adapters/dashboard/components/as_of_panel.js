@@ -1,7 +1,7 @@
 // The store as of the end of a day: a slider over all days, the counts of that day, and a search in it.
+import { number, utcDay } from "/dashboard/dates.js";
+
 const DAY_MS = 86400000;
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeZone: "UTC" });
-const numberFormat = new Intl.NumberFormat();
 const addDays = (first, days) => new Date(Date.parse(first) + days * DAY_MS).toISOString().slice(0, 10);
 
 export default {
@@ -84,7 +84,7 @@ export default {
       return !this.day;
     },
     dayText() {
-      return this.first ? dayFormat.format(new Date(addDays(this.first, this.index))) : "";
+      return this.first ? utcDay(addDays(this.first, this.index)) : "";
     },
   },
   methods: {
@@ -95,9 +95,7 @@ export default {
     indexOfDay() {
       return this.daysUntil(this.day || this.last);
     },
-    number(value) {
-      return numberFormat.format(value);
-    },
+    number,
     go(index) {
       this.index = index;
       this.$emit("day", index >= this.maxIndex ? "" : addDays(this.first, index));

@@ -1,6 +1,5 @@
 // Items that need attention, each with a link or a button to fix it.
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+import { day, exact } from "/dashboard/dates.js";
 
 export default {
   props: { items: Array },
@@ -20,11 +19,7 @@ export default {
     </li>
   </ul>`,
   methods: {
-    day(at) {
-      return dayFormat.format(new Date(at));
-    },
-    exact(at) {
-      return exactFormat.format(new Date(at));
-    },
+    day,
+    exact,
   },
 };

@@ -10,13 +10,13 @@ Options = dict[str, Any]
 GREEN, BRASS, BLUE, RED, GREY, TEAL, PLUM = "#3f9b7c", "#c2923f", "#5b88c7", "#c8605a", "#8b958f", "#4aa3a8", "#96699c"
 OLIVE = "#9aab3c"
 PALETTE = [GREEN, BRASS, BLUE, PLUM, TEAL, RED, GREY]
-# Readable on light and dark backgrounds.
+# Drawn as SVG, so that the stylesheet gives the words of these colours those of the theme.
 MUTED, FAINT = "#828c86", "rgba(130, 140, 134, 0.22)"
 
 
 def chart(options: Options, *, height: int, label: str) -> ui.echart:
     """A chart with a label for screen readers. The height is fixed, so that the layout does not shift when it loads."""
-    element = ui.echart({**base(), **options}).style(f"height:{height}px;width:100%")
+    element = ui.echart({**base(), **options}, renderer="svg").style(f"height:{height}px;width:100%")
     element.props["role"] = "img"
     element.props["aria-label"] = label
     return element
@@ -42,7 +42,8 @@ def axis(kind: str, **more: Any) -> Options:
 
 
 def tooltip(**more: Any) -> Options:
-    return {"renderMode": "richText", "confine": True, **more}
+    look = {"backgroundColor": "#24302b", "borderColor": "#24302b", "textStyle": {"color": "#f3f6f4"}}
+    return {"renderMode": "richText", "confine": True, **look, **more}
 
 
 def legend(**more: Any) -> Options:

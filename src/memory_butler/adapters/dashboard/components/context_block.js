@@ -1,4 +1,6 @@
 // The context block exactly as an agent receives it, and its use of the token budget.
+import { number } from "/dashboard/dates.js";
+
 export default {
   props: { text: String, receipt: Object, first: { type: Number, default: 8 } },
   emits: ["explain"],
@@ -14,7 +16,7 @@ export default {
   template: `
   <div class="mb-block">
     <div class="mb-block-head">
-      <span class="mb-number">{{ receipt.used.toLocaleString() }} of {{ receipt.budget.toLocaleString() }} tokens</span>
+      <span class="mb-number">{{ number(receipt.used) }} of {{ number(receipt.budget) }} tokens</span>
       <button type="button" class="mb-button-small" @click="copy" :disabled="!text"><span aria-live="polite">{{
         copied ? "Copied" : "Copy" }}</span></button>
     </div>
@@ -35,7 +37,7 @@ export default {
         <button type="button" class="mb-button-small" :aria-label="'Why is ' + memory.ref + ' told?'"
           @click="$emit('explain', memory.ref)">Why?</button></li></ul></details>
     <section v-if="receipt.left_out.length" class="mb-left-out" aria-label="Left out">
-      <h3>Left out: {{ receipt.left_out.length.toLocaleString() }}</h3>
+      <h3>Left out: {{ number(receipt.left_out.length) }}</h3>
       <ul><li v-for="memory in shown" :key="memory.ref">
         <a :href="memory.href" class="mb-chip">{{ memory.ref }}</a>
         <span class="mb-grow"><span v-if="memory.text" class="mb-text mb-one-line" dir="auto">{{ memory.text
@@ -43,7 +45,7 @@ export default {
         <button type="button" class="mb-button-small" :aria-label="'Why is ' + memory.ref + ' left out?'"
           @click="$emit('explain', memory.ref)">Why?</button></li></ul>
       <button v-if="shown.length < receipt.left_out.length" type="button" class="mb-button-small"
-        @click="showAll = true">Show all {{ receipt.left_out.length.toLocaleString() }}</button>
+        @click="showAll = true">Show all {{ number(receipt.left_out.length) }}</button>
     </section>
   </div>`,
   computed: {
@@ -52,6 +54,7 @@ export default {
     },
   },
   methods: {
+    number,
     async copy() {
       try {
         await navigator.clipboard.writeText(this.text);

@@ -1,5 +1,5 @@
 // One card per memory type: its count, and its parts with links to their lists.
-const numberFormat = new Intl.NumberFormat();
+import { number } from "/dashboard/dates.js";
 
 export default {
   props: { cards: Array },
@@ -21,8 +21,6 @@ export default {
     </section>
   </div>`,
   methods: {
-    number(value) {
-      return numberFormat.format(value);
-    },
+    number,
   },
 };

@@ -1,13 +1,5 @@
 // A plain table. A cell holds text, a coloured label, a time, or a share as a bar.
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-const shortFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const WEEK_SECONDS = 604800;
-const UNITS = [
-  ["day", 86400],
-  ["hour", 3600],
-  ["minute", 60],
-];
+import { ago, exact } from "/dashboard/dates.js";
 
 export default {
   props: { columns: Array, rows: Array, label: String, action: String, empty: String },
@@ -40,16 +32,7 @@ export default {
     </tbody>
   </table></div>`,
   methods: {
-    exact(at) {
-      return exactFormat.format(new Date(at));
-    },
-    ago(at) {
-      const seconds = (new Date(at) - Date.now()) / 1000;
-      if (Math.abs(seconds) >= WEEK_SECONDS) return shortFormat.format(new Date(at));
-      for (const [unit, length] of UNITS) {
-        if (Math.abs(seconds) >= length) return relativeFormat.format(Math.trunc(seconds / length), unit);
-      }
-      return seconds > 0 ? "in a moment" : "just now";
-    },
+    exact,
+    ago,
   },
 };

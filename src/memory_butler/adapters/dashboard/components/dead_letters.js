@@ -1,6 +1,5 @@
 // Episodes that consolidation could not process: text, reason, and a button to requeue them.
-const shortFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+import { exact, short } from "/dashboard/dates.js";
 
 export default {
   props: { rows: Array, next: String, has_previous: Boolean, can_requeue: Boolean, busy: Boolean },
@@ -25,11 +24,7 @@ export default {
       <button v-if="next" type="button" class="mb-button-small" @click="$emit('page', next)">More</button></div>
   </div>`,
   methods: {
-    short(at) {
-      return shortFormat.format(new Date(at));
-    },
-    exact(at) {
-      return exactFormat.format(new Date(at));
-    },
+    short,
+    exact,
   },
 };

@@ -1,6 +1,6 @@
 // Titled groups of entries: the sources, versions and history of a memory, and lists of the graph.
-const shortFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+import { exact, short } from "/dashboard/dates.js";
+
 const ELEMENTS = { added: "ins", removed: "del" };
 
 export default {
@@ -48,12 +48,8 @@ export default {
     element(kind) {
       return ELEMENTS[kind];
     },
-    exact(at) {
-      return exactFormat.format(new Date(at));
-    },
-    short(at) {
-      return shortFormat.format(new Date(at));
-    },
+    exact,
+    short,
     // Arrow keys move through search results; up from the first one leads back to the search box.
     moveFocus(event, step) {
       if (this.variant !== "found") return;

@@ -1,22 +1,5 @@
 // Events by day in the viewer's time zone, newest first.
-const dayFormat = new Intl.DateTimeFormat(undefined, {
-  weekday: "long",
-  day: "numeric",
-  month: "long",
-  year: "numeric",
-});
-const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-
-function dayName(at) {
-  const date = new Date(at);
-  const today = new Date();
-  const yesterday = new Date();
-  yesterday.setDate(yesterday.getDate() - 1);
-  if (date.toDateString() === today.toDateString()) return "Today";
-  if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
-  return dayFormat.format(date);
-}
+import { dayName, exact, time } from "/dashboard/dates.js";
 
 export default {
   props: { entries: Array, compact: Boolean },
@@ -67,12 +50,8 @@ export default {
     },
   },
   methods: {
-    time(at) {
-      return timeFormat.format(new Date(at));
-    },
-    exact(at) {
-      return exactFormat.format(new Date(at));
-    },
+    time,
+    exact,
     // Once per entry: a group that is undone as a whole shows it beside its summary.
     showsUndone(line, entry) {
       return line.undone && !(entry.undone && entry.summary);

@@ -1,7 +1,8 @@
 // Search box, filters and active filters. Users choose days in their time zone; the URL holds timestamps.
+import { day } from "/dashboard/dates.js";
+
 const DEBOUNCE_MS = 250;
 const STORAGE_KEY = "memory-butler-filters";
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const twoDigits = (number) => String(number).padStart(2, "0");
 const isValid = (date) => !Number.isNaN(date.getTime());
 
@@ -122,7 +123,7 @@ export default {
     text(filter) {
       if (filter.form !== "timestamp") return filter.text;
       const date = new Date(filter.name === "to" ? new Date(filter.value) - 1 : filter.value);
-      return isValid(date) ? dayFormat.format(date) : filter.text;
+      return isValid(date) ? day(date) : filter.text;
     },
     remove(filter) {
       if (filter.name === "q") this.typed = "";

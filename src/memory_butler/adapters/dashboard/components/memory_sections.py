@@ -58,6 +58,11 @@ class RetrievalTest:
         if self._query:
             await self._show(self._query)
 
+    def follow(self, ref: str) -> None:
+        """The page now shows the memory that replaced this one."""
+        kind = self._handle.partition(":")[0]
+        self._path, self._handle = memory_path(kind, ref), f"{kind}:{ref}"
+
     async def _on_submit(self, _: object = None) -> None:
         query = str(self._input.value or "").strip()
         push_url(self._path, {"q": query})

@@ -1,14 +1,6 @@
 // Rows of memories: a table on wide screens, cards on narrow ones. Live updates never move rows under the mouse.
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const UNITS = [
-  ["year", 31557600],
-  ["month", 2629800],
-  ["week", 604800],
-  ["day", 86400],
-  ["hour", 3600],
-  ["minute", 60],
-];
+import { ago, exact } from "/dashboard/dates.js";
+
 const SLOW_MS = 120;
 
 export default {
@@ -157,16 +149,8 @@ export default {
     clearTimeout(this.timer);
   },
   methods: {
-    exact(at) {
-      return exactFormat.format(new Date(at));
-    },
-    ago(at) {
-      const seconds = (new Date(at) - Date.now()) / 1000;
-      for (const [unit, length] of UNITS) {
-        if (Math.abs(seconds) >= length) return relativeFormat.format(Math.trunc(seconds / length), unit);
-      }
-      return "just now";
-    },
+    exact,
+    ago,
     isSorted(column) {
       return column.sort && column.sort === this.sort;
     },

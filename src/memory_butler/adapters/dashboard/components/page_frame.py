@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 from fastapi import Request
 from nicegui import ui
-from nicegui.element import Element
 
 from memory_butler.adapters.dashboard.actions.error_handling import (
     Handler,
@@ -15,13 +14,13 @@ from memory_butler.adapters.dashboard.actions.error_handling import (
     redirect_to_login,
 )
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
-from memory_butler.adapters.dashboard.components.elements import card, tag, visible_text
-from memory_butler.adapters.dashboard.components.vue_components import FocusKeeper
-from memory_butler.adapters.dashboard.server import routes
+from memory_butler.adapters.dashboard.components.elements import card, tag
+from memory_butler.adapters.dashboard.components.navigation import draw_side_bar
+from memory_butler.adapters.dashboard.components.vue_components import ConnectionGuard, FocusKeeper
+from memory_butler.adapters.dashboard.server.assets import STYLES, asset_url
 from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
 from memory_butler.errors import InternalError, MemoryButlerError
-from memory_butler.metrics.registry import program_version
-from memory_butler.models import Activity, Caller, Role
+from memory_butler.models import Activity, Caller
 from memory_butler.operations.history import activity
 
 Build = Callable[[PageContext, Request], Awaitable[None]]
@@ -30,6 +29,8 @@ Redraw = Callable[[tuple[Activity, ...]], Awaitable[None]]
 BUILD_TIMEOUT_SECONDS = 60.0
 # An open page checks its login this often and leaves when it has ended.
 LOGIN_CHECK_SECONDS = 30.0
+
+_HEAD = f'<link rel="stylesheet" href="{asset_url(STYLES)}"><link rel="icon" href="/dashboard/icon.svg">'
 
 log = logging.getLogger(__name__)
 
@@ -131,94 +132,17 @@ def button(text: str, classes: str, on_click: Handler) -> None:
 
 @contextmanager
 def _frame(context: PageContext, title: str, request: Request) -> Iterator[None]:
-    ui.add_head_html(
-        '<link rel="stylesheet" href="/dashboard/dashboard.css"><link rel="icon" href="/dashboard/icon.svg">'
-    )
+    ui.add_head_html(_HEAD)
     slot = ui.context.client.content.parent_slot
     if slot:
         # NiceGUI wraps the content in a main landmark; the page has its own.
         slot.parent.props["role"] = "none"
     with tag("div", "mb-shell"):
         tag("a", "mb-skip", text="Skip to content", href="#content")
-        with tag("header", "mb-side"):
-            with tag("div", "mb-brand"):
-                with tag("a", "mb-brand-link", href="/"):
-                    tag("img", src="/dashboard/icon.svg", alt="", width="26", height="26")
-                    tag("span", text="Memory Butler")
-                menu = ui.button(icon="menu", color=None).props('flat round dense aria-label="Menu"').classes("mb-menu")
-                menu.on("click", js_handler="() => document.querySelector('.mb-side').classList.toggle('mb-open')")
-            with tag("nav", "mb-nav", aria_label="Pages"):
-                for entry in routes.NAVIGATION:
-                    _draw_nav_entry(entry, request.url.path)
-            with tag("div", "mb-side-foot"):
-                _draw_user(context, request)
+        draw_side_bar(context, request)
         with tag("main", "mb-main", id="content", tabindex="-1"):
             tag("h1", "mb-title", text=title)
             yield
     FocusKeeper()
+    ConnectionGuard()
     _watch_login(context)
-
-
-def _draw_nav_entry(entry: routes.NavEntry, path: str) -> None:
-    is_current = path == entry.path or path.startswith(f"{routes.MEMORY}{entry.path[1:-1]}/")
-    with tag("a", "mb-nav-entry", href=entry.path) as link:
-        if is_current:
-            link.props["aria-current"] = "page"
-        ui.icon(entry.icon).props('aria-hidden="true"')
-        tag("span", text=entry.title)
-
-
-def _draw_user(context: PageContext, request: Request) -> None:
-    """User, role and tenant, theme switch and logout."""
-    principal = context.principal
-    with tag("div", "mb-user"):
-        ui.icon("person").props('aria-hidden="true"')
-        with tag("div"):
-            tag("div", "mb-user-name", text=visible_text(principal.name or principal.butler))
-            where = "this machine" if context.dashboard.is_open else f"{principal.role} of {principal.tenant}"
-            tag("div", "mb-muted mb-small", text=where)
-        dark = ui.button(icon="contrast", color=None).props(
-            'flat round dense aria-label="Switch between light and dark"'
-        )
-        dark.on(
-            "click",
-            js_handler="() => { const dark = !Quasar.Dark.isActive; setDark(dark); "
-            "localStorage.setItem('memory-butler-dark', dark ? 'dark' : 'light'); }",
-        )
-    if principal.role is Role.OPERATOR:
-        _draw_tenant_switch(context, request)
-    if not context.dashboard.is_open:
-        with tag("form", method="post", action=routes.LOGOUT):
-            tag("button", "mb-button-outline", text="Log out", type="submit")
-    tag("div", "mb-muted mb-small", text=f"Version {program_version()}")
-
-
-def _draw_tenant_switch(context: PageContext, request: Request) -> None:
-    """Operators can switch to another tenant; while they do, the page shows it and offers the way back."""
-    principal = context.principal
-    with _tenant_form(request):
-        tag("label", "mb-small", text="Tenant", **{"for": "tenant"})
-        with tag("div", "mb-line"):
-            # A placeholder, not a value: redrawing would reset a value while the user types.
-            attributes = {"placeholder": principal.tenant, "maxlength": "64", "required": "", "autocomplete": "off"}
-            tag("input", id="tenant", name="tenant", **attributes)
-            tag("button", "mb-button-outline", text="Go", type="submit")
-    if principal.home:
-        tag(
-            "p",
-            "mb-tenant-notice mb-small",
-            text=f"You are viewing tenant {principal.tenant}. This is audited.",
-            role="status",
-        )
-        with _tenant_form(request):
-            tag("input", type="hidden", name="tenant", value="")
-            tag("button", "mb-button-outline", text=f"Back to {principal.home}", type="submit")
-
-
-def _tenant_form(request: Request) -> Element:
-    form = tag("form", "mb-tenant", method="post", action=routes.TENANT)
-    with form:
-        # Without query parameters: filters and memories belong to one tenant.
-        path = request.url.path
-        tag("input", type="hidden", name="next", value="/" if path.startswith(routes.MEMORY) else path)
-    return form

@@ -1,6 +1,5 @@
 // Consolidation runs, newest first, with their outcomes.
-const shortFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+import { exact, short } from "/dashboard/dates.js";
 
 export default {
   props: {
@@ -47,11 +46,7 @@ export default {
       <button v-if="next" type="button" class="mb-button-small" @click="$emit('page', next)">Older</button></div>
   </div>`,
   methods: {
-    short(at) {
-      return shortFormat.format(new Date(at));
-    },
-    exact(at) {
-      return exactFormat.format(new Date(at));
-    },
+    short,
+    exact,
   },
 };

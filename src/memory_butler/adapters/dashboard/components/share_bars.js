@@ -1,5 +1,5 @@
 // Horizontal bars: a share of a capacity, or of a total.
-const numberFormat = new Intl.NumberFormat();
+import { number } from "/dashboard/dates.js";
 
 export default {
   props: { bars: Array },
@@ -16,8 +16,6 @@ export default {
     </li>
   </ul>`,
   methods: {
-    number(value) {
-      return numberFormat.format(value);
-    },
+    number,
   },
 };

@@ -90,6 +90,10 @@ class KeyboardFocus(Element, component="keyboard_focus.js"):
         self.run_method("focusFirst", list(selectors))
 
 
+class ConnectionGuard(VueComponent, component="connection_guard.js"):
+    """Says so while the server is away, and stops clicks that would be lost. One per page."""
+
+
 class FocusKeeper(Element, component="focus_keeper.js"):
     """Invisible, one per page: keeps the focus in place when a live update redraws the page."""
 

@@ -15,14 +15,14 @@ from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
 from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
-from memory_butler.adapters.dashboard.components.elements import tag
+from memory_butler.adapters.dashboard.components.elements import tag, text_tag
 from memory_butler.adapters.dashboard.components.empty_states import draw_empty_state
 from memory_butler.adapters.dashboard.components.memory_list import FilterBar, MemoryTable
 from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus, action_buttons
 from memory_butler.adapters.dashboard.server.page_context import PageContext
-from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
+from memory_butler.adapters.dashboard.server.page_url import ignored_text, on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.view_models import consolidation_rows, list_query
 from memory_butler.adapters.dashboard.view_models.list_rows import Row, columns_of, listed_from, memory_row
 from memory_butler.errors import InvalidInput, MemoryButlerError
@@ -64,6 +64,7 @@ class ListPage:
         self._filter_bar = FilterBar(
             fields=list_query.filter_fields(self._kind), sorts=list_query.sort_options(self._kind), noun=noun
         )
+        self._ignored = text_tag("p", "mb-note mb-note-warn", role="status")
         self._table = MemoryTable(columns_of(self._kind), noun=noun)
         self._empty_state = tag("div")
         for name, work in {"change": self._on_change, "add": self._on_add, "remove": self._on_remove}.items():
@@ -83,10 +84,11 @@ class ListPage:
         """Read the listing and show it; of several concurrent requests the last wins."""
         self._request_number += mode == "request"
         request_number = self._request_number
+        self._ignored.set_text(ignored_text(self._unknown))
+        self._ignored.set_visibility(bool(self._unknown))
         self._filter_bar.set_props(query=self._query, active=list_query.active_filters(self._kind, self._query))
         async with self._read_lock:
             try:
-                list_query.reject(self._kind, self._unknown)
                 page = await self._read(self._query)
                 in_review = await self._read_in_review(page.items)
                 is_empty = not page.items and not (await self._read(ANY, limit=1)).items

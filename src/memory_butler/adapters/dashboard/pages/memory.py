@@ -12,17 +12,17 @@ from memory_butler.adapters.dashboard.actions.error_handling import Handler, han
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components import memory_sections
 from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
-from memory_butler.adapters.dashboard.components.elements import card, chip, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import Timestamp, card, chip, tag, visible_text
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import EntryList, KeyboardFocus, action_buttons
 from memory_butler.adapters.dashboard.server.page_context import PageContext
-from memory_butler.adapters.dashboard.server.page_url import url_for
+from memory_butler.adapters.dashboard.server.page_url import push_url, url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models import consolidation_rows, memory_details
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import NotFound
-from memory_butler.models import Activity, Episode, Fact, Memory, MemoryDetails, MemoryType
+from memory_butler.models import LIVE, Activity, Episode, Fact, Memory, MemoryDetails, MemoryType, Stored
 from memory_butler.models.graph import MemoryLinks
 from memory_butler.operations.browse import graph
 from memory_butler.operations.consolidation import review
@@ -60,6 +60,8 @@ class MemoryPage:
         self._undoable: memory_details.Undoable | None = None
         self._in_review: str | None = None
         self._contested: tuple[str, str] | None = None
+        # The fact that a correction on this page replaced: the page is its again when that is undone.
+        self._replaced: str | None = None
         self._click_guard = ClickGuard()
         self._throttled = Throttle(self._redraw)
 
@@ -131,6 +133,10 @@ class MemoryPage:
     async def _redraw(self) -> None:
         try:
             portrait, beside = await self._read()
+            if self._replaced and portrait.memory.validity not in LIVE:
+                self._show_other(self._replaced)
+                self._replaced = None
+                portrait, beside = await self._read()
         except NotFound as problem:
             # An episode that expired, or a memory that was purged, while its page was open.
             self._shown_ids = set()
@@ -180,7 +186,12 @@ class MemoryPage:
                     tag("a", text=f"fact:{ref}", href=memory_path(MemoryType.FACT, ref))
             with tag("p", "mb-forecast"):
                 ui.icon("hourglass_bottom" if portrait.expires_at else "all_inclusive").props('aria-hidden="true"')
-                tag("span", text=visible_text(portrait.outlook))
+                with tag("span"):
+                    for text, at in memory_details.forecast(portrait):
+                        if at:
+                            Timestamp(at, format="day")
+                        else:
+                            tag("span", text=text)
             self._draw_actions(portrait)
 
     def _draw_actions(self, portrait: MemoryDetails) -> None:
@@ -203,11 +214,27 @@ class MemoryPage:
     def _action_handler(self, name: str, memory: Memory) -> Handler:
         async def start(event: events.GenericEventArguments) -> None:
             with self._click_guard.once(name, memory.id) as is_first:
-                if is_first and not is_double_click(event) and await self._actions.run(name, memory):
+                if not is_first or is_double_click(event):
+                    return
+                result = await self._actions.run(name, memory)
+                if result:
+                    self._follow(result.stored)
                     await self._redraw()
                     self._focus(name)
 
         return start
+
+    def _follow(self, stored: Stored | None) -> None:
+        """After a correction, the page is that of the new fact: the old one is out of use."""
+        if stored is not None and stored.superseded_ref and stored.ref != self.handle:
+            self._replaced = self.handle
+            self._show_other(stored.ref)
+
+    def _show_other(self, ref: str) -> None:
+        self.handle = ref
+        self._retrieval_test.follow(ref)
+        push_url(memory_path(self.kind, ref), {}, replace=True)
+        ui.page_title(f"{self.kind}:{ref} · Memory Butler")
 
     def _purge_handler(self, memory: Memory) -> Handler:
         async def start(event: events.GenericEventArguments) -> None:

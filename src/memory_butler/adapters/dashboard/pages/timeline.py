@@ -16,7 +16,7 @@ from memory_butler.adapters.dashboard.components.page_frame import page, show_er
 from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import AsOfPanel, EventList, TimelineFilters
 from memory_butler.adapters.dashboard.server.page_context import PageContext
-from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, reject_unknown
+from memory_butler.adapters.dashboard.server.page_url import ignored_text, on_popstate, push_url
 from memory_butler.adapters.dashboard.view_models import history_entries, timeline_query
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.adapters.mcp.tool_base import CallContext
@@ -53,6 +53,7 @@ class TimelinePage:
     async def open(self) -> None:
         await subscribe(self._context, Throttle(self._on_events))
         with tag("div", "mb-stack"):
+            self._ignored = text_tag("p", "mb-note mb-note-warn", role="status")
             if self._governs:
                 self._as_of_panel = AsOfPanel(**_NO_DAY)
                 self._as_of_panel.on("day", handle_errors(self._on_day))
@@ -136,6 +137,8 @@ class TimelinePage:
     # --- drawing ---
 
     async def _draw(self) -> None:
+        self._ignored.set_text(ignored_text(self._unknown))
+        self._ignored.set_visibility(bool(self._unknown))
         """Show the query; of several concurrent requests the last wins. Errors are shown in place of the events."""
         self._request_number += 1
         request_number = self._request_number
@@ -178,7 +181,6 @@ class TimelinePage:
         return entries, cursor
 
     async def _read(self, cursor: str | None, limit: int = timeline.USUAL) -> Timeline:
-        reject_unknown(self._unknown, timeline_query.PARAMS)
         filters = timeline_query.filter_of(self._query)
         return await self._context.run("memory_activity_stream", timeline.timeline, filters, limit=limit, cursor=cursor)
 

@@ -3,7 +3,6 @@
 import functools
 import re
 from html import escape
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -15,6 +14,7 @@ from starlette.routing import Route, Router
 
 from memory_butler.adapters.dashboard.actions.error_texts import user_text
 from memory_butler.adapters.dashboard.server import oidc, routes
+from memory_butler.adapters.dashboard.server.assets import REVALIDATE, STYLES, asset_url, serve_asset
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
 from memory_butler.adapters.http.identity import CHALLENGE
 from memory_butler.adapters.http.local_access import START
@@ -31,10 +31,8 @@ COOKIE, TENANT_COOKIE = "memory_butler_session", "memory_butler_tenant"
 # One cookie per login in progress, named by the start of its state: two windows do not disturb each other.
 OIDC_COOKIE_PREFIX = "memory_butler_login_"
 MAX_NEXT_CHARACTERS = 2000
-FILES = {"dashboard.css": "text/css", "icon.svg": "image/svg+xml"}
 START_SECONDS = 30 * 24 * 3600
 NO_STORE = {"cache-control": "no-store"}
-REVALIDATE = {"cache-control": "no-cache"}
 _FONT = re.compile(r"[0-9a-f]+\.woff2")
 
 
@@ -52,7 +50,7 @@ def build_login_router(dashboard: DashboardContext) -> Router:
             Route(START, handlers.start, methods=["GET"]),
             Route(routes.STATIC + "fonts.css", _font, methods=["GET"]),
             Route(routes.STATIC + "fonts/{name}", _font, methods=["GET"]),
-            Route(routes.STATIC + "{name}", _file, methods=["GET"]),
+            Route(routes.STATIC + "{name}", serve_asset, methods=["GET"]),
         ]
     )
 
@@ -222,14 +220,6 @@ def _safe_next(wanted: str | None) -> str:
     return target if routes.is_dashboard_path(path) and path not in routes.LOGIN_PATHS else "/"
 
 
-async def _file(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in FILES:
-        return Response(status_code=404)
-    text = (files("memory_butler.adapters.dashboard") / "assets" / name).read_bytes()
-    return Response(text, media_type=FILES[name], headers=REVALIDATE)
-
-
 async def _font(request: Request) -> Response:
     """The font of all other pages. It is part of the NiceGUI package, which is not imported for this."""
     name = request.path_params.get("name", "")
@@ -237,7 +227,7 @@ async def _font(request: Request) -> Response:
         return Response(status_code=404)
     folder = _font_folder()
     found = folder / "fonts" / name if name else folder / "fonts.css"
-    return FileResponse(found, headers=REVALIDATE) if found.is_file() else Response(status_code=404)
+    return FileResponse(found, headers={"cache-control": REVALIDATE}) if found.is_file() else Response(status_code=404)
 
 
 @functools.cache
@@ -266,7 +256,7 @@ _HEAD = """<!doctype html>
 <title>{title} · Memory Butler</title>
 <link rel="icon" href="/dashboard/icon.svg">
 <link rel="stylesheet" href="/dashboard/fonts.css">
-<link rel="stylesheet" href="/dashboard/dashboard.css">
+<link rel="stylesheet" href="{styles}">
 </head>
 <body class="mb-login">
 <main class="mb-card">
@@ -280,7 +270,7 @@ _FOOT = """</main>
 
 
 def _whole_page(content: str) -> str:
-    return _HEAD + content + _FOOT
+    return _HEAD.replace("{styles}", asset_url(STYLES)) + content + _FOOT
 
 
 _LOGIN = _whole_page("""<p class="mb-muted">Log in to inspect and correct the stored memories.</p>

@@ -8,7 +8,6 @@ from nicegui import events, ui
 
 from memory_butler.adapters.dashboard.actions.error_handling import handle_errors
 from memory_butler.adapters.dashboard.components.elements import visible_text
-from memory_butler.errors import InvalidInput
 
 PopstateHandler = Callable[[dict[str, str]], Awaitable[None]]
 
@@ -24,11 +23,12 @@ def unknown_params(query: Mapping[str, Any], known: Collection[str]) -> tuple[st
     return tuple(name for name, value in query.items() if name not in known and str(value).strip())
 
 
-def reject_unknown(names: Sequence[str], supported: Sequence[str]) -> None:
-    """Raise for unsupported filters: ignoring one would show everything as if it were the filtered result."""
-    if names:
-        quoted = " or ".join(f"“{visible_text(name[:40])}”" for name in names[:3])
-        raise InvalidInput(f"There is no filter {quoted}.", recovery=f"Choose one of: {', '.join(supported)}.")
+def ignored_text(names: Sequence[str]) -> str:
+    """A note that names the parameters that the page ignored; empty without any."""
+    if not names:
+        return ""
+    quoted = ", ".join(f"“{visible_text(name[:40])}”" for name in names[:3])
+    return f"This page does not know: {quoted}. Ignored."
 
 
 def push_url(path: str, params: Mapping[str, str | None], *, replace: bool = False) -> None:

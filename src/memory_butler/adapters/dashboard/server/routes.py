@@ -11,19 +11,20 @@ class NavEntry:
     path: str
     title: str
     icon: str
+    group: str = ""
 
 
 NAVIGATION = (
     NavEntry("/", "Overview", "space_dashboard"),
-    NavEntry("/facts", "Facts", "fact_check"),
-    NavEntry("/rules", "Rules", "gavel"),
-    NavEntry("/episodes", "Episodes", "forum"),
-    NavEntry("/playground", "Playground", "travel_explore"),
-    NavEntry("/graph", "Graph", "hub"),
-    NavEntry("/timeline", "Timeline", "timeline"),
-    NavEntry("/consolidation", "Consolidation", "merge_type"),
-    NavEntry("/butlers", "Butlers", "groups"),
-    NavEntry("/system", "System", "monitor_heart"),
+    NavEntry("/facts", "Facts", "fact_check", "Memory"),
+    NavEntry("/rules", "Rules", "gavel", "Memory"),
+    NavEntry("/episodes", "Episodes", "forum", "Memory"),
+    NavEntry("/graph", "Graph", "hub", "Memory"),
+    NavEntry("/playground", "Playground", "travel_explore", "Agents"),
+    NavEntry("/butlers", "Butlers", "groups", "Agents"),
+    NavEntry("/timeline", "Timeline", "timeline", "Upkeep"),
+    NavEntry("/consolidation", "Consolidation", "merge_type", "Upkeep"),
+    NavEntry("/system", "System", "monitor_heart", "Upkeep"),
 )
 LOGIN, LOGOUT, TENANT, PROVIDER, RETURN = "/login", "/logout", "/login/tenant", "/login/provider", "/login/return"
 STATIC = "/dashboard/"

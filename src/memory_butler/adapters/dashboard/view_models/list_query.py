@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from memory_butler.adapters.dashboard.components.elements import visible_text
-from memory_butler.adapters.dashboard.server.page_url import reject_unknown, unknown_params
+from memory_butler.adapters.dashboard.server.page_url import unknown_params
 from memory_butler.errors import InvalidInput
 from memory_butler.models import EVERY_SCOPE, Maturity, MemoryType, Permanence, Tier, Validity
 from memory_butler.models.listings import Listing, Page, Sort
@@ -94,11 +94,6 @@ def parse(kind: MemoryType, query: Mapping[str, Any]) -> Query:
 def unknown(kind: MemoryType, query: Mapping[str, Any]) -> tuple[str, ...]:
     """Query parameters that this list does not support."""
     return unknown_params(query, (*_FILTERS[kind], *_ORDER))
-
-
-def reject(kind: MemoryType, names: Sequence[str]) -> None:
-    """Raise for unsupported filters, naming the supported ones."""
-    reject_unknown(names, _FILTERS[kind])
 
 
 def with_changes(kind: MemoryType, query: Query, changes: Mapping[str, Any]) -> Query:

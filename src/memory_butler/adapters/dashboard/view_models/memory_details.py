@@ -1,9 +1,10 @@
 """Details, sources, versions and history of one memory, for its page."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from memory_butler.policy.memories.text import subject_and_predicate
 from memory_butler.policy.trust.origin import mark
 from memory_butler.policy.trust.reasons import describe_reason
 
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 OUT, IN = "out", "in"
 RELATIONS: dict[tuple[models.Relation, str], str] = {
     (models.Relation.DERIVED_FROM, OUT): "Learned from",
@@ -293,3 +295,13 @@ def _record_text(rule: models.Rule) -> str:
 
 def query_from(query: Mapping[str, str]) -> str:
     return query.get("q", "").strip()[:MAX_QUERY_CHARACTERS]
+
+
+def forecast(portrait: models.MemoryDetails) -> list[tuple[str, datetime | None]]:
+    """What becomes of the memory, in pieces: words, and days that the browser writes in its own format."""
+    pieces = _DAY.split(visible_text(portrait.outlook))
+    return [
+        ("", datetime.fromisoformat(piece).replace(hour=12, tzinfo=UTC)) if index % 2 else (piece, None)
+        for index, piece in enumerate(pieces)
+        if piece
+    ]
