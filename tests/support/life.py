@@ -280,7 +280,8 @@ class Life(RuleBasedStateMachine):
             known = model.events.get((*place, new.valid_at, new.content))
             restates = known is not None
         if restates:
-            assert (stored.ref, stored.outcome) == (known, "confirmed")
+            # Another importance, permanence or other tags update it.
+            assert (stored.ref, stored.outcome in ("confirmed", "updated")) == (known, True)
             model.validity[stored.ref] = "active"
             return multiple()
         ref = self.created(stored, new.content)

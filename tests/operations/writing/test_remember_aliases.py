@@ -21,7 +21,7 @@ from memory_butler.operations.transfer.export import export
 from memory_butler.operations.transfer.import_ import import_
 from memory_butler.operations.trust import forget_about
 from memory_butler.operations.writing import forget, remember
-from memory_butler.operations.writing.idempotency import fingerprint
+from memory_butler.operations.writing.idempotency import Fingerprint
 from memory_butler.policy.memories.validation import ALIASES, NAME_CHARACTERS
 from memory_butler.resources import Resources
 from memory_butler.store.gate.queries import load_queries
@@ -80,7 +80,7 @@ async def test_a_fact_without_names_is_as_it_always_was(resources: Resources, ro
         "subject": "Anna", "predicate": "color", "content": "green", "importance": 5, "permanence": "standard",
         "scope": "global", "tags": (), "valid_at": None, "source_episode": None, "metadata": {},
     }  # fmt: skip
-    assert fingerprint("fact", asked).legacy == fingerprint("fact", new).legacy
+    assert Fingerprint("fact", asked).legacy == Fingerprint("fact", new).legacy
 
 
 async def test_restating_a_fact_adds_what_is_new(resources: Resources, rows: Rows) -> None:

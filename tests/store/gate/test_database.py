@@ -136,7 +136,8 @@ async def test_an_exception_undoes_the_whole_transaction(resources: Resources) -
             raise ZeroDivisionError
     async with resources.database.write(tenant, NOW, refs=1) as transaction:
         row = await transaction.one("memories.get:fact", id=fact, ref=None)
-        assert transaction.last_ref == 2
+        await transaction.refs.known()
+        assert transaction.refs.take() == 2
     assert row and row["validity"] == "active"
 
 

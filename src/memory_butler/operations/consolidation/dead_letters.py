@@ -7,7 +7,7 @@ from memory_butler.errors import Conflict, NotFound
 from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryType
 from memory_butler.operations.consolidation.review import parse_run
 from memory_butler.operations.retrieval.get import require
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, store_response, stored_response
 from memory_butler.policy.memories.validation import clean_key, parse_handle, whole_number
 from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import listings
@@ -53,7 +53,7 @@ async def requeue(
     """
     caller = resources.admin(caller, "list and requeue dead letters")
     key = clean_key(idempotency_key)
-    digest = fingerprint("requeue", {"handles": list(handles), "run": run, "again": again})
+    digest = Fingerprint("requeue", {"handles": list(handles), "run": run, "again": again})
     now = resources.clock()
     async with resources.database.write(caller.principal.tenant, now) as transaction:
         response = await stored_response(transaction, caller, key, digest, now)

@@ -11,7 +11,7 @@ from memory_butler.operations.consolidation.apply import NumberedItem, prepare_i
 from memory_butler.operations.consolidation.consolidate import apply_batch, run_trail
 from memory_butler.operations.consolidation.proposal_targets import known_targets
 from memory_butler.operations.lifecycle.job_status import shard_for
-from memory_butler.operations.writing.idempotency import fingerprint, store_response, stored_response
+from memory_butler.operations.writing.idempotency import Fingerprint, store_response, stored_response
 from memory_butler.policy.access import visibility
 from memory_butler.policy.consolidation.nothing_kept import nothing_kept
 from memory_butler.policy.consolidation.stored_items import item_from_json
@@ -122,7 +122,7 @@ async def decide(
     caller = resources.admin(caller, "see proposals and decide on them")
     run_id, key = parse_run(run), clean_key(idempotency_key)
     request = {"run": str(run_id), "approve": sorted(approve or ()), "reject": sorted(reject or ()), "rest": rest}
-    digest = fingerprint("decide", request)
+    digest = Fingerprint("decide", request)
     async with resources.database.read(caller.principal.tenant) as transaction:
         # Read once, both for the decision and for the comparison at the write, so that no change in between is missed.
         rows = await runs_store.items(transaction, run_id)

@@ -16,7 +16,6 @@ from memory_butler.operations.writing.feedback_withdrawal import withdraw, write
 from memory_butler.operations.writing.idempotency import (
     Fingerprint,
     audit_trail,
-    fingerprint,
     store_response,
     stored_response,
 )
@@ -40,7 +39,7 @@ REASONS = 3
 FIND_IDS = "memory_get shows the ids of a memory's events and of their groups; a sweep's report names its group."
 _NEWEST = 2**63 - 1
 _RESPONSE = TypeAdapter(UndoReport)
-NO_REQUEST = Fingerprint(b"", b"")
+NO_REQUEST = Fingerprint("undo", {})
 Progress = Callable[[str, int, int], None]
 
 
@@ -101,7 +100,7 @@ async def undo(
     caller = resources.admin(caller, "undo changes", "An administrator runs `memory-butler undo`.")
     wanted = _identifier(identifier)
     key = None if dry_run else clean_key(idempotency_key)
-    digest = fingerprint("undo", {"id": str(wanted), "skip_changed": skip_changed})
+    digest = Fingerprint("undo", {"id": str(wanted), "skip_changed": skip_changed})
     async with resources.database.read(caller.principal.tenant) as transaction:
         response = await _stored_report(transaction, caller, key, digest, resources.clock())
         named = None if response else await store.find(transaction, wanted)

@@ -11,7 +11,7 @@ from memory_butler.operations.trust import exact_matches
 from memory_butler.operations.trust.exact_matches import MatchedMemory
 from memory_butler.operations.trust.similar_spellings import SimilarSpelling, find_similar
 from memory_butler.operations.writing.admission import admit_reason
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, store_response, stored_response
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, store_response, stored_response
 from memory_butler.policy.memories.validation import clean_key
 from memory_butler.policy.trust.redaction import redact
 from memory_butler.resources import Resources
@@ -84,7 +84,7 @@ async def forget_about(
         "reach": asdict(target.reach),
     }
     asked |= {"also": texts[1:]} if texts[1:] else {}
-    digest = fingerprint("forget_about", {**asked, "reason": reason})
+    digest = Fingerprint("forget_about", {**asked, "reason": reason})
     async with resources.database.write(tenant, now) as transaction:
         response = await stored_response(transaction, caller, key, digest, now)
         if response:

@@ -14,7 +14,7 @@ from memory_butler.models import Caller, Fact, Memory, MemoryType, Origin, Rule,
 from memory_butler.models.wire.memory_answers import QuarantineAnswer, QuarantinedMemory
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.operations.writing.restore import occupant_of
 from memory_butler.policy.memories.validation import Handle, clean_key, parse_handle, whole_number
 from memory_butler.policy.trust.reasons import describe_reason
@@ -151,7 +151,7 @@ async def _decide(
         await events.record(transaction, trail, [*changes, Change(memory.type, memory.id, outcome, extra)])
         return write_result(memory, outcome, superseded=occupant)
 
-    digest = fingerprint(verb, {"type": target.type, "id": str(target), "reason": reason})
+    digest = Fingerprint(verb, {"type": target.type, "id": str(target), "reason": reason})
     return await run_idempotent(resources, caller, clean_key(key), digest, work)
 
 

@@ -12,7 +12,7 @@ from memory_butler.operations.retrieval.indexing import index_entry
 from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import admit_reason, admit_text
 from memory_butler.operations.writing.change_target import require_changeable, write_result
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.policy.memories.text import note_predicate
 from memory_butler.policy.memories.validation import FACT_CHARACTERS, Handle, clean_key, parse_handle, validate_fact
@@ -84,7 +84,7 @@ async def correct(
         await writer.flush()
         return stored
 
-    digest = fingerprint("correct", {"id": str(target), "content": right.content, "reason": reason})
+    digest = Fingerprint("correct", {"id": str(target), "content": right.content, "reason": reason})
     key = clean_key(idempotency_key)
     return await run_idempotent(resources, caller, key, digest, work, refs=1, admitted=admitted)
 

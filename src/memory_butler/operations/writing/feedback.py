@@ -6,7 +6,7 @@ from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.models import LIVE, Caller, MemoryType, Outcome, Rule, Stored
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import require_changeable, write_result
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.operations.writing.rule_evidence import FeedbackRules, deserved_maturity, feedback_rules
 from memory_butler.policy.lifecycle import maturity
 from memory_butler.policy.lifecycle.sweep import maturity_change
@@ -51,7 +51,7 @@ async def confirm(
         resources.briefed.referenced([memory.id])
         return write_result(memory, "confirmed")
 
-    digest = fingerprint("confirm", {"type": target.type, "id": str(target)})
+    digest = Fingerprint("confirm", {"type": target.type, "id": str(target)})
     return await run_idempotent(resources, caller, clean_key(idempotency_key), digest, work)
 
 
@@ -84,7 +84,7 @@ async def mark(
         resources.briefed.referenced([rule.id])
         return write_result(rule, f"marked_{outcome}")
 
-    digest = fingerprint("mark", {"id": str(target), "outcome": outcome, "reason": reason})
+    digest = Fingerprint("mark", {"id": str(target), "outcome": outcome, "reason": reason})
     key = clean_key(idempotency_key)
     return await run_idempotent(resources, caller, key, digest, work, admitted=admitted)
 

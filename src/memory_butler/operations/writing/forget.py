@@ -10,7 +10,7 @@ from memory_butler.operations.trust.derived_memories import by_type, derived_in_
 from memory_butler.operations.trust.exact_matches import MatchedMemory
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import require_changeable, write_result
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.policy.lifecycle.transitions import may_follow
 from memory_butler.policy.memories.validation import Handle, clean_key, parse_handle
 from memory_butler.resources import Resources
@@ -60,7 +60,7 @@ async def forget(
         named = tuple(_named(one, with_line=not derived) for one in dependent[:NAMED])
         return replace(result, derived=named, withdrawn=len(withdrawn), group_id=trail.group_id)
 
-    digest = fingerprint("forget", {"type": target.type, "id": str(target), "reason": reason, "derived": derived})
+    digest = Fingerprint("forget", {"type": target.type, "id": str(target), "reason": reason, "derived": derived})
     key = clean_key(idempotency_key)
     return await run_idempotent(resources, caller, key, digest, work, admitted=admitted)
 

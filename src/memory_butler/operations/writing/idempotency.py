@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -42,37 +43,47 @@ _FIELDS_OF_0_6_3: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fingerprint:
-    """Hashes of a request without its key. A key may be reused only for a request with the same hash.
+    """Hashes of a request without its key, made when they are first needed: most requests have no key. A key may be
+    reused only for a request with the same hash."""
 
-    `digest` covers the fields that the caller set, so that a new optional field does not change it. `legacy` is the
-    hash that version 0.6.3 stored for the same request.
-    """
+    operation: str
+    request: "DataclassInstance | dict[str, Any]"
 
-    digest: bytes
-    legacy: bytes
+    @cached_property
+    def digest(self) -> bytes:
+        """The hash of the fields that the caller set, so that a new optional field does not change it."""
+        values, request = self._values, self.request
+        defaults = {} if isinstance(request, dict) else _defaults(request)
+        chosen = {
+            name: value
+            for name, value in values.items()
+            if not (value is None or value is False or value in ((), [], {}) or (name, value) in defaults.items())
+        }
+        return _digest(self.operation, chosen)
+
+    @cached_property
+    def legacy(self) -> bytes:
+        """The hash that version 0.6.3 stored for the same request."""
+        values = self._values
+        fields_then = _FIELDS_OF_0_6_3.get(self.operation, "").split()
+        legacy = {name: values[name] for name in fields_then if name in values}
+        if not legacy.get("aliases"):
+            legacy.pop("aliases", None)
+        return _digest(self.operation, legacy)
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        values = dict(self.request) if isinstance(self.request, dict) else asdict(self.request)
+        values.pop("idempotency_key", None)
+        return values
 
     def matches(self, stored: bytes, keyed: Callable[[bytes], bytes] | None = None) -> bool:
         """True if a stored hash is one of these, plain or made by `keyed`."""
         return stored in (self.digest, self.legacy) or (
             keyed is not None and stored in (keyed(self.digest), keyed(self.legacy))
         )
-
-
-def fingerprint(operation: str, request: "DataclassInstance | dict[str, Any]") -> Fingerprint:
-    values: dict[str, Any] = dict(request) if isinstance(request, dict) else asdict(request)
-    values.pop("idempotency_key", None)
-    defaults = {} if isinstance(request, dict) else _defaults(request)
-    chosen = {
-        name: value
-        for name, value in values.items()
-        if not (value is None or value is False or value in ((), [], {}) or (name, value) in defaults.items())
-    }
-    legacy = {name: values[name] for name in _FIELDS_OF_0_6_3.get(operation, "").split() if name in values}
-    if not legacy.get("aliases"):
-        legacy.pop("aliases", None)
-    return Fingerprint(_digest(operation, chosen), _digest(operation, legacy))
 
 
 def _defaults(request: "DataclassInstance") -> dict[str, Any]:
@@ -114,9 +125,9 @@ async def run_idempotent(
         if response:
             return from_response(response)
         stored = admitted.on(await work(transaction, now))
-        await store_response(
-            transaction, resources, caller, key=key, digest=digest, response=to_response(stored), now=now
-        )
+        if key is not None:
+            response = to_response(stored)
+            await store_response(transaction, resources, caller, key=key, digest=digest, response=response, now=now)
         return stored
 
 

@@ -11,8 +11,8 @@ from memory_butler.operations.retrieval.indexing import Entry, index_entries
 from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import NOTHING, Admitted, admit
 from memory_butler.operations.writing.idempotency import (
+    Fingerprint,
     audit_trail,
-    fingerprint,
     from_response,
     matching_response,
     store_responses,
@@ -185,10 +185,11 @@ class _Writes:
             self._responses_by_key = await idempotency_keys.find(self._transaction, wanted, self._now)
 
     async def item(self, item: _Item) -> IngestResult:
-        owned, digest = _owned(item), fingerprint("episode", item.new)
+        owned, digest = _owned(item), Fingerprint("episode", item.new)
         if owned and owned in self._responses_by_key:
             # The reserved reference is used up, as in a single call.
-            self._transaction.take_ref()
+            await self._transaction.refs.known()
+            self._transaction.refs.take()
             try:
                 return IngestResult(
                     stored=from_response(matching_response(owned[1], digest, self._responses_by_key[owned])),

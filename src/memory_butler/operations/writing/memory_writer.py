@@ -93,6 +93,7 @@ class MemoryWriter:
 
     async def episode(self, new: NewEpisode, entry: Indexed, *, ttl_days: float) -> Stored:
         """Store a validated episode."""
+        await self._transaction.refs.known()
         now, new = self._trail.now, admitted(new)
         if twin := await self._waiting_twin(MemoryType.EPISODE, new, butler=new.butler):
             return twin
@@ -111,6 +112,7 @@ class MemoryWriter:
         self, new: NewFact, entry: Indexed, *, decision: supersession.Decision, sources: Sequence[UUID]
     ) -> Stored:
         """Store a validated fact as the supersession policy decided. A fact of a lower rank replaces none."""
+        await self._transaction.refs.known()
         new = admitted(new)
         if isinstance(decision, supersession.Restates):
             return await self.confirm(MemoryType.FACT, decision.known, sources, new.source)
@@ -144,6 +146,7 @@ class MemoryWriter:
         The events of both facts name the other one, the actor and the reason. A correction that an ordinary write
         would have to wait with waits, too, and the wrong fact stays in use until then.
         """
+        await self._transaction.refs.known()
         new = admitted(new)
         if not new.quarantine_reason and outranks(old.origin, new.source or Origin.AGENT):
             new = replace(new, quarantine_reason=CONTESTED)
@@ -161,6 +164,7 @@ class MemoryWriter:
 
     async def rule(self, new: NewRule, entry: Indexed, sources: Sequence[UUID]) -> Stored:
         """Store a validated rule."""
+        await self._transaction.refs.known()
         new = admitted(new)
         if twin := await self._waiting_twin(MemoryType.RULE, new, scope=new.scope):
             return twin
@@ -299,7 +303,7 @@ class MemoryWriter:
         trail = self._trail
         return {
             "id": trail.make_id(trail.now),
-            "ref": short_reference(self._transaction.take_ref()),
+            "ref": short_reference(self._transaction.refs.take()),
             "content_hash": content_hash(content),
             "now": trail.now,
             "request_id": trail.lineage.request_id,

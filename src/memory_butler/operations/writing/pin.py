@@ -5,7 +5,7 @@ from datetime import datetime
 from memory_butler.errors import Conflict
 from memory_butler.models import LIVE, Caller, Episode, Memory, Stored, Validity
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.policy.memories.validation import clean_key, parse_handle
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
@@ -58,7 +58,7 @@ async def _set(
         await events.record(transaction, audit_trail(resources, caller, now), [Change(memory.type, memory.id, outcome)])
         return write_result(memory, outcome)
 
-    digest = fingerprint(outcome, {"type": target.type, "id": str(target)})
+    digest = Fingerprint(outcome, {"type": target.type, "id": str(target)})
     return await run_idempotent(resources, caller, clean_key(key), digest, work)
 
 

@@ -27,7 +27,7 @@ from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
 from memory_butler.operations.trust.protection import note_name, owner_of
 from memory_butler.operations.writing.admission import Admitted, admit
-from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.operations.writing.update import set_fields, updated_change, value_of
 from memory_butler.policy.access import visibility
@@ -60,7 +60,7 @@ async def episode(resources: Resources, new: NewEpisode, caller: Caller | None =
     new, admitted = admit(resources, new, caller)
     new = validate_episode(new)
     caller = acting_as(caller, new.butler)
-    return await _episode(resources, new, caller, fingerprint("episode", new), admitted)
+    return await _episode(resources, new, caller, Fingerprint("episode", new), admitted)
 
 
 async def store(resources: Resources, new: NewNote, caller: Caller | None = None) -> Stored:
@@ -83,7 +83,7 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
         observed = validate_episode(
             NewEpisode(butler=name, session_id=caller.lineage.session_id, metadata=marks, **fields)
         )
-        return await _episode(resources, observed, caller, fingerprint("note", new), admitted)
+        return await _episode(resources, observed, caller, Fingerprint("note", new), admitted)
     owner = owner_of(caller.principal.tenant, name)
     note = NewFact(
         subject=name,
@@ -157,7 +157,7 @@ async def _fact(resources: Resources, new: NewFact, caller: Caller, admitted: Ad
             await _add_aliases(transaction, trail, new)
         return stored
 
-    digest = fingerprint("fact", new)
+    digest = Fingerprint("fact", new)
     return await run_idempotent(resources, caller, new.idempotency_key, digest, work, refs=1, admitted=admitted)
 
 
@@ -242,7 +242,7 @@ async def rule(resources: Resources, new: NewRule, caller: Caller | None = None)
         await writer.flush()
         return stored
 
-    digest = fingerprint("rule", new)
+    digest = Fingerprint("rule", new)
     return await run_idempotent(resources, caller, new.idempotency_key, digest, work, refs=1, admitted=admitted)
 
 

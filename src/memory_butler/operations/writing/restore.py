@@ -6,7 +6,7 @@ from memory_butler.errors import Conflict, MemoryButlerError, NotFound
 from memory_butler.models import LIVE, Caller, Fact, Maturity, Memory, MemoryType, Rule, Stored, Validity
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.policy.access import visibility
 from memory_butler.policy.access.roles import require_admin
 from memory_butler.policy.memories.validation import Handle, clean_key, parse_handle
@@ -56,7 +56,7 @@ async def restore(
 
     request = {"type": target.type, "id": str(target), "supersede": supersede, "reason": reason}
     key = clean_key(idempotency_key)
-    return await run_idempotent(resources, caller, key, fingerprint("restore", request), work, admitted=admitted)
+    return await run_idempotent(resources, caller, key, Fingerprint("restore", request), work, admitted=admitted)
 
 
 async def find_conflict(
@@ -143,6 +143,6 @@ async def reverse(
         )
         return write_result(rule, "reversed")
 
-    digest = fingerprint("reverse", {"id": str(target), "reason": reason})
+    digest = Fingerprint("reverse", {"id": str(target), "reason": reason})
     key = clean_key(idempotency_key)
     return await run_idempotent(resources, caller, key, digest, work, admitted=admitted)

@@ -28,7 +28,7 @@ from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import NOTHING, Admitted, admit_tags, admit_text
 from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.correct import corrected_fact, find_known
-from memory_butler.operations.writing.idempotency import audit_trail, fingerprint, run_idempotent
+from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.operations.writing.memory_writer import MemoryWriter, content_hash, open_writer
 from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle import confidence
@@ -97,7 +97,7 @@ async def update(
         await events.record(transaction, trail, [updated_change(memory, changed)])
         return write_result(memory, "updated")
 
-    digest = fingerprint("update", {"type": target.type, "id": str(target), **wanted})
+    digest = Fingerprint("update", {"type": target.type, "id": str(target), **wanted})
     key = clean_key(idempotency_key)
     return await run_idempotent(resources, caller, key, digest, work, refs=1, admitted=admitted)
 

@@ -35,6 +35,7 @@ from memory_butler.store.gate.driver_errors import translated
 from memory_butler.store.gate.indexed_tenants import IndexedTenants
 from memory_butler.store.gate.queries import Names, load_queries, numbered
 from memory_butler.store.gate.read_plane import ReadPlane, open_read_plane
+from memory_butler.store.gate.references import References
 
 Row = dict[str, Any]
 Made = TypeVar("Made")
@@ -42,6 +43,8 @@ Made = TypeVar("Made")
 READ = "database.bind_read"
 WRITE = "database.bind_write"
 StoreUpgraded = migrate.StoreUpgraded
+# Parameters of a write transaction without the tenant's lock.
+UNLOCKED: dict[str, Any] = {"lock_ms": "0", "stores": False}
 
 # The server cancels a statement at the deadline. If it does not answer by then plus this time, we close the connection.
 GRACE_SECONDS = 1.0
@@ -58,8 +61,7 @@ class Transaction:
         self._connection = connection
         self._queries = queries
         self.tenant = tenant
-        self.last_ref = 0
-        self._refs = 0
+        self.refs = References()
         # The keys of the tenant, if anything in the store is encrypted.
         self.vault: Vault | None = None
         self.times = statements.StatementTimes()
@@ -68,13 +70,7 @@ class Transaction:
 
     async def lock(self, now: datetime, *, refs: int) -> None:
         """Take the tenant's write lock and reserve `refs` short references."""
-        self.last_ref, self._refs = (await self.row("database.lock_tenant", now=now, refs=refs))["last_ref"], refs
-
-    def take_ref(self) -> int:
-        """Return the next reserved reference."""
-        assert self._refs > 0, "more references are taken than were reserved"
-        self._refs -= 1
-        return self.last_ref - self._refs
+        await self.refs.reserve(await self.send("database.lock_tenant", now=now, refs=refs), refs)
 
     async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
         """Send a named query. A tuple is sent as an array, like a list."""
@@ -248,6 +244,7 @@ class Database:
             deadline_seconds=deadline_seconds,
             relaxed=relaxed,
             lock_ms=str(round(lock_seconds * 1000)),
+            stores=refs > 0,
         ) as transaction:
             await transaction.lock(now, refs=refs)
             yield transaction
@@ -260,7 +257,7 @@ class Database:
         """
         if self.embedded and not self._postmaster.lives and not await asyncio.to_thread(self.embedded.is_running):
             raise TargetUnavailable("The database is stopped.")
-        async with self._transaction(tenant, WRITE, wanted=0, relaxed=relaxed, lock_ms="0") as transaction:
+        async with self._transaction(tenant, WRITE, wanted=0, relaxed=relaxed, **UNLOCKED) as transaction:
             yield transaction
 
     @asynccontextmanager
@@ -274,7 +271,7 @@ class Database:
                 try:
                     async with connection.pipeline(), connection.transaction(force_rollback=True):
                         transaction = Transaction(connection, load_queries(names or self.names), tenant)
-                        await self._bind(transaction, WRITE, deadline_seconds, relaxed=True, lock_ms="0")
+                        await self._bind(transaction, WRITE, deadline_seconds, relaxed=True, **UNLOCKED)
                         yield transaction
                 finally:
                     if not connection.closed:

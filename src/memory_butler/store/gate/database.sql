@@ -10,9 +10,11 @@ SELECT
 
 -- name: bind_write
 -- Bind a write transaction to its tenant. `relaxed` commits without waiting for the disk: only for writes that may be
--- lost in a crash. `lock_ms` bounds the wait for a lock; 0: the timeout of the statement.
+-- lost in a crash. `lock_ms` bounds the wait for a lock; 0: the timeout of the statement. What stores memories touches
+-- few rows by their keys, and planning it takes longer than running it.
 SELECT
     {bound},
+    set_config('plan_cache_mode', CASE WHEN %(stores)s THEN 'force_generic_plan' ELSE 'auto' END, true),
     set_config('lock_timeout', %(lock_ms)s, true),
     set_config('synchronous_commit', CASE WHEN %(relaxed)s THEN 'off' ELSE 'on' END, true),
     {schema}.require_revision(%(revision)s);

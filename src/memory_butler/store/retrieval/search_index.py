@@ -56,31 +56,22 @@ async def _add_words(transaction: Transaction, entries: Sequence[Named]) -> None
 
 
 async def _add_vectors(transaction: Transaction, entries: Sequence[Named]) -> None:
-    passages = [
-        (kind, id, ordinal, indexed.embedding_version, vector)
-        for kind, id, indexed in entries
-        for ordinal, vector in enumerate(indexed.vectors)
-    ]
-    for version in {version for _, _, _, version, _ in passages}:
-        own = [one for one in passages if one[3] == version]
+    for versions in {(one.embedding_version, one.profile_version) for _, _, one in entries}:
+        own = [one for one in entries if (one[2].embedding_version, one[2].profile_version) == versions]
+        passages = [(kind, id, ordinal, vector) for kind, id, one in own for ordinal, vector in enumerate(one.vectors)]
         await transaction.send(
-            "search_index.add_passages",
-            types=[kind for kind, *_ in own],
-            ids=[id for _, id, *_ in own],
-            ordinals=[ordinal for _, _, ordinal, *_ in own],
-            embedding_version=version,
-            dimensions=len(own[0][-1]),
-            vectors=as_numbers([vector for *_, vector in own]),
-        )
-    for version in {indexed.profile_version for _, _, indexed in entries}:
-        profiled = [one for one in entries if one[2].profile_version == version]
-        await transaction.send(
-            "search_index.add_profiles",
-            types=[kind for kind, _, _ in profiled],
-            ids=[id for _, id, _ in profiled],
-            version=version,
-            dimensions=len(profiled[0][2].profile),
-            profiles=as_numbers([indexed.profile for _, _, indexed in profiled]),
+            "search_index.add_vectors",
+            types=[kind for kind, *_ in passages],
+            ids=[id for _, id, *_ in passages],
+            ordinals=[ordinal for _, _, ordinal, _ in passages],
+            embedding_version=versions[0],
+            dimensions=len(passages[0][-1]) if passages else 0,
+            vectors=as_numbers([vector for *_, vector in passages]),
+            profile_types=[kind for kind, _, _ in own],
+            profile_ids=[id for _, id, _ in own],
+            profile_version=versions[1],
+            domains=len(own[0][2].profile),
+            profiles=as_numbers([one.profile for _, _, one in own]),
         )
 
 

@@ -24,14 +24,24 @@ JOIN (
     SELECT g.memory_type, g.id, n.name, 1 FROM given g CROSS JOIN LATERAL unnest(g.names) AS n (name)
 ) f ON f.id = m.id;
 
--- name: add_passages
--- Index the vectors of memories, one per passage, and count the memories. All vectors come as one array of numbers.
-WITH given AS (SELECT %(vectors)s::real[] AS numbers), counted AS (
+-- name: add_vectors
+-- Index the vectors of memories, one per passage, count the memories, and store their domain profiles. All vectors come
+-- as one array of numbers, and so do the profiles.
+WITH given AS (
+    SELECT %(vectors)s::real[] AS numbers, %(profiles)s::real[] AS profiles
+), counted AS (
     INSERT INTO {schema}.embedding_counts AS c (tenant_id, memory_type, embedding_version, memories, passages)
     SELECT %(tenant)s, memory_type, %(embedding_version)s, count(*) FILTER (WHERE ordinal = 0), count(*)
     FROM unnest(%(types)s::text[], %(ordinals)s::smallint[]) AS p (memory_type, ordinal) GROUP BY memory_type
     ON CONFLICT (tenant_id, memory_type, embedding_version) DO UPDATE
     SET memories = c.memories + excluded.memories, passages = c.passages + excluded.passages
+), profiled AS (
+    INSERT INTO {schema}.profiles (tenant_id, memory_type, memory_id, version, profile)
+    SELECT %(tenant)s, p.memory_type, p.memory_id, %(profile_version)s,
+        g.profiles[(p.place - 1) * %(domains)s::int + 1 : p.place * %(domains)s::int]::{vector}.vector
+    FROM given g
+    CROSS JOIN unnest(%(profile_types)s::text[], %(profile_ids)s::uuid[])
+        WITH ORDINALITY AS p (memory_type, memory_id, place)
 )
 INSERT INTO {schema}.passages (tenant_id, memory_type, memory_id, ordinal, embedding_version, embedding)
 SELECT %(tenant)s, p.memory_type, p.memory_id, p.ordinal, %(embedding_version)s,
@@ -39,15 +49,6 @@ SELECT %(tenant)s, p.memory_type, p.memory_id, p.ordinal, %(embedding_version)s,
 FROM given g
 CROSS JOIN unnest(%(types)s::text[], %(ids)s::uuid[], %(ordinals)s::smallint[])
     WITH ORDINALITY AS p (memory_type, memory_id, ordinal, place);
-
--- name: add_profiles
--- Store the domain profiles of memories. All profiles come as one array of numbers.
-WITH given AS (SELECT %(profiles)s::real[] AS numbers)
-INSERT INTO {schema}.profiles (tenant_id, memory_type, memory_id, version, profile)
-SELECT %(tenant)s, p.memory_type, p.memory_id, %(version)s,
-    g.numbers[(p.place - 1) * %(dimensions)s::int + 1 : p.place * %(dimensions)s::int]::{vector}.vector
-FROM given g
-CROSS JOIN unnest(%(types)s::text[], %(ids)s::uuid[]) WITH ORDINALITY AS p (memory_type, memory_id, place);
 
 -- name: clear_postings
 -- Delete memories from the keyword index.
