@@ -131,10 +131,10 @@ def _has_cue(said: str) -> bool:
     return corrects(said) or bool(_REVISES.search(said))
 
 
-def _are_alike(one: set[str], other: set[str], shared: int) -> bool:
+def _are_alike(one: frozenset[str], other: frozenset[str], shared: int) -> bool:
     fewest = min(len(one), len(other))
     return bool(fewest) and shared >= OPPOSITE * fewest and (shared >= ENOUGH_WORDS or one == other)
 
 
-def _rule_words(text: str) -> set[str]:
+def _rule_words(text: str) -> frozenset[str]:
     return content_words(text) - _CUES - _OF_RULE_STEMS

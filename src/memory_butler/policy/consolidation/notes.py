@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -39,6 +40,7 @@ UNSURE_IMPORTANCE = 3
 VITAL_IMPORTANCE = 7
 SAME_LETTERS = 5
 MAX_NOTE_WORDS = 40
+CACHED_TEXTS = 4096
 # Salience from which a sentence next to a kept one is kept with it, unless a person stored it by hand: then any is.
 NEIGHBOUR_FROM = 0.3
 # Vetoes that hold also for what a person stored by hand.
@@ -369,13 +371,15 @@ def coverage(sentence: str, told: frozenset[str]) -> float:
     return sum(_is_told(word, told) for word in words) / len(words)
 
 
-def content_words(text: str) -> set[str]:
-    """The words of a text that carry its meaning, as stems; characters in a script without spaces."""
+@lru_cache(CACHED_TEXTS)
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that carry its meaning, as stems; characters in a script without spaces. Cached: the rules
+    that are known are compared with every new one."""
     ignored = function_words(text)
     words = {fold(word) for word in _WORD.findall(_CJK.sub(" ", text.replace("_", " ")))}
     idle = LIGHT_WORDS | _PREDICATE_VERBS | ignored
     light = {word for word in words if word in idle or len(word) < 2}
-    return {stem(word) for word in words - light} | set(_CJK.findall(text))
+    return frozenset({stem(word) for word in words - light} | set(_CJK.findall(text)))
 
 
 def _told_words(items: Iterable[Item], known: dict[UUID, str]) -> frozenset[str]:
@@ -384,7 +388,7 @@ def _told_words(items: Iterable[Item], known: dict[UUID, str]) -> frozenset[str]
         target = known.get(item.target, "") if item.target else ""
         dated = item.valid_at.strftime("%A %B %d %Y") + f" {item.valid_at.day}" if item.valid_at else ""
         texts.append(f"{item.subject} {item.predicate.replace(':', ' ')} {item.content} {target} {dated}")
-    return frozenset(content_words(" ".join(texts))) if texts else frozenset()
+    return content_words(" ".join(texts)) if texts else frozenset()
 
 
 def _is_told(word: str, told: frozenset[str]) -> bool:

@@ -108,7 +108,7 @@ class Part:
 
 def quoted_parts(text: str) -> list[Part]:
     """The parts of a text that come from elsewhere, in order."""
-    return _split(text)[0]
+    return list(_split(text)[0])
 
 
 @lru_cache(CACHED_TEXTS)
@@ -139,8 +139,9 @@ def part_origin(text: str, content: str) -> Origin | None:
     return best.origin if len(wanted & _words(best.text)) > len(wanted & _words(own)) else None
 
 
-def _split(text: str) -> tuple[list[Part], str]:
-    """The parts from elsewhere, and the speaker's own text."""
+@lru_cache(CACHED_TEXTS)
+def _split(text: str) -> tuple[tuple[Part, ...], str]:
+    """The parts from elsewhere, and the speaker's own text. Cached: each item of an episode asks for its parts."""
     lines = text.splitlines()
     parts: list[Part] = []
     own: list[str] = []
@@ -155,7 +156,7 @@ def _split(text: str) -> tuple[list[Part], str]:
             if quoted.strip():
                 parts.append(Part(quoted, origin))
         place = end
-    return parts, "\n".join(own)
+    return tuple(parts), "\n".join(own)
 
 
 def _part_at(lines: list[str], place: int) -> tuple[int, int, Origin | None]:  # noqa: PLR0911 (one line a kind)
