@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from memory_butler.models.vocabulary import MemoryType
+
 
 class CallKind(StrEnum):
     BRIEFING = "briefing"
@@ -61,3 +63,25 @@ class CallDay:
     @property
     def calls(self) -> int:
         return self.briefings + self.searches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallingProgram:
+    """A program that called for a butler, and how often."""
+
+    client: str
+    butler: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedMemory:
+    """A memory that a call returned, as it is now."""
+
+    type: MemoryType
+    id: UUID
+    ref: str
+    subject_label: str | None
+    predicate_label: str | None
+    content: str
+    validity: str

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from memory_butler.errors import DeadlinePassed, NotFound, OverloadRejected, TargetUnavailable
 from memory_butler.models import Caller, Ranked
-from memory_butler.models.calls import CallDay, CallFilter, CallKind, LoggedCall
+from memory_butler.models.calls import CallDay, CallFilter, CallingProgram, CallKind, LoggedCall, ReturnedMemory
 from memory_butler.models.listings import Page
 from memory_butler.operations.browse.cursors import Cursors, cut_page
 from memory_butler.operations.writing.admission import policy_for
@@ -138,6 +138,27 @@ async def call_days(
     caller = resources.allowed(caller, "list_memories")
     async with resources.database.read(caller.principal.tenant) as transaction:
         return tuple(await store.days(transaction, wanted, viewer=viewer(caller.principal), zone=zone))
+
+
+@on_replica
+async def returned_memories(
+    resources: Resources, calls: Sequence[LoggedCall], caller: Caller | None = None
+) -> dict[str, ReturnedMemory]:
+    """The memories that these calls returned, by reference, as they are now. Without those that are gone or that the
+    caller may not see."""
+    caller = resources.allowed(caller, "list_memories")
+    ids = {id for call in calls for id in call.memory_ids}
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        found = await store.told(transaction, ids, viewer(caller.principal))
+    return {f"{one.type}:{one.ref}": one for one in found}
+
+
+@on_replica
+async def callers(resources: Resources, caller: Caller | None = None) -> tuple[CallingProgram, ...]:
+    """The programs in the log that the caller may see, each with its butler."""
+    caller = resources.allowed(caller, "list_memories")
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        return tuple(await store.clients(transaction, viewer(caller.principal)))
 
 
 async def trim(resources: Resources, tenant: str) -> int:

@@ -1,12 +1,13 @@
 """The call log of a tenant."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from memory_butler.models.calls import CallDay, CallFilter, CallKind, LoggedCall
+from memory_butler.models.calls import CallDay, CallFilter, CallingProgram, CallKind, LoggedCall, ReturnedMemory
+from memory_butler.models.vocabulary import MemoryType
 from memory_butler.store.encryption.vault import PROMPT
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.gate.recordsets import recordset
@@ -44,8 +45,13 @@ async def days(transaction: Transaction, wanted: CallFilter, *, viewer: str | No
     return [CallDay(**row) for row in await transaction.all("call_log.days", **_filters(wanted, viewer), zone=zone)]
 
 
-async def clients(transaction: Transaction, viewer: str | None) -> list[Row]:
-    return await transaction.all("call_log.clients", viewer=viewer)
+async def told(transaction: Transaction, ids: Collection[UUID], viewer: str | None) -> list[ReturnedMemory]:
+    rows = await transaction.all("call_log.told", ids=list(ids), viewer=viewer)
+    return [ReturnedMemory(**{**row, "type": MemoryType(row["type"])}) for row in rows]
+
+
+async def clients(transaction: Transaction, viewer: str | None) -> list[CallingProgram]:
+    return [CallingProgram(**row) for row in await transaction.all("call_log.clients", viewer=viewer)]
 
 
 async def trim(transaction: Transaction, *, before: datetime, most: int) -> int:

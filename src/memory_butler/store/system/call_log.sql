@@ -57,6 +57,19 @@ WHERE {matches}
 GROUP BY 1
 ORDER BY 1;
 
+-- name: told
+-- The words of returned memories that still exist and that the caller may see.
+SELECT 'fact' AS type, f.id, f.ref, f.subject_label, f.predicate_label, f.content, f.validity FROM {schema}.facts f
+WHERE f.tenant_id = %(tenant)s AND f.id = ANY(%(ids)s)
+    AND (%(viewer)s::text IS NULL OR f.scope IN ('global', %(viewer)s))
+UNION ALL
+SELECT 'rule', r.id, r.ref, NULL, NULL, r.content, r.validity FROM {schema}.rules r
+WHERE r.tenant_id = %(tenant)s AND r.id = ANY(%(ids)s)
+    AND (%(viewer)s::text IS NULL OR r.scope IN ('global', %(viewer)s))
+UNION ALL
+SELECT 'episode', e.id, e.ref, NULL, NULL, e.content, e.validity FROM {schema}.episodes e
+WHERE e.tenant_id = %(tenant)s AND e.id = ANY(%(ids)s) AND (%(viewer)s::text IS NULL OR e.butler = %(viewer)s);
+
 -- name: clients
 -- The clients and butlers in the log.
 SELECT c.client, c.butler, count(*) AS calls FROM {schema}.call_log c

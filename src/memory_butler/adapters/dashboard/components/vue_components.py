@@ -37,6 +37,14 @@ class EventList(VueComponent, component="event_list.js"):
     """Events by day. Emits `undo` with an entry's key."""
 
 
+class CallFigures(VueComponent, component="call_figures.js"):
+    """Figures of the calls of agents, and a bar for each day."""
+
+
+class CallList(VueComponent, component="call_list.js"):
+    """Calls of agents with filters. Emits `filter` with the filters' values, and `older`."""
+
+
 class TimelineFilters(VueComponent, component="timeline_filters.js"):
     """Emits `change` with the filters' values."""
 

@@ -21,6 +21,7 @@ NAVIGATION = (
     NavEntry("/episodes", "Episodes", "forum", "Memory"),
     NavEntry("/graph", "Graph", "hub", "Memory"),
     NavEntry("/playground", "Playground", "travel_explore", "Agents"),
+    NavEntry("/calls", "Calls", "receipt_long", "Agents"),
     NavEntry("/butlers", "Butlers", "groups", "Agents"),
     NavEntry("/timeline", "Timeline", "timeline", "Upkeep"),
     NavEntry("/consolidation", "Consolidation", "merge_type", "Upkeep"),
