@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,9 @@ from tests.adapters.dashboard.look import axe_findings, faint_parts, narrow_cont
 from tests.conftest import MovingClock
 
 from memory_butler.adapters.dashboard.server.routes import NAVIGATION
-from memory_butler.models import NewEpisode, NewFact, NewRule, Outcome, Stored
+from memory_butler.models import NewEpisode, NewFact, NewRule, Outcome, Question, Stored
+from memory_butler.operations.retrieval.search import search
+from memory_butler.operations.system import call_log
 from memory_butler.operations.writing import correct, feedback, forget, pin, remember
 from memory_butler.resources import Resources
 
@@ -38,6 +41,10 @@ async def furnish(resources: Resources, clock: MovingClock) -> dict[str, Stored]
     await forget.forget(resources, "fact", gone.ref)
     kept = await remember.fact(resources, NewFact(subject="Ana", predicate="birthday", content="12 June"))
     await pin.pin(resources, "fact", kept.ref)
+    agent = replace(resources.local_caller(), client="claude-code")
+    await search(resources, Question(query="green tea"), agent)
+    await search(resources, Question(query="xylophone"), agent)
+    await call_log.store_waiting(resources)
     clock.move(days=20)
     return {"episode": episode, "fact": fixed, "rule": rule, "old": fact}
 
