@@ -11,7 +11,8 @@ import httpx
 from fastmcp import Client
 from starlette.types import ASGIApp
 
-from memory_butler.adapters.http.app import Server, build_app, listening, uvicorn_config
+from memory_butler.adapters.http.app import build_app, listening
+from memory_butler.adapters.http.uvicorn_server import Server, uvicorn_config
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.models import NewToken, Role
 from memory_butler.operations.access import tokens

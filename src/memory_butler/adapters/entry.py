@@ -2,6 +2,8 @@
 
 import sys
 
+EVENTS = ("session-start", "user-prompt", "pre-compact", "session-end")
+
 
 def main() -> None:
     hook = _hook(sys.argv[1:])
@@ -15,15 +17,16 @@ def main() -> None:
     run(*hook)
 
 
-def _hook(arguments: list[str]) -> tuple[str, str | None] | None:
-    """Return event and home of exactly `[--home FOLDER] hook EVENT`, the form that `connect` writes; else None."""
-    home = None
+def _hook(arguments: list[str]) -> tuple[str, str | None, str | None] | None:
+    """Return event, home and port of `[--home FOLDER] hook EVENT [--port PORT]`, as `connect` writes it; else None."""
+    home = port = None
     if arguments[:1] == ["--home"] and len(arguments) > 1:
         home, arguments = arguments[1], arguments[2:]
-    if len(arguments) != 2 or arguments[0] != "hook" or arguments[1].startswith("-"):
+    if len(arguments) == 4 and arguments[2] == "--port":
+        port, arguments = arguments[3], arguments[:2]
+    if len(arguments) != 2 or arguments[0] != "hook" or arguments[1] not in EVENTS:
         return None
-    known = arguments[1] in ("session-start", "user-prompt", "pre-compact", "session-end")
-    return (arguments[1], home) if known else None
+    return arguments[1], home, port
 
 
 if __name__ == "__main__":

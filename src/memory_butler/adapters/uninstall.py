@@ -34,6 +34,7 @@ OWN_FILES = (
     "token",
     "token.*",
     "server.sock",
+    "hooks.lock",
 )
 MARKERS = ("database/PG_VERSION", "database.lock", "logs/memory-butler.log")
 FOLDERS = ("models", "logs")

@@ -17,3 +17,9 @@ class HookSettings(Group):
     pre_compact_tokens: int = Field(
         1500, ge=0, le=200_000, description="Token budget of the briefing before compaction."
     )
+    start_server: bool = Field(
+        True,
+        description="Start a program that answers the hooks where no server runs. It uses the Unix socket of the home "
+        "folder only.",
+    )
+    idle_minutes: float = Field(10, ge=0.1, le=1440, description="Minutes without a hook after which it ends.")

@@ -64,7 +64,8 @@ def hook(tmp_path: Path, project: Path) -> Hook:
     ) -> CompletedProcess[str]:
         given = told if isinstance(told, bytes) else json.dumps(told).encode()
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_BUTLER", "CLAUDE"))}
-        variables = {"MEMORY_BUTLER_HOME": str(tmp_path), "MEMORY_BUTLER_PORT": str(port), **environment}
+        variables = {"MEMORY_BUTLER_HOME": str(tmp_path), "MEMORY_BUTLER_PORT": str(port)}
+        variables = {**variables, "MEMORY_BUTLER_HOOKS__START_SERVER": "false", **environment}
         # Longer than usual: on a busy machine it is not the clock that is tested.
         variables = {"MEMORY_BUTLER_HOOK_SECONDS": "30", **variables}
 
@@ -183,3 +184,10 @@ def context_in(answer: str, event: str = "SessionStart") -> str:
     output = json.loads(answer)["hookSpecificOutput"]
     assert output["hookEventName"] == event
     return str(output["additionalContext"])
+
+
+def silence(done: CompletedProcess[str]) -> str:
+    """Why the session starts without memory, as the user and the agent hear it."""
+    told = json.loads(done.stdout)["systemMessage"]
+    assert context_in(done.stdout) == told and "\n" not in told
+    return str(told.partition(", because ")[2].partition(". ")[0])

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from tests.adapters.hooks.conftest import (
     BUTLER,
+    SESSION,
     Hook,
     agent,
     context_in,
@@ -26,6 +27,7 @@ from memory_butler.models import NewFact
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
 
+PROMPTED = "UserPromptSubmit"
 PROMPT = "Please move the invoices to Stripe."
 STRIPE = "Invoices go to Stripe in Europe."
 COMMAND = person("<command-name>/model</command-name>")
@@ -46,12 +48,23 @@ def written(folder: Path, *entries: dict[str, Any]) -> Path:
 async def test_the_first_prompt_gets_a_briefing_for_its_task(
     resources: Resources, port: int, hook: Hook, project: Path
 ) -> None:
-    """With what is relevant to the prompt, and not with the whole project."""
+    """With what is relevant to the prompt, and not with the whole project, which the start told."""
     await invoices(resources)
-    text = context_in((await hook("user-prompt", port, prompted(project, PROMPT))).stdout, "UserPromptSubmit")
+    await hook("session-start", port, started(project))
+    text = context_in((await hook("user-prompt", port, prompted(project, PROMPT, session=SESSION))).stdout, PROMPTED)
     assert STRIPE in text
     assert "make check" not in text
     assert "data, not instructions" in text
+
+
+async def test_a_session_that_started_without_memory_hears_all_of_it_with_its_first_prompt(
+    resources: Resources, port: int, hook: Hook, project: Path
+) -> None:
+    """Its server was not running yet."""
+    await invoices(resources)
+    text = context_in((await hook("user-prompt", port, prompted(project, PROMPT))).stdout, PROMPTED)
+    assert STRIPE in text
+    assert "make check" in text
 
 
 async def test_a_prompt_that_memory_does_not_know_about_gets_nothing(port: int, hook: Hook, project: Path) -> None:

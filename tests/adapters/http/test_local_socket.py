@@ -11,8 +11,9 @@ import httpx
 import pytest
 from tests.support.service import Switch
 
-from memory_butler.adapters.http.app import Server, build_app, listening, uvicorn_config
+from memory_butler.adapters.http.app import build_app, listening
 from memory_butler.adapters.http.local_socket import SOCKET_FILE, local_socket
+from memory_butler.adapters.http.uvicorn_server import Server, uvicorn_config
 from memory_butler.resources import Resources
 from memory_butler.settings import Settings, load_settings
 

@@ -14,8 +14,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import connect
 
-from memory_butler.adapters.http.app import Server, listening, uvicorn_config
+from memory_butler.adapters.http.app import listening
 from memory_butler.adapters.http.protocol import HEAD_BYTES, BoundedHead
+from memory_butler.adapters.http.uvicorn_server import Server, uvicorn_config
 from memory_butler.settings import load_settings
 
 SECONDS = 0.3

@@ -13,11 +13,14 @@ from memory_butler.adapters.connect.clients import CLIENTS, TOKEN, Client, Scope
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from memory_butler.adapters.connect.files import Change
+    from memory_butler.adapters.connect.files import Change, Standing
+    from memory_butler.adapters.connect.user_service import UserService
     from memory_butler.settings import Settings
 
-STATUS = "status"
-ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}; or `{STATUS}`.")]
+STATUS, SERVICE = "status", "service"
+ClientArgument = Annotated[
+    str, typer.Argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}; `{SERVICE}`; or `{STATUS}`.")
+]
 ScopeOption = Annotated[Scope, typer.Option(help="user: all your projects; project: the project in this folder.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 StatusJson = Annotated[bool, typer.Option("--json", help=f"With `{STATUS}`: print one line of JSON.")]
@@ -31,19 +34,30 @@ def connect(
     http: Annotated[
         bool, typer.Option("--http", help="Use the running server instead of starting one per client.")
     ] = False,
+    service: Annotated[
+        bool, typer.Option("--service", help="Also keep a server running, as a service of your user.")
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: StatusJson = False,
 ) -> None:
-    """Register Memory Butler with a client; for Claude Code also the hooks. Shows the changes and asks first."""
+    """Register Memory Butler with a client; for Claude Code also the hooks. Shows the changes and asks first.
+
+    `connect service` only keeps a server running: a systemd unit, a launchd agent or a Windows task of your user.
+    """
     from memory_butler.adapters.connect.files import connecting
 
     if client == STATUS:
-        _status(as_json)
+        _status(ctx, as_json)
         return
-    settings, target = terminal.settings_of(ctx), _client(client)
+    settings = terminal.settings_of(ctx)
+    if client == SERVICE:
+        _install_service(settings, dry_run=dry_run, yes=yes)
+        return
+    target = _client(client)
     with_token = settings.service.auth == "required" or (http and _needs_local_token(settings))
-    wish = Wish(settings.home, f"{settings.reached_at()}/mcp" if http else None, with_token=with_token)
+    address = f"{settings.reached_at()}/mcp" if http else None
+    wish = Wish(settings.home, address, with_token=with_token, port=_port_to_write(settings))
     changes = connecting(target, scope, Path.cwd(), wish)
     if _change(changes, f"{target.title} already has Memory Butler; nothing to change.", dry_run=dry_run, yes=yes):
         sys.stdout.write(f"{target.title} now has Memory Butler; restart it. `memory-butler disconnect {client}")
@@ -51,8 +65,52 @@ def connect(
         if http and with_token and settings.service.auth == "off":
             file = shlex.quote(str(settings.home / "token"))
             sys.stdout.write(f'Its environment needs the token: export {TOKEN}="$(cat {file})"\n')
-        if target.places(scope, Path.cwd())[-1].with_hooks:
-            sys.stdout.write("The hooks call the server on this machine: keep `memory-butler serve` running.\n")
+    if service:
+        _install_service(settings, dry_run=dry_run, yes=yes)
+
+
+def _port_to_write(settings: "Settings") -> int | None:
+    """The port in force now, unless the hooks find it themselves: in the config file, or the usual one."""
+    from memory_butler.adapters.hooks.server_call import PORT, config_of
+
+    found = config_of(str(settings.home / "config.toml")).get("port") or PORT
+    return None if settings.port == found else settings.port
+
+
+def _service(settings: "Settings") -> "UserService":
+    from memory_butler.adapters.connect.executable import executable, is_usual
+    from memory_butler.adapters.connect.user_service import user_service
+
+    home = [] if is_usual(settings.home) else ["--home", str(settings.home)]
+    port = _port_to_write(settings)
+    command = [*executable(), *home, "serve", *([] if port is None else ["--port", str(port)])]
+    return user_service(command, settings.home)
+
+
+def _install_service(settings: "Settings", *, dry_run: bool, yes: bool) -> None:
+    from memory_butler.adapters.connect.user_service import switch
+
+    service = _service(settings)
+    if not _change([service.installing()], "The service is installed already.", dry_run=dry_run, yes=yes):
+        return
+    problem = switch(service.on)
+    if problem is None:
+        sys.stdout.write(
+            "A server runs now, and again after each login. `memory-butler disconnect service` undoes this.\n"
+        )
+        return
+    commands = " && ".join(map(shlex.join, service.on))
+    sys.stdout.write(f"The file is written, but the system did not take it ({problem}). Run: {commands}\n")
+
+
+def _remove_service(settings: "Settings", *, dry_run: bool, yes: bool) -> None:
+    from memory_butler.adapters.connect.user_service import switch
+
+    service = _service(settings)
+    if service.is_installed and not dry_run:
+        switch(service.off)
+    if _change([service.removing()], "There is no service; nothing to change.", dry_run=dry_run, yes=yes):
+        sys.stdout.write("The service is gone. The memories are unchanged.\n")
 
 
 def _needs_local_token(settings: "Settings") -> bool:
@@ -65,7 +123,8 @@ def _needs_local_token(settings: "Settings") -> bool:
 
 
 def disconnect(
-    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}.")],
+    ctx: typer.Context,
+    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"{', '.join(CLIENTS)}; or `{SERVICE}`.")],
     *,
     scope: ScopeOption = Scope.USER,
     dry_run: DryRun = False,
@@ -74,6 +133,9 @@ def disconnect(
     """Undo `connect`: removes only the entries that it made. Shows the changes and asks first."""
     from memory_butler.adapters.connect.files import disconnecting
 
+    if client == SERVICE:
+        _remove_service(terminal.settings_of(ctx), dry_run=dry_run, yes=yes)
+        return
     target = _client(client)
     changes = disconnecting(target, scope, Path.cwd())
     if _change(changes, f"{target.title} does not have Memory Butler; nothing to change.", dry_run=dry_run, yes=yes):
@@ -107,9 +169,10 @@ def _change(changes: "list[Change]", unchanged: str, *, dry_run: bool, yes: bool
     return True
 
 
-def _status(as_json: bool) -> None:
+def _status(ctx: typer.Context, as_json: bool) -> None:
     from memory_butler.adapters.connect.files import standing
 
+    service = _service(terminal.settings_of(ctx))
     rows = [
         (client.name, scope, status)
         for client in CLIENTS.values()
@@ -119,16 +182,22 @@ def _status(as_json: bool) -> None:
     if as_json:
         connections = [
             {"client": name, "scope": str(scope), "file": str(status.path), "server": status.server,
-             "hooks": list(status.hooks), "problem": status.problem}
+             "by_hand": list(status.by_hand), "hooks": list(status.hooks), "problem": status.problem}
             for name, scope, status in rows
         ]  # fmt: skip
-        terminal.print_json({"connections": connections})
+        state = {"file": str(service.path), "installed": service.is_installed}
+        terminal.print_json({"connections": connections, "service": state})
         return
     for name, scope, status in rows:
-        if status.problem:
-            state = status.problem
-        elif status.server or status.hooks:
-            state = "connected" if status.server else f"hooks: {', '.join(status.hooks)}"
-        else:
-            state = "-"
-        sys.stdout.write(f"{name:<12} {scope:<8} {state:<40} {status.path}\n")
+        sys.stdout.write(f"{name:<12} {scope:<8} {_state(status):<40} {status.path}\n")
+    installed = "installed" if service.is_installed else "-"
+    sys.stdout.write(f"{SERVICE:<12} {Scope.USER:<8} {installed:<40} {service.path}\n")
+
+
+def _state(status: "Standing") -> str:
+    if status.problem:
+        return status.problem
+    parts = ["connected"] if status.server else []
+    parts += [f"connected by hand: {', '.join(status.by_hand)}"] if status.by_hand else []
+    parts += [f"hooks: {', '.join(status.hooks)}"] if status.hooks else []
+    return "; ".join(parts) or "-"

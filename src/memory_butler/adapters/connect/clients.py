@@ -26,7 +26,7 @@ TOKEN = "MEMORY_BUTLER_TOKEN"
 PATIENCE_SECONDS = 60
 # Event name in Claude Code, our hook, and its timeout in seconds.
 HOOKS = {
-    "SessionStart": ("session-start", 5),
+    "SessionStart": ("session-start", 15),
     "UserPromptSubmit": ("user-prompt", 5),
     "PreCompact": ("pre-compact", 5),
     "SessionEnd": ("session-end", 3),
@@ -50,11 +50,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Connection of a client: it starts the server itself (with `home`), or connects to a URL."""
+    """Connection of a client: it starts the server itself (with `home`), or connects to a URL.
+
+    `port` is that of the server that hooks ask, unless they find it themselves.
+    """
 
     home: Path
     url: str | None = None
     with_token: bool = False
+    port: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Client:
     def entries(self, place: Place, scope: Scope, wish: Wish) -> Entries:
         command = executable() if scope is Scope.USER else shared_executable()
         server = self.reached(wish.url, wish.with_token) if wish.url else self.started(_process(command, wish.home))
-        hooks = _hooks(command, wish.home) if place.with_hooks else {}
+        hooks = _hooks(command, wish) if place.with_hooks else {}
         return Entries(place.section, server if place.section else {}, hooks)
 
 
@@ -77,10 +81,11 @@ def _process(command: list[str], home: Path) -> dict[str, Any]:
     return {"command": command[0], "args": [*command[1:], "mcp"], **elsewhere}
 
 
-def _hooks(command: list[str], home: Path) -> Mapping[str, Any]:
-    start = [*command, *([] if is_usual(home) else ["--home", str(home)]), "hook"]
+def _hooks(command: list[str], wish: Wish) -> Mapping[str, Any]:
+    start = [*command, *([] if is_usual(wish.home) else ["--home", str(wish.home)]), "hook"]
+    end = [] if wish.port is None else ["--port", str(wish.port)]
     return {
-        event: {"type": "command", "command": shlex.join([*start, name]), "timeout": seconds}
+        event: {"type": "command", "command": shlex.join([*start, name, *end]), "timeout": seconds}
         for event, (name, seconds) in HOOKS.items()
     }
 

@@ -10,8 +10,12 @@ from memory_butler.errors import Conflict, InvalidInput
 
 NAME = "memory-butler"
 HOOK_COMMAND = re.compile(
-    r"memory[-_]butler\S*['\"]?\s(?:.*\s)?hook\s+(?:session-start|user-prompt|pre-compact|session-end)\s*$"
+    r"memory[-_]butler\S*['\"]?\s(?:.*\s)?hook\s+(?:session-start|user-prompt|pre-compact|session-end)\b"
+    r"(?:\s+--port\s+\d+)?(?:\s*(?:\d?>|\|\|).*)?\s*$"
 )
+# A server entry that somebody wrote: our command or module with `mcp`, or the address of a server on this machine.
+_COMMAND = re.compile(r"memory[-_]butler(?:\.adapters\.(?:entry|cli\.app))?(?:\.exe)?(?:@[\w.]+)?$")
+_ADDRESS = re.compile(r"^https?://(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?::\d+)?/mcp/?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Entries:
     section: str | None
     server: Mapping[str, Any] = field(default_factory=dict)
     hooks: Mapping[str, Any] = field(default_factory=dict)
+    # Names of entries that somebody made by hand.
+    by_hand: tuple[str, ...] = ()
 
 
 class Format(Protocol):
@@ -72,7 +78,8 @@ class Json:
         value = self.value_of(text)
         server = _at(value, section, NAME) if section else None
         hooks = {event: handler for event in _dict(value.get("hooks")) for _, handler in _handlers(value, event)}
-        return Entries(section, server if isinstance(server, dict) else {}, hooks)
+        by_hand = (*_by_hand(value.get(section or "")), *_of_projects(value, section))
+        return Entries(section, server if isinstance(server, dict) else {}, hooks, by_hand)
 
 
 class Toml:
@@ -104,8 +111,30 @@ class Toml:
         return _checked(changed, wanted, self.value_of)
 
     def found(self, text: str, section: str | None) -> Entries:
-        server = _at(self.value_of(text), section, NAME) if section else None
-        return Entries(section, server if isinstance(server, dict) else {})
+        value = self.value_of(text)
+        server = _at(value, section, NAME) if section else None
+        return Entries(section, server if isinstance(server, dict) else {}, by_hand=_by_hand(value.get(section or "")))
+
+
+def _by_hand(servers: Any) -> tuple[str, ...]:
+    """Names of other entries that lead to a Memory Butler."""
+    return tuple(name for name, entry in _dict(servers).items() if name != NAME and _is_ours(name, _dict(entry)))
+
+
+def _of_projects(value: Any, section: str | None) -> Iterator[str]:
+    """Entries for single projects in a file for all of them, as `claude mcp add` makes by default."""
+    for path, project in _dict(value.get("projects")).items():
+        servers = _dict(_dict(project).get(section or ""))
+        yield from (f"{name} in {path}" for name, entry in servers.items() if _is_ours(name, _dict(entry)))
+
+
+def _is_ours(name: str, entry: dict[str, Any]) -> bool:
+    args = entry.get("args")
+    words = [str(entry.get("command") or ""), *(map(str, args) if isinstance(args, list) else ())]
+    address = str(entry.get("url") or entry.get("httpUrl") or "")
+    return ("memory" in name.casefold() and bool(_ADDRESS.match(address))) or (
+        "mcp" in words and any(map(_COMMAND.search, words))
+    )
 
 
 def _checked(text: str, wanted: Any, value_of: Callable[[str], Any]) -> str:

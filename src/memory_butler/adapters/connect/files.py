@@ -53,6 +53,7 @@ class Standing:
     server: bool
     hooks: tuple[str, ...]
     problem: str | None = None
+    by_hand: tuple[str, ...] = ()
 
 
 def connecting(client: Client, scope: Scope, project: Path, wish: Wish) -> list[Change]:
@@ -87,7 +88,7 @@ def standing(client: Client, scope: Scope, project: Path) -> list[Standing]:
             path, text = _read(place)
             with _explained(path):
                 entries = place.format.found(text or "", place.section)
-            found.append(Standing(path, bool(entries.server), tuple(entries.hooks)))
+            found.append(Standing(path, bool(entries.server), tuple(entries.hooks), by_hand=entries.by_hand))
         except MemoryButlerError as problem:
             found.append(Standing(place.path, False, (), problem.message))
     return found
@@ -146,6 +147,11 @@ def _is_untouched(place: Place, text: str, original: str, entries: Entries) -> b
         return not _has_us(was) and place.format.with_entries(original, entries) == text
     except MemoryButlerError:
         return False
+
+
+def text_of(path: Path) -> str | None:
+    """The text of a file of ours; None if there is none."""
+    return _text(path)
 
 
 def _read(place: Place) -> tuple[Path, str | None]:

@@ -1,1 +1,2 @@
-"""Hooks of Claude Code. They call a running server and never load the memory themselves."""
+"""Hooks of Claude Code. They call a server on this machine, and start one where none runs; they never load the memory
+themselves."""

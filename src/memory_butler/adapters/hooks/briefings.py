@@ -32,6 +32,7 @@ def budget_of(event: str, settings: HookSettings) -> int:
 @dataclass(slots=True)
 class _Told:
     references: frozenset[str] = frozenset()
+    was_started: bool = False
     was_prompted: bool = False
 
 
@@ -46,7 +47,11 @@ class ToldSessions:
     _sessions: OrderedDict[Session, _Told] = field(default_factory=OrderedDict)
 
     def at_start(self, session: Session, block: str) -> None:
-        self._of(session).references = references_in(block)
+        told = self._of(session)
+        told.references, told.was_started = references_in(block), True
+
+    def was_started(self, session: Session) -> bool:
+        return self._of(session).was_started
 
     def is_first_prompt(self, session: Session) -> bool:
         """Return True once per session."""

@@ -71,7 +71,8 @@ def build_door(lazy: LazyResources, tools: Sequence[MemoryTool]) -> ASGIApp:
             "trigger_prompt": told.get("prompt"),
             "butler": told.get("butler"),
             "token_budget": budget_of(event, lazy.settings.hooks),
-            "with_own": event != USER_PROMPT,
+            # A session whose start went without memory gets all of it with its first prompt.
+            "with_own": event != USER_PROMPT or (is_known and not sessions.was_started(session)),
             "request_context": {"request_id": request_id},
         }
         result = await run_tool(by_name[CONTEXT], request, asked)

@@ -1,19 +1,15 @@
 """The HTTP server: MCP over streamable HTTP, REST, hooks, dashboard, health checks and metrics."""
 
 import asyncio
-import contextlib
 import logging
 import shlex
 import shutil
-import signal
 import socket
 import sys
-import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from errno import EADDRINUSE
 from typing import Any
 
-import uvicorn
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -37,7 +33,7 @@ from memory_butler.adapters.http.local_access import (
 from memory_butler.adapters.http.local_socket import local_socket
 from memory_butler.adapters.http.loopback_guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.http.problems import problem_response, request_id_from
-from memory_butler.adapters.http.protocol import BoundedHead
+from memory_butler.adapters.http.uvicorn_server import Server, uvicorn_config
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.server import build_server
@@ -58,10 +54,7 @@ from memory_butler.settings import Settings, is_loopback_host
 from memory_butler.store.gate.database import StoreUpgraded
 
 MCP_PATH = "/mcp"
-# Client streams stay open as long as the clients live, so a shutdown does not wait for them.
-SHUTDOWN_SECONDS = 1
 READY_SECONDS = 2.0
-MAX_MESSAGE_BYTES = 1_000_000
 Check = dict[str, Any]
 
 log = logging.getLogger(__name__)
@@ -279,21 +272,6 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
         await Server(uvicorn_config(app)).serve(sockets=[listener, *([local] if local else [])])
 
 
-def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=BoundedHead,
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        # For the dashboard's open pages.
-        ws="websockets-sansio",
-        ws_max_size=MAX_MESSAGE_BYTES,
-        server_header=False,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-    )
-
-
 def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -322,22 +300,3 @@ def listening(settings: Settings) -> socket.socket:
             f"Cannot listen on {settings.host}, port {settings.port}: {problem.strerror or problem}.",
             recovery="Choose another address or port: --host, --port, or MEMORY_BUTLER_HOST, MEMORY_BUTLER_PORT.",
         ) from problem
-
-
-class Server(uvicorn.Server):
-    """uvicorn, except that a signal makes `serve` return normally: uvicorn raises it again afterwards, which would end
-    the process before the store is closed. Guarded by tests/adapters/http/test_app.py."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
-            yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fastmcp import FastMCP
 
+from memory_butler.adapters.hooks.standby import answering_hooks
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.completions import Completions
@@ -69,6 +70,8 @@ async def run_stdio(settings: Settings) -> None:
     send_library_logs_to_file()
     configure_traces(program_version())
     lazy = LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects)
-    server = build_server(lazy, transport="pipe")
+    tools = build_tools(lazy)
+    server = build_server(lazy, tools=tools, transport="pipe")
     with input_that_signals_end(), metrics_port(settings, "mcp"):
-        await server.run_stdio_async(show_banner=False)
+        async with answering_hooks(lazy, tools):
+            await server.run_stdio_async(show_banner=False)

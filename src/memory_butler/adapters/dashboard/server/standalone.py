@@ -5,8 +5,9 @@ import webbrowser
 from collections.abc import Callable
 
 from memory_butler.adapters.dashboard.server.middleware import build_dashboard
-from memory_butler.adapters.http.app import Server, listening, require_loopback, uvicorn_config
+from memory_butler.adapters.http.app import listening, require_loopback
 from memory_butler.adapters.http.local_access import dashboard_link, ensure_token
+from memory_butler.adapters.http.uvicorn_server import Server, uvicorn_config
 from memory_butler.adapters.lazy_resources import LazyResources, freeze_loaded_objects
 from memory_butler.adapters.mcp.stdio import send_library_logs_to_file
 from memory_butler.adapters.telemetry.logs import configure_logging

@@ -1,0 +1,58 @@
+"""uvicorn as all servers of this program use it."""
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from memory_butler.adapters.http.protocol import BoundedHead
+
+# Client streams stay open as long as the clients live, so a shutdown does not wait for them.
+SHUTDOWN_SECONDS = 1
+MAX_MESSAGE_BYTES = 1_000_000
+
+
+def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=BoundedHead,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        # For the dashboard's open pages.
+        ws="websockets-sansio",
+        ws_max_size=MAX_MESSAGE_BYTES,
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+
+
+class Server(uvicorn.Server):
+    """uvicorn, except that a signal makes `serve` return normally: uvicorn raises it again afterwards, which would end
+    the process before the store is closed. Guarded by tests/adapters/http/test_app.py."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+class ServerWithin(uvicorn.Server):
+    """uvicorn inside a program that handles signals itself."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
