@@ -18,9 +18,8 @@ import psycopg
 import pytest
 from tests.support.service import on_loopback
 
-from memory_butler.adapters.http import activity_stream
+from memory_butler.adapters.http import activity_stream, uvicorn_server
 from memory_butler.adapters.http.app import listening
-from memory_butler.adapters.http.uvicorn_server import Server
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.models import Caller, NewEpisode, NewFact, NewToken, Principal, Role, Token
 from memory_butler.operations.access import tokens

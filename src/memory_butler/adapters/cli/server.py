@@ -97,13 +97,14 @@ def _start_link(settings: "Settings", *, open_browser: bool) -> None:
 def hook(
     ctx: typer.Context,
     event: Annotated[str, typer.Argument(metavar="EVENT", help=f"{', '.join(EVENTS)}.")],
+    port: Annotated[str | None, typer.Option(help="Port of the server, if the home folder has no socket.")] = None,
 ) -> None:
-    """Handle a Claude Code hook: reads its JSON on stdin, calls the server on this machine, writes the response."""
+    """Handle a Claude Code hook: reads its JSON on stdin, calls a server on this machine, writes the response."""
     if event not in EVENTS:
         raise InvalidInput(f"{event!r} is not a hook.", recovery=f"Use one of {', '.join(EVENTS)}.")
     # `entry.py` runs real hooks before this module is loaded.
     home = ctx.find_root().obj
-    run(event, str(home) if home else None)
+    run(event, str(home) if home else None, port)
 
 
 def mcp(

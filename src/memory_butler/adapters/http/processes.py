@@ -23,9 +23,10 @@ from pathlib import Path
 
 from prometheus_client.multiprocess import mark_process_dead
 
-from memory_butler.adapters.http.app import Server, announcement, build_app, listening, require_loopback, uvicorn_config
+from memory_butler.adapters.http.app import announcement, build_app, listening, require_loopback
 from memory_butler.adapters.http.local_access import ensure_token
 from memory_butler.adapters.http.local_socket import local_socket
+from memory_butler.adapters.http.uvicorn_server import Server, uvicorn_config
 from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
 from memory_butler.adapters.mcp.stdio import send_library_logs_to_file
 from memory_butler.adapters.telemetry.logs import configure_logging
