@@ -51,7 +51,7 @@ class AheadClock:
 class Running:
     url: str
     resources: Resources
-    server: Server
+    server: uvicorn_server.Server
     web: httpx.AsyncClient
     clock: AheadClock
 
