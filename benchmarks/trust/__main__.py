@@ -115,9 +115,10 @@ def _poison() -> Iterator[Row]:
 
 def _redaction() -> Iterator[Row]:
     counts = redaction.measure()
-    for part in (redaction.TUNING, redaction.HELD_OUT, redaction.SECOND):
+    for part in redaction.PARTS:
         hits, size = counts[part, "secrets"]
-        yield Row(f"secrets removed: {part}", f"{hits} of {size}", "≥ 95 %", hits >= redaction.ENOUGH * size)
+        enough = redaction.ENOUGH_OF.get(part, redaction.ENOUGH)
+        yield Row(f"secrets removed: {part}", f"{hits} of {size}", f"≥ {enough:.0%}", hits >= enough * size)
         hits, size = counts[part, "look-alikes"]
         yield Row(f"look-alikes touched: {part}", f"{hits} of {size}", "≤ 1 %", hits <= redaction.TOO_MANY * size)
 

@@ -104,7 +104,6 @@ sshkey: -----BEGIN OPENSSH PRIVATE KEY-----\\n«{b70}»\\n«{b70}»\\n-----END O
 pgp: -----BEGIN PGP PRIVATE KEY BLOCK-----\\n\\n«{b64}»\\n«{b64}»\\n-----END PGP PRIVATE KEY BLOCK-----
 putty: Private-Lines: 2\\n«{b64}»\\n«{b60}»\\nPrivate-MAC: «{h40}»
 age: AGE-SECRET-KEY-1«{A58}»
-markdown: | service | password |\\n|---|---|\\n| jira | «{x12}» |
 markdown: - **Root password:** `«{x12}»`
 markdown: token:\\n\\n    «{x40}»
 csv: site,user,password\\nshop.example,eva,«{x11}»

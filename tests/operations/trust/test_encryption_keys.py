@@ -14,6 +14,7 @@ from tests.support.leaks import files_with, traces
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import PermissionDenied
 from memory_butler.models import Caller, NewEpisode, NewFact, NewRule, Outcome, Principal, Question, Role, Stored
+from memory_butler.operations.consolidation.run_now import consolidate_now
 from memory_butler.operations.history.activity import activity
 from memory_butler.operations.history.replay import replay
 from memory_butler.operations.history.undo import undo
@@ -21,6 +22,7 @@ from memory_butler.operations.retrieval.get import get
 from memory_butler.operations.retrieval.search import search
 from memory_butler.operations.trust.encryption_keys import key_status, rotate, shred
 from memory_butler.operations.writing import feedback, forget, remember
+from memory_butler.operations.writing.idempotency import Fingerprint
 from memory_butler.resources import Resources, open_resources
 from memory_butler.store.embedded.backup_log import note_backup
 from memory_butler.store.embedded.server import EmbeddedPostgres
@@ -90,6 +92,31 @@ async def test_a_rotation_encrypts_everything_anew(
     assert await contents(encrypted, stored) == before and (await replay(encrypted)).equal
     states = {state for _, state in (await key_status(encrypted)).keys}
     assert any(state.startswith("destroyed") for state in states)
+
+
+async def test_hashes_from_before_encryption_are_keyed(new_home: Callable[[], Path]) -> None:
+    """A plain hash of a request or of a distilled item would let anybody test guesses of its text. A retry gets the
+    first answer all the same, and what was distilled is known."""
+    home, new = new_home(), NewFact(subject="Anna", predicate="allergies", content="nuts", idempotency_key="k1")
+    seen = NewEpisode(content="I live in Porto.", butler="main")
+    async with open_resources(home=home, embedder=FakeEmbedder()) as resources:
+        first = await remember.fact(resources, new)
+        await remember.episode(resources, seen)
+        await consolidate_now(resources)
+        before = _hashes(home)
+    async with open_resources(home=home, encryption={"key": new_key()}, embedder=FakeEmbedder()) as resources:
+        await allergy(resources, "Bea", "milk")
+        after = _hashes(home)
+        assert await remember.fact(resources, new) == first
+    assert Fingerprint("fact", new).digest in before
+    assert len(before) == len(after) >= 2
+    assert not before & after
+
+
+def _hashes(home: Path) -> set[bytes]:
+    with psycopg.connect(EmbeddedPostgres(home).dsn("postgres", "memory")) as owner:
+        query = "SELECT request_hash FROM memory.idempotency_keys UNION ALL SELECT key FROM memory.distilled_keys"
+        return {bytes(row[0]) for row in owner.execute(query)}
 
 
 async def test_a_rotation_encrypts_what_was_plain(new_home: Callable[[], Path]) -> None:

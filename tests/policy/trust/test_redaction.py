@@ -117,7 +117,9 @@ openssl -k |openssl a |echo aaaaaa1 |echo a1 > |htpasswd -b a b |smbclient -u a%
 hasło do a |lösenord |combination of the a |unlocks the a |unlocks with |wifi key |
 ssn |ssn 1|passport number |4111 1111 |1234567890~1234567890|aaaaaaaaaa~|recovery codes: a1b2 |
 a1b2, |set the password |changed |use a as the |use aaaa1 as the password |net use /user:a |
-zip -p a |seed phrase: abandon |a.b:5432:a:b:c~|[redacted: password]|
+authorization: a |String::from("|code van het a |set the safe to |code de la a |api key a1b2c3d4-|auth a1b2c3d4_|
+</key> |pin карты |password -- |password: >-~|a1b2c3d4e5f6 ~> |zip -p a |seed phrase: abandon |a.b:5432:a:b:c~|
+[redacted: password]|
 """
 PUMPS = [*_WORDS.split(), " ", "\n", "\t", "\u200b", *(one for one in _PHRASES.replace("\n", "").split("|") if one)]
 
@@ -255,6 +257,56 @@ def test_ids_lose_only_certain_secrets() -> None:
 
 
 _PIECES = st.sampled_from([one.text for _, one in [*secret_cases(), *lookalike_cases()]])
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("the newsletter key is {}, see the job", "b801146a6ff5f1915077f13cc13c9491"),
+        ("SPARK_KEY {}", "98accc282d8143a6a6517679a341b3fd922e912a"),
+        ("post_item: {} # access_token", "0f313b131a8c94fdfb108e48f844860e"),
+        ("Authorization: GenieKey {}", "47721d52-f45d-c2ef-6e30-b9f46ff2c0bd"),
+        ("pays with live_{}", "F7QzPOTntNbOnxQ4O96aaWAnGbNS9o"),
+        ("password: >-\n  {}", "H7rDi8sh4nn1EQ9m"),
+        ('{{\\"client_secret\\": \\"{}\\"}}', "E7ySyyDwxHwauc4fVQHwXS4Hrd9A"),
+        ("<key>ApiSecret</key>\n<string>{}</string>", "H7xGi42FN3OEU41rjRP6OdGS9d"),
+        ('SECRET = b"{}"', "P7d4DxTxzkki4YlcPGFY919i"),
+        ('let api_key = String::from("{}");', "Y76by3ERKo4I32I34l2Vz4XYOMAPn59y"),
+        ("API KEY ==> {}", "N7qUb7XAS7SQLnf54QqkT1fNI6HasQ91"),
+        ("The cabin door opens with {}.", "2976#"),
+        ("His locker code? {}.", "1480"),
+        ("I set the safe to {}.", "12-34-56"),
+        ("De code van het slot is {}.", "4711"),
+        ("Пин-код карты {}.", "6045"),
+        ("Mijn wachtwoord is nu {}.", "Egel7471"),
+    ],
+)
+def test_a_secret_is_known_by_what_is_said_around_it(text: str, secret: str) -> None:
+    assert secret not in redact(text.format(secret)).text
+
+
+@pytest.mark.parametrize("gap", ["\n", "  \n> ", "\\\n", "`\n`", "<br>\n", "\n- ", "**\n**", "\r\n    "])
+def test_a_token_over_two_lines_of_markdown(gap: str) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    found = redact(f"> the token is {token[:20]}{gap}{token[20:]} for now")
+    assert token[:20] not in found.text
+    assert token[20:] not in found.text
+    assert found.text.endswith(" for now")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "api key check failed at commit 98accc282d8143a6a6517679a341b3fd922e912a",
+        "the key is in the folder with id 01932f6e-8c1b-7a52-9c55-0f4d8b1f2a3c",
+        "-----BEGIN PUBLIC KEY-----\nMIIBI7HCGjyG29grROTu1qIB1Z66hQZ2fp4DZfBM\n-----END PUBLIC KEY-----",
+        "パスワードは毎月変更してください。",
+        "Le code postal de Lyon est 69001.",
+        "set the alarm to 0630",
+    ],
+)
+def test_random_characters_that_are_no_secret_stay(text: str) -> None:
+    assert redact(text).text == text
 
 
 @settings(max_examples=60, deadline=None)

@@ -31,15 +31,21 @@ _BARE_PASS = re.compile(rf"(?:^|[\n.;,][ ]?|\b(?:the|and|my|our)[ ])pass{_IS}[\"
 _LOCK = re.compile(
     r"\b(?:gate|(?:front|back|side|garage|cellar|main|garden|barn|stable|studio|office)[ ]door|door|garage|key[ ]?safe|"
     rf"safe|alarm|shed|lock ?box|padlock|bike[ ]lock|locker|keypad|portail|tor|haustür){_PLACE}{_IS}"
-    rf"(?P<value>[#*]?(?:\d{{4,8}}|\d{{1,4}}[a-z]\d{{1,4}})[#*]?)(?![\w%€$£.-]){_END}"
+    rf"(?P<value>[#*]?(?:\d{{4,8}}|\d{{1,4}}[a-z]\d{{1,4}})[#*]?)(?![\w%€$£-]|\.\d){_END}"
 )
 _BUILDING = re.compile(r"\bcode de l'(?:immeuble|entrée|alarme)" + _IS + r"(?P<value>[0-9a-z]{4,8})(?!\w)")
 _UNLOCK = re.compile(
     r"\b(?:unlock(?:s|ed)?|open(?:s|ed)?|disarm(?:s|ed)?|(?:wird|lässt sich) entsperrt|entsperr(?:st|t|en)|öffnet"
-    r"|se (?:desbloquea|abre)|si (?:sblocca|apre)|se (?:déverrouille|déverrouillent)|(?:se )?desbloqueia|ontgrendelt)"
+    r"|geht|se (?:desbloquea|abre)|si (?:sblocca|apre)|se (?:déverrouille|déverrouillent)|(?:se )?desbloqueia"
+    r"|ontgrendelt)"
     r"(?:[ ](?:it|them|the[ ][\w-]{1,20}|him))?[ ]{1,2}"
     r"(?:with|using|by|mit|con|avec|com|met)(?:[ ](?:the|code|pin|dem|el|il|le|o|number|código|codice))*[ ]{1,2}"
-    rf"(?P<value>[#*]?\d{{4,8}}[#*]?)(?![\w%€$£.-]){_END}"
+    rf"(?P<value>[#*]?\d{{4,8}}[#*]?)(?![\w%€$£-]|\.\d){_END}"
+)
+_SET = re.compile(
+    r"\b(?:set|reset|changed?)[ ](?:the|my|our|his|her)[ ](?:[\w-]{1,20}[ ])?"
+    r"(?:safe|lock|padlock|keypad|locker)[ ]to[ ]"
+    rf"(?P<value>\d{{4,8}}|\d{{1,2}}(?:-\d{{1,2}}){{2,3}})(?![\w%€$£-]|[.:]\d){_END}"
 )
 _STANDARD = re.compile(
     r"(?:wpa\d?|802\.|ipv\d|wi-?fi-?\d|\d{1,4}(?:[.,]\d{1,3})?(?:ghz|g|mb|gb|mbit|gbit|mbps|gbps)\b)"
@@ -61,7 +67,7 @@ def find_everyday(view: PlainView) -> Iterator[Finding]:
     for found in _BUILDING.finditer(lower):
         if any(map(str.isdigit, found["value"])):
             yield Finding(*found.span("value"), "access_code")
-    for found in _UNLOCK.finditer(lower):
+    for found in (*_UNLOCK.finditer(lower), *_SET.finditer(lower)):
         if not is_measure(found["value"], text[found.end("value") :][:24]):
             yield Finding(*found.span("value"), "access_code")
     for found in _LOCK.finditer(lower):

@@ -6,6 +6,7 @@ The scan starts at each name of a secret and reads a bounded number of character
 import re
 from collections.abc import Iterator
 
+from memory_butler.english.text.normalize import UNSPACED
 from memory_butler.policy.trust.placeholders import has_unit, is_measure, is_ordinary, is_placeholder, is_random
 from memory_butler.policy.trust.plain_view import PlainView
 from memory_butler.policy.trust.secret_names import (
@@ -28,23 +29,37 @@ RUN_CHARACTERS = 256
 JUDGED_CHARACTERS = 160
 ASSIGNED, TIGHT, SAID, NEAR = "assigned", "tight", "said", "near"
 _QUOTES = "\"'`"
-_ASSIGNED = re.compile(r"""[ \t]{0,4}["'`\])]{0,3}[ \t]{0,8}(?::=|=>|==?=?|:|->"
-r"|=)[ \t]{0,8}(?:\\?[\r]?\n[ \t]{0,12}(?:[-*] )?)?""")
+_ASSIGNED = re.compile(
+    r"""[ \t]{0,4}(?:\\{0,3}["'`\])]){0,3}[ \t]{0,8}(?::=|={1,3}>|==?=?|:|-{1,2}>|→|⇒)[ \t]{0,8}"""
+    r"""(?:(?:[|>][+-]?)?[ \t]{0,4}\\?[\r]?\n[ \t]{0,12}(?:[-*] ?)?)?"""
+)
+# The element after one that holds the name.
+_ELEMENT = re.compile(r"</[\w:]{1,20}>\s{0,40}<[\w:]{1,20}>")
+# Ways to write a literal: b"…", String::from("…").
+_LITERAL = re.compile(
+    r"(?:[bruf]{1,2}|(?:new )?[\w.:]{0,20}(?:string|str|secret|bytes|buffer|from|literal)\w{0,12}\()(?=[\"'])",
+    re.IGNORECASE,
+)
 _ARGUMENT = re.compile(r"""["'][ \t]{0,4},[ \t]{0,4}(?=["'])|["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=["'])""")
 _OF = (
-    r"(?:[ ,]{1,2}(?:(?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|meiner|meines|am|im|pour|du|de|del"
+    r"(?:[ ,]{1,2}(?:(?:for|of|to|on|at|in|from|für|fürs|vors|beim|ins|von|vom|zum|zur|der|des|meiner|meines"
+    r"|am|im|pour|du|de|del"
     r"|della|dello|di|da|do|dos|das|para|voor|van|bij|naar|dla|od|till|för|til|af|k|ke|pro|от|для|к|на)\b"
     r"|(?:d|dell|nell|all|l)')[^.!?\n:=\"]{1,60}?)?"
 )
 _IS = re.compile(
     _OF + r"(?:'s|[ ]{1,3}(?:is|was|are|will(?: now)? be|shall be|equals|reads|ist|war|lautet|heißt|es|era|est|é|era|è"
     r"|luidt|jest|brzmi|är|er|je|este|это|есть)\b"
-    r"|[ ](?:do|dla|od|w|na)\b[^.!?\n:=\"]{1,60}?[ ]to\b"
-    r"|(?:は|が|是|为|為|은|는)|[ ]{0,2}-(?= ))[ ]{0,3}(?:(?:now|still|currently|simply|just|jetzt|ahora"
+    r"|,?[ ]{1,2}c'est\b|[ ](?:do|dla|od|w|na)\b[^.!?\n:=\"]{1,60}?[ ]to\b"
+    r"|(?:は|が|是|为|為|은|는)|[ ]{0,2}-{1,2}(?= ))[ ]{0,3}(?:(?:now|still|currently|simply|just|jetzt|nu|teraz|ahora"
     r"|maintenant|agora|ora"
-    r"|теперь|called)[ ]{1,3})?:?[ ]{0,3}"
+    r"|теперь|adesso|artık|called)[ ]{1,3})?:?[ ]{0,3}"
 )
-_OF_COLON = re.compile(_OF.removesuffix("?") + r"[ ]{0,2}[:=](?:[ ]{1,4}|\n[ ]{0,8}(?:[-*•] ?|\d{1,2}[.)] ?)?)")
+_OF_COLON = re.compile(
+    _OF.removesuffix("?") + r"(?:[ ]{0,2}[:=]|[ ]{1,2}-{1,2})(?:[ ]{1,4}|\n[ ]{0,8}(?:[-*•] ?|\d{1,2}[.)] ?)?)"
+)
+# "His locker code? 1480." In Cyrillic also without a preposition: "Пин-код карты 6045".
+_ASKED = re.compile(r"\?[ ]{1,2}|[ ][а-яё]{3,16}[ ](?=\d)")
 _CHANGED = re.compile(
     r"[^.!?\n]{0,50}?\b(?:set|reset|changed|updated|rotated|switched|geändert|gesetzt|cambiad[ao]|changé"
     r"|alterada|cambiata"
@@ -55,7 +70,9 @@ _CHANGE_BEFORE = re.compile(
     r"|chose)\w{0,6}\b[^.!?\n]{0,40}$"
 )
 _TO = re.compile(_OF + r"[ ]{1,3}(?:to|auf|zu|a|à|para|на)[ ]{1,3}")
-_NEAR = re.compile(r"""["'`]?[ ]{1,3}(?:(?:must be|should be|no\.?|nr\.?|number|=)[ ]{1,2})?|[ ]{0,2}\([ ]?""")
+_NEAR = re.compile(
+    r"""[ ]{0,2}\|[ ]{0,3}|["'`]?[ ]{1,3}(?:(?:must be|should be|no\.?|nr\.?|number|=)[ ]{1,2})?|[ ]{0,2}\([ ]?"""
+)
 _LOGIN = re.compile(
     r"\b(?:login|logins|log in|credentials?|creds|zugangsdaten|zugang|identifiants|credenciales|credenziali"
     r"|логин|доступ)\b"
@@ -65,7 +82,7 @@ _LOGIN = re.compile(
 )
 _BEFORE = re.compile(
     r"(?:\b(?:use|using|try|enter|type|with|nimm|usa|utilise)[ ]{1,2})?[\"'`]?([^\s\"'`]{4,60})[\"'`]?[ ]{1,2}"
-    r"(?:is|as|was|ist|als|es|est|é|è|come|como|comme)[ ]{1,2}(?:the|my|our|das|mein|la|le|mon|a|minha|mi"
+    r"(?:now,|is|as|was|ist|als|es|est|é|è|come|como|comme)[ ]{1,2}(?:the|my|our|das|mein|la|le|mon|a|minha|mi"
     r"|il)?[ ]{0,2}"
     r"(?:[\w-]{1,20}[ ]){0,2}$"
 )
@@ -125,7 +142,10 @@ def _values(view: PlainView, name: Name) -> Iterator[Finding]:
     if inside_tag:
         yield from _judged(view, name, end + 1, ASSIGNED)
         return
-    for pattern, form in ((_ASSIGNED, ASSIGNED), (_ARGUMENT, ASSIGNED), (_IS, SAID), (_OF_COLON, SAID)):
+    patterns = [(_ASSIGNED, ASSIGNED), (_ELEMENT, ASSIGNED), (_ARGUMENT, ASSIGNED), (_IS, SAID), (_OF_COLON, SAID)]
+    if name.cls in (PIN, CODE):
+        patterns.append((_ASKED, SAID))
+    for pattern, form in patterns:
         if (match := pattern.match(lower, end)) and match.end() > end:
             is_tight = match[0] in ("=", '"=', "'=")
             found = list(_judged(view, name, match.end(), TIGHT if is_tight else form))
@@ -232,6 +252,8 @@ def _number(view: PlainView, name: Name, place: int, form: str) -> Iterator[Find
 def _extent(text: str, place: int, name: Name, form: str) -> tuple[int, int, bool]:
     """Start and end of the value at a place, and whether it is in quotes."""
     start = place
+    if form in (ASSIGNED, TIGHT) and (literal := _LITERAL.match(text, start, start + 60)):
+        start = literal.end()
     while text[start : start + 1] == "\\":
         start += 1
     quote = text[start : start + 1]
@@ -262,7 +284,7 @@ def _keeps_mark(text: str, start: int, end: int, form: str) -> bool:
 
 def _phrase_end(text: str, start: int, end: int) -> int:
     """End of an unquoted phrase of at least 4 lower-case words."""
-    words = re.compile(r"[a-z]{2,12}(?:[ \n]{1,2}(?:\d{1,2}[.)] ?)?[a-z]{2,12}){3,30}").match(text, start)
+    words = re.compile(r"[a-z]{2,12}(?:[ \n]{1,2}(?:\d{1,2}[.)] ?)?(?:[a-z]{2,12}|\d{1,6})){3,30}").match(text, start)
     if not words:
         return end
     listed = words[0].split()
@@ -336,7 +358,8 @@ def _is_revealed_word(value: str, form: str, after: str) -> bool:
     parts = [part for part in re.split(r"[\s/_-]", value) if part]
     if len(value) < 4 or all(map(is_ordinary, parts)) or not value[0].isalnum() or not value.isprintable():
         return False
-    if TRIGGER.search(value.lower()):
+    # A sentence in a script without spaces is one run of letters.
+    if TRIGGER.search(value.lower()) or UNSPACED.search(value):
         return False
     return form == TIGHT or bool(_END_OF_WORDS.match(after)) or not after.strip()
 

@@ -16,6 +16,7 @@ from memory_butler.policy.trust.everyday_secrets import find_everyday
 from memory_butler.policy.trust.id_numbers import NUMBER_KINDS, find_numbers
 from memory_butler.policy.trust.named_secrets import find_named
 from memory_butler.policy.trust.plain_view import PlainView, plain_view
+from memory_butler.policy.trust.random_tokens import find_random
 from memory_butler.policy.trust.secret_names import NAMED_KINDS
 from memory_butler.policy.trust.seed_phrases import find_seed_phrases, find_wallet_keys
 from memory_butler.policy.trust.structured_secrets import STRUCTURED_KINDS, find_structured
@@ -159,6 +160,7 @@ def find_all(view: PlainView, policy: RedactionPolicy = DEFAULT) -> Iterator[Fin
     yield from find_numbers(view)
     yield from find_named(view)
     yield from find_everyday(view)
+    yield from find_random(view)
     yield from find_seed_phrases(view.text)
     yield from find_wallet_keys(view.text)
     for kind, pattern in policy.patterns:

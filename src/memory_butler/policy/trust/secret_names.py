@@ -34,8 +34,8 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
     (
         PIN,
         "pin",
-        r"pin(?:[ _-]?(?:code|number|nummer)|码|碼)?s?|пин[- ]?код\w{0,2}|пин|暗証番号|暗証コード|código pin"
-        r"|code pin|codice pin|geheimzahl"
+        r"pin(?:[ _-]?(?:code|number|nummer|kode?n?|kod)|码|碼)?s?|пин[- ]?код\w{0,2}|пин|暗証番号|暗証コード"
+        r"|código pin|code pin|codice pin|geheimzahl"
         r"|puk|cvv2?|cvc2?|card security code|prüfnummer|取款密码|支付密码",
     ),
     (
@@ -45,7 +45,9 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         r"|panel|lockbox"
         r"|disarm|parental|bike lock|luggage|tür|alarm|garagen|zugangs|tor)[ _-]?codes?|passcode|(?:safe|lock"
         r"|locker|vault)"
-        r" combination|combination (?:of|to|for) (?:the|my|our|his|her)(?: [\w-]{1,20}){0,2} (?:safe"
+        r" combination|(?:online |mobile )?banking codes?|(?:bank|phone|screen|tablet|laptop|sim|card|account|mailbox"
+        r"|box|bike|cabin|cellar|parking|lift|elevator|gym|pool|barn) codes?"
+        r"|combination (?:of|to|for) (?:the|my|our|his|her)(?: [\w-]{1,20}){0,2} (?:safe"
         r"|lock|padlock|locker|vault)"
         r"|(?:zahlen)?kombination (?:vom|des|für das|für den) [\w-]{1,20}(?:schloss|schlosses|tresors?|safes?)|"
         r"code d'entrée"
@@ -57,7 +59,21 @@ _NAMES: tuple[tuple[str, str, str], ...] = (
         r"|de acceso|do portão|do alarme|da porta)"
         r"|(?:deur|toegangs|alarm|poort)codes?|kod do (?:drzwi|domofonu|bramy|alarmu)|(?:port|dörr|larm)kod(?:en)?"
         r"|codice (?:della porta|del (?:cancello|portone)|di accesso|dell'allarme)"
-        r"|код (?:двери|домофона|от двери|сигнализации)|門のコード|ドアコード|门禁密码",
+        r"|код (?:от |к |для )?(?:[\w-]{1,20} )?(?:двери|домофона|сейфа|сигнализации|ворот|подъезда|замка|гаража)"
+        r"|codes? van (?:het|de|mijn|ons|onze) (?:[\w-]{1,20} )?(?:slot|deur|poort|alarm|kluis|garage|fietsslot|hek)"
+        r"|code (?:vom|von der|für (?:die|das|den)|zum|zur|des|der) (?:[\w-]{1,20} )?(?:\w{0,12}tür|tor|alarmanlage"
+        r"|alarms|tresors?|safes?|garage|\w{0,12}schloss(?:es)?|\w{0,12}box|schließfachs?|spinds?)"
+        r"|code (?:de la |de l'|du |pour (?:la|le) )(?:[\w-]{1,20} )?(?:porte|portail|immeuble|alarme|coffre|garage"
+        r"|cadenas|entrée|casier)"
+        r"|(?:código|clave|combinación) (?:de la|del|de) (?:[\w-]{1,20} )?(?:puerta|portal|alarma|caja fuerte|garaje"
+        r"|candado|taquilla|edificio|entrada|verja)"
+        r"|(?:código|senha|segredo) d[aoe] (?:[\w-]{1,20} )?(?:porta|portão|alarme|cofre|garagem|cadeado|prédio"
+        r"|entrada)"
+        r"|(?:codice|combinazione) (?:della |del |dell'|di )(?:[\w-]{1,20} )?(?:porta|portone|cancello|allarme"
+        r"|cassaforte|garage|lucchetto|armadietto|ingresso)"
+        r"|kod (?:do|od) (?:[\w-]{1,20} )?(?:drzwi|bramy|domofonu|alarmu|sejfu|garażu|kłódki|szafki|furtki)"
+        r"|kod(?:en)? (?:till|för) (?:[\w-]{1,20} )?(?:dörren|porten|larmet|kassaskåpet|garaget|låset|skåpet)"
+        r"|門のコード|ドアコード|门禁密码",
     ),
     (
         CODE,

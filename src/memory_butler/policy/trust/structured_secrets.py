@@ -7,7 +7,7 @@ from memory_butler.policy.trust.placeholders import is_measure, is_ordinary, is_
 from memory_butler.policy.trust.plain_view import FILLER, PlainView
 from memory_butler.policy.trust.vendor_formats import Finding
 
-_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
+_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:|Private-Lines: \d")
 _END = "-----END"
 KEY_CHARACTERS = 16_000
 _KEY_LINE = re.compile(
@@ -23,7 +23,7 @@ _SSH_BODY = re.compile(
 
 def find_key_blocks(text: str) -> Iterator[Finding]:
     """Find private keys, also without their last line."""
-    if "-----BEGIN " in text or "PuTTY" in text:
+    if "-----BEGIN " in text or "PuTTY" in text or "Private-Lines" in text:
         end = 0
         for begin in _BEGIN.finditer(text):
             if begin.start() >= end:
@@ -94,6 +94,14 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
         r"([^\s\"',;]{8,4000})",
         _any,
     ),
+    (
+        "auth_header",
+        "uthorization",
+        r"authorization[\"']?[ ]{0,2}[:=][ ]{0,2}[\"']?[a-z-]{2,24}[ ]{1,3}([^\s\"',;]{16,4000})",
+        _generated,
+    ),
+    ("password", "securestring", r"securestring[ ]{1,3}(?:-string[ ])?[\"']([^\"'\n$]{4,200})[\"']", _any),
+    ("token", "-u", r"(?<![\w-])(?:-u|--user)[ =]{0,2}[\"']?([0-9a-z]{24,80}):", _generated),
     ("auth_header", "bearer", r"\bbearer[ ]{1,3}([\w+/=.~%-]{16,4000})", _generated),
     ("auth_header", "basic", r"\bbasic[ ]{1,3}([a-z0-9+/]{12,400}={0,2})(?![\w-])", _generated),
     ("auth_header", "ssws", r"\bssws[ ]{1,3}([\w-]{20,80})", _long),

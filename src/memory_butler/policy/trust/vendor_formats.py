@@ -143,7 +143,11 @@ _PATTERN = re.compile(
 )
 # Only words of at least this length are compared with the formats.
 _LONG = re.compile(r"[A-Za-z0-9_\-./+=:~%]{18,}")
-_SPLIT = re.compile(r"([A-Za-z0-9_\-.]{10,300})(\\?\r?\n[ \t]{0,40})([A-Za-z0-9_\-.]{8,300})")
+# The marks of Markdown may stand at the break: a quotation, a list, code, a hard line break.
+_SPLIT = re.compile(
+    r"([A-Za-z0-9_\-.]{10,300})([ \t]{0,4}(?:\\|<br ?/?>|[`*]{1,3})?[ \t]{0,4}\r?\n[ \t>*|`#-]{0,40})"
+    r"([A-Za-z0-9_\-.]{8,300})"
+)
 
 
 class Finding(NamedTuple):

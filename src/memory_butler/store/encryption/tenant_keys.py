@@ -6,7 +6,15 @@ from datetime import datetime
 from psycopg.types.json import Jsonb
 
 from memory_butler.models.unreadable import Because
-from memory_butler.store.encryption.vault import Encryption, KeyUnavailable, TenantKey, parse_keys
+from memory_butler.store.encryption.vault import (
+    ITEM_HASH,
+    REQUEST_HASH,
+    Encryption,
+    KeyUnavailable,
+    TenantKey,
+    Vault,
+    parse_keys,
+)
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.history.events import AuditTrail
 
@@ -78,5 +86,18 @@ async def record(transaction: Transaction, trail: AuditTrail, event: str, counts
 
 async def add(transaction: Transaction, encryption: Encryption, now: datetime) -> None:
     """Give the tenant the keys that it lacks. Raises KeyUnavailable without a master key."""
-    for purpose in lacking(await of_tenant(transaction)):
+    missing = lacking(await of_tenant(transaction))
+    for purpose in missing:
         await transaction.send("tenant_keys.insert", now=now, **encryption.new_key(transaction.tenant, purpose))
+    if "index" in missing:
+        await _key_hashes(transaction, encryption)
+
+
+async def _key_hashes(transaction: Transaction, encryption: Encryption) -> None:
+    """Replace the plain hashes of requests and distilled items from before encryption by keyed ones: with a plain hash
+    anybody can test guesses of a text."""
+    vault = Vault(encryption, transaction.tenant, None, await of_tenant(transaction))
+    for column, purpose in (("request_hash", REQUEST_HASH), ("key", ITEM_HASH)):
+        plain = [bytes(one) for one in await transaction.column(f"tenant_keys.hashes:{column}")]
+        keyed = [vault.keyed(one, purpose) for one in plain]
+        await transaction.send(f"tenant_keys.key_hashes:{column}", plain=plain, keyed=keyed)

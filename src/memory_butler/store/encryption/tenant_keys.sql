@@ -5,6 +5,18 @@ SELECT coalesce(json_agg(json_build_object('id', id, 'purpose', purpose, 'master
     'destroyed_at', destroyed_at) ORDER BY created_at, id), '[]')::text AS keys
 FROM {schema}.tenant_keys WHERE tenant_id = %(tenant)s;
 
+-- name: hashes
+-- each: request_hash=idempotency_keys, key=distilled_keys
+-- The hashes that a table of hashed requests or items holds.
+SELECT DISTINCT {kind} FROM {schema}.{table} WHERE tenant_id = %(tenant)s;
+
+-- name: key_hashes
+-- each: request_hash=idempotency_keys, key=distilled_keys
+-- Replace hashes by their keyed forms.
+UPDATE {schema}.{table} t SET {kind} = g.keyed
+FROM unnest(%(plain)s::bytea[], %(keyed)s::bytea[]) AS g (plain, keyed)
+WHERE t.tenant_id = %(tenant)s AND t.{kind} = g.plain;
+
 -- name: any
 -- True if any tenant has keys: row-level security hides theirs, but not the size of the table.
 SELECT pg_relation_size(%(table)s::regclass) > 0 AS any;
