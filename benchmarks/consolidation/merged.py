@@ -104,7 +104,7 @@ def is_note(one: Distilled) -> bool:
 
 def covers(one: Distilled, gold: dict[str, Any]) -> bool:
     """Whether an item says all key words of a gold; a fact that is no note also has its subject and predicate."""
-    if not _says(_words(one), gold["keys"]):
+    if not says(_words(one), gold["keys"]):
         return False
     if one.kind == "rule" or is_note(one):
         return True
@@ -124,7 +124,7 @@ def trips(one: Distilled, watch: dict[str, Any], *, notes: bool = False) -> bool
     if watch.get("subject") and not _is_about(one, watch["subject"]):
         return False
     told = _words(one)
-    return _says(told, watch["keys"]) and not any(word.casefold() in told for word in watch.get("unless", ()))
+    return says(told, watch["keys"]) and not any(word.casefold() in told for word in watch.get("unless", ()))
 
 
 def _is_about(one: Distilled, subjects: str | Sequence[str]) -> bool:
@@ -138,7 +138,7 @@ def _words(one: Distilled) -> str:
     return f"{one.subject} {predicate} {one.content}{day}".casefold()
 
 
-def _says(told: str, keys: Sequence[str]) -> bool:
+def says(told: str, keys: Sequence[str]) -> bool:
     return all(any(word.casefold() in told for word in key.split("|")) for key in keys)
 
 

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.consolidation.merged import says
+from benchmarks.consolidation.scoring import ALL_HALVES, labelled
 from memory_butler.ai.embedding import Embedder
 from memory_butler.languages.speech.answers import ANSWERED
 from memory_butler.languages.speech.mentions import likely_subject, mentions
-from memory_butler.languages.speech.utterances import USER, Utterance, utterances
+from memory_butler.languages.speech.utterances import ASSISTANT, USER, Utterance, utterances
 from memory_butler.languages.speech.vetoes import veto
 from memory_butler.policy.consolidation.salience import Features, features
 from memory_butler.policy.retrieval.passages import cut_passages, passage_head
@@ -48,10 +50,30 @@ def read(path: Path) -> list[tuple[str, str]]:
 
 
 def samples() -> list[Sample]:
-    """All labelled sentences, each once."""
-    labelled = [(text, language, True) for language, text in read(FOLDER / "positive.txt")]
-    labelled += [(text, language, False) for language, text in read(FOLDER / "negative.txt")]
-    return [sample(text, language, wanted) for text, language, wanted in dict.fromkeys(labelled)]
+    """All labelled sentences, each once: those of the lists, and those of the episodes that may be tuned on."""
+    found = {text: (language, True) for language, text in read(FOLDER / "positive.txt")}
+    found |= {text: (language, False) for language, text in read(FOLDER / "negative.txt")}
+    listed = [sample(text, language, wanted) for text, (language, wanted) in found.items()]
+    known = {text.casefold().rstrip(".!") for text in found}
+    return listed + [one for one in of_episodes() if one.text.casefold().rstrip(".!") not in known]
+
+
+def of_episodes() -> list[Sample]:
+    """The sentences of the development episodes: wanted if they say a gold, in any of them. A sentence that a held-out
+    episode has, too, is left out."""
+    held_out = "\n".join(one.content for half in ALL_HALVES if half.endswith("held_out") for one in labelled(half))
+    found: dict[str, Sample] = {}
+    for episode in (one for half in ALL_HALVES if half.endswith("development") for one in labelled(half)):
+        golds = [gold["keys"] for gold in (*episode.facts, *episode.rules)]
+        for said in utterances(episode.content):
+            if said.speaker == ASSISTANT or said.text.casefold() in held_out.casefold():
+                continue
+            wanted = any(says(said.quoted.casefold(), keys) for keys in golds)
+            one = of_utterance(said, episode.language, wanted=wanted)
+            key = one.text.casefold().rstrip(".!")
+            if wanted or key not in found:
+                found[key] = one
+    return list(found.values())
 
 
 def sample(text: str, language: str, wanted: bool) -> Sample:
@@ -63,11 +85,15 @@ def sample(text: str, language: str, wanted: bool) -> Sample:
         one = said[0]
     else:
         one = Utterance(text, 0, USER, "", text.endswith("?"))
+    return of_utterance(one, language, wanted=wanted)._replace(text=text)
+
+
+def of_utterance(one: Utterance, language: str, *, wanted: bool) -> Sample:
     named = mentions(one.told)
     subject = likely_subject(one, named)
     found = features(one.told, names=len(named), is_about_another=subject != USER)
     (passage, *_) = cut_passages(one.quoted, head=passage_head(subject, NOTE, one.quoted))
-    return Sample(language, text, wanted, found, passage, veto(one) is not None)
+    return Sample(language, one.quoted, wanted, found, passage, veto(one) is not None)
 
 
 async def matrix(embedder: Embedder, found: Sequence[Sample]) -> Array:

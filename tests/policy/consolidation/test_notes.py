@@ -86,3 +86,23 @@ def test_health_in_a_conversation_needs_less() -> None:
     (note,) = kept("User: my brother has coeliac disease\nAssistant: Noted.", 0.5)
     assert note.importance == VITAL_IMPORTANCE
     assert kept("User: my brother has a blue bicycle\nAssistant: Noted.", 0.5) == []
+
+
+def test_the_short_items_of_a_list_are_one_note_with_their_heading() -> None:
+    (note,) = kept("shopping list:\n- oat milk\n- nappies size 5\n- [x] candles", 0.1, 0.4, 0.9, 0.2)
+    assert note.content == "shopping list: oat milk, nappies size 5, [x] candles"
+
+
+def test_a_heading_or_what_is_ticked_off_is_no_note_alone() -> None:
+    assert kept("What we agreed with the bank today:", 0.9) == []
+    assert kept("- [x] pay Lars for the garden fence", 0.9) == []
+
+
+def test_a_pronoun_in_a_conversation_keeps_the_sentence_before() -> None:
+    (note,) = kept("Mum: Aunt Bev has been to the doctor. She is in ward 12 now.\nMe: ok", 0.1, 0.9)
+    assert note.content == "Mum: Aunt Bev has been to the doctor. She is in ward 12 now."
+
+
+def test_a_quoted_mail_is_by_whom_the_line_before_or_the_signature_names() -> None:
+    (note,) = kept("FYI from our accountant:\n> the VAT return is due on 7 May and I am away.\n> Best, Noor", 0.9)
+    assert (note.subject, note.content) == ("Noor", "Noor: the VAT return is due on 7 May and I am away.")

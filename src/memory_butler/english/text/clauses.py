@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memory_butler.english.text.chat_stamps import stamped_label
+from memory_butler.english.text.chat_threads import thread
 from memory_butler.english.text.sentences import ABBREVIATIONS
 from memory_butler.english.text.stems import (
     ENDS_SCOPE,
@@ -136,8 +137,14 @@ def _words(text: str) -> tuple[Word, ...]:
 
 def _lines(text: str) -> Iterator[list[_Token]]:
     plain = IDIOMS.sub(" ", unicodedata.normalize("NFKC", text.translate(STRAIGHT_MARKS)).translate(STRAIGHT_MARKS))
+    headings, heading = thread(plain).headings if "\n" in plain else {}, ""
     for line in plain.splitlines():
-        if stamped := stamped_label(line):
+        if line.strip() in headings:
+            heading = headings[line.strip()]
+            continue
+        if heading:
+            line = f"{heading}: {line}"  # noqa: PLW2901 (positions do not matter here)
+        elif stamped := stamped_label(line):
             line = f"{stamped[0]}: {line[stamped[1] :]}"  # noqa: PLW2901 (positions do not matter here)
         found: list[_Token] = []
         for match in TOKEN.finditer(line):

@@ -20,18 +20,26 @@ _FOLLOWS = opening("and, what about, how about, und, et, y, e, и, a")
 # Questions that open or continue a conversation. Whatever answers them says what it says alone.
 _GENERIC = opening(
     "how can i, how may i, what can i, how are you, how's it, how is it going, what's up, what would you like",
-    "what do you need, what do you think, what else, anything else, is there anything, any other, does that, does this",
-    "did that, did this, did it, do you see, can you see, can you share, can you paste, can you send, could you share",
+    "what do you need, what do you think, what else, anything else, is there anything, any other, does that",
+    "does this",
+    "did that, did this, did it, do you see, can you see, can you share, can you paste, can you send",
+    "could you share",
     "could you paste, could you send, could you clarify, can you tell me more, could you tell me more, tell me, have",
     "have you tried, what happens, what error, what does, is that ok, is this ok, is that right, is this what, sound",
     "how does that, how does this, ready, shall we, should we, shall i continue, should i continue, make sense",
     "wie kann ich, was kann ich, wie geht, sonst noch, noch etwas, passt das, soll ich weiter, comment puis-je",
-    "autre chose, ça va, cómo puedo, algo más, qué tal, como posso, mais alguma, altro, come posso, чем могу, что ещё",
+    "autre chose, ça va, en qué te, en qué puedo, en qué le, wobei kann, womit kann, was steht an",
+    "qu'est-ce que je peux",
+    "em que posso, em que te, no que posso, in cosa posso, come ti posso, чем помочь, cómo puedo, algo más",
+    "qué tal, como posso, mais alguma, altro, come posso, чем могу, что ещё",
 )
 # Offers and requests for leave: "yes" to them is no fact.
 _OFFER = opening(
-    "shall i, should i, do you want, would you like, want me, can i, may i, could i, would it help, is it ok",
-    "is it okay, do we, are you ready, are you sure, soll ich, möchtest du, darf ich, quieres que, puedo, veux-tu que",
+    "did anyone, did anybody, has anyone, has anybody, can anyone, anyone for",
+    "anyone up, can somebody, can someone, who is up, who wants, who is in, shall i, should i, do you want",
+    "would you like, want me, can i, may i, could i, would it help, is it ok",
+    "is it okay, do we, are you ready, are you sure, soll ich, möchtest du, darf ich, quieres que, puedo",
+    "veux-tu que",
     "voulez-vous que, puis-je, posso, vuoi che, queres que, quer que, мне, хочешь, можно",
 )
 _LASTING = spaced("always, never, usually, from now on, immer, nie, siempre, nunca, toujours, jamais, sempre, всегда")

@@ -32,6 +32,15 @@ _NEWS = caseless(
     r"scored|warned|promised)\b|\b(?:won|lost|drew|beat \w+) \d{1,2}\s?[-–:]\s?\d{1,2}\b|\bscored (?:twice|a goal|"
     r"the \w+)"
 )
+_ADVERTISING = caseless(
+    r"\b(?:click (?:here|the link|below)|unsubscribe|view (?:this (?:e-?mail )?)?in (?:your )?browser|"
+    r"claim your|act now|"
+    r"limited[- ]time|while (?:stocks|supplies) last|you(?:'ve| have) (?:been selected|won)|special offer|"
+    r"use (?:the )?code|"
+    r"\d{1,2} ?% off|order (?:now|today)|shop now|sign up (?:now|today)|top stor(?:y|ies)|weekly digest|"
+    r"articles you may|jetzt (?:bestellen|sichern)|newsletter abbestellen|haz clic|cliquez ici|clicca qui|"
+    r"clique aqui)\b"
+)
 _LONG_AGO = re.compile(r"\b(?:in|since|around|of) 1(?:[0-8]\d\d|9[0-3]\d)\b")
 _STATUS = caseless(
     r"(?:the |our |my |this )?(?:[\w-]{2,16} )?(?:builds?|jobs?|pipelines?|deploy(?:ment)?s?|tests?|runs?|ci|checks?|"
@@ -43,7 +52,7 @@ _STATUS = caseless(
 
 
 def is_general(text: str) -> bool:
-    if _MEDIA.match(text):
+    if _MEDIA.match(text) or _ADVERTISING.search(text):
         return True
     if FIRST_PERSON.search(text) or RELATIONS.search(text):
         return is_public(text)

@@ -13,7 +13,14 @@ from memory_butler.english.text.word_sets import word_set
 from memory_butler.languages.detection import Language, function_words, language_of, likely_languages
 from memory_butler.languages.folding import fold
 from memory_butler.languages.speech.answers import ANSWERED
-from memory_butler.languages.speech.cues import CHATTER, DATES, FIRST_PERSON, OPENS_FIRST_PERSON, RELATIONS
+from memory_butler.languages.speech.cues import (
+    CHATTER,
+    DATES,
+    FIRST_PERSON,
+    FIRST_PERSON_CJK,
+    OPENS_FIRST_PERSON,
+    RELATIONS,
+)
 from memory_butler.languages.speech.utterances import USER, Utterance
 
 MAX_MENTIONS = 8
@@ -171,7 +178,11 @@ def likely_subject(utterance: Utterance, named: list[str], before: SpokenOf = NO
     if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text):
         return speaker
     is_known = bool(before.name) and before.name != speaker
-    is_theirs = _OPENS_ELIDED.match(text) or (not named and _REFERS.search(text) and not FIRST_PERSON.search(text))
+    # Japanese and Chinese leave the subject out.
+    is_elided = _CJK.search(text) and not set(named) - {speaker} and not FIRST_PERSON_CJK.search(text)
+    is_theirs = (
+        is_elided or _OPENS_ELIDED.match(text) or (not named and _REFERS.search(text) and not FIRST_PERSON.search(text))
+    )
     if is_known and (_OPENS_REFERRING.match(text) or (before.is_subject and is_theirs)):
         return before.name
     if utterance.question:

@@ -18,7 +18,7 @@ _ASKING = opening(
     "chi, che cosa, cosa, quando, dove, perché, come, quale, puoi, potresti",
     "кто, что, когда, где, почему, зачем, как, какой, какая, можешь, можно ли",
 )
-_ASKING_CJK = re.compile(r"(?:か|かな|の|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么)")
+_ASKING_CJK = re.compile(r"(?:か|かな|吗|呢|么)[？?。]*$|^(?:何|誰|どこ|いつ|なぜ|どう|怎么|什么|谁|哪里|为什么)")
 # What follows a request or a statement, and the question after a statement.
 BREAK = re.compile(r"[,;]\s+|\s[-–—]\s")
 _TAIL = caseless(

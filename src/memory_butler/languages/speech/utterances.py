@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar import speakers
 from memory_butler.english.text.chat_stamps import stamped_label
+from memory_butler.english.text.chat_threads import NO_THREAD, Thread, thread
 from memory_butler.english.text.names import is_speaker
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.speaker_labels import LABEL, Label
@@ -19,6 +20,7 @@ ASSISTANT = ""
 # The author of a mail or a report without a name that can be used.
 SOMEBODY = speakers.SOMEBODY
 MAX_SENTENCE_CHARACTERS = 600
+MIN_TURNS = 2
 
 _USERS = word_set("""
 user human me customer client caller guest visitor student member prompt input ich benutzer benutzerin nutzer nutzerin
@@ -80,7 +82,10 @@ class _Reader:
 
     def __init__(self, content: str) -> None:
         self.lines = list(_lines(content))
-        self.is_conversation = sum(_label(line, True) is not None for _, line in self.lines) >= 2
+        self.thread = thread(content)
+        self.is_conversation = bool(self.thread.headings) or (
+            sum(_label(line, True, self.thread) is not None for _, line in self.lines) >= MIN_TURNS
+        )
         self.speaker, self.label = USER, ""
         # The author of the mail that the lines belong to, whatever labels they seem to have; empty outside of mails.
         self.author = ""
@@ -114,6 +119,9 @@ class _Reader:
             self.quoted_author = signed if is_quoted_next else self.quoted_author
             self.author = self.author if is_quoted_next else signed
             return True
+        if is_quoted_next and (leader := speakers.leads_quote(line)) is not None:
+            self.quoted_author = self._signed(number + 1, is_quoted=True) or leader
+            return True
         if (lead := speakers.quote_lead(line)) is not None:
             self.quoted_author = lead
             self.author = self.author if is_quoted_next else lead
@@ -136,7 +144,10 @@ class _Reader:
     def _said(self, line: str, start: int) -> list[Utterance]:
         if self.author:
             return _said_by(self.author, line, start)
-        given = _label(line, self.is_conversation)
+        if (name := self.thread.headings.get(line.strip())) is not None:
+            self.speaker, self.label = _speaker(name)
+            return []
+        given = _label(line, self.is_conversation, self.thread)
         if given:
             self.speaker, self.label = _speaker(given[0])
             return self._in_turn(line[given[1] :], start + given[1])
@@ -176,8 +187,11 @@ def _said_by(author: str, words: str, start: int) -> list[Utterance]:
 
 def is_conversation(content: str) -> bool:
     """True if the text is a transcript: two labelled turns, or one of the user or of an assistant."""
-    labels = [given[0] for _, line in _lines(content) if line[0] != QUOTE and (given := _label(line, True))]
-    return len(labels) >= 2 or any(_role(name) is not None for name in labels)
+    found = thread(content)
+    if found.headings:
+        return True
+    labels = [given[0] for _, line in _lines(content) if line[0] != QUOTE and (given := _label(line, True, found))]
+    return len(labels) >= MIN_TURNS or any(_role(name) is not None for name in labels)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -201,8 +215,10 @@ def _is_log(line: str) -> bool:
     return _LOG.match(line) is not None and stamped_label(line.lstrip()) is None
 
 
-def _label(line: str, is_conversation: bool) -> tuple[str, int] | None:
+def _label(line: str, is_conversation: bool, found: Thread = NO_THREAD) -> tuple[str, int] | None:
     """The speaker that a line names, and where its words begin. A name alone may be the heading of a note."""
+    if (handle := found.label(line)) is not None:
+        return handle
     name, end = stamped_label(line) or _plain_label(line) or ("", 0)
     if not name:
         return None

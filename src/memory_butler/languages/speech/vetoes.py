@@ -72,7 +72,8 @@ class Veto(StrEnum):
 _ORDERED = opening(
     "never, always, do not, don't, please, use, keep, send, call, make sure, remember, avoid, stop, nie, niemals, "
     "immer",
-    "bitte, nunca, siempre, no, por favor, jamais, toujours, merci de, ne, veuillez, sempre, non, mai, никогда, всегда",
+    "bitte, nunca, siempre, no, por favor, jamais, toujours, merci de, ne, veuillez, sempre, non, mai, никогда",
+    "всегда",
     "не, пожалуйста",
 )
 _USER = opening("user, users, the user, a user, each user, every user")
@@ -102,14 +103,16 @@ _ORDERS = caseless(
 _MEMORY = caseless(
     r"\b(?:memory[ -]butler|memory_\w+|(?:the|your|my|its|from|in|to) memory (?:has|says|already|contains|returned|"
     r"search|store)|"
-    r"(?:stored|saved|noted|recorded|recalled|added) (?:it |this |that )?(?:as|in|into|to|from) (?:a |the |my |your )?"
+    r"(?:stored|saved|noted|recorded|recalled|added) (?:it |this |that )?(?:as|in|into|to|from) (?:a |the |my |"
+    r"your )?"
     r"(?:memory|memories|note|fact|rule|episode)s?|(?:fact|rule|episode):\w{3,}|"
     r"i(?:'ve| have)? (?:stored|noted|saved|recalled)|"
     r"i(?:'ll| will) remember|according to (?:my|the) memor\w+|as an? (?:ai|language model|assistant)\b|"
     r"i(?:'m| am) (?:an?|your|the) (?:ai|assistant|language model|chatbot|bot)\b|context window|system prompt)\b"
 )
 _CODE = re.compile(
-    r"[{};]\s*$|=>|->|\(\)|</?\w+>|^\s*(?:const|let|var|def|class|import|return|SELECT|INSERT|UPDATE|sudo|git|pip|npm|"
+    r"[{};]\s*$|=>|->|\(\)|</?\w+>|^\s*(?:const|let|var|def|class|import|return|SELECT|INSERT|UPDATE|sudo|git|"
+    r"pip|npm|"
     r"docker|curl) "
     r"|^\W*(?:https?://\S+)\W*$|\b\w+\.\w+\(|^[\w./-]+:\d+:|[=+*/<>|&]{2,}"
 )
@@ -121,7 +124,8 @@ _MOMENT = caseless(
     r"crying|screaming|"
     r"laughing|sleeping|asleep|yawning|typing|loading|booting|compiling|ringing|drilling|snoring|raining|snowing|"
     r"waiting|pairing|"
-    r"standing|sitting|lying|calling|knocking|singing|shouting|smiling|coughing|sneezing|cooking dinner|making (?:tea|"
+    r"standing|sitting|lying|calling(?! (?:him|her|it|them|the|our|my)\b)|knocking|singing|shouting|smiling|"
+    r"coughing|sneezing|cooking dinner|making (?:tea|"
     r"coffee|"
     r"dinner|lunch)|having (?:lunch|dinner|breakfast|coffee)|on (?:the phone|hold|mute|the line|the other line)|"
     r"at the door|"
@@ -144,7 +148,8 @@ _STORING = caseless(
     r"permanence[ =:])"
 )
 _TO_AGENT = caseless(
-    r"\b(?:the (?:assistant|agent|ai|model|bot|llm)|(?:all|any|every) (?:assistants?|agents?|models?)) (?:must|should|"
+    r"\b(?:the (?:assistant|agent|ai|model|bot|llm)|(?:all|any|every) (?:assistants?|agents?|models?)) (?:must|"
+    r"should|"
     r"shall|has to|is to|will|may) "
     r"(?:now |always |never |not |only |also )*\w+|\b(?:do not|don't|never) (?:tell|inform|ask|warn|show|"
     r"mention (?:this|it|that) to) the user\b"
@@ -152,7 +157,8 @@ _TO_AGENT = caseless(
     r"function |command )?"
     r"[`\"']?(?:memory_\w+|[a-z]+_[a-z_]+\(|rm -rf|curl |bash |sh -c)|\bwhen(?:ever)? you (?:read|see|process|recall|"
     r"retrieve) this\b"
-    r"|\b(?:new|updated|real|following|hidden) (?:system )?(?:instructions?|prompt)\b|\[/?(?:inst|system)\]|<\|\w+\|>|"
+    r"|\b(?:new|updated|real|following|hidden) (?:system )?(?:instructions?|prompt)\b|\[/?(?:inst|system)\]|<\|"
+    r"\w+\|>|"
     r"\bsystem ?:"
     r"|\b(?:reveal|print|repeat|output|leak|show) (?:me )?(?:your|the) (?:system )?(?:prompt|instructions|"
     r"configuration|secrets?)\b|"

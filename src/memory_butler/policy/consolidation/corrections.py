@@ -12,7 +12,8 @@ from uuid import UUID
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.word_sets import caseless, word_set
 from memory_butler.models import Item
-from memory_butler.policy.consolidation.notes import content_words, corrects
+from memory_butler.policy.consolidation.coverage import content_words
+from memory_butler.policy.consolidation.notes import corrects
 from memory_butler.policy.memories.text import NOTES_TAG, is_note
 
 # Share of the older statement's content words that the note must have, and the number that is enough in a long one.

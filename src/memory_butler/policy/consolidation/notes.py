@@ -12,17 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
 from memory_butler.english.extraction.remember_requests import remember_request
-from memory_butler.english.text.stems import stem
-from memory_butler.english.text.stop_words import LIGHT_WORDS
-from memory_butler.english.text.word_sets import caseless, word_set
+from memory_butler.english.text.word_sets import caseless
 from memory_butler.english.time.event_dates import find_event_date
-from memory_butler.languages.detection import function_words
-from memory_butler.languages.folding import fold
 from memory_butler.languages.speech import cues
 from memory_butler.languages.speech.cues import FIRST_PERSON
 from memory_butler.languages.speech.mentions import NOBODY, SpokenOf, is_person, likely_subject, mentions
@@ -30,6 +25,7 @@ from memory_butler.languages.speech.utterances import USER, Utterance, is_conver
 from memory_butler.languages.speech.vetoes import FEWEST_WORDS, Veto, vetoes, word_count
 from memory_butler.models import Batch, Episode, Item, ItemKind, Permanence
 from memory_butler.models.vocabulary import BY_HAND
+from memory_butler.policy.consolidation.coverage import content_words, coverage, numbers, told_words
 from memory_butler.policy.consolidation.salience import Features, features
 from memory_butler.policy.memories.text import NOTES_TAG, note_predicate
 
@@ -38,22 +34,11 @@ COVERED = 0.7
 SURE_IMPORTANCE = 4
 UNSURE_IMPORTANCE = 3
 VITAL_IMPORTANCE = 7
-SAME_LETTERS = 5
 MAX_NOTE_WORDS = 40
-CACHED_TEXTS = 4096
 # Salience from which a sentence next to a kept one is kept with it, unless a person stored it by hand: then any is.
 NEIGHBOUR_FROM = 0.3
 # Vetoes that hold also for what a person stored by hand.
 NO_TRACE = frozenset({Veto.ORDER, Veto.ASSISTANT, Veto.SOMEBODY})
-# Verbs that a predicate says in other words: "lives in Porto" is a fact `home: Porto`.
-_PREDICATE_VERBS = word_set("""
-dont cant wont isnt arent doesnt didnt wasnt havent hasnt cannot im ive hes shes theyre thats
-live lives lived living work works worked working like likes love loves hate hates dislike dislikes prefer prefers own
-owns call calls called name named speak speaks play plays drive drives born currently year years old meet met
-move moved moves moving remember note please user users day today yesterday tomorrow
-""")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _ASKED = cues.opening(
     "merk dir, merke dir, vergiss nicht, denk daran, erinnere mich, notier*, recuerda que, recuérdame, no olvides",
     "anota, apunta",
@@ -69,8 +54,11 @@ _CORRECTS = cues.spaced(
     "ne plus",
     "na verdade, correção, já não, in realtà, correzione, non più, на самом деле, поправка, больше не, уже не",
 )
-_NUMBER = re.compile(r"0*(\d+)")
 _PIECES = re.compile(r"[,;]\s+|\s[-–—]\s")
+# Between two items of a list, which are kept as one note if they are short.
+_ITEM = re.compile(r"[ \t]*\n[ \t]*(?:[-*•+–]|\d{1,2}[.)]|(?=\[))[ \t]*(?:\[ \][ \t]*|(?P<mark>\[[xX]\][ \t]*))?")
+_DONE = re.compile(r"\[[xX]\][ \t]*$")
+MAX_ITEM_WORDS = 7
 ANYBODY = "anybody"
 _RELATIVE = caseless(r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago)\b")
 _CORRECTS_CJK = re.compile(r"訂正|実は|もう.{1,8}ない|其实|更正|不再")
@@ -145,7 +133,7 @@ def candidates(batch: Batch, items: Iterable[Item]) -> list[Candidate]:
     found: dict[tuple[str, str], Candidate] = {}
     for episode in batch.episodes:
         text = batch.texts.get(episode.id, "")
-        words = _told_words(told.get(episode.id, ()), known)
+        words = told_words(told.get(episode.id, ()), known)
         for one in _of_episode(episode, text, words):
             key = one.item.subject, one.item.predicate
             if before := found.get(key):
@@ -171,6 +159,8 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
         is_trace = reason is not None and by_hand and reason not in NO_TRACE
         is_short = word_count(utterance.text) <= FEWEST_WORDS
         is_fragment = reason is Veto.LENGTH and is_short and not cues.CHATTER.match(utterance.text)
+        # A heading, and what a list has ticked off, are understood only with the lines next to them.
+        is_fragment |= reason is None and (utterance.text.endswith((":", "：")) or _is_done(text, utterance))
         # Who was last spoken of, by this speaker or else by anybody.
         before = people.get(utterance.speaker) or people.get(ANYBODY, NOBODY)
         one = _candidate(episode, utterance, before)
@@ -195,11 +185,22 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
 
 
 def _gap(text: str, last: Utterance | None, utterance: Utterance) -> str | None:
-    """The white space between two sentences of one line and speaker."""
+    """What stands between two sentences of one line and speaker, or between two short items of a list."""
     if last is None or last.speaker != utterance.speaker:
         return None
     between = text[last.start + len(last.text) : utterance.start]
-    return between if not between.strip() and "\n" not in between else None
+    if not between.strip() and "\n" not in between:
+        return between
+    item = _ITEM.fullmatch(between)
+    is_list = item is not None and max(word_count(last.text), word_count(utterance.text)) <= MAX_ITEM_WORDS
+    if item is None or not is_list:
+        return None
+    return (" " if last.text.endswith((":", "：")) else ", ") + (item["mark"] or "")
+
+
+def _is_done(text: str, utterance: Utterance) -> bool:
+    """True for an item of a list that is ticked off."""
+    return _DONE.search(text, max(0, utterance.start - 8), utterance.start) is not None
 
 
 def is_asked_for(utterance: Utterance) -> bool:
@@ -222,15 +223,10 @@ def _left_out(utterance: Utterance, told: frozenset[str]) -> bool:
     answer = content_words(utterance.text)
     if coverage(utterance.text if len(answer) > 1 else utterance.told, told) < COVERED:
         return True
-    if not _numbers(answer) <= _numbers(told):
+    if not numbers(answer) <= numbers(told):
         return True
     # "Ifeoma flies in on Monday, I pick her up": the second half is another statement.
     return any(_is_untold(piece, told) for piece in _PIECES.split(utterance.text)[1:])
-
-
-def _numbers(words: Iterable[str]) -> set[str]:
-    """The numbers among some words, without what stands behind them: 28th is 28."""
-    return {match[1] for word in words if (match := _NUMBER.match(word))}
 
 
 def _is_untold(piece: str, told: frozenset[str]) -> bool:
@@ -299,7 +295,7 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
 
 def _with_neighbours(found: Sequence[tuple[Candidate, float]], kept: dict[int, Item]) -> list[Item]:
     """The kept notes, each with the sentences next to it that are not kept alone: "no lifting for her" belongs to the
-    sentence before it. Sentences of a conversation stay alone."""
+    sentence before it. A sentence of a conversation is kept only with what its pronoun stands for."""
     taken = set(kept)
     notes = []
     for at in sorted(kept):
@@ -312,7 +308,9 @@ def _with_neighbours(found: Sequence[tuple[Candidate, float]], kept: dict[int, I
                 count += word_count(one.item.content)
                 is_by_hand = one.source is Source.HAND
                 wanted = is_by_hand or one.is_fragment or probability >= NEIGHBOUR_FROM
-                if not wanted or one.is_vetoed or one.source is Source.CHAT or count > MAX_NOTE_WORDS:
+                if one.source is Source.CHAT:
+                    wanted = step < 0 and cues.OPENS_WITH_PRONOUN.match(found[place + 1][0].text) is not None
+                if not wanted or one.is_vetoed or count > MAX_NOTE_WORDS:
                     break
                 first, last = min(first, place), max(last, place)
                 taken.add(place)
@@ -359,41 +357,3 @@ def _graded(item: Item, *, is_sure: bool) -> Item:
     if not is_sure:
         return item
     return replace(item, permanence=Permanence.STANDARD, importance=SURE_IMPORTANCE)
-
-
-def coverage(sentence: str, told: frozenset[str]) -> float:
-    """Share of a sentence's content words among those that are told; 0 if nothing is told."""
-    if not told:
-        return 0.0
-    words = content_words(sentence)
-    if not words:
-        return 1.0
-    return sum(_is_told(word, told) for word in words) / len(words)
-
-
-@lru_cache(CACHED_TEXTS)
-def content_words(text: str) -> frozenset[str]:
-    """The words of a text that carry its meaning, as stems; characters in a script without spaces. Cached: the rules
-    that are known are compared with every new one."""
-    ignored = function_words(text)
-    words = {fold(word) for word in _WORD.findall(_CJK.sub(" ", text.replace("_", " ")))}
-    idle = LIGHT_WORDS | _PREDICATE_VERBS | ignored
-    light = {word for word in words if word in idle or len(word) < 2}
-    return frozenset({stem(word) for word in words - light} | set(_CJK.findall(text)))
-
-
-def _told_words(items: Iterable[Item], known: dict[UUID, str]) -> frozenset[str]:
-    texts = []
-    for item in items:
-        target = known.get(item.target, "") if item.target else ""
-        dated = item.valid_at.strftime("%A %B %d %Y") + f" {item.valid_at.day}" if item.valid_at else ""
-        texts.append(f"{item.subject} {item.predicate.replace(':', ' ')} {item.content} {target} {dated}")
-    return content_words(" ".join(texts)) if texts else frozenset()
-
-
-def _is_told(word: str, told: frozenset[str]) -> bool:
-    if word in told:
-        return True
-    if word[0].isdigit():
-        return _numbers([word]) <= _numbers(told)
-    return len(word) >= SAME_LETTERS and any(other[:SAME_LETTERS] == word[:SAME_LETTERS] for other in told)

@@ -16,7 +16,8 @@ _ASKING = caseless(
     r"any (?:idea|ideas|tips|advice|thoughts)\b)"
 )
 _UNSURE = caseless(
-    r"\b(?:maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|might|hypothetically|theoretically|imagine|"
+    r"\b(?:maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|might|hypothetically|theoretically|"
+    r"imagine|"
     r"imagining|suppose|supposing|pretend|pretending|let's say|what if|i wish|if only|in theory|for example|"
     r"for instance|e\.g\.|such as when|say i|as if|who knows|not sure|unsure|no idea|i doubt|i wonder|wondering|"
     r"wondered|as though|rumou?r|i heard|apparently|seems? (?:to|like)|sounds like|looks like|i think|i guess|"
@@ -56,14 +57,20 @@ _FICTION = caseless(
 )
 _COMMISSION = caseless(
     r"(?:(?:can|could|would|will) you |please |pls |user asked (?:me |for |the assistant )?(?:to )?)?"
-    r"(?:write|draft|compose|translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|edit|correct|improve|act as|"
+    r"(?:write|draft|compose|translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|edit|correct|improve|"
+    r"act as|"
     r"role-?play|pretend|generate|analy[sz]e|parse|classify|make up|come up with|invent|"
     r"(?:re-?format|format|convert|sort|extract|count|tidy|restructure|clean up|spell-?check|simplify|condense|check|"
     r"fix|shorten|polish) (?:this|these|the following)\b|here(?:'s| is) (?:the|my|a|an) "
-    r"(?:text|draft|story|poem|paragraph|passage|essay|excerpt|email i got|cover letter))\b[^:]{0,120}"
+    r"(?:text|draft|story|poem|paragraph|passage|essay|excerpt|email i got|cover letter)|"
+    r"(?:(?:the )?user )?(?:pasted|shared|uploaded|attached) (?:(?:an?|the|this|"
+    r"some) )?(?:[\w-]+ )?(?:articles?|texts?|reviews?|"
+    r"paragraphs?|passages?|posts?|essays?|transcripts?|abstracts?|chapters?|excerpts?|stories|story|poems?|"
+    r"papers?))\b[^:]{0,120}"
 )
 _ROLE_PLAY = caseless(
-    r"(?:(?:ok|okay|hey|please|so|now)[, ]+)*(?:let's (?:role-?play|pretend|play a game|imagine)|role-?play\b|pretend "
+    r"(?:(?:ok|okay|hey|please|so|now)[, ]+)*(?:let's (?:role-?play|pretend|play a game|imagine)|role-?play\b|"
+    r"pretend "
     r"(?:you|to be|that)|act as\b|"
     r"you are (?:now )?an? [\w -]{3,40}?(?:pirate|wizard|detective|character|knight|vampire|alien|king|queen|"
     r"princess)|"
@@ -73,7 +80,8 @@ _ROLE_PLAY = caseless(
     r"an?) [\w -]{3,30}$|"
     r"let'?s (?:practi[sc]e|rehearse|do (?:an?|some) (?:interview|role-?play|exercise|quiz|lesson)|play\b)|"
     r"(?:quiz|interview|test) me\b|mock interview|(?:\w{1,20} )?(?:lesson|exercise|practice|quiz),? please|"
-    r"(?:can we )?practi[sc]e (?:an?|my|some) (?:interview|conversation|call|small talk|spanish|french|german|italian|"
+    r"(?:can we )?practi[sc]e (?:an?|my|some) (?:interview|conversation|call|small talk|spanish|french|german|"
+    r"italian|"
     r"english)\b|let \w{1,20}(?: and \w{1,20})? be (?:an?|the|two|three|users?|customers?)\b|(?:imagine|suppose|"
     r"pretend|let's say|say) (?:that )?(?:i'm|i am|im|you're|you are|we're|we are|he's|she's) an? )"
 )
@@ -178,8 +186,9 @@ _TRIVIAL = caseless(
     r"nurse).*|"
     r"(?:had to )?(?:restart|reboot|reset|rerun|redo|refresh|reinstall|wait|hurry|queue)\w*\b.*|"
     r"(?:be |is )?(?:running )?late|(?:in|at) (?:the office|my desk|the desk|work|home)|"
-    r"(?:standup|date|retro|"
-    r"sprint|daily|match|sync)|(?:found|fixed|saw|opened?|closed?|filed?|applied|pushed|merged|reverted) (?:a|the|"
+    r"(?:standup|date|retro|sprint|daily|match|sync|appointments?|meetings?|(?:phone )?calls?|visits?|sessions?|"
+    r"(?:last|first|next) (?:day|week)|deadline|event|delivery)|(?:found|fixed|saw|opened?|closed?|filed?|"
+    r"applied|pushed|merged|reverted) (?:a|the|"
     r"another|that) (?:\w+ )?(?:bug|"
     r"typo|error|ticket|issue|pr|patch|file|tab|branch|fix)\b.*|visiting|(?:the )?\w{2,20} ones?|the (?:first|second|"
     r"third|other|last|new|"

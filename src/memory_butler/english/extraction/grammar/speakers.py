@@ -65,7 +65,8 @@ _SAID = (
     r"diz|escreveu|ha detto|ha scritto|scrive|сказала?|написала?|пишет|говорит|は言いました|说|说道|写道)"
 )
 _MEDIUM = (
-    r"(?:page|site|website|article|readme|docs?|documentation|manual|logs?|comments?|tickets?|e-?mails?|mails?|message|"
+    r"(?:page|site|website|article|readme|docs?|documentation|manual|logs?|comments?|tickets?|e-?mails?|mails?|"
+    r"message|"
     r"letter|error|tool|output|policy|file|post|thread|book|blog|newsletter|sign|poster|wiki|changelog|issue|review|"
     r"vendor|template|prompt|script|config|webpage|forum|tweet|ad|label|leaflet|instructions?|guide|spec|faq)"
 )
@@ -83,6 +84,7 @@ _QUOTE_LEAD = re.compile(
     r"(?:On|Am|Le|El|Il|Em|Op|В|Den)\b[^\n]{4,120}?\b(?:wrote|schrieb|a écrit|escribió|ha scritto|escreveu|написала?)"
     r"(?P<after>[ ][^:\n]{1,60})?[ ]?:[ ]*$"
 )
+_LEAD_FROM = caseless(r"\b(?:from|by|von|de|da|от)[ ](?P<who>[^:\n]{2,50}?)[ ]?[:：]\s*$")
 _LEAD_NAME = re.compile(rf"(?P<name>{NAME})(?:[ ]<[^>\n]{{1,80}}>)?[ ](?:wrote|a écrit|escribió|ha scritto|escreveu)\b")
 _FORWARDED = caseless(
     r"(?:out of office|automatic reply|auto-?reply|abwesenheitsnotiz|réponse automatique|respuesta automática)[ ]?:|"
@@ -96,12 +98,14 @@ _FROM = caseless(
     r"[ ]*(?:<[^>\n]{0,80}>|\[mailto:[^\]\n]{0,80}\])?[ ]*$"
 )
 _HEADER = caseless(
-    r"(?:to|cc|bcc|sent|date|subject|reply-to|an|kopie|gesendet|datum|betreff|à|objet|envoyé|para|asunto|fecha|enviado|"
+    r"(?:to|cc|bcc|sent|date|subject|reply-to|an|kopie|gesendet|datum|betreff|à|objet|envoyé|para|asunto|fecha|"
+    r"enviado|"
     r"oggetto|inviato|data|assunto|кому|тема|дата|宛先|件名|日時|收件人|主题|日期)[ ]?[:：]"
 )
 _REGARDS = (
     r"(?:(?:best|kind|warm|many|with|mit|freundlichen?|viele|liebe|herzliche|un|cordiali|meilleures?|atenciosamente|"
-    r"bien|с)[ ]+){0,3}(?:regards|wishes|greetings|cheers|sincerely|yours[ ]\w+|thanks|grüße|grüßen|gruß|saludos?|"
+    r"bien|с)[ ]+){0,3}(?:(?:best|love|lg|vg|mfg|bisous|besos|baci|beijos)(?=,|\s{0,4}$)|regards|wishes|"
+    r"greetings|cheers|sincerely|yours[ ]\w+|thanks|grüße|grüßen|gruß|saludos?|"
     r"abrazo|cordialement|salutations|bises|abraços?|cumprimentos|saluti|уважением|приветом)\b"
 )
 _CLOSING = caseless(rf"{_REGARDS}[^.!?]{{0,40}}$|sent from my \w+|von meinem \w+ gesendet|敬具|此致")
@@ -182,7 +186,8 @@ def looks_named(name: str) -> bool:
 
 
 def reported(line: str) -> tuple[str, int] | None:
-    """The speaker that "Tom wrote:" or "the page says:" names at the beginning of a line, and where the words begin."""
+    """The speaker that "Tom wrote:" or "the page says:" names at the beginning of a line",
+    "and where the words begin."""
     if ":" not in line and "：" not in line:
         return None
     match = _REPORTED.match(line)
@@ -252,6 +257,15 @@ def signature(lines: Sequence[str]) -> str:
             return name
     dashed = _SIGNED_BY_DASH.search(lines[-1]) if lines else None
     return dashed["name"] if dashed and looks_named(dashed["name"]) else ""
+
+
+def leads_quote(line: str) -> str | None:
+    """The author that a short line before quoted ones names, "FYI from our accountant:", SOMEBODY if it names none;
+    None if it is no such line."""
+    if not line.rstrip().endswith((":", "：")) or len(line) > LABEL_CHARACTERS or quote_lead(line) is not None:
+        return None
+    match = _LEAD_FROM.search(line)
+    return person(match["who"]) if match else SOMEBODY
 
 
 def quote_lead(line: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from memory_butler.english.extraction.grammar import speakers
 from memory_butler.english.extraction.grammar.speakers import ASSISTANT, SOMEBODY, USER
 from memory_butler.english.text.chat_stamps import stamped_label
+from memory_butler.english.text.chat_threads import thread
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.word_sets import caseless, words_in
 
@@ -78,6 +79,8 @@ class _Reader:
         named = [label for label in labels if speakers.is_known(label) or not speakers.is_heading(label)]
         self.assisted = speakers.has_assistant(labels)
         self.conversation = len([label for label in named if speakers.is_known(label) or label.name[0].isupper()]) >= 2
+        self.thread = thread(text)
+        self.conversation = self.conversation or bool(self.thread.headings or self.thread.handles)
         self.speaker, self.labelled, self.held = USER, False, list[Sentence]()
         # Set while a mail goes on: its lines are its author's whatever labels they seem to have.
         self.in_mail = False
@@ -96,9 +99,11 @@ class _Reader:
             if self.in_mail:
                 self.held += [] if speakers.is_header(line) else _sentences(line, start, self.speaker)
                 continue
-            label = speakers.label_at(line) if speakers.reported(line) is None else None
+            label, who = self._label(line)
+            if label is not None and who is not None and label.end == len(line):
+                yield from self._switch(who, labelled=True)
+                continue
             words = line[label.end :] if label else line
-            who = speakers.speaker_of(label, words, self.conversation, self.assisted) if label else None
             if label is not None and who is not None:
                 yield from self._switch(who, labelled=True)
                 after_label = True
@@ -108,6 +113,19 @@ class _Reader:
             yield from self._words(*((words, start + label.end) if label and who is not None else (line, start)))
         if self.held:
             yield Turn(self.speaker, self.held, self.labelled)
+
+    def _label(self, line: str) -> tuple[speakers.Label | None, str | None]:
+        """The label of a line and its speaker; a heading of a thread is a label as a whole."""
+        if (name := self.thread.headings.get(line.strip())) is not None:
+            label = speakers.Label(name[:1].upper() + name[1:], len(line))
+        elif (handle := self.thread.label(line)) is not None:
+            label = speakers.Label(handle[0].capitalize(), handle[1])
+        elif speakers.reported(line) is None and (plain := speakers.label_at(line)) is not None:
+            label = plain
+        else:
+            return None, None
+        words = line[label.end :]
+        return label, speakers.speaker_of(label, words, self.conversation, self.assisted)
 
     def _mail(self, line: str, *, quoted_next: bool) -> str | None:
         """The author from here on, if the line begins or heads a forwarded mail."""

@@ -255,7 +255,7 @@ def _owned(clause: str, discourse: Discourse) -> list[Draft]:
 
 _NOTHING = caseless(
     r"(?:not (?!to\b)|unknown|none|no known|n/a|tbd|a secret|private|wrong|broken|dead|coming|too|so |very|great|"
-    r"amazing|in the|important|out of)"
+    r"amazing|in the|important|out of|(?:going|getting|doing|killing|driving|making|starting|ruined)\b)"
 )
 _TOO = re.compile(r"(?:too|very|so|quite|a bit too) (?:high|low)\b")
 _PREFERRED = re.compile(r"(?:preferred|go-to) (?P<thing>[\w' -]+)|(?P<of>[\w -]+) preference$")
