@@ -76,7 +76,7 @@ async def test_what_is_made_belongs_to_the_request_of_its_evidence(resources: Re
 
 async def test_the_good_items_of_a_bad_proposal_apply(resources: Resources, shard: Caller) -> None:
     """Each of the others is refused for a reason that is kept."""
-    (ref,) = await say(resources, "Anna works at Acme and is allergic to peanuts.")
+    (ref,) = await say(resources, "My sister Anna works at Acme and since May 2025 she is allergic to peanuts.")
     told = Scripted(
         proposal(
             facts=[
