@@ -123,7 +123,8 @@ class BatchingThread:
                     target=self._run_first_thread, name=f"memory-butler {self._name}", daemon=True
                 )
                 self._thread.start()
-            self._changed.notify_all()
+            # One thread puts the texts into slices and wakes others for them.
+            self._changed.notify()
         return await asyncio.wrap_future(request.future)
 
     async def close(self) -> None:
@@ -202,9 +203,13 @@ class BatchingThread:
             if not request.texts:
                 request.answer(np.empty((0, model.dimensions), np.float32))
         slices = _slices(list(_tokenize(model, [one for one in chosen if one[0].texts])), self._threads)
+        # What is urgent is begun at once: to queue it would take two more turns of the lock.
+        first = slices.pop(0) if slices and ready is self._urgent_slices else []
         with self._changed:
             ready.extend(slices)
-            self._changed.notify_all()
+            self._changed.notify(len(slices))
+        if first:
+            self._run(model, first)
         return True
 
     def _has_work(self) -> bool:
