@@ -153,8 +153,7 @@ class HiddenRow(NamedTuple):
 
 
 # Rows as the statements return them: the columns of `candidates` and `more`, and of `facts`, `rules` and `episodes`.
-# They come in the order of a hit's fields, then the domain profile, and a hit takes them by place: by name would take
-# three times as long.
+# They come in the order of a hit's fields, and a hit takes them by place: by name would take three times as long.
 Values = tuple[Any, ...]
 
 
@@ -183,6 +182,7 @@ class Pipeline:
     hidden: AsyncCursor[HiddenRow] | None
     scores: list[AsyncCursor[Values]]
     memories: Sequence[tuple[Callable[[Values, Values], Hit], AsyncCursor[Values]]]
+    profiles: AsyncCursor[Values] | None
 
     async def candidates(self) -> Candidates:
         (names,) = await self.names.fetchall()
@@ -191,9 +191,9 @@ class Pipeline:
         (hidden,) = await self.hidden.fetchall() if self.hidden else (HiddenRow(0, 0),)
         # By number: UUIDs are hashed and compared in Python.
         scores = {row[0].int: row for cursor in self.scores for row in await cursor.fetchall()}
-        rows = [(hit, row) for hit, cursor in self.memories for row in await cursor.fetchall()]
+        profiles = await self.profiles.fetchall() if self.profiles else []
         return Candidates(
-            hits=[hit(row, scores[row[0].int]) for hit, row in rows],
+            hits=[hit(row, scores[row[0].int]) for hit, cursor in self.memories for row in await cursor.fetchall()],
             hidden={"scope": hidden.by_scope, "confidence": hidden.by_confidence},
             names=frozenset(name["asked"] for name in known if name["is_name"]),
             known_names=known_names,
@@ -204,12 +204,8 @@ class Pipeline:
             user_names=frozenset(names.user_names),
             memories=names.memories or 0,
             versions={int(version): count for version, count in json.loads(names.versions).items()},
-            profiles=_profiles([row for _, row in rows if row[-1] is not None]),
+            profiles=dict(zip((row[0] for row in profiles), from_vectors([row[1] for row in profiles]), strict=True)),
         )
-
-
-def _profiles(rows: Sequence[Values]) -> dict[UUID, npt.NDArray[np.float64]]:
-    return dict(zip((row[0] for row in rows), from_vectors([row[-1] for row in rows]), strict=True))
 
 
 async def search(database: Database, tenant: str, query: SearchQuery) -> Candidates:
@@ -237,8 +233,9 @@ async def send(transaction: Transaction, params: dict[str, Any]) -> Pipeline:
         )
         if params[wanted]
     ]
+    profiles = await transaction.send_for(tuple, "search.profiles", **params) if params["for_briefing"] else None
     guessed, spelled = frozenset(params["guessed"]), frozenset(params["spelled"])
-    return Pipeline(guessed, spelled, names, hidden, scores, memories)
+    return Pipeline(guessed, spelled, names, hidden, scores, memories, profiles)
 
 
 def _vector_params(one: EarlierVector) -> dict[str, Any]:

@@ -4,7 +4,8 @@
 --   by_meaning  the nearest memories of each type    → memory_butler.near
 --   candidates  the best by words, and all scores    → memory_butler.candidate_facts, _rules, _episodes, .best
 --   more        for a briefing: further candidates   → the same, extended
---   facts, rules, episodes                             the columns of the candidates, and their domain profiles
+--   facts, rules, episodes                             the columns of the candidates
+--   profiles    for a briefing: their domain profiles
 
 -- name: names
 -- Find the names in the question. Returns the known ones, those names and words that no memory has, names that begin
@@ -243,16 +244,14 @@ ORDER BY n.importance DESC, n.id LIMIT %(important_facts)s
 SELECT m.fact_id AS id, m.id AS context_id, true AS matters, {best_similarity} AS similarity
 FROM (
     SELECT f.id AS fact_id, 'episode' AS memory_type, s.id
-    FROM listed l
-    CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[l.id]) ORDER BY id OFFSET 0) f
+    FROM ({visible.fact_by_id} ANY(ARRAY(SELECT id FROM listed WHERE memory_type = 'fact')) ORDER BY id OFFSET 0) f
     CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[f.source_episode_id]) ORDER BY id OFFSET 0) s
-    WHERE l.memory_type = 'fact' AND s.validity = 'active' AND (s.pinned OR s.expires_at > %(now)s)
+    WHERE f.source_episode_id IS NOT NULL AND s.validity = 'active' AND (s.pinned OR s.expires_at > %(now)s)
         AND (%(butlers)s::text[] IS NULL OR s.butler = ANY(%(butlers)s))
 ) m
 UNION ALL
 SELECT e.id, p.id, p.content {asks}, NULL
-FROM listed l
-CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[l.id]) ORDER BY id OFFSET 0) e
+FROM ({visible.episode_by_id} ANY(ARRAY(SELECT id FROM listed WHERE memory_type = 'episode')) ORDER BY id OFFSET 0) e
 CROSS JOIN LATERAL (
     SELECT n.id, n.content FROM (
         SELECT * FROM {tables}.episodes n
@@ -263,7 +262,6 @@ CROSS JOIN LATERAL (
     WHERE n.validity = 'active' AND (n.pinned OR n.expires_at > %(now)s)
     ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
 ) p
-WHERE l.memory_type = 'episode'
 
 -- name: candidates
 -- Rank the memories of each type by words, add those ranked by meaning, and return the scores of all. Like the ranking
@@ -470,11 +468,10 @@ SELECT m.id, m.similarity AS semantic_score, NULL::float8 AS keyword_score, m.si
 FROM (SELECT m.id, {best_similarity} AS similarity FROM unlisted m OFFSET 0) m
 WHERE (SELECT count(*) FROM extended) > 0;
 
--- part: profile
--- For a briefing: the domain profiles. The candidate c and its type are compared by the callers of this part.
-SELECT p.profile FROM {tables}.profiles p
-WHERE p.tenant_id = %(tenant)s AND p.version = ANY(%(profile_versions)s::int[]) AND %(for_briefing)s
-    AND p.memory_id = c.id AND p.memory_type =
+-- part: ids
+-- each: fact=facts, rule=rules, episode=episodes
+-- The candidates of a type, as the statements before left them.
+nullif(current_setting('memory_butler.candidate_{table}', true), '')::uuid[]
 
 -- name: facts
 -- The candidates that are facts, unless one was withdrawn since the statement before. A pinned fact does not decay.
@@ -482,17 +479,15 @@ WHERE p.tenant_id = %(tenant)s AND p.version = ANY(%(profile_versions)s::int[]) 
 SELECT f.id, f.ref, f.source_butler, f.content, f.tags, f.validity, f.created_at, f.last_referenced_at, f.scope,
     f.importance, f.confidence, CASE WHEN f.pinned THEN 0 ELSE f.decay_rate END AS decay_rate, f.last_confirmed_at,
     f.subject_label, f.predicate_label, f.permanence, f.valid_at, f.pinned, f.origin,
-    newer.id IS NOT NULL AS since_changed, newer.id AS replaced_by, p.profile
-FROM unnest(nullif(current_setting('memory_butler.candidate_facts', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) f
-LEFT JOIN LATERAL (
-    SELECT n.id FROM {schema}.memory_links l
+    newer.id IS NOT NULL AS since_changed, newer.id AS replaced_by
+FROM ({visible.fact_by_id} ANY({ids:fact}) ORDER BY id OFFSET 0) f
+LEFT JOIN (
+    SELECT DISTINCT ON (l.target_id) l.target_id, n.id FROM {schema}.memory_links l
     CROSS JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[l.source_id]) ORDER BY id OFFSET 0) n
-    WHERE l.tenant_id = %(tenant)s AND l.target_id = f.id AND l.relation = 'contradicts'
+    WHERE l.tenant_id = %(tenant)s AND l.target_id = ANY({ids:fact}) AND l.relation = 'contradicts'
         AND n.validity IN ('active', 'fading') AND (%(scopes)s::text[] IS NULL OR n.scope = ANY(%(scopes)s::text[]))
-    ORDER BY n.created_at DESC, n.id DESC LIMIT 1
-) newer ON true
-LEFT JOIN LATERAL ({profile} 'fact' OFFSET 0) p ON true
+    ORDER BY l.target_id, n.created_at DESC, n.id DESC
+) newer ON newer.target_id = f.id
 WHERE f.validity IN ('active', 'fading');
 
 -- name: rules
@@ -501,34 +496,43 @@ WHERE f.validity IN ('active', 'fading');
 SELECT r.id, r.ref, r.source_butler, r.content, r.tags, r.validity, r.created_at, r.last_referenced_at, r.scope,
     r.confidence, CASE WHEN r.pinned OR r.maturity = 'anti_pattern' THEN 0 ELSE r.decay_rate END AS decay_rate,
     r.last_confirmed_at, r.maturity, r.harmful_reasons, r.pinned, r.origin,
-    newer.id IS NOT NULL AS since_changed, newer.id AS replaced_by, p.profile
-FROM unnest(nullif(current_setting('memory_butler.candidate_rules', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) r
-LEFT JOIN LATERAL (
-    SELECT l.source_id AS id FROM {schema}.memory_links l
+    newer.id IS NOT NULL AS since_changed, newer.id AS replaced_by
+FROM ({visible.rule_by_id} ANY({ids:rule}) ORDER BY id OFFSET 0) r
+LEFT JOIN (
+    SELECT DISTINCT ON (l.target_id) l.target_id, l.source_id AS id FROM {schema}.memory_links l
     LEFT JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[l.source_id]) ORDER BY id OFFSET 0) n ON l.source_type = 'rule'
     LEFT JOIN LATERAL ({visible.fact_by_id} ANY(ARRAY[l.source_id]) ORDER BY id OFFSET 0) f ON l.source_type = 'fact'
-    WHERE l.tenant_id = %(tenant)s AND l.target_id = r.id AND l.relation = 'contradicts'
+    WHERE l.tenant_id = %(tenant)s AND l.target_id = ANY({ids:rule}) AND l.relation = 'contradicts'
         AND coalesce(n.validity, f.validity) IN ('active', 'fading')
         AND (%(scopes)s::text[] IS NULL OR coalesce(n.scope, f.scope) = ANY(%(scopes)s::text[]))
-    ORDER BY l.created_at DESC, l.source_id DESC LIMIT 1
-) newer ON true
-LEFT JOIN LATERAL ({profile} 'rule' OFFSET 0) p ON true
+    ORDER BY l.target_id, l.created_at DESC, l.source_id DESC
+) newer ON newer.target_id = r.id
 WHERE r.validity IN ('active', 'fading');
 
 -- name: episodes
 -- The candidates that are episodes. `since_changed`: a fact that came from it has been replaced, by `replaced_by`.
 SELECT e.id, e.ref, e.butler, e.content, e.tags, e.validity, e.created_at, e.last_referenced_at, e.butler AS scope,
     e.importance, e.observed_at, e.session_id, e.pinned, old.id IS NOT NULL AS since_changed, old.replaced_by,
-    e.origin, p.profile
-FROM unnest(nullif(current_setting('memory_butler.candidate_episodes', true), '')::uuid[]) AS c (id)
-CROSS JOIN LATERAL ({visible.episode_by_id} ANY(ARRAY[c.id]) ORDER BY id OFFSET 0) e
-LEFT JOIN LATERAL (
-    SELECT f.id, n.id AS replaced_by FROM {tables}.facts f
+    e.origin
+FROM ({visible.episode_by_id} ANY({ids:episode}) ORDER BY id OFFSET 0) e
+LEFT JOIN (
+    SELECT DISTINCT ON (f.source_episode_id) f.source_episode_id, f.id, n.id AS replaced_by
+    FROM (SELECT * FROM {tables}.facts WHERE tenant_id = %(tenant)s AND source_episode_id = ANY({ids:episode})
+        ORDER BY source_episode_id OFFSET 0) f
     LEFT JOIN {tables}.facts n ON n.tenant_id = %(tenant)s AND n.subject = f.subject AND n.predicate = f.predicate
         AND n.scope = f.scope AND n.validity IN ('active', 'fading')
-    WHERE f.tenant_id = %(tenant)s AND f.source_episode_id = e.id AND f.validity = 'superseded'
-    ORDER BY n.id LIMIT 1
-) old ON true
-LEFT JOIN LATERAL ({profile} 'episode' OFFSET 0) p ON true
+    WHERE f.validity = 'superseded'
+    ORDER BY f.source_episode_id, n.id
+) old ON old.source_episode_id = e.id
 WHERE e.validity = 'active';
+
+-- part: profiles
+-- each: fact=facts, rule=rules, episode=episodes
+-- The domain profiles of the candidates of a type.
+SELECT memory_id, profile FROM {tables}.profiles
+WHERE tenant_id = %(tenant)s AND memory_type = '{kind}' AND memory_id = ANY({ids:{kind}})
+    AND version = ANY(%(profile_versions)s::int[])
+
+-- name: profiles
+-- For a briefing: the domain profiles of the candidates.
+{profiles:fact} UNION ALL {profiles:rule} UNION ALL {profiles:episode};
