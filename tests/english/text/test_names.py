@@ -105,7 +105,7 @@ def test_a_subject_is_a_name_if_it_is_written_like_one(label: str, expected: boo
 
 @pytest.mark.parametrize(("content", "expected"), SPEAKERS.values(), ids=SPEAKERS.keys())
 def test_speakers(content: str, expected: list[str]) -> None:
-    assert speakers(content) == expected
+    assert list(speakers(content)) == expected
 
 
 def test_whom_a_memory_stands_under() -> None:

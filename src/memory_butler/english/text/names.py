@@ -146,10 +146,11 @@ def is_speaker(label: Label) -> bool:
     return not label.is_heading and (label.name.casefold() in ROLES or _is_named(label.name))
 
 
-def speakers(content: str) -> list[str]:
-    """Names of the speakers in a text, in order of appearance."""
+@lru_cache(maxsize=4096)
+def speakers(content: str) -> tuple[str, ...]:
+    """Names of the speakers in a text, in order of appearance. Cached: searches find the same episodes again."""
     named = (label.name for label in labels(content) if not label.is_heading and _is_named(label.name))
-    return list(dict.fromkeys(named))
+    return tuple(dict.fromkeys(named))
 
 
 def _is_named(name: str) -> bool:
@@ -174,7 +175,7 @@ def secondary_names(memory_type: MemoryType, subject: str | None, content: str) 
     return _bounded([*([name_key(subject)] if subject else []), *parts])
 
 
-def _own_names(memory_type: MemoryType, subject: str | None, content: str) -> list[str]:
+def _own_names(memory_type: MemoryType, subject: str | None, content: str) -> Sequence[str]:
     if memory_type is MemoryType.FACT:
         return [subject] if subject and looks_like_name(subject) else []
     return speakers(content) if memory_type is MemoryType.EPISODE else []

@@ -24,6 +24,8 @@ class Label:
 
 def labels(text: str) -> list[Label]:
     """Each label that begins a line outside code, in order."""
+    if ":" not in text and "：" not in text:
+        return []
     fences = [match.start() for match in FENCE.finditer(text)]
     starts = [0, *(match.end() for match in LINE.finditer(text))]
     found = []

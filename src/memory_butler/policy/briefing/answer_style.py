@@ -7,6 +7,8 @@ on the train."
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
+from typing import NamedTuple
 
 from memory_butler.english.text.names import name_key
 from memory_butler.english.text.normalize import as_words
@@ -19,6 +21,7 @@ from memory_butler.policy.briefing.task import Task
 STYLE_LEAD = 0.6
 STYLE_FROM = 0.4
 USER_WORDS = frozenset({"me", "user"})
+CACHED_TEXTS = 4096
 # "Answer Ada …", "Explain things to me …", "Write for the user …". Not "Answer Ada's mails …".
 _TO_SOMEBODY = re.compile(
     r"\b(?:answer|reply|respond|explain|write|talk|speak|report)(?:\s+(?:things|it|everything|code))?(?:\s+(?:to|for|with))?"
@@ -65,16 +68,36 @@ def is_unconditional(hit: Hit, profile: StoredProfile | None, task: Task) -> boo
 
 def says_how_to_answer(text: str, user_names: Collection[str]) -> bool:
     """True if a rule says how texts for the user look."""
-    for match in _TO_SOMEBODY.finditer(text):
-        first, both = match[1].casefold(), " ".join(filter(None, match.groups()))
-        if first in USER_WORDS or name_key(match[1]) in user_names or name_key(both) in user_names:
-            return True
-    if _OTHER_TEXTS.search(text):
-        return False
-    return bool(_ANSWERS.search(text)) or len(_LAYOUT.findall(text)) >= MIN_LAYOUT_WORDS
+    found = _style_of(text)
+    return found.is_for_user or not found.addressees.isdisjoint(user_names) or found.is_about_answers
+
+
+class _Style(NamedTuple):
+    """What the words of a rule say about answers."""
+
+    is_for_user: bool
+    addressees: frozenset[str]
+    """The name keys of those whom it tells to answer."""
+    is_about_answers: bool
+
+
+@lru_cache(CACHED_TEXTS)
+def _style_of(text: str) -> _Style:
+    """Cached, because every briefing looks at the same rules."""
+    orders = list(_TO_SOMEBODY.finditer(text))
+    return _Style(
+        is_for_user=any(order[1].casefold() in USER_WORDS for order in orders),
+        addressees=frozenset(
+            name_key(name) for order in orders for name in (order[1], " ".join(filter(None, order.groups())))
+        ),
+        is_about_answers=not _OTHER_TEXTS.search(text)
+        and (bool(_ANSWERS.search(text)) or len(_LAYOUT.findall(text)) >= MIN_LAYOUT_WORDS),
+    )
 
 
 def _is_of_style(profile: StoredProfile, task: Task) -> bool:
     place = task.domains.index(ANSWER_STYLE)
+    if not profile[place] > STYLE_FROM:
+        return False
     others = (*profile[:place], *profile[place + 1 :])
-    return bool(profile[place] > STYLE_FROM and max(others, default=0.0) < STYLE_LEAD * profile[place])
+    return bool(max(others, default=0.0) < STYLE_LEAD * profile[place])

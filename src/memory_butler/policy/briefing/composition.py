@@ -7,8 +7,9 @@ maturity, then episodes, each by score.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from memory_butler.models import Briefing, BriefingLine, Maturity, MemoryType, Ranked, Receipt, SectionReceipt
@@ -61,28 +62,37 @@ class _Line(NamedTuple):
     type: MemoryType
     text: str
     tokens: int
+    place: tuple[object, ...]
+    """Most useful first, then in ranking order."""
+
+
+# The lines of each section, in text order.
+_Sections = Mapping[MemoryType, Sequence[_Line]]
 
 
 def compose(chosen: Sequence[Chosen], frame: BriefingFrame, repeated: Sequence[tuple[Ranked, str]] = ()) -> Briefing:
     """Returns the text and its receipt. `repeated`: memories that say the same as a chosen one, and its reference."""
     queue = _queue([_line(one, frame) for one in chosen], frame)
     kept, used = queue[: _fitting(queue, frame)], 0
-    text = _text(kept)
+    sections = _sections(kept)
+    text = _text(sections)
     while kept and (used := frame.count(text)) > frame.token_budget:
         # Only for tokenizers that count a text higher than the sum of its lines.
         kept = kept[:-1]
-        text = _text(kept)
+        sections = _sections(kept)
+        text = _text(sections)
     if not queue:
         text = f"{TITLE}\n{NOTHING}\n"
         used = frame.count(text)
     if used > frame.token_budget:
         text, used = "", 0
-    return Briefing(text=text, receipt=_receipt(kept, queue[len(kept) :], repeated, used, frame))
+    return Briefing(text=text, receipt=_receipt(sections, queue[len(kept) :], repeated, used, frame))
 
 
 def _line(one: Chosen, frame: BriefingFrame) -> _Line:
     text = briefing_line(one.entry.hit, one.entry.parts.effective_confidence)
-    return _Line(one, one.entry.hit.type, text, frame.count(f"{text}\n"))
+    place = -one.usefulness, *ranking_order(one.entry)
+    return _Line(one, one.entry.hit.type, text, frame.count(f"{text}\n"), place)
 
 
 def _queue(chosen: Sequence[_Line], frame: BriefingFrame) -> list[_Line]:
@@ -90,12 +100,15 @@ def _queue(chosen: Sequence[_Line], frame: BriefingFrame) -> list[_Line]:
     spent = dict.fromkeys(ORDER, 0)
     queue: list[_Line] = []
     for claim in Claim:
-        mine = sorted((one for one in chosen if one.chosen.claim is claim), key=_place)
+        mine = sorted((one for one in chosen if one.chosen.claim is claim), key=attrgetter("place"))
         waiting = {kind: deque(one for one in mine if one.type is kind) for kind in ORDER}
-        while any(waiting.values()):
+        while sum(map(bool, waiting.values())) > 1:
             kind = _next_section(waiting, spent, frame)
             queue.append(waiting[kind].popleft())
             spent[kind] += queue[-1].tokens
+        for kind, rest in waiting.items():
+            queue += rest
+            spent[kind] += sum(one.tokens for one in rest)
     return _with_few_notes(queue)
 
 
@@ -108,7 +121,7 @@ def _next_section(
     share = {kind: (spent[kind] + one.tokens) / max(frame.quotas[kind], MIN_QUOTA) for kind, one in first.items()}
     within = [kind for kind, one in first.items() if share[kind] <= total + one.tokens + BEYOND_QUOTA]
     if within:
-        return min(within, key=lambda kind: _place(first[kind]))
+        return min(within, key=lambda kind: first[kind].place)
     return min(share, key=lambda kind: share[kind])
 
 
@@ -136,11 +149,6 @@ def _is_distilled_note(one: _Line) -> bool:
     return NOTES_TAG in hit.tags and is_note(hit.predicate_label)
 
 
-def _place(one: _Line) -> tuple[object, ...]:
-    """Most useful first, then in ranking order."""
-    return -one.chosen.usefulness, *ranking_order(one.chosen.entry)
-
-
 def _fitting(queue: Sequence[_Line], frame: BriefingFrame) -> int:
     """The number of lines that fit, counted one by one."""
     room = frame.token_budget - frame.count(f"{TITLE}\n")
@@ -154,24 +162,32 @@ def _fitting(queue: Sequence[_Line], frame: BriefingFrame) -> int:
     return len(queue)
 
 
-def _section(kind: MemoryType, kept: Sequence[_Line]) -> str:
-    lines = [line.text for line in in_order(kind, kept)]
-    return "\n".join([HEADINGS[kind], *lines]) + "\n" if lines else ""
+def _sections(kept: Sequence[_Line]) -> _Sections:
+    return {kind: in_order(kind, kept) for kind in ORDER}
+
+
+def _section(kind: MemoryType, lines: Sequence[_Line]) -> str:
+    return "\n".join([HEADINGS[kind], *(line.text for line in lines)]) + "\n" if lines else ""
 
 
 def in_order(kind: MemoryType, lines: Sequence[_Line]) -> list[_Line]:
     """The lines of a section in text order: by score, rules by maturity first; less trusted ones after the others,
     and corrected facts behind the note that corrects them."""
-    ordered = sorted((one for one in lines if one.type is kind), key=lambda one: ranking_order(one.chosen.entry))
+    ordered = sorted((one for one in lines if one.type is kind), key=lambda one: one.place[1:])
     if kind is MemoryType.RULE:
         ordered.sort(key=lambda one: RULE_ORDER.index(Maturity(one.chosen.entry.hit.maturity or Maturity.CANDIDATE)))
     ordered.sort(key=lambda one: not is_trusted(one.chosen.entry.hit.origin))
+    entries = [one.chosen.entry for one in ordered]
+    moved = behind_replacements(entries)
+    if moved is entries:
+        return ordered
     by_id = {one.chosen.entry.hit.id: one for one in ordered}
-    return [by_id[entry.hit.id] for entry in behind_replacements([one.chosen.entry for one in ordered])]
+    return [by_id[entry.hit.id] for entry in moved]
 
 
-def _text(kept: Sequence[_Line]) -> str:
-    return TITLE + "\n" + "".join(_section(kind, kept) for kind in ORDER) if kept else ""
+def _text(sections: _Sections) -> str:
+    text = "".join(_section(kind, lines) for kind, lines in sections.items())
+    return f"{TITLE}\n{text}" if text else ""
 
 
 def _reference(entry: Ranked) -> str:
@@ -179,14 +195,14 @@ def _reference(entry: Ranked) -> str:
 
 
 def _receipt(
-    kept: Sequence[_Line],
+    sections: _Sections,
     left: Sequence[_Line],
     repeated: Sequence[tuple[Ranked, str]],
     used: int,
     frame: BriefingFrame,
 ) -> Receipt:
     body = max(0, frame.token_budget - frame.count(TITLE + "\n"))
-    lines = [one.chosen for kind in ORDER for one in in_order(kind, kept)]
+    lines = [one.chosen for told in sections.values() for one in told]
     left_out = Counter(one.type for one in left)
     return Receipt(
         token_budget=frame.token_budget,
@@ -196,11 +212,11 @@ def _receipt(
             SectionReceipt(
                 section=f"{kind}s",
                 quota_tokens=int(body * frame.quotas[kind]),
-                used_tokens=frame.count(_section(kind, kept)),
-                lines=sum(one.type is kind for one in kept),
+                used_tokens=frame.count(_section(kind, told)),
+                lines=len(told),
                 left_out={"budget": left_out[kind]} if left_out[kind] else {},
             )
-            for kind in ORDER
+            for kind, told in sections.items()
         ),
         lines=tuple(
             BriefingLine(ref=_reference(one.entry), claim=one.claim.name.lower(), usefulness=one.usefulness)

@@ -77,25 +77,31 @@ class _Kept:
         self.lines: list[_Line] = []
         self._by_identity: dict[tuple[object, ...], int] = {}
         self._by_terms: dict[tuple[object, ...], list[int]] = {}
+        self._episodes: list[int] = []
+        self._others: list[int] = []
 
     def add(self, line: _Line) -> None:
         place = len(self.lines)
         self.lines.append(line)
         self._by_identity.setdefault(line.identity, place)
-        if line.chosen.entry.hit.type is not MemoryType.EPISODE:
+        if line.chosen.entry.hit.type is MemoryType.EPISODE:
+            self._episodes.append(place)
+        else:
+            self._others.append(place)
             self._by_terms.setdefault(_terms(line), []).append(place)
 
     def twin_of(self, line: _Line) -> _Line | None:
         """The first line that this one repeats."""
-        places = []
-        if line.identity in self._by_identity:
-            places.append(self._by_identity[line.identity])
-        if line.chosen.entry.hit.type is not MemoryType.EPISODE:
+        none = len(self.lines)
+        first = self._by_identity.get(line.identity, none)
+        if line.chosen.entry.hit.type is MemoryType.EPISODE:
+            first = min(first, next((place for place in self._others if _adds_nothing(line, self.lines[place])), none))
+        else:
             near = self._by_terms.get(_terms(line), ())
-            places += [next((place for place in near if _repeats(line, self.lines[place])), len(self.lines))]
-        places += [place for place, other in enumerate(self.lines) if _is_told_by(line, other)][:1]
-        first = min(places, default=len(self.lines))
-        return self.lines[first] if first < len(self.lines) else None
+            first = min(first, next((place for place in near if _repeats(line, self.lines[place])), none))
+            if is_note(line.chosen.entry.hit.predicate_label):
+                first = min(first, next((at for at in self._episodes if _is_quoted_from(line, self.lines[at])), none))
+        return self.lines[first] if first < none else None
 
 
 def _terms(line: _Line) -> tuple[object, ...]:
@@ -109,15 +115,15 @@ def _repeats(one: _Line, other: _Line) -> bool:
     return _say_the_same(one.statement, other.statement, min_overlap) and _are_of_one_kind(one.profile, other.profile)
 
 
-def _is_told_by(line: _Line, other: _Line) -> bool:
-    """True for an episode whose words another line has, and for a note from an episode that is a line itself."""
-    mine, theirs = line.chosen.entry.hit, other.chosen.entry.hit
-    if mine.type is theirs.type or MemoryType.EPISODE not in (mine.type, theirs.type):
-        return False
-    if theirs.type is MemoryType.EPISODE:
-        return is_note(mine.predicate_label) and mine.content in theirs.content
-    words = line.statement.words
+def _adds_nothing(episode: _Line, other: _Line) -> bool:
+    """True for an episode whose words another line has."""
+    words = episode.statement.words
     return bool(words) and len(words & other.statement.words) >= MIN_OVERLAP_OF_EPISODE * len(words)
+
+
+def _is_quoted_from(note: _Line, episode: _Line) -> bool:
+    """True for a note from an episode that is a line itself."""
+    return note.chosen.entry.hit.content in episode.chosen.entry.hit.content
 
 
 def says_the_same(one: Hit, other: Hit, user_names: frozenset[str]) -> bool:

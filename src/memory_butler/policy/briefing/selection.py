@@ -78,7 +78,7 @@ def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], tas
         if task.needs_no_memory:
             needed = max(needed, MIN_WITHOUT_NEED)
         if probability >= needed or _answers_words(entry, rules):
-            claim = _claim(entry, found, task, rules)
+            claim = _claim(entry, found, probability, task, rules)
         elif hit.pinned or is_unconditional(hit, profiles.get(hit.id), task):
             claim = Claim.STANDING
         else:
@@ -135,8 +135,8 @@ def _answers_words(entry: Ranked, rules: Rules) -> bool:
     return entry.parts.relevance >= rules.min_relevance or entry.hit.word_coverage >= NEARLY_ALL_WORDS
 
 
-def _claim(entry: Ranked, found: Evidence, task: Task, rules: Rules) -> Claim:
-    hit, probability = entry.hit, usefulness(found)
+def _claim(entry: Ranked, found: Evidence, probability: float, task: Task, rules: Rules) -> Claim:
+    hit = entry.hit
     if _is_grave(hit, rules) and probability >= _vital_usefulness(hit):
         return Claim.VITAL
     is_direct = found.is_named or found.mentions_named or _answers_words(entry, rules)
