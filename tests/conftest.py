@@ -110,6 +110,10 @@ class MovingClock:
         self.now += timedelta(**span)
 
 
+# A store of a test has no process that waits to stop it.
+os.environ["MEMORY_BUTLER_DATABASE__IDLE_STOP_MINUTES"] = "0"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nobody is trusted here for a certificate, and to read those of the whole world takes a client longer than a
@@ -144,8 +148,8 @@ def _build(model: Path, home: Path) -> None:
     migrate.upgrade(server.dsn("memory_app", "memory"), server.dsn("memory_owner", "memory"), Names())
     bring_home_into_layout(model)
     server.stop()
-    weights = resolve_weights(None, home / "models")
     precision = load_settings(home=home).embedding.precision
+    weights = resolve_weights(None, home / "models", precision="float32")
     graph = cached_graph(home / "models", precision, lambda: weights.read(MODEL_FILE))
     (model / "models").mkdir(mode=0o700)
     (model / "models" / graph.name).hardlink_to(graph)

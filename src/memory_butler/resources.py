@@ -122,7 +122,8 @@ async def open_resources(
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     models = settings.home / "models"
     models.mkdir(mode=0o700, exist_ok=True)
-    weights = await asyncio.to_thread(resolve_weights, settings.embedding.folder, models)
+    chosen = settings.embedding
+    weights = await asyncio.to_thread(resolve_weights, chosen.folder, models, precision=chosen.precision)
     own_embedder = embedder is None
     if embedder is None:
         embedder = await asyncio.to_thread(open_embedder, settings, models)

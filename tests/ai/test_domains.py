@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_butler.ai.batching import Vectors
-from memory_butler.ai.domains import DomainModel, load_domains
+from memory_butler.ai.domains import DomainModel, load_domains, phrases_of
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import TargetUnavailable
 from memory_butler.resources import Resources
@@ -53,7 +53,7 @@ async def test_phrases_are_embedded_once_and_cached(tmp_path: Path) -> None:
     model = DomainModel(embedder, domains, tmp_path)
     first = await model.task_profile("cook dinner")
     count = embedder.embedded
-    assert count == sum(len(domain.tasks) + len(domain.memories) for domain in domains)
+    assert count == len(set(phrases_of(domains)))
     again = DomainModel(embedder, domains, tmp_path)
     assert (await again.task_profile("cook dinner") == first).all()
     assert embedder.embedded == count
@@ -74,7 +74,7 @@ async def test_a_caller_that_gives_up_does_not_stop_the_loading(tmp_path: Path) 
     with pytest.raises(asyncio.CancelledError):
         await first
     await model.start()
-    assert embedder.embedded == sum(len(one.tasks) + len(one.memories) for one in load_domains({}))
+    assert embedder.embedded == len(set(phrases_of(load_domains({}))))
     await model.close()
 
 

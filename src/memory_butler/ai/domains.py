@@ -12,15 +12,20 @@ from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 
 from memory_butler.ai.batching import Vectors
 from memory_butler.ai.embedding import Embedder
+from memory_butler.ai.weights import READY_PACKAGE, package_folder
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.policy.briefing.domains import Domain, DomainPhrases, Profile
 
 DATA = "domains.toml"
+# The vectors of these phrases in the package of the model, so that a new store embeds none.
+SHIPPED_VECTORS = "phrases.npz"
+DIGEST_BYTES = 12
 # Of a long prompt its first sentences say what is wanted.
 MAX_SENTENCES = 4
 MIN_SENTENCE_CHARACTERS = 8
@@ -68,6 +73,27 @@ def load_domains(added: Mapping[str, DomainText]) -> tuple[Domain, ...]:
             tags=known.tags.union(tag.casefold() for tag in own.tags),
         )
     return tuple(domains.values())
+
+
+def phrases_of(domains: Sequence[Domain]) -> list[str]:
+    """All phrases, in the order in which their vectors are kept."""
+    return [phrase for domain in domains for phrase in (*domain.tasks, *domain.memories)]
+
+
+def phrase_digest(phrase: str) -> bytes:
+    return hashlib.sha256(phrase.encode()).digest()[:DIGEST_BYTES]
+
+
+def shipped_vectors(version: str, folder: Path | None = None) -> dict[bytes, Vectors]:
+    """The vectors that the package of the model has for this version of the model, by digest of the phrase."""
+    folder = folder or package_folder(READY_PACKAGE)
+    try:
+        with np.load((folder or Path()) / SHIPPED_VECTORS, allow_pickle=False) as data:
+            if folder is None or str(data["version"]) != version:
+                return {}
+            return dict(zip(map(bytes, data["digests"]), data["vectors"].astype(np.float32), strict=True))
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        return {}
 
 
 class DomainModel:
@@ -129,12 +155,7 @@ class DomainModel:
         return await asyncio.shield(self._loading)
 
     async def _load(self) -> DomainPhrases:
-        texts = [phrase for domain in self._domains for phrase in (*domain.tasks, *domain.memories)]
-        vectors = await asyncio.to_thread(self._read, len(texts))
-        if vectors is None:
-            # Rounded as on disk, so that every process computes the same profiles.
-            vectors = (await self._embedder.embed(texts)).astype(np.float16).astype(np.float32)
-            await asyncio.to_thread(self._write, vectors)
+        vectors = await self._vectors(phrases_of(self._domains))
         tasks, memories, at = [], [], 0
         for domain in self._domains:
             tasks.append(vectors[at : at + len(domain.tasks)])
@@ -144,24 +165,37 @@ class DomainModel:
         calibration = self._embedder.version.calibration
         return DomainPhrases(self._domains, tuple(tasks), tuple(memories), calibration)
 
-    @property
-    def _file(self) -> Path:
-        return self._cache / f"domains-{self._digest[:16]}.npy"
+    async def _vectors(self, texts: list[str]) -> Vectors:
+        """Shipped with the model, or cached, or embedded now: only the phrases of one's own are, as a rule."""
+        shipped = await asyncio.to_thread(shipped_vectors, self._embedder.version.digest)
+        own = [text for text in dict.fromkeys(texts) if phrase_digest(text) not in shipped]
+        if own:
+            vectors = await asyncio.to_thread(self._read, own)
+            if vectors is None:
+                # Rounded as on disk, so that every process computes the same profiles.
+                vectors = (await self._embedder.embed(own)).astype(np.float16).astype(np.float32)
+                await asyncio.to_thread(self._write, own, vectors)
+            shipped.update(zip(map(phrase_digest, own), vectors, strict=True))
+        return np.array([shipped[phrase_digest(text)] for text in texts], np.float32)
 
-    def _read(self, count: int) -> Vectors | None:
+    def _file(self, texts: list[str]) -> Path:
+        digest = hashlib.sha256("\0".join([self._digest, *texts]).encode()).hexdigest()
+        return self._cache / f"domains-{digest[:16]}.npy"
+
+    def _read(self, texts: list[str]) -> Vectors | None:
         """The cached vectors, unless there are none or the file is damaged."""
         try:
-            vectors: Vectors = np.load(self._file, allow_pickle=False).astype(np.float32)
+            vectors: Vectors = np.load(self._file(texts), allow_pickle=False).astype(np.float32)
         except (OSError, ValueError, EOFError):
             return None
-        return vectors if vectors.shape == (count, self._embedder.version.dimensions) else None
+        return vectors if vectors.shape == (len(texts), self._embedder.version.dimensions) else None
 
-    def _write(self, vectors: Vectors) -> None:
+    def _write(self, texts: list[str], vectors: Vectors) -> None:
         """Several processes may write at the same time: each moves a complete file into place."""
         handle, name = tempfile.mkstemp(dir=self._cache, suffix=".part")
         with os.fdopen(handle, "wb") as file:
             np.save(file, vectors.astype(np.float16))
-        Path(name).replace(self._file)
+        Path(name).replace(self._file(texts))
 
 
 def _failed(task: "asyncio.Task[DomainPhrases]") -> bool:

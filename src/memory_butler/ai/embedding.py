@@ -15,9 +15,16 @@ from tokenizers import Tokenizer
 
 from memory_butler.ai.batching import BatchingThread, Model, Vectors
 from memory_butler.ai.download import HUB_URL
-from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, Precision, cached_graph
+from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, cached_graph
 from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
-from memory_butler.ai.weights import MODEL_FILE, MODEL_NAME, TOKENIZER_FILE, Weights, resolve_weights
+from memory_butler.ai.weights import (
+    MODEL_FILE,
+    MODEL_NAME,
+    TOKENIZER_FILE,
+    Precision,
+    Weights,
+    resolve_weights,
+)
 from memory_butler.errors import InvalidInput
 from memory_butler.policy.retrieval.calibration import UNCALIBRATED, Calibration
 
@@ -120,7 +127,9 @@ class OnnxEmbedder(BatchingEmbedder):
     ) -> None:
         super().__init__(
             EmbeddingVersion(MODEL_NAME, DIMENSIONS, f"{_graph_of(precision)}{GRAPH_VERSION}"),
-            lambda: MiniLm(resolve_weights(weights_folder, cache, hub_url=hub_url), cache, precision),
+            lambda: MiniLm(
+                resolve_weights(weights_folder, cache, hub_url=hub_url, precision=precision), cache, precision
+            ),
             threads=threads,
             cached_queries=cached_queries,
         )
@@ -147,6 +156,9 @@ class MiniLm:
         self._tokenizer = Tokenizer.from_buffer(weights.read(TOKENIZER_FILE))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
+        if precision == "int8" and weights.has_ready_graph:
+            self._session = open_session(weights.ready_graph(), threads=1)
+            return
         graph = cached_graph(cache, precision, lambda: weights.read(MODEL_FILE))
         try:
             self._session = open_session(graph, threads=1)

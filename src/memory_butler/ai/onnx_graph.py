@@ -13,18 +13,18 @@ import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from memory_butler.ai.weights import MODEL_FILE
+from memory_butler.ai.weights import MODEL_FILE, Precision
+from memory_butler.errors import TargetUnavailable
 
 GRAPH_VERSION = 2
 DTYPES = {"F32": "<f4", "I64": "<i8"}
 
 Tensors = dict[str, npt.NDArray[Any]]
-Precision = Literal["int8", "float32"]
 
 HEADS = 12
 DIMENSIONS = 384
@@ -85,9 +85,15 @@ class _Graph:
     """Collects nodes and constants; every method returns the name of the output it added."""
 
     def __init__(self, precision: Precision) -> None:
-        # Imported here: only the very first start builds a graph.
-        import onnx.helper  # noqa: PLC0415
-        import onnx.numpy_helper  # noqa: PLC0415
+        # Imported here: an installation has a finished graph, and only float32 and optional models build one.
+        try:
+            import onnx.helper  # noqa: PLC0415
+            import onnx.numpy_helper  # noqa: PLC0415
+        except ImportError:
+            raise TargetUnavailable(
+                "Building the graph of a model needs the package onnx, which is not installed.",
+                recovery='Run `pip install "memory-butler[models]"`, or use the default embedding model in int8.',
+            ) from None
 
         self.onnx = onnx
         self.precision = precision

@@ -18,7 +18,8 @@ def check_weights(context: CheckContext) -> Iterator[Finding]:
     from memory_butler.ai.weights import MODEL_NAME, resolve_weights  # noqa: PLC0415
 
     settings = context.settings
-    found = resolve_weights(settings.embedding.folder, settings.home / "models", hub_url=None)
+    chosen = settings.embedding
+    found = resolve_weights(chosen.folder, settings.home / "models", hub_url=None, precision=chosen.precision)
     found.verify()
     context.model_found = True
     yield Finding("model weights", "ok", f"{MODEL_NAME} from the {found.source}, hash verified")

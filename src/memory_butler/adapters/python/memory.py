@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memory_butler.client import agent_session
 from memory_butler.client.memory_client import DEADLINE_SECONDS, MemoryClient
+from memory_butler.errors import TargetUnavailable
 from memory_butler.models import (
     Briefing,
     BriefRequest,
@@ -157,8 +158,14 @@ class AsyncMemory:
             client = MemoryClient(self._url, token=self._token, deadline_seconds=self._deadline_seconds)
             return await self._stack.enter_async_context(client)
         # The engine is not loaded where only a server is used.
-        from memory_butler.adapters.python.in_process import open_in_process  # noqa: PLC0415
-        from memory_butler.settings import load_settings  # noqa: PLC0415
+        try:
+            from memory_butler.adapters.python.in_process import open_in_process  # noqa: PLC0415
+            from memory_butler.settings import load_settings  # noqa: PLC0415
+        except ModuleNotFoundError as missing:
+            raise TargetUnavailable(
+                f"A memory in this process needs the whole program; only its client is installed ({missing}).",
+                recovery='Run `pip install memory-butler`, or give the address of a server: Memory("https://…").',
+            ) from missing
 
         settings = load_settings(**{"butler": self._butler, **self._settings})
         return await self._stack.enter_async_context(open_in_process(settings, self._deadline_seconds))
