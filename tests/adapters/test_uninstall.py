@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 
 from memory_butler.adapters.uninstall import plan, remove
-from memory_butler.errors import InvalidInput
+from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.settings import Settings, load_settings
 from memory_butler.store.embedded.server import EmbeddedPostgres
 
@@ -95,3 +96,22 @@ def test_the_command_asks_then_stops_the_database_and_removes_the_home(running_h
     _, alive = psutil.wait_procs([server], timeout=10)
     # Where nobody collects the dead, as in some containers, a stopped process stays on the list as a zombie.
     assert all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
+
+
+def test_a_store_in_use_is_refused_and_parent_folders_get_their_rights_back(tmp_path: Path) -> None:
+    """A server that runs would make an empty store again. As root, the folders above were opened for the account."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    before = closed.stat()
+    home = closed / "home"
+    server = EmbeddedPostgres(home, options={"fsync": "off"})
+    server.ensure_running()
+    settings = load_settings(home=home)
+    with psycopg.connect(server.dsn("memory_app", "memory"), application_name="memory-butler serve"):
+        with pytest.raises(Conflict, match="memory-butler serve"):
+            remove(settings, plan(settings))
+        assert server.is_running()
+    remove(settings, plan(settings))
+    after = closed.stat()
+    assert not home.exists()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)

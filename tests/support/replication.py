@@ -17,7 +17,8 @@ from pydantic import SecretStr
 
 from memory_butler.resources import Resources
 from memory_butler.settings import DatabaseSettings
-from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres, Home
+from memory_butler.store.embedded.home_folder import Home
+from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres
 from memory_butler.store.embedded.upgrade import SUPERUSER
 from memory_butler.store.gate.database import Database
 from memory_butler.store.gate.read_plane import ReadPlane, ReplicaState

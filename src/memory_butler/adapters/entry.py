@@ -6,6 +6,11 @@ EVENTS = ("session-start", "user-prompt", "pre-compact", "session-end")
 
 
 def main() -> None:
+    if sys.platform == "win32":
+        import asyncio  # noqa: PLC0415
+
+        # psycopg waits for sockets, which the default loop of Windows cannot do for it.
+        asyncio.set_event_loop_policy(asyncio.WindowsSelectorEventLoopPolicy())
     hook = _hook(sys.argv[1:])
     if hook is None:
         from memory_butler.adapters.cli import app  # noqa: PLC0415 (slow to import)

@@ -5,15 +5,15 @@ folder is touched.
 """
 
 import os
-import pwd
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from memory_butler.ai.optional_models.catalog import catalog
-from memory_butler.errors import InvalidInput
+from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.settings import Settings
-from memory_butler.store.embedded.account import ACCOUNT
+from memory_butler.store.embedded.account import ACCOUNT, RIGHTS_FILE, give_back_rights
+from memory_butler.store.embedded.operating_system import account_named, is_root
 from memory_butler.store.embedded.server import EmbeddedPostgres
 
 # Patterns of everything that Memory Butler writes into its home folder.
@@ -30,7 +30,9 @@ OWN_FILES = (
     *(f"models/{name}" for name in catalog()),
     "logs/memory-butler.log*",
     "logs/postgres.log*",
+    "models/domains-*.npy",
     "config.toml",
+    RIGHTS_FILE,
     "token",
     "token.*",
     "server.sock",
@@ -92,8 +94,16 @@ def plan(settings: Settings) -> Plan:
 
 
 def remove(settings: Settings, planned: Plan) -> None:
-    """Stop the embedded database and remove what the plan lists."""
-    EmbeddedPostgres(planned.home).stop()
+    """Stop the embedded database and remove what the plan lists. Refuses while programs use the store: they would
+    create an empty one again."""
+    database = EmbeddedPostgres(planned.home)
+    if users := database.activity()[0]:
+        raise Conflict(
+            f"{len(users)} connections to the store in {planned.home} are open: {', '.join(dict.fromkeys(users))}.",
+            recovery="Stop `memory-butler serve` and close the agents that use this memory, then run it again.",
+        )
+    database.stop()
+    give_back_rights(planned.home)
     for entry in planned.removals:
         if entry.path.is_dir() and not entry.path.is_symlink():
             shutil.rmtree(entry.path)
@@ -120,14 +130,9 @@ def _elsewhere(settings: Settings) -> list[str]:
     """Return what is outside the home folder, each with the way to remove it."""
     lines = ["the program itself: remove its venv, or run `pip uninstall memory-butler`"]
     lines.append("its registration in MCP clients: for Claude Code, `claude mcp remove memory-butler`")
-    lines.append("running servers: stop them first, or they create an empty store again")
     if settings.database_url:
         lines.append(f"your own database: as its owner, DROP SCHEMA {settings.db_schema} CASCADE removes the memories")
-    try:
-        pwd.getpwnam(ACCOUNT)
-    except KeyError:
-        return lines
-    if os.geteuid() == 0:
+    if is_root() and account_named(ACCOUNT):
         lines.append(f"the system account {ACCOUNT}: `userdel {ACCOUNT}`, if no other home folder needs it")
     return lines
 

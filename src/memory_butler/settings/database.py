@@ -9,6 +9,13 @@ class DatabaseSettings(Group):
     """Streaming replicas that serve reads, and a connection past a pooler. Writes, and reads that lead to a write,
     always go to `database_url`."""
 
+    idle_stop_minutes: float = Field(
+        15,
+        ge=0,
+        le=10_080,
+        description="The embedded database stops after this many minutes without a connected program; the next call"
+        " starts it again. 0 keeps it running.",
+    )
     direct_url: SecretStr | None = Field(
         None,
         description="Connection to the primary past a connection pooler, for LISTEN, migrations and locks, if"

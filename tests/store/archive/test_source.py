@@ -17,7 +17,8 @@ from memory_butler.operations.transfer.backup import backup, restore
 from memory_butler.operations.transfer.continuous_backup import archive_once
 from memory_butler.settings import BackupSettings, Settings, load_settings
 from memory_butler.store.archive.source import Source
-from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres, Home
+from memory_butler.store.embedded.home_folder import Home
+from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,8 @@ import pytest
 from memory_butler.errors import TargetUnavailable
 from memory_butler.store.embedded import server, upgrade
 from memory_butler.store.embedded.account import Programs, bundled_programs, usable_programs
-from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres, Home
+from memory_butler.store.embedded.home_folder import Home
+from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres
 
 QUICK = {"fsync": "off"}
 
@@ -280,7 +281,7 @@ def test_nothing_is_written_outside_home(base: Path, empty_home: Path) -> None:
     _said(_child(empty_home, body, HOME=person, TMPDIR=temporary))
     assert [list(folder.iterdir()) for folder in elsewhere] == [[], [], []]
     names = {path.name for path in empty_home.iterdir()}
-    assert names - {"postgres"} == {"database", "database.conf", "database.lock", "logs"}
+    assert names - {"postgres", "opened-folders.json"} == {"database", "database.conf", "database.lock", "logs"}
 
 
 def _old_store(home: Path, template: Path) -> EmbeddedPostgres:

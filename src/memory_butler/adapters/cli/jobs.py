@@ -99,7 +99,10 @@ def _stopped_by_signals(loop: Any) -> Any:
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, once)
+        try:
+            loop.add_signal_handler(number, once)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda number, frame: loop.call_soon_threadsafe(stop.set))
     return stop
 
 

@@ -22,6 +22,7 @@ from memory_butler.adapters.http.peer import KNOWS_ACCOUNTS, Peer
 from memory_butler.adapters.http.problems import UNAUTHENTICATED, problem_response, request_id_from
 from memory_butler.errors import PermissionDenied, TargetUnavailable
 from memory_butler.settings import Settings
+from memory_butler.store.embedded.operating_system import has_unix_permissions, user_id
 
 TOKEN_FILE = "token"
 START = "/start"
@@ -102,7 +103,9 @@ def ensure_token(settings: Settings) -> None:
     try:
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = file.stat() if file.exists() else None
-        is_private = status is not None and not status.st_mode & 0o077 and status.st_uid == os.geteuid()
+        is_private = status is not None and (
+            not has_unix_permissions() or (not status.st_mode & 0o077 and status.st_uid == user_id())
+        )
         if is_private and len(read_token(file)) >= MIN_TOKEN_CHARACTERS:
             return
         partial = file.with_name(f"{TOKEN_FILE}.{secrets.token_hex(4)}")

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -42,12 +43,13 @@ class Server(uvicorn.Server):
             return
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
+            _on_signal(loop, number, self.handle_exit)
         try:
             yield
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+                with contextlib.suppress(NotImplementedError):
+                    loop.remove_signal_handler(number)
 
 
 class ServerWithin(uvicorn.Server):
@@ -56,3 +58,10 @@ class ServerWithin(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+def _on_signal(loop: asyncio.AbstractEventLoop, number: int, handle: Callable[[int, Any], None]) -> None:
+    try:
+        loop.add_signal_handler(number, handle, number, None)
+    except NotImplementedError:  # Windows
+        signal.signal(number, handle)

@@ -21,6 +21,10 @@ def input_that_signals_end() -> Iterator[None]:
     A thread that is blocked in a read of the real stdin cannot be woken, so a signal alone would leave the process
     hanging until its client closes the pipe.
     """
+    if sys.platform == "win32":
+        # Pipes cannot be polled there. Ctrl-C ends the process, and a client closes the pipe.
+        yield
+        return
     read_end, write_end = os.pipe()
     stop_read, stop_write = os.pipe()
     loop = asyncio.get_running_loop()

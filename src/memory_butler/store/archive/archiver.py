@@ -5,7 +5,6 @@ at any point: the log continues where it ended, and a base backup counts only on
 """
 
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from memory_butler.errors import Conflict, MemoryButlerError, TargetUnavailable
 from memory_butler.store.archive.layout import Archive, BaseBackup, Generation, private, stamp
 from memory_butler.store.archive.receiver import Receiver
 from memory_butler.store.archive.source import Slot, Source
+from memory_butler.store.embedded.operating_system import try_lock
 from memory_butler.store.embedded.upgrade import sync_folder
 
 CHUNK_BYTES: Final = 1 << 20
@@ -220,15 +220,13 @@ def _gap(generation: Generation, slot: Slot | None) -> str | None:
 @contextmanager
 def locked(archive: Archive) -> Iterator[None]:
     """Let only one process archive into a folder."""
-    lock = os.open(archive.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    lock = os.open(archive.folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    if not try_lock(lock):
         os.close(lock)
         raise Conflict(
             f"Another process archives into {archive.folder}.",
             recovery="Stop it first, or choose another folder: a database can have several archives.",
-        ) from None
+        )
     try:
         yield
     finally:

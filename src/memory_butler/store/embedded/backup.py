@@ -21,9 +21,10 @@ from typing import BinaryIO, Final
 
 from memory_butler.errors import Conflict, InvalidInput, TargetUnavailable
 from memory_butler.store.embedded.account import Programs, translated, unavailable
+from memory_butler.store.embedded.operating_system import sync_folder
 from memory_butler.store.embedded.server import TARGET_MAJOR, Cluster, EmbeddedPostgres
 from memory_butler.store.embedded.untrusted import belongs_in_backup, remove_triggers, replace_configuration
-from memory_butler.store.embedded.upgrade import SUPERUSER, finish_interrupted_swap, provision, put_aside, sync_folder
+from memory_butler.store.embedded.upgrade import SUPERUSER, finish_interrupted_swap, provision, put_aside
 
 CHUNK_BYTES: Final = 1 << 20
 MANIFEST: Final = "backup_manifest"

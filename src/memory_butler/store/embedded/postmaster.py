@@ -31,7 +31,7 @@ class Postmaster:
         self.register(poll)
         return not poll.poll(0)
 
-    def register(self, poll: select.poll) -> None:
+    def register(self, poll: "select.poll") -> None:
         """Have `poll` report the end of the process, if it is watched."""
         if self._descriptor is not None:
             poll.register(self._descriptor, select.POLLIN)

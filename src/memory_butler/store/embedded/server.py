@@ -5,15 +5,12 @@ at any point leaves either the old store or the new one, never a partial one.
 """
 
 import enum
-import fcntl
 import os
 import secrets
 import shutil
 import socket
 import stat
-import sys
 import time
-import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +20,7 @@ from urllib.parse import quote
 import psycopg
 
 from memory_butler.errors import TargetUnavailable
+from memory_butler.store.embedded import operating_system
 from memory_butler.store.embedded.account import (
     Programs,
     discard_old_copies,
@@ -31,6 +29,7 @@ from memory_butler.store.embedded.account import (
     unavailable,
     usable_programs,
 )
+from memory_butler.store.embedded.home_folder import LOG_LIMIT_BYTES, PORT, Home, private_opener
 from memory_butler.store.embedded.upgrade import (
     SUPERUSER,
     UNFINISHED,
@@ -40,20 +39,15 @@ from memory_butler.store.embedded.upgrade import (
     provision,
     settings_text,
     swap_in,
-    sync_folder,
 )
 
 TARGET_MAJOR: Final = 18
-PORT: Final = 5432
 
 _LOCK_WAIT_SECONDS: Final = 300.0
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 60.0
 _INIT_SECONDS: Final = 120.0
 _POLL_SECONDS: Final = 0.02
-_LOG_LIMIT_BYTES: Final = 10_000_000
-_LOG_TAIL_BYTES: Final = 1_500
-_SOCKET_PATH_LIMIT_BYTES: Final = 103
 
 # Access control is set on the command line, where no configuration file can override it.
 _PRIVATE: Final = "-c listen_addresses='' -c unix_socket_directories=. -c unix_socket_permissions=0700"
@@ -63,55 +57,6 @@ class State(enum.Enum):
     STOPPED = "stopped"
     STARTING = "starting"
     READY = "ready"
-
-
-class Home:
-    """The home folder: paths, log, and socket folders, also below a very long path."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.log_file = path / "logs" / "postgres.log"
-        self._descriptor: int | None = None
-
-    def socket_folder(self, name: str) -> str:
-        plain = self.path / name
-        if len(os.fsencode(plain / f".s.PGSQL.{PORT}")) <= _SOCKET_PATH_LIMIT_BYTES:
-            return str(plain)
-        if not sys.platform.startswith("linux") or not Path("/proc/self/fd").is_dir():
-            raise TargetUnavailable(
-                f"The path of the home folder is too long for a socket: {self.path}",
-                recovery="Set MEMORY_BUTLER_HOME to a shorter path.",
-            )
-        if self._descriptor is None:
-            self._descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            weakref.finalize(self, os.close, self._descriptor)
-        return f"/proc/self/fd/{self._descriptor}/{name}"
-
-    @property
-    def inherited_fds(self) -> tuple[int, ...]:
-        """File descriptors that a child process needs to use a socket folder below /proc/self/fd."""
-        return () if self._descriptor is None else (self._descriptor,)
-
-    def open_log(self) -> int:
-        self.log_file.parent.mkdir(mode=0o700, exist_ok=True)
-        return os.open(self.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def log_size(self) -> int:
-        return self.log_file.stat().st_size if self.log_file.exists() else 0
-
-    def log_since(self, offset: int) -> str:
-        with self.log_file.open("rb") as log:
-            log.seek(max(offset, self.log_size() - _LOG_TAIL_BYTES))
-            return log.read().decode(errors="replace").strip()
-
-    def trim_log(self) -> None:
-        # The server appends through its own descriptor, so the file is emptied in place, not replaced.
-        if self.log_size() > _LOG_LIMIT_BYTES:
-            previous = self.log_file.with_name("postgres.log.1")
-            previous.unlink(missing_ok=True)
-            with self.log_file.open("rb") as log, open(previous, "xb", opener=_private_opener) as copy:
-                shutil.copyfileobj(log, copy)
-            os.truncate(self.log_file, 0)
 
 
 class Cluster:
@@ -152,6 +97,8 @@ class Cluster:
         return State.STOPPED
 
     def _answers(self, port: int) -> bool:
+        if not hasattr(socket, "AF_UNIX"):
+            return False
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(1.0)
             try:
@@ -251,10 +198,14 @@ class Cluster:
 class EmbeddedPostgres:
     """The store of one home folder. Synchronous: call it from a thread."""
 
-    def __init__(self, home: Path, *, options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, home: Path, *, options: Mapping[str, str] | None = None, idle_seconds: float | None = None
+    ) -> None:
+        """`idle_seconds`: a server that this object starts stops after that time without a program."""
         self._home = Home(Path(home).expanduser().resolve())
         self._cluster = Cluster(self._home, "database")
         self._options = dict(options or {})
+        self._idle_seconds = idle_seconds
 
     @property
     def home(self) -> Path:
@@ -295,13 +246,31 @@ class EmbeddedPostgres:
 
     def ensure_running(self) -> None:
         with translated(self.home):
-            if self.is_running() and self._home.log_size() <= _LOG_LIMIT_BYTES:
+            if self.is_running() and self._home.log_size() <= LOG_LIMIT_BYTES:
                 return
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._locked():
                 self._home.trim_log()
                 if not self.is_running():
                     self._start()
+
+    def activity(self) -> tuple[list[str], int]:
+        """The names of the programs that are connected now, and how many sessions there were so far."""
+        with translated(self.home):
+            if not self.is_running():
+                return [], 0
+            with self._cluster.connect(SUPERUSER) as connection:
+                rows = connection.execute(
+                    "SELECT application_name FROM pg_stat_activity"
+                    " WHERE backend_type IN ('client backend', 'walsender') AND pid <> pg_backend_pid()"
+                ).fetchall()
+                found = connection.execute("SELECT sessions FROM pg_stat_database WHERE datname = 'memory'").fetchone()
+        return sorted(str(row[0]) or "a program without a name" for row in rows), int(str(found[0])) if found else 0
+
+    def stop_unused(self, pid: int) -> bool:
+        """Stop the server with this process id, unless a program is connected or starting it."""
+        with translated(self.home), self._locked():
+            return self.pid == pid and not self.activity()[0] and self._cluster.stop(self._programs())
 
     def stop(self) -> bool:
         with translated(self.home):
@@ -316,16 +285,14 @@ class EmbeddedPostgres:
         try:
             deadline = time.monotonic() + _LOCK_WAIT_SECONDS
             while True:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if operating_system.try_lock(lock):
                     break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise TargetUnavailable(
-                            f"Another process has been starting or upgrading the store in {self.home} "
-                            f"for more than {_LOCK_WAIT_SECONDS:.0f} seconds."
-                        ) from None
-                    time.sleep(_POLL_SECONDS)
+                if time.monotonic() > deadline:
+                    raise TargetUnavailable(
+                        f"Another process has been starting or upgrading the store in {self.home} "
+                        f"for more than {_LOCK_WAIT_SECONDS:.0f} seconds."
+                    )
+                time.sleep(_POLL_SECONDS)
             yield
         finally:
             os.close(lock)
@@ -334,7 +301,7 @@ class EmbeddedPostgres:
         return usable_programs(programs_of(major, self.data_dir), self.home, self.data_dir)
 
     def _start(self) -> None:
-        if os.geteuid() != 0 and self.home.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        if not operating_system.is_root() and self.home.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             self.home.chmod(0o700)
         finish_interrupted_swap(self.data_dir)
         programs = self._programs()
@@ -349,6 +316,10 @@ class EmbeddedPostgres:
             discard_old_copies(self.home)
         self._cluster.start(programs)
         provision(self._cluster)
+        if self._idle_seconds and (pid := self.pid):
+            from memory_butler.store.embedded import idle_stop  # noqa: PLC0415 (it imports this module)
+
+            idle_stop.start(self.home, pid, self._idle_seconds)
 
     def _new_cluster(self, programs: Programs) -> Cluster:
         # A fresh name each time: an initdb orphaned by a crash may still be filling its own folder.
@@ -362,7 +333,7 @@ class EmbeddedPostgres:
         provision(new)
         new.stop(programs)
         new.folder.rename(self.data_dir)
-        sync_folder(self.home)
+        operating_system.sync_folder(self.home)
 
     def _upgrade_if_older(self, programs: Programs) -> None:
         major = self._cluster.major
@@ -381,7 +352,7 @@ class EmbeddedPostgres:
     def _write_settings(self, programs: Programs) -> None:
         partial = self.home / "database.conf.new"
         partial.unlink(missing_ok=True)
-        with open(partial, "x", opener=_private_opener) as conf:
+        with open(partial, "x", opener=private_opener) as conf:
             conf.write(settings_text(self._options))
         if programs.account:
             os.chown(partial, -1, programs.account.gid)
@@ -389,10 +360,6 @@ class EmbeddedPostgres:
         partial.rename(self.home / "database.conf")
 
 
-def _private_opener(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def _unlinked_opener(path: str, flags: int) -> int:
     """Open without following symbolic links: the folder belongs to another account, and we may be root."""
-    return os.open(path, flags & ~os.O_CREAT | os.O_NOFOLLOW)
+    return os.open(path, flags & ~os.O_CREAT | getattr(os, "O_NOFOLLOW", 0))

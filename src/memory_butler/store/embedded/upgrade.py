@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from memory_butler.errors import TargetUnavailable
 from memory_butler.store.embedded.account import WHEEL, Programs, bundled_programs, unavailable
+from memory_butler.store.embedded.operating_system import sync_folder
 
 if TYPE_CHECKING:
     from memory_butler.store.embedded.server import Cluster
@@ -35,6 +36,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "effective_cache_size": "1GB",
     "maintenance_work_mem": "64MB",
     "max_wal_size": "512MB",
+    # What a quiet store keeps of its log: two segments.
+    "min_wal_size": "32MB",
     # An archive that was away for longer begins anew; the disk of the store is not filled with log.
     "max_slot_wal_keep_size": "4GB",
     "random_page_cost": "1.1",
@@ -209,11 +212,3 @@ def finish_interrupted_swap(data_dir: Path) -> None:
     if complete.is_dir() and not data_dir.exists():
         complete.rename(data_dir)
         sync_folder(data_dir.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -149,7 +149,9 @@ class Database:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        return cls(settings, None if settings.database_url else EmbeddedPostgres(settings.home))
+        idle_seconds = settings.database.idle_stop_minutes * 60
+        embedded = None if settings.database_url else EmbeddedPostgres(settings.home, idle_seconds=idle_seconds)
+        return cls(settings, embedded)
 
     def dsn(self) -> str:
         if self.embedded:
