@@ -96,6 +96,7 @@ test-trust: setup-dev ## OWASP's benchmark, poison, secrets at every door, purge
 
 test-clients: setup-dev ## The real Claude Code, Codex, Gemini CLI and MCP Inspector (minutes; needs Node.js)
 	$(BIN)/python -m tests.adapters.connect.real_clients
+	$(BIN)/python -m tools.packages.validators
 
 ##@ Measurements
 bench: setup-dev ## Speed of reads, writes, sweeps, consolidation and batches

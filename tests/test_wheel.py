@@ -159,8 +159,10 @@ def test_the_first_mcp_call_in_an_empty_home_answers_without_network(bin_folder:
     home = Path(tempfile.mkdtemp(prefix="mb-wheel-home-")) / "new"
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_BUTLER_", "PYTHON"))}
     environment = {**kept, **NO_NETWORK, "MEMORY_BUTLER_HOME": str(home), "PYTHONUTF8": "1"}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([str(bin_folder / "memory-butler"), "mcp"], env=environment, cwd="/", **pipes) as server:
+    command = [str(bin_folder / "memory-butler"), "mcp"]
+    with subprocess.Popen(
+        command, env=environment, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
         try:
             assert server.stdin and server.stdout
             arguments = {"subject": "user", "predicate": "allergic_to", "content": "peanuts"}

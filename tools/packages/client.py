@@ -25,14 +25,14 @@ Install `memory-butler` instead where the store runs; it contains the client.
 
 
 def build(out: Path) -> Path:
-    project = _project()
+    facts = project()
     files = [file for part in PARTS for file in sorted(_files(SOURCE / part))]
     wheel = Wheel(
         name="memory-butler-client",
-        version=project["version"],
+        version=facts["version"],
         summary="Client of Memory Butler, long-term memory for AI agents, without the engine.",
-        license=project["license"],
-        requires=[line for line in project["dependencies"] if line.partition(">")[0] in REQUIRES],
+        license=facts["license"],
+        requires=[line for line in facts["dependencies"] if line.partition(">")[0] in REQUIRES],
         description=DESCRIPTION,
     )
     return wheel.write(out, {str(file.relative_to(SOURCE.parent)): file.read_bytes() for file in files})
@@ -42,6 +42,7 @@ def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else [file for file in path.rglob("*") if file.suffix in (".py", ".typed")]
 
 
-def _project() -> dict[str, Any]:
-    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return project
+def project() -> dict[str, Any]:
+    """The table `project` of pyproject.toml."""
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found

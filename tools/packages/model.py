@@ -104,9 +104,9 @@ async def _phrase_vectors(graph: bytes, tokenizer: bytes) -> bytes:
         finally:
             await embedder.close()
     digests = np.array([list(phrase_digest(phrase)) for phrase in phrases], np.uint8)
-    content = io.BytesIO()
-    np.savez(content, version=np.array(embedder.version.digest), digests=digests, vectors=vectors.astype(np.float16))
-    return content.getvalue()
+    packed = io.BytesIO()
+    np.savez(packed, version=np.array(embedder.version.digest), digests=digests, vectors=vectors.astype(np.float16))
+    return packed.getvalue()
 
 
 def main() -> None:

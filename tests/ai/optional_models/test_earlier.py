@@ -7,9 +7,9 @@ import pytest
 from tests.ai.optional_models import tiny_embedding
 
 from memory_butler.ai.embedding import OnnxEmbedder
-from memory_butler.ai.onnx_graph import Precision
 from memory_butler.ai.optional_models.earlier import open_earlier_model
 from memory_butler.ai.optional_models.folder_embedder import open_folder_embedder
+from memory_butler.ai.weights import Precision
 from memory_butler.settings import Embedding
 
 

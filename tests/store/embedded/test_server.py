@@ -23,7 +23,6 @@ from memory_butler.store.embedded.home_folder import Home
 from memory_butler.store.embedded.server import Cluster, EmbeddedPostgres
 
 QUICK = {"fsync": "off"}
-
 # The store alone: the package's front door brings in the language models, which is slow and writes caches.
 CHILD = """
 import sys, types

@@ -18,8 +18,7 @@ from memory_butler.errors import Conflict, MemoryButlerError, TargetUnavailable
 from memory_butler.store.archive.layout import Archive, BaseBackup, Generation, private, stamp
 from memory_butler.store.archive.receiver import Receiver
 from memory_butler.store.archive.source import Slot, Source
-from memory_butler.store.embedded.operating_system import try_lock
-from memory_butler.store.embedded.upgrade import sync_folder
+from memory_butler.store.embedded.operating_system import sync_folder, try_lock
 
 CHUNK_BYTES: Final = 1 << 20
 PART: Final = ".part"

@@ -18,15 +18,20 @@ ASK_SECONDS: Final = 30.0
 
 
 def start(home: Path, pid: int, idle_seconds: float) -> None:
-    """Start the watching process for the server with this process id."""
-    subprocess.Popen(
-        [sys.executable, "-m", __name__, str(home), str(pid), str(idle_seconds)],
+    """Start the watching process for the server with this process id. It belongs to nobody: this one may end first."""
+    command = [sys.executable, "-m", __name__, str(home), str(pid), str(idle_seconds)]
+    if sys.platform == "win32":
+        # The object must not wait for its process.
+        subprocess.Popen(command, cwd=home, creationflags=subprocess.CREATE_NO_WINDOW).returncode = 0
+        return
+    subprocess.run(
+        ["/bin/sh", "-c", '"$@" &', "sh", *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",
         start_new_session=True,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        check=True,
     )
 
 
