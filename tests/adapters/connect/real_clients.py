@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from tests.adapters.connect import conformance
+from tests.adapters.connect import conformance, fresh_account
 
 ROOT = Path(__file__).parents[3]
 PLUGIN = ROOT / "plugins" / "claude-code"
@@ -113,6 +113,12 @@ def claude_code(stage: Stage) -> None:
     left = stage.run("claude", "mcp", "list")
     expect("memory-butler" not in left, "`disconnect`: gone", left)
     expect(not any(b"memory-butler" in text for text in stage.files().values()), "no trace of it in any file")
+
+
+def new_user(stage: Stage) -> None:
+    sys.stdout.write("A new user of Claude Code\n")
+    for happened, what, output in fresh_account.first_days(stage, standing_in):
+        expect(happened, what, output)
 
 
 def plugin(stage: Stage) -> None:
@@ -289,7 +295,7 @@ def main() -> int:
         return 2
     folder = Path(tempfile.mkdtemp(prefix="mb-clients-"))
     stage = Stage(folder)
-    steps: list[Callable[[Stage], None]] = [claude_code, plugin, codex, gemini, inspector, mcp_conformance]
+    steps: list[Callable[[Stage], None]] = [claude_code, new_user, plugin, codex, gemini, inspector, mcp_conformance]
     try:
         sys.stdout.write("Installing the clients …\n")
         sys.stdout.flush()

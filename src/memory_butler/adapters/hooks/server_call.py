@@ -123,7 +123,7 @@ def _answer_in(response: bytes) -> dict[str, Any]:
     status = head.split(b"\r\n", 1)[0].split(b" ")
     if len(status) > 1 and status[1].startswith(b"4"):
         raise Refused(f"the server refused the request ({status[1].decode('ascii', 'replace')})")
-    if len(status) > 1 and status[1] == b"503":
+    if len(status) > 1 and status[1] in (b"503", b"504"):
         raise NotReady("the server is still starting")
     if len(status) < 2 or status[1] != b"200":
         raise NoAnswer("the server did not give a usable answer")

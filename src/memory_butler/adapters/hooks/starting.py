@@ -5,13 +5,13 @@ import sys
 import time
 from typing import Any
 
-from memory_butler.adapters.hooks.server_call import NotReady, NotRunning, Server
+from memory_butler.adapters.hooks.server_call import NoAnswer, NotReady, NotRunning, Refused, Server
 from memory_butler.adapters.hooks.turn import taken_turn
 
 # A client starts its MCP server at about the same time, which then answers the hooks.
 GRACE_SECONDS = 1.0
 PAUSE_SECONDS = 0.05
-LATER_SECONDS = 90.0
+LATER_SECONDS = 300.0
 
 
 def ask_started(server: Server, path: str, arguments: dict[str, Any], soon: float, until: float) -> dict[str, Any]:
@@ -41,7 +41,16 @@ def ask_later(server: Server, path: str, arguments: dict[str, Any]) -> None:
     os.setsid()
     _detach()
     until = time.monotonic() + LATER_SECONDS
-    ask_started(server, path, arguments, until, until)
+    while time.monotonic() < until:
+        try:
+            ask_started(server, path, arguments, until, until)
+        except Refused:
+            return
+        except NoAnswer:
+            # The server that was asked has ended meanwhile, or is busy with its first start.
+            time.sleep(GRACE_SECONDS)
+        else:
+            return
 
 
 def _start(server: Server) -> bool:
