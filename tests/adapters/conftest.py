@@ -31,7 +31,7 @@ PARAMETERS = {
     "memory_store_episode": "content butler session_id importance observed_at tags metadata source idempotency_key "
     "request_context",
     "memory_store_fact": "subject predicate content importance permanence scope tags valid_at source_episode aliases "
-    "metadata source idempotency_key request_context",
+    "links metadata source idempotency_key request_context",
     "memory_store_rule": "content scope tags source_episode metadata source idempotency_key request_context",
     "memory_store": "content tags tier butler importance source idempotency_key request_context",
     "memory_search": "query types scope mode limit min_confidence min_relevance butler tier tags as_of expand "
@@ -49,6 +49,7 @@ PARAMETERS = {
     "memory_restore": "type id supersede reason idempotency_key request_context",
     "memory_correct": "fact_id content reason idempotency_key request_context",
     "memory_update": "type id importance permanence tags scope content idempotency_key request_context",
+    "memory_link": "id relation target idempotency_key request_context",
     "memory_pin": "type id idempotency_key request_context",
     "memory_unpin": "type id idempotency_key request_context",
     "memory_reverse": "rule_id reason idempotency_key request_context",
@@ -65,6 +66,7 @@ REQUIRED = {
     "memory_store_fact": {"subject", "predicate", "content"},
     "memory_store_rule": {"content"},
     "memory_store": {"content"},
+    "memory_link": {"id", "relation", "target"},
     "memory_search": {"query"},
     "memory_recall": {"topic"},
     "memory_explain": {"query", "id"},

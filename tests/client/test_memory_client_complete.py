@@ -25,6 +25,8 @@ GIVEN: dict[str, Any] = {
     "type": "fact",
     "id": "k3f7",
     "run": "k3f7",
+    "relation": "supports",
+    "target": "rule:k3f7",
     "rule_id": "k3f7",
     "fact_id": "k3f7",
     "content": "tea",

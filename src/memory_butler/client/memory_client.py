@@ -175,6 +175,13 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         body = {"type": type, "id": id, "importance": importance, "permanence": permanence, "tags": labels}
         return await self._write("update", body | {"scope": scope, "content": content}, options, models.Stored)
 
+    async def link(
+        self, id: str | UUID, relation: str, target: str | UUID, **options: Unpack[WriteOptions]
+    ) -> models.Stored:
+        """Link a memory to another one: supports, contradicts or related_to."""
+        body = {"id": id, "relation": relation, "target": target}
+        return await self._write("link", body, options, models.Stored)
+
     async def pin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
         return await self._write("pin", {"type": type, "id": id}, options, models.Stored)
 

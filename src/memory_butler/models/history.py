@@ -45,6 +45,9 @@ class UndoCandidate:
     butler: str = ""
     application: dict[str, Any] | None = None
     undid: dict[str, Any] | None = None
+    # Links that a caller wrote, or that an undo withdrew.
+    links: list[dict[str, Any]] | None = None
+    unlinked: list[dict[str, Any]] | None = None
     is_gone: bool = False
     is_undone: bool = False
     is_unchanged: bool | None = True

@@ -83,6 +83,8 @@ class NewFact:
     idempotency_key: str | None = None
     source: str | None = None
     quarantine_reason: str | None = None
+    # References of other memories by relation: {"supports": ("fact:k3f7",)}.
+    links: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

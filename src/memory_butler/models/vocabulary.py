@@ -72,6 +72,10 @@ class Relation(StrEnum):
     RELATED_TO = "related_to"
 
 
+# Relations that callers may write; the others come with supersession and provenance.
+WRITABLE = (Relation.SUPPORTS, Relation.CONTRADICTS, Relation.RELATED_TO)
+
+
 class Outcome(StrEnum):
     HELPFUL = "helpful"
     HARMFUL = "harmful"

@@ -162,6 +162,9 @@ async def _arguments(call: Call, tool: str) -> dict[str, Any]:
         return {"subject": "Anna"}
     if tool == "memory_update":
         return {"id": ref, "tags": ["green"]}
+    if tool == "memory_link":
+        other = (await call("memory_store_rule", content="Be quick.")).body["ref"]
+        return {"id": ref, "relation": "contradicts", "target": other}
     values["episodes"] = [{"content": "A green day.", "butler": "coder"}]
     values["requests"] = [{"trigger_prompt": "green"}]
     return {name: values.get(name, f"green {name} of {tool}") for name in REQUIRED[tool]}

@@ -54,6 +54,7 @@ async def _every_tool(call: Any, agents: Resources) -> None:
     await call("memory_update", **named, importance=7)
     await call("memory_pin", **named)
     await call("memory_unpin", **named)
+    await call("memory_link", id=fact["ref"], relation="supports", target=rule["ref"])
     await call("memory_correct", fact_id=fact["ref"], content="Anna likes red.")
     await call("memory_forget_about", subject="Anna")
     forgotten = await call("memory_forget_about", subject="Anna", dry_run=False)

@@ -95,6 +95,7 @@ def _arguments(fact: str, rule: str) -> dict[str, dict[str, Any]]:
         "memory_update": {**named, "importance": 6},
         "memory_pin": named,
         "memory_unpin": named,
+        "memory_link": {"id": fact, "relation": "supports", "target": rule},
         "memory_consolidation_claim": {"limit": 1},
         "memory_consolidation_submit": {"run": nothing, "proposal": {"version": 1}},
         "memory_reverse": {"rule_id": rule},

@@ -71,6 +71,7 @@ class Planting:
             "approve_memory": self._quarantined,
             "reject_memory": self._quarantined,
             "memory_unpin": self._pinned,
+            "memory_link": self._pair,
             "memory_reverse": self._warning,
             "memory_undo": self._event,
             "memory_consolidation_claim": self._backlog,
@@ -103,6 +104,10 @@ class Planting:
 
     async def _source(self, kind: MemoryType) -> Given:
         return {"source_episode": (await self._memory(MemoryType.EPISODE))["id"]}
+
+    async def _pair(self, kind: MemoryType) -> Given:
+        one, other = await self._memory(kind), await self._memory(MemoryType.RULE)
+        return {"id": one["id"], "relation": "related_to", "target": other["id"]}
 
     async def _rule(self, kind: MemoryType) -> Given:
         return await self._memory(MemoryType.RULE)

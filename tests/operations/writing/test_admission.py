@@ -43,6 +43,7 @@ WITHOUT_TEXT = {
     "memory_confirm",
     "memory_pin",
     "memory_unpin",
+    "memory_link",
     "memory_undo",
     "memory_consolidation_claim",
     "memory_consolidation_submit",

@@ -97,7 +97,8 @@ SECTIONS: Mapping[str, tuple[Callable[..., object], ...]] = {
         *(retrieval.explain, list_memories.calls, retrieval.stats, remember.store),
     ),
     "Change memories": (
-        *(edit.edit, edit.tag, memory.correct, memory.confirm, memory.helpful, memory.harmful, memory.reverse),
+        *(edit.edit, edit.tag, edit.link, memory.correct, memory.confirm),
+        *(memory.helpful, memory.harmful, memory.reverse),
         *(memory.pin, memory.unpin, memory.forget, memory.forget_about, memory.restore, purge.purge, event_log.undo),
     ),
     "Connect and serve": (

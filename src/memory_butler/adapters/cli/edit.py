@@ -81,3 +81,21 @@ def tag(
         return await update.update(resources, kind, handle, MemoryChanges(tags=chosen), idempotency_key=key)
 
     run_write(ctx, work)
+
+
+def link(
+    ctx: typer.Context,
+    ref: OneRef,
+    relation: Annotated[str, typer.Argument(help="supports, contradicts or related_to.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Reference of the other memory.")],
+    *,
+    key: Key = None,
+    as_json: ToolJson = False,
+) -> None:
+    """Link two memories: REF supports or contradicts TARGET, or is related to it. `undo` withdraws the link."""
+    from memory_butler.operations.writing import link as link_operation
+
+    async def work(resources: "Resources") -> "Stored":
+        return await link_operation.link(resources, ref, relation, target, idempotency_key=key)
+
+    run_write(ctx, work)

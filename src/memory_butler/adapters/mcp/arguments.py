@@ -11,7 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Lineage, MemoryType, Origin, Permanence, Tier
-from memory_butler.policy.memories.validation import clean_id
+from memory_butler.models.vocabulary import WRITABLE
+from memory_butler.policy.memories.validation import clean_id, type_of_handle
 
 _WHOLE = re.compile(r"^[+-]?\d{1,18}(\.0+)?$", re.ASCII)
 _DECIMAL = re.compile(r"^[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})$", re.ASCII)
@@ -52,6 +53,18 @@ def as_object(value: object) -> object:
     if isinstance(value, str):
         value = _from_json(value, dict, wanted)
     if value is not None and not isinstance(value, dict | BaseModel):
+        raise _refuse(f"must be {wanted}")
+    return value
+
+
+def as_links(value: object) -> object:
+    """References by relation. Also accepts JSON text, and a single reference."""
+    wanted = 'an object of references by relation, for example {"supports": ["fact:k3f7"]}'
+    if isinstance(value, str):
+        value = _from_json(value, dict, wanted)
+    if isinstance(value, dict):
+        value = {relation: as_list(references) for relation, references in value.items()}
+    if value is not None and not (isinstance(value, dict) and all(isinstance(refs, list) for refs in value.values())):
         raise _refuse(f"must be {wanted}")
     return value
 
@@ -202,13 +215,7 @@ def kind_of(memory_type: str | None, handle: str) -> str:
     """The type of a memory: as given, or as its reference names it."""
     if memory_type is not None:
         return memory_type
-    prefix, colon, _ = handle.strip("[]() ").partition(":")
-    if colon:
-        return prefix
-    raise InvalidInput(
-        f"type is missing, and {handle[:60]!r} does not name it.",
-        recovery="Pass the reference with its type, for example fact:k3f7, or pass type.",
-    )
+    return type_of_handle(handle)
 
 
 # Arguments that several tools share. Models read the descriptions.
@@ -237,6 +244,12 @@ ObservedAt = Annotated[Moment, Field(description="Date and time with time zone w
 Metadata = Annotated[
     dict[str, Any] | None, BeforeValidator(as_object), Field(description="JSON object to store with the memory.")
 ]
+Links = Annotated[
+    dict[str, list[str]] | None,
+    BeforeValidator(as_links),
+    Field(description='Other memories by relation: {"supports": ["fact:k3f7"]}; also contradicts, related_to.'),
+]
+RelationName = Annotated[str, one_of(WRITABLE, "What the first memory does to the second.")]
 Key = Annotated[
     str | None,
     Field(description="Idempotency key: retrying with the same key has no further effect."),

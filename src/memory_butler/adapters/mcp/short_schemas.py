@@ -11,7 +11,18 @@ UNLISTED = frozenset({"request_context", "idempotency_key"})
 # Left out where only the usual parameters are listed.
 RARE = frozenset(
     {
-        *("as_of", "butler", "deep", "derived", "detail", "expand", "metadata", "min_relevance", "observed_at"),
+        *(
+            "as_of",
+            "butler",
+            "deep",
+            "derived",
+            "detail",
+            "expand",
+            "links",
+            "metadata",
+            "min_relevance",
+            "observed_at",
+        ),
         *("session_id", "source_episode", "tier", "time_from", "time_to", "type", "with_own"),
     }
 )

@@ -85,7 +85,7 @@ class AsyncMemory:
 
     async def remember_fact(self, /, subject: str, predicate: str, content: str, **more: Any) -> Stored:
         """Store a fact. New content for the same subject and predicate replaces the old fact. `more`: importance,
-        permanence, scope, tags, valid_at, aliases, metadata, source."""
+        permanence, scope, tags, valid_at, aliases, links, metadata, source."""
         return await (await self._opened()).store_fact(
             NewFact(subject=subject, predicate=predicate, content=content, **more)
         )
@@ -122,6 +122,10 @@ class AsyncMemory:
     async def update(self, /, ref: str, **changes: Any) -> Stored:
         """Change importance, permanence, tags or scope, or the `content` of a rule."""
         return await (await self._opened()).update(_type_of(ref), ref, **changes)
+
+    async def link(self, /, ref: str, relation: str, target: str) -> Stored:
+        """Link two memories: `ref` supports or contradicts `target`, or is related_to it."""
+        return await (await self._opened()).link(ref, relation, target)
 
     async def forget(self, /, ref: str, *, reason: str | None = None) -> Stored:
         """Withdraw a memory; it can be restored."""
@@ -301,6 +305,7 @@ class Memory:
     confirm = _blocking(AsyncMemory.confirm)
     correct = _blocking(AsyncMemory.correct)
     update = _blocking(AsyncMemory.update)
+    link = _blocking(AsyncMemory.link)
     forget = _blocking(AsyncMemory.forget)
     restore = _blocking(AsyncMemory.restore)
     consolidate = _blocking(AsyncMemory.consolidate)

@@ -19,6 +19,7 @@ from memory_butler.operations.writing.idempotency import (
     store_response,
     stored_response,
 )
+from memory_butler.operations.writing.link import undo_links
 from memory_butler.policy.history.narrative import name_event
 from memory_butler.policy.history.undo import CHANGED, Resolution, UndoWalk, rate_in_force
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS, clean_key, clean_text
@@ -326,7 +327,9 @@ async def _apply(
         return
     changes, restorings, evidence = [], [], []
     for candidate, planned in undoing:
-        resolution, extra = planned, {"undone": _undone_change(candidate)}
+        resolution = planned
+        extra: dict[str, Any] = {"undone": _undone_change(candidate)}
+        extra |= await undo_links(transaction, trail, candidate.links, candidate.unlinked)
         if candidate.application:
             withdrawal = await withdraw(transaction, trail, candidate, task.resources.settings)
             resolution, extra = withdrawal.resolution, extra | withdrawal.extra

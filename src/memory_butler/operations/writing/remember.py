@@ -28,6 +28,7 @@ from memory_butler.operations.retrieval.indexing import index_entry
 from memory_butler.operations.trust.protection import note_name, owner_of
 from memory_butler.operations.writing.admission import Admitted, admit
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
+from memory_butler.operations.writing.link import record_links
 from memory_butler.operations.writing.memory_writer import content_hash, open_writer
 from memory_butler.operations.writing.update import set_fields, updated_change, value_of
 from memory_butler.policy.access import visibility
@@ -142,7 +143,7 @@ async def _fact(resources: Resources, new: NewFact, caller: Caller, admitted: Ad
         decision = await decide(transaction, new)
         source = await _source_episode(transaction, caller, new.source_episode)
         changed = restated_fields(decision, new)
-        grouped = isinstance(decision, supersession.Replaces) or bool(new.aliases or changed)
+        grouped = isinstance(decision, supersession.Replaces) or bool(new.aliases or changed or new.links)
         trail = audit_trail(resources, caller, now, grouped=grouped, admitted=admitted)
         weighted = await _with_importance(resources, transaction, _with_lineage(new, source), source, now)
         writer = open_writer(resources, transaction, trail)
@@ -155,6 +156,8 @@ async def _fact(resources: Resources, new: NewFact, caller: Caller, admitted: Ad
             stored = replace(stored, outcome="updated")
         if not stored.quarantine_reason:
             await _add_aliases(transaction, trail, new)
+        if new.links:
+            await record_links(transaction, caller, trail, (MemoryType.FACT, stored.id), new.links)
         return stored
 
     digest = Fingerprint("fact", new)

@@ -210,6 +210,11 @@ def _undone(event: Event, context: EventContext) -> str:
     return f"{'Redone' if undone.get('again') else 'Undone'} by {_who(event)}: {change}"
 
 
+def _linked(event: Event, context: EventContext) -> str:
+    relations = dict.fromkeys(link.get("relation", "") for link in event.payload.get("links", ()))
+    return f"Linked by {_who(event)}: {', '.join(relations).replace('_', ' ')} another memory"
+
+
 def _consolidated(event: Event, context: EventContext) -> str:
     # Events of earlier versions do not tell if the run stored anything, so the sentence claims no facts or rules.
     run = event.payload.get("run")
@@ -255,6 +260,7 @@ _EVENTS: dict[str, tuple[str, str | Callable[[Event, EventContext], str]]] = {
     "updated": ("the update", _updated),
     "reworded": ("the rewording", "Reworded by {who}: another rule took its place"),
     "unpinned": ("the unpinning", "Unpinned by {who}"),
+    "linked": ("the linking", _linked),
     "promoted": ("the promotion", _promoted),
     "matured": ("the change of maturity", _matured),
     "reversed": ("the reversal", "Reset to candidate by {who}; only later feedback counts"),

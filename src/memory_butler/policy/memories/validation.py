@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -27,8 +27,10 @@ from memory_butler.models import (
     Origin,
     Permanence,
     Question,
+    Relation,
     Tier,
 )
+from memory_butler.models.vocabulary import WRITABLE
 from memory_butler.policy.lifecycle.tiers import tier_named, types_in
 from memory_butler.policy.memories.references import is_reference
 from memory_butler.policy.memories.visible_text import visible_text
@@ -45,6 +47,7 @@ LABEL_CHARACTERS = 200
 SHOWN_CHARACTERS = 100
 TAGS = 20
 ALIASES = 20
+LINKS = 20
 TAG_CHARACTERS = 64
 METADATA_BYTES = 16_384
 SEARCH_LIMIT = 100
@@ -161,6 +164,23 @@ def clean_tags(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clean_text(tag, "a tag", TAG_CHARACTERS).casefold() for tag in values))
 
 
+def clean_links(links: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """References by relation, each list without duplicates."""
+    listed = {relation: (refs,) if isinstance(refs, str) else tuple(refs) for relation, refs in links.items()}
+    if sum(map(len, listed.values())) > LINKS:
+        raise InvalidInput(f"links must be at most {LINKS}.")
+    return {writable_relation(relation): tuple(dict.fromkeys(refs)) for relation, refs in listed.items() if refs}
+
+
+def writable_relation(value: str) -> Relation:
+    relation = parse_choice(Relation, value, "relation")
+    if relation not in WRITABLE:
+        raise InvalidInput(
+            f"Links of the relation {relation} cannot be written.", recovery=f"Use one of {', '.join(WRITABLE)}."
+        )
+    return relation
+
+
 def clean_aliases(values: Sequence[str], subject: str) -> tuple[str, ...]:
     """Aliases of a subject without duplicates and without the subject itself."""
     if isinstance(values, str) or len(values) > ALIASES:
@@ -228,6 +248,17 @@ def parse_handle(memory_type: object, value: object) -> Handle:
         ) from None
 
 
+def type_of_handle(value: str) -> str:
+    """The type that a reference names."""
+    prefix, colon, _ = value.strip("[]() ").partition(":")
+    if colon:
+        return prefix
+    raise InvalidInput(
+        f"type is missing, and {value[:60]!r} does not name it.",
+        recovery="Pass the reference with its type, for example fact:k3f7, or pass type.",
+    )
+
+
 def validate_lineage(lineage: Lineage) -> Lineage:
     """The ids of a request, without tokens that somebody used as an id."""
     if lineage == Lineage():
@@ -280,6 +311,7 @@ def validate_fact(new: NewFact) -> NewFact:
         tags=clean_tags(new.tags),
         valid_at=utc_time(new.valid_at, "valid_at"),
         metadata=clean_metadata(new.metadata),
+        links=clean_links(new.links),
         **optional_labels(new),
     )
     for name, label in (("subject", fact.subject), ("predicate", fact.predicate)):

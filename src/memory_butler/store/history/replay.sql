@@ -168,7 +168,7 @@ WITH made AS (
 SELECT count(*) AS made FROM made;
 
 -- name: rebuild_links
--- Rebuild links from a part of the log, in order; duplicates are ignored.
+-- Rebuild links from a part of the log, in order; duplicates are ignored, and links that a later undo withdrew.
 WITH made AS (
     INSERT INTO {scratch}.memory_links
     SELECT m.*
@@ -179,6 +179,11 @@ WITH made AS (
     WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s AND e.payload ? 'links'
         AND {scratch}.memory_exists(m.tenant_id, m.source_type, m.source_id)
         AND {scratch}.memory_exists(m.tenant_id, m.target_type, m.target_id)
+        AND NOT (m.relation IN ('supports', 'contradicts', 'related_to') AND EXISTS (
+            SELECT FROM {schema}.memory_events u
+            WHERE u.tenant_id = %(tenant)s AND u.entity_id = m.source_id AND u.seq > e.seq
+                AND u.payload -> 'unlinked' @> jsonb_build_array(
+                    jsonb_build_object('relation', m.relation, 'target_id', m.target_id))))
     ORDER BY e.seq, l.n
     ON CONFLICT DO NOTHING
     RETURNING 1

@@ -44,6 +44,9 @@ WITH picked AS MATERIALIZED (
 SELECT e.seq, e.id, e.event_type, e.entity_type, e.entity_id, e.occurred_at,
     coalesce(e.payload #>> '{state,ref}', e.payload #>> '{tombstone,ref}', e.entity_id::text) AS ref,
     e.payload -> 'application' AS application, e.payload -> 'undone' AS undid,
+    CASE WHEN coalesce(e.payload #>> '{undone,event}', e.event_type) LIKE '%%.linked' THEN e.payload -> 'links' END
+        AS links,
+    e.payload -> 'unlinked' AS unlinked,
     here.state IS NULL AS is_gone, {schema}.is_undone(%(tenant)s, e.id) AS is_undone,
     l.id = e.id OR ({schema}.same_text(%(tenant)s, e.entity_id, l.text_hash, e.text_hash)
         AND jsonb_strip_nulls({schema}.left_state(l.payload)) = jsonb_strip_nulls({schema}.left_state(e.payload)))

@@ -5,12 +5,28 @@ from typing import Any
 from uuid import UUID
 
 from memory_butler.models import Link, MemoryType, Relation
+from memory_butler.models.vocabulary import WRITABLE
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.gate.recordsets import recordset
 
 
 async def insert(transaction: Transaction, links: Sequence[Link], request_id: str | None) -> None:
-    await transaction.send("links.insert", links=recordset([kept(link, request_id) for link in links]))
+    await insert_kept(transaction, [kept(link, request_id) for link in links])
+
+
+async def insert_kept(transaction: Transaction, links: Sequence[dict[str, Any]]) -> None:
+    """Insert links as events hold them."""
+    await transaction.send("links.insert", links=recordset(list(links)))
+
+
+async def written(transaction: Transaction, memory_id: UUID) -> set[tuple[str, UUID]]:
+    """Relations and targets of the links of a memory that callers may write."""
+    rows = await transaction.all("links.written", id=memory_id, relations=list(WRITABLE))
+    return {(row["relation"], row["target_id"]) for row in rows}
+
+
+async def withdraw(transaction: Transaction, links: Sequence[dict[str, Any]]) -> None:
+    await transaction.send("links.withdraw", links=recordset(list(links)))
 
 
 def kept(link: Link, request_id: str | None) -> dict[str, Any]:

@@ -8,6 +8,15 @@ FROM json_to_recordset(%(links)s::json) AS n (source_type text, source_id uuid, 
     relation text, created_at timestamptz, request_id text)
 ON CONFLICT DO NOTHING;
 
+-- name: written
+-- The relations and targets of a memory's links that callers may write.
+SELECT relation, target_id FROM {schema}.memory_links
+WHERE tenant_id = %(tenant)s AND source_id = %(id)s AND relation = ANY(%(relations)s::text[]);
+
+-- name: withdraw
+-- Remove links that a caller wrote, for an undo.
+SELECT {schema}.unlink(%(links)s::json);
+
 -- part: ends
 -- The links of a memory in both directions, with the other end and its owner: the butler of an episode, also of a
 -- deleted one, or the scope of a fact or rule.

@@ -40,6 +40,8 @@ _OUTCOMES = {
     "already_pinned": "{ref} was already pinned",
     "unpinned": "Unpinned {ref}: decay restarts now",
     "already_unpinned": "{ref} is not pinned",
+    "linked": "Linked {ref}",
+    "already_linked": "{ref} is linked so already",
     "reversed": "Reversed {ref}: it is a candidate rule again",
     "quarantined": "Stored {ref} in quarantine: it is not used until you approve it (memory-butler review)",
     "approved": "Approved {ref}: it is in use",

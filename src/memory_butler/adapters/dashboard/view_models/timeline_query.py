@@ -28,8 +28,8 @@ CHANGES = tuple(str(kind) for kind in KINDS)
 _ACTIONS = (
     *("created", "confirmed", "superseded", "faded", "expired", "retracted", "restored", "undone", "promoted"),
     *("revived", "rate_changed"),
-    *("helpful", "harmful", "matured", "reversed", "pinned", "unpinned", "updated", "reworded", "consolidated"),
-    "set_back",
+    *("helpful", "harmful", "matured", "reversed", "pinned", "unpinned", "updated", "reworded", "linked"),
+    *("consolidated", "set_back"),
     *("dead_lettered", "requeued", "deleted", "purged", "imported"),
 )
 _KINDS = {

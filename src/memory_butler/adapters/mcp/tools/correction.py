@@ -13,6 +13,7 @@ from memory_butler.adapters.mcp.arguments import (
     Key,
     PermanenceName,
     Reason,
+    RelationName,
     RuleHandle,
     Tags,
     TypeName,
@@ -23,7 +24,7 @@ from memory_butler.adapters.wire import answers
 from memory_butler.models import MemoryChanges, Stored
 from memory_butler.models.wire.memory_answers import ForgetAnswer
 from memory_butler.operations.trust import forget_about
-from memory_butler.operations.writing import correct, forget, pin, restore, update
+from memory_butler.operations.writing import correct, forget, link, pin, restore, update
 from memory_butler.policy.access.roles import ADMINS, WRITERS
 
 NewScope = Annotated[str | None, Field(description="'global' or a butler's name.")]
@@ -182,6 +183,26 @@ class CorrectionTools(ToolGroup):
         changes = MemoryChanges(**provided(locals(), "type", "id", "idempotency_key"))
         kind = kind_of(type, id)
         return await self._run(request_context, update.update, kind, id, changes, idempotency_key=idempotency_key)
+
+    @tool(WRITERS, IDEMPOTENT, "update_memory")
+    async def memory_link(
+        self,
+        *,
+        id: Handle,
+        relation: RelationName,
+        target: Annotated[str, Field(description="Reference (fact:k3f7) of the other memory.")],
+        idempotency_key: Key = None,
+        request_context: Context = None,
+    ) -> Stored:
+        """Link two memories: the first supports or contradicts the second, or is related to it.
+
+        Both stay in use; a memory that a newer one contradicts is marked as since changed. memory_get shows the links
+        of a memory, and undoing the link's event withdraws it.
+        Returns type, id, ref of the first memory and outcome "linked" or "already_linked".
+
+        Example: memory_link(id="fact:k3f7", relation="supports", target="rule:9c40")
+        """
+        return await self._run(request_context, link.link, id, relation, target, idempotency_key=idempotency_key)
 
     @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_pin(

@@ -59,6 +59,7 @@ class WritingTools(ToolGroup):
             arguments.Words,
             Field(description="Other names of the subject."),
         ] = None,
+        links: arguments.Links = None,
         metadata: arguments.Metadata = None,
         source: arguments.Source = None,
         idempotency_key: arguments.Key = None,
@@ -73,7 +74,8 @@ class WritingTools(ToolGroup):
         certain time (a meeting, a purchase): such facts do not replace each other. Do not pass the current time for
         "true now". Aliases are other names for the subject, of up to three words; searching for one finds everything
         about it. `source` says where the content comes from: the user said it, you concluded it (agent), a tool or file
-        returned it, or a web page, mail or other person says so (external).
+        returned it, or a web page, mail or other person says so (external). `links` names memories that the fact
+        supports, contradicts or is related to; they stay in use.
         Returns type, id, ref and outcome: "created", "confirmed", "updated", or "superseded" with `supersedes`, the
         old fact.
 
