@@ -89,6 +89,14 @@ class Retrieval(Group):
     candidates: int = Field(100, ge=10, le=1000, description="Maximum length of each of the two candidate lists.")
     bm25_k1: float = Field(0.9, ge=0, le=10, description="BM25 parameter k1: term frequency saturation.")
     bm25_b: Share = Field(0.4, description="BM25 parameter b: length normalization.")
+    scan_limit: int = Field(
+        30_000,
+        ge=1000,
+        le=10_000_000,
+        description="Maximum number of index entries that a search by words reads, the rarest words first; the others"
+        " are looked up for the best memories only. Also the number of facts, the newest, that a briefing compares with"
+        " the kind of work. Only tenants with more than about as many memories notice it.",
+    )
     recency_half_life_days: float = Field(30, gt=0, description="Half-life of recency in days.")
     limit: int = Field(10, ge=1, le=100, description="Default number of results.")
     min_confidence: Share | None = Field(

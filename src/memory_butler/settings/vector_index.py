@@ -43,7 +43,8 @@ class HnswSettings(Group):
 class VectorIndex(Group):
     """Choice between exact vector search and an approximate index.
 
-    `memory-butler index migrate` applies a change.
+    The daily cleanup job builds the index of a tenant that has grown; `memory-butler index migrate` applies a change at
+    once.
     """
 
     posture: Literal["auto", "exact", "ivfflat", "hnsw"] = Field(
@@ -61,6 +62,11 @@ class VectorIndex(Group):
     scan_share: Share = Field(
         0.05,
         description="Share of an index that a filtered search scans before it falls back to exact search.",
+    )
+    min_recall: Share = Field(
+        0.95,
+        description="Minimum recall of an index that the cleanup job builds, measured against exact search before it is"
+        " used; below it, search stays exact.",
     )
     build_memory_mb: int = Field(
         512,

@@ -366,6 +366,7 @@ async def test_a_search_reads_by_the_tenants_index(resources: Resources, crowd: 
         text_search="english",
         k1=0.9,
         b=0.4,
+        scan_limit=30_000,
         candidates=100,
         now=resources.clock(),
         with_hidden=True,

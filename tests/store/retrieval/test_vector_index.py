@@ -1,6 +1,7 @@
 """Vector indexes on a running store: built, replaced and dropped while others read, and whole again after a crash."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ from tests.store.retrieval.crowd import (
 
 from memory_butler.errors import OverloadRejected, PermissionDenied, TargetUnavailable
 from memory_butler.models import Caller, NewFact, Principal, Role
+from memory_butler.operations.lifecycle.cleanup import cleanup
+from memory_butler.operations.lifecycle.job_status import shard_of
 from memory_butler.operations.retrieval import vector_indexes as indexing
 from memory_butler.operations.writing import remember
 from memory_butler.resources import Resources
@@ -323,3 +326,42 @@ async def _builder(owner: psycopg.Connection[Any], phase: str) -> int:
             return int(pid)
         await asyncio.sleep(0.01)
     raise AssertionError("no index is being built")
+
+
+async def test_a_tenant_that_has_grown_gets_its_index_by_itself(store: Store) -> None:
+    """The daily cleanup builds it and searches use it; a small tenant is left alone, and the next run has no work."""
+    async with under(store.resources, **RULES) as resources:
+        for tenant in ("b", "a", "a"):
+            await cleanup(resources, shard_of(tenant, "main"))
+        assert store.indexes() == {"near ivfflat": True}
+        assert nearly(await store.found(resources), await store.nearest())
+        assert await indexing.switch_if_due(resources, "a") == {}
+        # Half of the passages are gone: the index is kept; below half of the threshold it goes.
+        store.owner.execute("UPDATE memory.embedding_counts SET memories = 100, passages = 100 WHERE tenant_id = 'a'")
+        await store.found(resources)
+        report = await cleanup(resources, shard_of("a", "main"))
+        assert list(report["vector_indexes"].values()) == ["drop: 100 passages are searched exactly"]
+        assert store.indexes() == {}
+
+
+async def test_an_index_that_misses_too_much_is_not_used(store: Store) -> None:
+    """It is measured before a search sees it, dropped, and the report says so; search stays exact."""
+    async with under(store.resources, exact_below=500, min_recall=1.0, ivfflat={"lists": 300, "probes": 1}) as poor:
+        report = await cleanup(poor, shard_of("a", "main"))
+        (found,) = [words for words in report["vector_indexes"].values() if words.startswith("dropped")]
+        assert re.fullmatch(r"dropped: its recall of 0\.\d+ is below 1", found)
+        assert store.indexes() == {} and await store.found(poor) == []
+
+
+@pytest.mark.parametrize("posture", ["exact", "ivfflat", "hnsw"])
+async def test_a_posture_that_was_chosen_waits_for_the_command(store: Store, posture: str) -> None:
+    async with under(store.resources, posture=posture, **RULES) as resources:
+        assert await indexing.switch_if_due(resources, "a") == {} and store.indexes() == {}
+
+
+async def test_while_another_migration_runs_nothing_is_switched(store: Store) -> None:
+    async with under(store.resources, **RULES) as resources, vector_index.overseen(resources.database) as other:
+        await other.take_turn()
+        assert await indexing.switch_if_due(resources, "a") == {}
+        await other.end_turn()
+        assert await indexing.switch_if_due(resources, "a") != {}

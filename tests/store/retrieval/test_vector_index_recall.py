@@ -64,6 +64,7 @@ class Town:
             text_search="english",
             k1=0.9,
             b=0.4,
+            scan_limit=30_000,
             candidates=100,
             now=NOW,
         )
@@ -113,7 +114,7 @@ def plan_of(
     with psycopg.connect(server.dsn("memory_app", town.database)) as connection:
         connection.execute("SELECT set_config('memory_butler.tenant', 'large-00', true)")
         named = {**params, **vector_index.own_vector(params), "tenant": "large-00", "with_hidden": False}
-        more = {"ef_search": 200, "probes": None, "scan_share": 0.05}
+        more = {"ef_search": 200, "probes": None, "scan_share": 0.05, "stage": "near"}
         if prepared:
             connection.execute(queries["vector_index.prepare"], {**named, **more})
         rows = connection.execute(b"EXPLAIN " + queries[query], {**named, **more}).fetchall()

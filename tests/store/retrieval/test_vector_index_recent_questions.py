@@ -145,7 +145,7 @@ async def test_the_index_is_asked_the_question_itself(zoo: Zoo, monkeypatch: pyt
         await zoo.ask(resources, "otter harbour")
         seen = []
 
-        async def spied(database: Any, session: Any, params: Any) -> list[Any]:
+        async def spied(database: Any, session: Any, params: Any, stage: str) -> list[Any]:
             seen.append(params["embedding"])
             return []
 

@@ -8,6 +8,7 @@ from memory_butler.models import Caller
 from memory_butler.operations.history import days
 from memory_butler.operations.lifecycle import partitions
 from memory_butler.operations.lifecycle.sweep_shard import ACTOR
+from memory_butler.operations.retrieval import vector_indexes
 from memory_butler.operations.retrieval.indexing import catch_up
 from memory_butler.operations.retrieval.reembedding import reembed
 from memory_butler.operations.trust import encryption_keys, residue
@@ -48,6 +49,7 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     # The schedule starts the next part after a minute.
     report["reembedded"] = await reembed(resources, shard.principal.tenant, seconds=REEMBEDDING_SECONDS)
     await resources.earlier_models.close_idle()
+    await _switch_index(resources, shard, report)
     report["counted_events"] = await days.catch_up(resources, shard.principal.tenant)
     if cleaned := await residue.clean_up(resources, shard.principal.tenant, residue.BY_JOB_BYTES):
         report["purge_residue"] = cleaned
@@ -60,6 +62,15 @@ async def cleanup(resources: Resources, shard: Caller) -> dict[str, Any]:
     except MemoryButlerError as problem:
         report["note"] = f"A schema that a replay left over could not be removed: {problem.message}"
     return report
+
+
+async def _switch_index(resources: Resources, shard: Caller, report: dict[str, Any]) -> None:
+    """Give a tenant that has grown its vector index."""
+    try:
+        if switched := await vector_indexes.switch_if_due(resources, shard.principal.tenant):
+            report["vector_indexes"] = switched
+    except MemoryButlerError as problem:
+        report["vector_indexes_note"] = f"The vector index could not be changed: {problem.message}"
 
 
 async def _rotate_keys(resources: Resources, shard: Caller, report: dict[str, Any]) -> None:

@@ -278,6 +278,7 @@ def _query(resources: Resources, caller: Caller, question: Question, longest_lis
         text_search=retrieval.text_search,
         k1=retrieval.bm25_k1,
         b=retrieval.bm25_b,
+        scan_limit=retrieval.scan_limit,
         candidates=min(retrieval.candidates, longest_list or retrieval.candidates),
         now=question.as_of or resources.clock(),
         permanences=members.permanences if members else None,

@@ -1,10 +1,12 @@
 """Vector indexes: their status with measured recall, and their migration to the settings on a running store."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from memory_butler.errors import OverloadRejected
 from memory_butler.models import Caller, MemoryType, Reach
 from memory_butler.models.vector_index import Shape
 from memory_butler.policy.access.roles import require_admin
@@ -22,7 +24,11 @@ SAMPLED = (
     "the questions that were asked last (live) and, where they are too few, stored passages, half of them the newest,"
     " half drawn; a passage's own memory does not count"
 )
+# Questions with which a new index is measured before it is used.
+SWITCH_QUERIES = 40
 _SEED = 20_260_301
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +142,9 @@ async def _take(resources: Resources, overseer: Overseer, step: Step, progress: 
         await overseer.drop(step.index)
         if step.tenant:
             async with resources.database.unlocked_write(step.tenant) as transaction:
-                await transaction.send("vector_index.drop_needless_questions", embedding_version=step.version)
+                await transaction.send(
+                    "vector_index.drop_needless_questions", embedding_version=step.version, stage=NEAR
+                )
         return
     assert step.tenant and step.shape
     place = Place(step.tenant, step.memory_type, step.version, step.dimensions, step.rows)
@@ -208,13 +216,63 @@ def _step(action: str, place: Place, index: str, shape: Shape, why: str) -> Step
     )
 
 
-async def _survey(resources: Resources, overseer: Overseer) -> _Survey:
-    """The passages of every tenant that is large, could be, or has an index."""
-    indexes = await overseer.indexes()
+async def switch_if_due(resources: Resources, tenant: str) -> dict[str, str]:
+    """Under the posture `auto`: build, replace or drop the indexes of a tenant that has grown or shrunk. A new index is
+    used if its recall, measured with recent questions, is at least `min_recall`; else it is dropped, and the next
+    cleanup tries again. Returns what happened by index; empty if nothing is due or another migration runs."""
+    settings = resources.settings.vector_index
+    if settings.posture != "auto" or not await _may_be_due(resources, tenant):
+        return {}
+    async with vector_index.overseen(resources.database) as overseer:
+        steps = _steps(await _survey(resources, overseer, tenant), _rules(settings), rebuild=False)
+        if not steps:
+            return {}
+        try:
+            await overseer.take_turn()
+        except OverloadRejected:
+            return {}
+        done: dict[str, str] = {}
+        for step in steps:
+            if step.action == "in place" and (found := await _refusal(resources, overseer, step)):
+                done[step.index] = found
+                break
+            await _take(resources, overseer, step, lambda stage, done, total: None)
+            done[step.index] = f"{step.action}: {step.why}"
+        await overseer.end_turn()
+    resources.database.indexed_tenants.clear()
+    return done
+
+
+async def _may_be_due(resources: Resources, tenant: str) -> bool:
+    """Whether the tenant is so large that it has, had or needs an index, without a connection of the owner."""
+    limit = resources.settings.vector_index.exact_below
+    async with resources.database.read(tenant) as transaction:
+        counted = await vector_index.places(transaction, tenant)
+    return any(place.rows >= limit for place in counted) or resources.database.indexed_tenants.includes(
+        tenant, resources.embedding_version
+    )
+
+
+async def _refusal(resources: Resources, overseer: Overseer, step: Step) -> str | None:
+    """Measure a new index before a search uses it. Why it must not be used, after it was dropped; None if it may."""
+    assert step.tenant
+    place = Place(step.tenant, step.memory_type, step.version, step.dimensions, step.rows)
+    measured = await _measure(resources, place, SWITCH_QUERIES, stage=NEXT)
+    recall, least = measured["recall"] or 0.0, resources.settings.vector_index.min_recall
+    if recall >= least:
+        return None
+    await overseer.drop(step.index)
+    log.warning("a new vector index of %s finds %.3f of the nearest; it is not used", step.memory_type, recall)
+    return f"dropped: its recall of {recall:.3f} is below {least:g}"
+
+
+async def _survey(resources: Resources, overseer: Overseer, only: str | None = None) -> _Survey:
+    """The passages of every tenant that is large, could be, or has an index; or of one tenant."""
+    indexes = [index for index in await overseer.indexes() if only is None or index.tenant == only]
     at_least = max(1, resources.settings.vector_index.exact_below // MAX_PASSAGES)
-    memories = await overseer.tenants(at_least, LARGEST)
+    memories = {} if only else await overseer.tenants(at_least, LARGEST)
     places = []
-    for tenant in dict.fromkeys([*memories, *(index.tenant for index in indexes if index.tenant)]):
+    for tenant in [only] if only else dict.fromkeys([*memories, *(one.tenant for one in indexes if one.tenant)]):
         async with resources.database.read(tenant) as transaction:
             counted = await vector_index.places(transaction, tenant)
         there = {(place.memory_type, place.version) for place in counted}
@@ -251,7 +309,7 @@ async def _standing(resources: Resources, survey: _Survey, place: Place, queries
     )
 
 
-async def _measure(resources: Resources, place: Place, queries: int) -> dict[str, Any]:
+async def _measure(resources: Resources, place: Place, queries: int, stage: str = NEAR) -> dict[str, Any]:
     """Recall of the index against exact search, at ten. Of equally near memories any will do."""
     database = resources.database
     asked = await _questions(resources, place, queries)
@@ -259,7 +317,7 @@ async def _measure(resources: Resources, place: Place, queries: int) -> dict[str
     for own, vector in asked:
         params = {**_query(resources, place).params(), "embedding": vector, "dimensions": place.dimensions}
         async with database.read(place.tenant) as transaction:
-            by_index = await vector_index.nearest_by_index(database, transaction, params)
+            by_index = await vector_index.nearest_by_index(database, transaction, params, stage)
         if not by_index:
             fell_back += 1
             continue
@@ -305,6 +363,7 @@ def _query(resources: Resources, place: Place) -> SearchQuery:
         text_search=retrieval.text_search,
         k1=retrieval.bm25_k1,
         b=retrieval.bm25_b,
+        scan_limit=retrieval.scan_limit,
         candidates=retrieval.candidates,
         now=resources.clock(),
     )

@@ -60,6 +60,7 @@ class SearchQuery:
     text_search: str
     k1: float
     b: float
+    scan_limit: int
     candidates: int
     now: datetime
     permanences: Sequence[str] | None = None
@@ -98,6 +99,7 @@ class SearchQuery:
             "earlier_vectors": [_vector_params(one) for one in self.earlier],
             "k1": self.k1,
             "b": self.b,
+            "scan_limit": self.scan_limit,
             "candidates": self.candidates,
             "time_from": self.time_from,
             "time_to": self.time_to,

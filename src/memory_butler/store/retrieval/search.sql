@@ -177,7 +177,7 @@ FROM unnest(tsvector_to_array(to_tsvector(%(config)s::regconfig, %(words)s))) AS
 
 -- part: bm25_terms
 -- BM25 weights of the lexemes, over all memories of the tenant, so that a word has the same weight for every caller.
-SELECT a.lexeme, a.kind, t.base, t.slope, t.unit,
+SELECT a.lexeme, a.kind, t.base, t.slope, t.unit, c.frequency,
     (%(k1)s::float8 + 1)
         * ln(1 + (greatest(t.documents, c.frequency) - c.frequency + 0.5::float8) / (c.frequency + 0.5::float8)) AS gain
 FROM (
@@ -195,27 +195,68 @@ CROSS JOIN LATERAL (SELECT count(*) AS frequency FROM {tables}.postings
 -- BM25's term frequency factor: grows with the frequency of the word, falls with the length of the memory.
 p.frequency::float8 / (p.frequency + w.base + w.slope * p.words)
 
--- part: word_scores
--- The score of every memory that has one of the lexemes: BM25; the same of the question's words alone, in units of a
--- word that only one memory has; the share of the question's words that it has, by weight; the score of the words of
--- names in the question, in the same units; and the rarity of its rarest name, 1 if no other memory has it.
-SELECT max(m.initial) AS initial, m.memory_id AS id, round(1e6 * sum(w.gain * m.saturation)) / 1e6 AS score,
-    sum(w.unit_gain * m.saturation) AS word_score, sum(w.share) AS word_coverage,
+-- part: weighted_terms
+-- The lexemes with their weights for the five figures of `word_scores`. In a large tenant the rare ones are read, as
+-- many as `scan_limit` allows; the frequent rest is `late`: it says little, and is looked up for the best memories.
+SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS unit_gain,
+    CASE kind WHEN 'mention' THEN gain / unit ELSE 0 END AS mention_gain,
+    CASE kind WHEN 'word' THEN gain / sum(gain) FILTER (WHERE kind = 'word') OVER () ELSE 0 END AS share,
+    CASE kind WHEN 'name' THEN gain / unit ELSE 0 END AS name_rarity,
+    sum(frequency) OVER rare_first > %(scan_limit)s::int AND row_number() OVER rare_first > 1 AS is_late
+FROM bm25_terms WINDOW rare_first AS (ORDER BY frequency, lexeme, kind)
+
+-- part: word_sums
+-- BM25; the same of the question's words alone, in units of a word that only one memory has; the share of the
+-- question's words that a memory has, by weight; the score of the words of names in the question, in the same units;
+-- and the rarity of its rarest name, 1 if no other memory has it.
+sum(w.gain * m.saturation) AS score, sum(w.unit_gain * m.saturation) AS word_score, sum(w.share) AS word_coverage,
     max(w.name_rarity) AS name_rarity, sum(w.mention_gain * m.saturation) AS mention_score
-FROM (
-    SELECT lexeme, base, slope, gain, CASE kind WHEN 'word' THEN gain / unit ELSE 0 END AS unit_gain,
-        CASE kind WHEN 'mention' THEN gain / unit ELSE 0 END AS mention_gain,
-        CASE kind WHEN 'word' THEN gain / sum(gain) FILTER (WHERE kind = 'word') OVER () ELSE 0 END AS share,
-        CASE kind WHEN 'name' THEN gain / unit ELSE 0 END AS name_rarity
-    FROM bm25_terms OFFSET 0
-) w
+
+-- part: word_scores
+-- The scores of every memory that has one of the lexemes that are read. Of a single lexeme that is more frequent than
+-- that, the newest memories.
+SELECT max(m.initial) AS initial, m.memory_id AS id, {word_sums}
+FROM (SELECT * FROM weighted_terms WHERE NOT is_late OFFSET 0) w
 -- Word by word: a plan made for a small tenant would merge them with all postings of a large one. The type by its first
 -- letter: max() of a text would copy it for every posting.
 CROSS JOIN LATERAL (
     SELECT ascii(p.memory_type) AS initial, p.memory_id, {saturation} AS saturation
-    FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme OFFSET 0
+    FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme
+    ORDER BY p.memory_id DESC LIMIT %(scan_limit)s::int
 ) m
 GROUP BY m.memory_id
+
+-- part: late_head
+-- each: fact=facts, rule=rules, episode=episodes
+-- The best memories of a type so far.
+(SELECT id FROM rare_scores WHERE initial = ascii('{kind}') AND %(with_{table})s
+    AND EXISTS (SELECT FROM weighted_terms WHERE is_late)
+ORDER BY score DESC, id LIMIT 4 * %(candidates)s)
+
+-- part: late_scores
+-- The scores of the best memories and of those ranked by meaning for the late lexemes.
+SELECT max(m.initial) AS initial, h.id, {word_sums}
+FROM (
+    {late_head:fact} UNION {late_head:rule} UNION {late_head:episode}
+    UNION SELECT id FROM near WHERE EXISTS (SELECT FROM weighted_terms WHERE is_late)
+) h
+CROSS JOIN (SELECT * FROM weighted_terms WHERE is_late OFFSET 0) w
+CROSS JOIN LATERAL (
+    SELECT ascii(p.memory_type) AS initial, {saturation} AS saturation
+    FROM {tables}.postings p WHERE p.tenant_id = %(tenant)s AND p.lexeme = w.lexeme AND p.memory_id = h.id OFFSET 0
+) m
+GROUP BY h.id
+
+-- part: all_word_scores
+-- Both together.
+SELECT initial, id, round(1e6 * score) / 1e6 AS score, word_score, word_coverage, name_rarity, mention_score
+FROM rare_scores WHERE NOT EXISTS (SELECT FROM weighted_terms WHERE is_late)
+UNION ALL
+SELECT coalesce(r.initial, l.initial), id, round(1e6 * (coalesce(r.score, 0) + coalesce(l.score, 0))) / 1e6,
+    coalesce(r.word_score, 0) + coalesce(l.word_score, 0), coalesce(r.word_coverage, 0) + coalesce(l.word_coverage, 0),
+    greatest(r.name_rarity, l.name_rarity), coalesce(r.mention_score, 0) + coalesce(l.mention_score, 0)
+FROM rare_scores r FULL JOIN ({late_scores}) l USING (id)
+WHERE EXISTS (SELECT FROM weighted_terms WHERE is_late)
 
 -- part: important_facts
 -- For a briefing: the most important facts about the subjects that the question names, wherever they are on the lists.
@@ -263,6 +304,14 @@ CROSS JOIN LATERAL (
     ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
 ) p
 
+-- part: left_for_details
+-- The candidates of each type and the best of all, left in settings for the statements that follow.
+SELECT set_config('memory_butler.candidate_' || t.name,
+    (SELECT coalesce(array_agg(l.id), '{}')::text FROM listed l WHERE l.memory_type = t.type), true)
+FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
+UNION ALL
+SELECT set_config('memory_butler.best', (SELECT coalesce(array_agg(b.id), '{}')::text FROM best b), true)
+
 -- name: candidates
 -- Rank the memories of each type by words, add those ranked by meaning, and return the scores of all. Like the ranking
 -- by meaning, this one is complete and read from the top.
@@ -280,8 +329,12 @@ WITH query AS MATERIALIZED (
     {query_lexemes}
 ), bm25_terms AS MATERIALIZED (
     {bm25_terms}
-), by_words AS MATERIALIZED (
+), weighted_terms AS MATERIALIZED (
+    {weighted_terms}
+), rare_scores AS MATERIALIZED (
     {word_scores}
+), by_words AS MATERIALIZED (
+    {all_word_scores}
 ), facts_head AS MATERIALIZED (
     SELECT id, score FROM by_words WHERE initial = ascii('fact') AND %(with_facts)s
     ORDER BY score DESC, id LIMIT 4 * %(candidates)s
@@ -323,11 +376,7 @@ WITH query AS MATERIALIZED (
     SELECT l.id FROM listed l LEFT JOIN words w ON w.id = l.id WHERE %(for_briefing)s
     ORDER BY coalesce(l.similarity, 0) + coalesce(w.word_score, 0) / 2 DESC, l.id LIMIT %(sources)s
 ), left_for_details AS MATERIALIZED (
-    SELECT set_config('memory_butler.candidate_' || t.name,
-        (SELECT coalesce(array_agg(l.id), '{}')::text FROM listed l WHERE l.memory_type = t.type), true)
-    FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
-    UNION ALL
-    SELECT set_config('memory_butler.best', (SELECT coalesce(array_agg(b.id), '{}')::text FROM best b), true)
+    {left_for_details}
 )
 SELECT m.id, m.semantic_score, m.keyword_score, m.similarity, coalesce(w.word_score, 0) AS word_score,
     coalesce(w.word_coverage, 0) AS word_coverage, coalesce(w.name_rarity, 0) > 0 AS is_named,
@@ -398,8 +447,8 @@ WHERE p.tenant_id = %(tenant)s AND p.version = ANY(%(profile_versions)s::int[])
     AND (SELECT profile IS NOT NULL FROM kind_of_work)
 
 -- part: facts_by_kind
--- The facts among them. OFFSET 0: the score is computed once for each.
-{by_kind} AND p.memory_type = 'fact' OFFSET 0
+-- The facts among them; in a large tenant the newest. The score is computed once for each.
+{by_kind} AND p.memory_type = 'fact' ORDER BY p.memory_id DESC LIMIT %(scan_limit)s::int
 
 -- name: more
 -- For a briefing: candidates that the two lists need not hold. Memories for the same kind of work, one step away from

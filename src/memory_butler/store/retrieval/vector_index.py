@@ -102,9 +102,9 @@ def own_vector(params: Params) -> dict[str, Any]:
     }
 
 
-async def find_near(database: Database, transaction: Transaction, params: Params) -> None:
+async def find_near(database: Database, transaction: Transaction, params: Params, stage: str = NEAR) -> None:
     """Query the tenant's indexes of one embedding version and leave the result for the search that follows in this
-    transaction."""
+    transaction. Searches use the stage `near`."""
     rules = database.index_rules
     await transaction.send(
         "vector_index.prepare",
@@ -113,8 +113,9 @@ async def find_near(database: Database, transaction: Transaction, params: Params
         scan_share=rules.scan_share,
         candidates=params["candidates"],
         embedding_version=params["embedding_version"],
+        stage=stage,
     )
-    await transaction.send("vector_index.near", scan_share=rules.scan_share, **params)
+    await transaction.send("vector_index.near", scan_share=rules.scan_share, stage=stage, **params)
 
 
 def name_of(place: Place, stage: str) -> str:
@@ -129,9 +130,11 @@ async def places(transaction: Transaction, tenant: str) -> list[Place]:
     ]
 
 
-async def nearest_by_index(database: Database, transaction: Transaction, params: Params) -> list[tuple[UUID, float]]:
+async def nearest_by_index(
+    database: Database, transaction: Transaction, params: Params, stage: str = NEAR
+) -> list[tuple[UUID, float]]:
     """The list that the index gives to a search; empty if the search has to scan all memories."""
-    await find_near(database, transaction, {**params, **own_vector(params)})
+    await find_near(database, transaction, {**params, **own_vector(params)}, stage)
     return [(row["id"], row["score"]) for row in await transaction.all("vector_index.listed") if not row["ahead"]]
 
 

@@ -13,16 +13,16 @@ SELECT pg_advisory_unlock(hashtextextended(%(key)s, 0));
 %(embedding_version)s::int || '_' || left(encode(sha256(convert_to(%(tenant)s, 'UTF8')), 'hex'), 24)
 
 -- part: ready
--- The tenant's usable indexes of an embedding version, with their type of memory.
+-- The tenant's usable indexes of an embedding version and stage, with their type of memory.
 SELECT split_part(c.relname, '_', 3) AS memory_type, c.reltuples AS rows, o.lists
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
 CROSS JOIN LATERAL (SELECT max(option_value::int) FILTER (WHERE option_name = 'lists') AS lists
     FROM pg_options_to_table(c.reloptions)) o
 WHERE i.indisvalid AND i.indexrelid IN (
-    to_regclass('{schema}.passages_near_fact_' || {digest}),
-    to_regclass('{schema}.passages_near_rule_' || {digest}),
-    to_regclass('{schema}.passages_near_episode_' || {digest}))
+    to_regclass('{schema}.passages_' || %(stage)s::text || '_fact_' || {digest}),
+    to_regclass('{schema}.passages_' || %(stage)s::text || '_rule_' || {digest}),
+    to_regclass('{schema}.passages_' || %(stage)s::text || '_episode_' || {digest}))
 
 -- part: walk
 -- The maximum number of passages that an HNSW scan visits; beyond it the list is not reliable.
