@@ -62,7 +62,7 @@ PARAMETERS = {
     "memory_activity_stream": "since scope limit request_context",
 }
 REQUIRED = {
-    "memory_store_episode": {"content", "butler"},
+    "memory_store_episode": {"content"},
     "memory_store_fact": {"subject", "predicate", "content"},
     "memory_store_rule": {"content"},
     "memory_store": {"content"},
@@ -85,7 +85,7 @@ REQUIRED = {
     "memory_undo": {"id"},
     "memory_purge": set(),
     "memory_stats": set(),
-    "memory_context": {"trigger_prompt", "butler"},
+    "memory_context": {"trigger_prompt"},
     "memory_context_batch": {"requests"},
     "memory_ingest_batch": {"episodes"},
     "memory_activity_stream": set(),

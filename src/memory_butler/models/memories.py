@@ -25,8 +25,10 @@ from memory_butler.models.wire.codec import HIDDEN, Reference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEpisode:
+    """An observation from an agent session. The default butler is the caller's."""
+
     content: str
-    butler: str
+    butler: str = ""
     session_id: str | None = None
     importance: int = 5
     observed_at: datetime | None = None

@@ -83,8 +83,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefRequest:
+    """A request for a briefing. The default butler is the caller's."""
+
     trigger_prompt: str
-    butler: str
+    butler: str = ""
     token_budget: int | None = None
     as_of: datetime | None = None
     with_own: bool = False

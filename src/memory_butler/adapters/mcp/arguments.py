@@ -278,7 +278,7 @@ Source = Annotated[
     one_of(Origin, "Who says so; default agent."),
 ]
 EpisodeContent = Annotated[str, Field(description="A summary, not a transcript.")]
-EpisodeButler = Annotated[str, Field(description="Your butler name, for example 'coder'.")]
+OwnButler = Annotated[str | None, Field(description="Your butler name, if you have one.")]
 SessionId = Annotated[str | None, Field(description="Id of the agent session.")]
 TriggerPrompt = Annotated[str, Field(description="The task, as the user wrote it.")]
 Deep = Annotated[

@@ -13,7 +13,6 @@ RARE = frozenset(
     {
         *(
             "as_of",
-            "butler",
             "deep",
             "derived",
             "detail",

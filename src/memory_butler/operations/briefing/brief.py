@@ -11,6 +11,7 @@ from memory_butler.models.calls import CallKind
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates
 from memory_butler.operations.retrieval.search import returned
 from memory_butler.operations.system.call_log import AnsweredCall, log_call
+from memory_butler.policy.access import visibility
 from memory_butler.policy.briefing import task_cues
 from memory_butler.policy.briefing.claims import Claim
 from memory_butler.policy.briefing.composition import BriefingFrame, compose
@@ -29,7 +30,8 @@ CANDIDATES = 40
 @on_replica
 async def brief(resources: Resources, request: BriefRequest, caller: Caller | None = None) -> Briefing:
     """Returns the briefing within the token budget. The same state, clock and request give the same bytes."""
-    began = time.perf_counter()
+    began, caller = time.perf_counter(), caller or resources.local_caller()
+    request = visibility.named(request, caller.principal)
     found, frame, own = await _find(resources, request, caller)
     briefing = compose_briefing(resources, found, frame, own)
     if request.as_of is None:
@@ -44,7 +46,7 @@ async def brief(resources: Resources, request: BriefRequest, caller: Caller | No
             token_budget=briefing.receipt.token_budget,
             tokens=briefing.receipt.used_tokens,
         )
-        log_call(resources, caller or resources.local_caller(), answered)
+        log_call(resources, caller, answered)
     return briefing
 
 
@@ -73,7 +75,8 @@ def _observe(resources: Resources, briefing: Briefing, candidates: Sequence[Rank
 async def _find(
     resources: Resources, request: BriefRequest, caller: Caller | None
 ) -> tuple[RankedCandidates, BriefingFrame, list[Ranked]]:
-    request, caller = validate_brief(request), caller or resources.local_caller()
+    caller = caller or resources.local_caller()
+    request = validate_brief(visibility.named(request, caller.principal))
     found, frame = await find_candidates(resources, request, caller)
     own = await _own(resources, request, caller) if request.with_own else []
     return found, frame, own

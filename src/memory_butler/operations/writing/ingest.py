@@ -20,6 +20,7 @@ from memory_butler.operations.writing.idempotency import (
 )
 from memory_butler.operations.writing.memory_writer import MemoryWriter, open_writer
 from memory_butler.operations.writing.remember import acting_as, ttl_days
+from memory_butler.policy.access import visibility
 from memory_butler.policy.memories.validation import validate_episode, validate_lineage
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Row, Transaction
@@ -90,7 +91,7 @@ def _validated(
 ) -> Iterator[_Item]:
     for place, one in enumerate(incoming):
         try:
-            new, admitted = admit(resources, one.new, caller)
+            new, admitted = admit(resources, visibility.named(one.new, caller.principal), caller)
             new = validate_episode(new)
             acting = acting_as(caller, new.butler)
             if one.lineage is not None:

@@ -58,7 +58,7 @@ Derived = TypeVar("Derived", NewFact, NewRule)
 async def episode(resources: Resources, new: NewEpisode, caller: Caller | None = None) -> Stored:
     """Store an observation from an agent session. Episodes are append-only."""
     caller = caller or resources.local_caller()
-    new, admitted = admit(resources, new, caller)
+    new, admitted = admit(resources, visibility.named(new, caller.principal), caller)
     new = validate_episode(new)
     caller = acting_as(caller, new.butler)
     return await _episode(resources, new, caller, Fingerprint("episode", new), admitted)

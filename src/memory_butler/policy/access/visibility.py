@@ -1,7 +1,12 @@
 """Visibility: the scopes and butlers that a caller may read and write."""
 
+from dataclasses import replace
+from typing import TypeVar
+
 from memory_butler.errors import PermissionDenied
-from memory_butler.models import EVERY_SCOPE, GLOBAL_SCOPE, Principal, Reach
+from memory_butler.models import EVERY_SCOPE, GLOBAL_SCOPE, BriefRequest, NewEpisode, Principal, Reach
+
+Named = TypeVar("Named", NewEpisode, BriefRequest)
 
 
 def acting_butler(principal: Principal, butler: str | None) -> str:
@@ -54,3 +59,8 @@ def may_see(principal: Principal, owner: str, *, is_episode: bool) -> bool:
     if principal.role.governs or owner == principal.butler:
         return True
     return owner == GLOBAL_SCOPE and not is_episode
+
+
+def named(request: Named, principal: Principal) -> Named:
+    """The request with the caller's butler, if it names none."""
+    return request if request.butler else replace(request, butler=principal.butler)

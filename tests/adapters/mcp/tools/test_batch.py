@@ -23,7 +23,7 @@ async def test_items_are_the_arguments_of_the_single_tools(resources: Resources)
     )
     items = tools["memory_ingest_batch"]["properties"]["episodes"]["items"]
     single = tools["memory_store_episode"]
-    assert items["required"] == ["content", "butler"] and "$ref" not in json.dumps(items)
+    assert items["required"] == ["content"] and "$ref" not in json.dumps(items)
     for name in ("content", "importance", "tags", "metadata", "idempotency_key"):
         assert items["properties"][name]["description"] == single["properties"][name]["description"]
 

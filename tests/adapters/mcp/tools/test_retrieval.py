@@ -92,6 +92,18 @@ async def test_tags_leave_out_what_lacks_one_of_them(call: Call, tool: str, ques
     assert await found("mountain") == set()
 
 
+async def test_without_a_butler_it_is_the_callers(call: Call) -> None:
+    """Of a local store that is the configured one, `main`; a briefing and an episode need no name."""
+    kept = (await call("memory_store_episode", content="Painted the boat green.")).body["ref"]
+    stored = (await call("memory_get", id=kept, detail="full")).body["memory"]
+    assert stored["butler"] == "main"
+    told = (await call("memory_context", trigger_prompt="What happened to the boat?")).body["context"]
+    named = (await call("memory_context", trigger_prompt="What happened to the boat?", butler="main")).body["context"]
+    assert kept in told and told == named
+    batch = (await call("memory_ingest_batch", episodes=[{"content": "Sold the boat."}])).body["results"]
+    assert batch[0]["outcome"] == "stored"
+
+
 async def test_what_says_the_same_is_named_and_not_repeated(call: Call) -> None:
     """One result stands for all of them; their references lead to the others."""
     refs = [

@@ -26,7 +26,7 @@ class EpisodeItem(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     content: arguments.EpisodeContent
-    butler: arguments.EpisodeButler
+    butler: arguments.OwnButler = None
     session_id: arguments.SessionId = None
     importance: arguments.Importance = None
     observed_at: arguments.ObservedAt = None
@@ -43,7 +43,7 @@ class ContextItem(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     trigger_prompt: arguments.TriggerPrompt
-    butler: Annotated[str | None, Field(description="Butler that works on it. Defaults to the calling agent.")] = None
+    butler: arguments.OwnButler = None
     token_budget: arguments.TokenBudget = None
     with_own: arguments.WithOwn = None
     deep: arguments.Deep = None

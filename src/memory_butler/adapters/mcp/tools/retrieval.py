@@ -179,7 +179,7 @@ class RetrievalTools(ToolGroup):
         self,
         *,
         trigger_prompt: arguments.TriggerPrompt,
-        butler: Annotated[str, Field(description="Your butler name, for example 'coder'.")],
+        butler: arguments.OwnButler = None,
         token_budget: arguments.TokenBudget = None,
         as_of: AsOf = None,
         with_own: arguments.WithOwn = None,

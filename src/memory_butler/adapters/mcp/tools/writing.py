@@ -19,7 +19,7 @@ class WritingTools(ToolGroup):
         self,
         *,
         content: arguments.EpisodeContent,
-        butler: arguments.EpisodeButler,
+        butler: arguments.OwnButler = None,
         session_id: arguments.SessionId = None,
         importance: arguments.Importance = None,
         observed_at: arguments.ObservedAt = None,
