@@ -60,13 +60,13 @@ QUICK = Plan(size=Size(2_000, 50, 200), pool=200, loads=3, changes=2)
 
 # What a page is for, by what must stand in it.
 MEANING = {
-    "overview": ("/", ".mb-main canvas"),
+    "overview": ("/", ".mb-main .nicegui-echart svg"),
     "facts": ("/facts", ".mb-main tbody tr td a"),
     "rules": ("/rules", ".mb-main tbody tr td a"),
     "episodes": ("/episodes", ".mb-main tbody tr td a"),
-    "memory": ("/memory/fact/{fact}", ".mb-main canvas"),
+    "memory": ("/memory/fact/{fact}", ".mb-main .nicegui-echart svg"),
     "playground": ("/playground?prompt=ferry+ticket", ".mb-main pre"),
-    "graph": ("/graph?center=fact:{fact}", ".mb-main canvas"),
+    "graph": ("/graph?center=fact:{fact}", ".mb-main .nicegui-echart svg"),
     "timeline": ("/timeline", ".mb-main time"),
     "consolidation": ("/consolidation", ".mb-main .mb-card"),
     "butlers": ("/butlers", ".mb-butler"),

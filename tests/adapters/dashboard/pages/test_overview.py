@@ -83,7 +83,7 @@ async def test_a_store_at_a_glance(visit: Visit, resources: Resources, clock: Mo
     assert await fading.locator("a").first.get_attribute("href") == f"/memory/fact/{ref}"
     await expect(page.locator("[data-kind=warning] a").first).to_have_text("Do not: Send it at night")
     for name in ("Memories stored", "Histogram of the confidence"):
-        await expect(page.locator(f'[role=img][aria-label^="{name}"] canvas')).to_be_visible()
+        await expect(page.locator(f'[role=img][aria-label^="{name}"] svg')).to_be_visible()
     assert await page.evaluate("window.hacked") is None
     await expect(page.locator(".mb-events-compact")).to_contain_text("Marked harmful by main: “woke them”")
 
