@@ -126,6 +126,10 @@ eval: setup-dev ## Quality of extraction, retrieval and briefings: make eval DAT
 	$(BIN)/python -m benchmarks.briefing $(if $(DATA),--data "$(DATA)")
 	$(BIN)/python -m benchmarks.retrieval $(if $(DATA),--data "$(DATA)")
 
+.PHONY: eval-model
+eval-model: setup-dev ## A language model as the distiller: make eval-model MODEL=<file.gguf or base URL>
+	$(BIN)/python -m benchmarks.consolidation.model "$(MODEL)"
+
 ##@ Housekeeping
 docs: setup-dev ## Regenerate the reference pages
 	$(BIN)/python -m tools.reference docs/reference

@@ -19,7 +19,7 @@ from benchmarks.support.one_episode import batch_of
 from memory_butler.ai.distillers.builtin import propose
 from memory_butler.ai.embedding import Embedder, OnnxEmbedder
 from memory_butler.ai.salience import load_salience
-from memory_butler.models import Item
+from memory_butler.models import Batch, Item
 from memory_butler.policy.consolidation.notes import NoteRules, candidates, chosen
 from memory_butler.policy.consolidation.proposals import check
 from memory_butler.policy.retrieval.passages import cut_passages, passage_head
@@ -32,7 +32,11 @@ BY_HAND = "hand"
 async def kept_items(embedder: Embedder, one: Labelled) -> list[Item]:
     """The items and notes that a run would store of an episode, in a store without other memories."""
     batch = batch_of(one.content, one.observed_at, by_hand=one.source == BY_HAND)
-    items = [item for _, item in check(propose(batch), batch).items]
+    return await noted(embedder, batch, [item for _, item in check(propose(batch), batch).items])
+
+
+async def noted(embedder: Embedder, batch: Batch, items: list[Item]) -> list[Item]:
+    """The items with the notes of what they do not say."""
     model, rules = load_salience(), NoteRules(**NoteSettings().model_dump(exclude={"enabled"}))
     judged = []
     for candidate in candidates(batch, items):

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory_butler.english.extraction import distil
+from memory_butler.english.extraction import distil, distil_by_hand
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 
@@ -138,3 +138,25 @@ def test_a_rule_that_protects_secrets_is_one() -> None:
     """To forbid it is no order to do it."""
     found = distil("Never share my passwords with anybody.", datetime(2026, 3, 4, tzinfo=UTC))
     assert [one.kind for one in found] == ["rule"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Always indent with tabs",
+        "Indent with two spaces",
+        "Run the tests before committing",
+        "Write commit messages in English",
+        "Address customers by first name",
+    ],
+)
+def test_an_imperative_stored_by_hand_is_a_rule(order: str) -> None:
+    assert [(one.kind, one.content) for one in distil_by_hand(order, NOW)] == [("rule", f"{order}.")]
+
+
+@pytest.mark.parametrize(
+    "task",
+    ["Buy milk", "Book a table for Friday", "Send the report to Anna", "Write Tom a letter in May", "Put cash in by 5"],
+)
+def test_a_task_stored_by_hand_is_no_rule(task: str) -> None:
+    assert [one for one in distil_by_hand(task, NOW) if one.kind == "rule"] == []

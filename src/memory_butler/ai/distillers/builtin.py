@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from memory_butler.english.extraction import Finding, distil
+from memory_butler.english.extraction import Finding, distil, distil_by_hand
 from memory_butler.languages.detection import Language, language_of
 from memory_butler.models import Batch, DistillerResult
 from memory_butler.models.proposals import PROPOSAL_VERSION
+from memory_butler.models.vocabulary import BY_HAND
 
 # Shorter batches take a few milliseconds, and a thread would only add overhead.
 QUICK_CHARACTERS = 4000
@@ -58,7 +59,9 @@ def propose(batch: Batch) -> dict[str, Any]:
     items: dict[tuple[object, ...], _Item] = {}
     for episode in sorted(batch.episodes, key=lambda episode: (episode.observed_at, episode.created_at)):
         text = batch.texts.get(episode.id, "")
-        for finding in distil(text, episode.observed_at):
+        read = distil_by_hand if episode.metadata.get(BY_HAND) is True else distil
+        found = read(text, episode.observed_at)
+        for finding in found:
             # The grammar is English. It would misread another language; the sentence is kept as a note instead.
             if language_of(text[finding.span[0] : finding.span[1]]) is Language.OTHER:
                 continue

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory_butler.english.extraction.findings import Finding
 
-__all__ = ["Finding", "distil"]
+__all__ = ["Finding", "distil", "distil_by_hand"]
 
 
 def distil(content: str, observed_at: datetime) -> list[Finding]:
@@ -19,3 +19,10 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
     from memory_butler.english.extraction import episode  # noqa: PLC0415
 
     return episode.distil(content, observed_at)
+
+
+def distil_by_hand(content: str, observed_at: datetime) -> list[Finding]:
+    """The same for what a person stored by hand: an imperative that says nothing else is a rule."""
+    from memory_butler.english.extraction import episode  # noqa: PLC0415
+
+    return episode.distil_by_hand(content, observed_at)

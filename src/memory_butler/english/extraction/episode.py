@@ -32,7 +32,7 @@ from memory_butler.english.extraction.grammar.noise import (
 from memory_butler.english.extraction.grammar.people import people_mentioned
 from memory_butler.english.extraction.grammar.person import in_third_person, rule_text
 from memory_butler.english.extraction.grammar.turns import ASSISTANT, SOMEBODY, USER, Sentence, turns
-from memory_butler.english.extraction.instructions import recurs, rules_in
+from memory_butler.english.extraction.instructions import recurs, rules_in, standing_order
 from memory_butler.english.extraction.remember_requests import remember_request
 from memory_butler.english.extraction.safety import is_safe
 from memory_butler.english.extraction.statements import read, statements
@@ -100,6 +100,13 @@ def distil(content: str, observed_at: datetime) -> list[Finding]:
     return deduplicated(
         [one for one in found if one.kind != "rule" or (obeyed and not hands_over_secrets(one.content))]
     )
+
+
+def distil_by_hand(content: str, observed_at: datetime) -> list[Finding]:
+    """The same for what a person stored by hand: an imperative that says nothing else is a rule."""
+    found = distil(content, observed_at)
+    order = "" if found or gives_orders_to_the_reader(content) else standing_order(content, USER)
+    return [rule(order, (0, len(content)))] if order and not hands_over_secrets(order) else found
 
 
 def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:

@@ -23,7 +23,7 @@ record report file raise flag list sort group batch cache index migrate seed moc
 play pick pay move get touch edit change modify rename interrupt disturb disclose reveal guess invent refer cook serve
 eat drop force bother speculate promise apologise apologize repeat end begin finish approve accept decline reject
 block drive fold iron wash mix buy sell invite knock park enter let hardcode hard-code rely expose trust truncate
-disable enable wrap throw catch return load parse render upload download sync force-push rebuild retry page
+disable enable indent align wrap throw catch return load parse render upload download sync force-push rebuild retry page
 """)
 _NOT_ACTS = word_set("""
 mind a an the nice good happy heard been seen again had thought knew went fun worth great so too really wanted
@@ -271,6 +271,32 @@ def _is_forbidden(verb: str, rest: str, text: str) -> bool:
     if verb in _PERHAPS and not _CIRCUMSTANCE.match(rest):
         return False
     return not _PASSING.search(rest) and bool(rest.strip() or doing) and not _MERE_PRONOUN.match(rest)
+
+
+# What a person stores by hand in the imperative is a rule if it says how something is done; "buy milk" is a task.
+_MANNER = caseless(
+    r"(?:please )?(?P<verb>[a-z-]+) (?:(?:the |all |any |your )?(?:[\w./'-]+ ){0,3}?[\w./'-]+s |(?:[\w./'-]+ ){0,2}?)"
+    r"(?:in|with|without|as|at|on|under|by|using|before|after|when|instead|rather|for all|for every|per)\b.+"
+)
+_FORM_VERBS = word_set("""
+use prefer avoid indent format name write answer reply respond spell sign prefix quote type put keep log comment
+document run test check lint align wrap round sort group cite explain summarise summarize show commit squash validate
+escape cache mock pin tag label report include store translate call address
+""")
+_TASK = caseless(
+    r"\b(?:tomorrow|today|tonight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|this (?:week|month|evening|morning)|"
+    r"next (?:week|month|time)|at (?:noon|\d)|by \d|\d{1,2}(?:st|nd|rd|th)\b)"
+)
+_NAMED = re.compile(r"\s(?:to|from|with|for|by|at) [A-Z][a-z]+")
+
+
+def standing_order(text: str, speaker: str) -> str:
+    """The rule that an imperative stored by hand gives: "Indent with two spaces", "Run the tests before committing"."""
+    text = text.strip().rstrip(".!… ")
+    match = _MANNER.fullmatch(text)
+    if match is None or match["verb"].lower() not in _FORM_VERBS or "?" in text or "\n" in text:
+        return ""
+    return "" if _TASK.search(text) or _NAMED.search(text) else rule_text(text, speaker)
 
 
 def recurs(text: str) -> bool:
