@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from benchmarks.consolidation.merged import Kept, score_kept
 from benchmarks.consolidation.scoring import ALL_HALVES, Labelled, labelled
@@ -87,7 +86,7 @@ class Run:
         self.without_notes: dict[str, list[Item]] = {}
         self.kept: dict[str, list[Item]] = {}
 
-    async def read(self, embedder: Embedder, one: Labelled, proposal: dict[str, Any]) -> None:
+    async def read(self, embedder: Embedder, one: Labelled, proposal: object) -> None:
         batch = batch_of(one.content, one.observed_at, by_hand=one.source == BY_HAND)
         checked = check(proposal, batch)
         items = [item for _, item in checked.items]
@@ -122,7 +121,8 @@ async def measure(url: str, name: str, episodes: Sequence[Labelled]) -> None:
             batch = batch_of(one.content, one.observed_at, by_hand=one.source == BY_HAND)
             try:
                 result = await distiller.distil(batch)
-                proposal, tokens = result.proposal, tokens + result.usage.output_tokens
+                proposal = result.proposal
+                tokens += result.usage.output_tokens
             except MemoryButlerError as problem:
                 model.failed += 1
                 proposal = {"version": 1}
