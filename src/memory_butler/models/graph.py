@@ -98,3 +98,43 @@ class Subject:
     label: str
     facts: int
     latest_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapMemory:
+    """A fact or rule on the map. `scope` is the place of a rule; a fact stands with its subject."""
+
+    kind: NodeKind
+    id: UUID
+    ref: str
+    content: str
+    created_at: datetime
+    importance: int
+    scope: str
+    subject: str | None = None
+    predicate: str | None = None
+    predicate_label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapRelation:
+    """A fact that relates two subjects of the map."""
+
+    source: str
+    target: str
+    label: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryMap:
+    """The whole store within limits: the largest subjects with their most important facts, and the rules.
+
+    `total_subjects` and `total_memories` count what is in use, shown or not.
+    """
+
+    subjects: tuple[Subject, ...]
+    memories: tuple[MapMemory, ...]
+    relations: tuple[MapRelation, ...]
+    total_subjects: int
+    total_memories: int

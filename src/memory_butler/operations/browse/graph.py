@@ -82,7 +82,7 @@ async def memory_graph(
     for an episode the neighbouring turns of its agent session."""
     caller = resources.allowed(caller, "links")
     wanted = parse_handle(memory_type, handle)
-    viewer, scopes = visibility.viewer(caller.principal), _scopes(caller.principal)
+    viewer, scopes = visibility.viewer(caller.principal), visible_scopes(caller.principal)
     async with resources.database.read(caller.principal.tenant) as transaction:
         memory = await require(transaction, caller, wanted)
         center = node_of(memory)
@@ -109,7 +109,7 @@ async def subject_graph(resources: Resources, name: str, caller: Caller | None =
     wanted = normal_name(clean_text(name, "subject", NAME_CHARACTERS))
     viewer = visibility.viewer(caller.principal)
     async with resources.database.read(caller.principal.tenant) as transaction:
-        facts = await store.facts(transaction, [wanted], _scopes(caller.principal), SUBJECT_FACTS + 1)
+        facts = await store.facts(transaction, [wanted], visible_scopes(caller.principal), SUBJECT_FACTS + 1)
         if not facts:
             raise NotFound(
                 f"There is no fact about {name.strip()[:80]!r}.",
@@ -145,7 +145,7 @@ async def subjects(
     wanted = clean_text(words, "words", LABEL_CHARACTERS) if words else None
     limit = whole_number(limit, "limit", 1, MAX_SUBJECTS)
     async with resources.database.read(caller.principal.tenant) as transaction:
-        return await store.subjects(transaction, wanted, _scopes(caller.principal), limit)
+        return await store.subjects(transaction, wanted, visible_scopes(caller.principal), limit)
 
 
 def node_of(memory: Memory) -> Node:
@@ -217,6 +217,7 @@ async def _same_subject(transaction: Transaction, memory: Memory, scopes: Sequen
     )
 
 
-def _scopes(principal: Principal) -> tuple[str, str] | None:
+def visible_scopes(principal: Principal) -> tuple[str, str] | None:
+    """The scopes whose facts and rules a caller may see; None: all."""
     viewer = visibility.viewer(principal)
     return None if viewer is None else (GLOBAL_SCOPE, viewer)

@@ -5,11 +5,12 @@ from dataclasses import fields
 from uuid import UUID
 
 from memory_butler.models import Link
-from memory_butler.models.graph import LinkedNode, Node, NodeKind, Subject
+from memory_butler.models.graph import LinkedNode, MapMemory, Node, NodeKind, Subject
 from memory_butler.store.gate.database import Row, Transaction
 from memory_butler.store.memories.links import as_link
 
 CHARACTERS = 600
+MAP_CHARACTERS = 120
 _LINK = tuple(field.name for field in fields(Link))
 
 
@@ -41,6 +42,35 @@ async def subjects(
     """The subjects with the most facts in use."""
     rows = await transaction.all("graph.subjects", words=words, scopes=scopes, limit=limit)
     return [Subject(**row) for row in rows]
+
+
+async def map_memories(
+    transaction: Transaction,
+    subjects: Sequence[str],
+    scopes: Sequence[str] | None,
+    *,
+    each: int,
+    limit: int,
+    rules: int,
+) -> list[MapMemory]:
+    """The most important facts of these subjects, and the newest rules."""
+    common = {"scopes": scopes, "characters": MAP_CHARACTERS}
+    facts = await transaction.send("graph.map_facts", subjects=list(subjects), each=each, limit=limit, **common)
+    newest = await transaction.send("graph.map_rules", limit=rules, **common)
+    rows = [*await facts.fetchall(), *await newest.fetchall()]
+    return [
+        MapMemory(**row | {"kind": NodeKind(row["kind"]), "content": row["content"][:MAP_CHARACTERS]}) for row in rows
+    ]
+
+
+async def map_totals(transaction: Transaction, scopes: Sequence[str] | None) -> Row:
+    return await transaction.row("graph.map_totals", scopes=scopes)
+
+
+async def map_aliases(transaction: Transaction, subjects: Sequence[str]) -> dict[str, str]:
+    """Subjects by their other names."""
+    rows = await transaction.all("graph.map_aliases", subjects=list(subjects))
+    return {row["alias"]: row["subject"] for row in rows}
 
 
 def _beginning(text: str | None) -> str | None:

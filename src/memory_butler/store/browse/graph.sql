@@ -53,3 +53,44 @@ WHERE f.tenant_id = %(tenant)s AND f.validity IN ('active', 'fading')
 GROUP BY f.subject
 ORDER BY facts DESC, latest_at DESC, f.subject
 LIMIT %(limit)s;
+
+-- name: map_facts
+-- The most important live facts of each subject that the caller may see.
+SELECT 'fact' AS kind, n.* FROM unnest(%(subjects)s::text[]) WITH ORDINALITY AS s (subject, place)
+CROSS JOIN LATERAL (
+    SELECT f.id, f.ref, {schema}.preview(f.content, %(characters)s::int) AS content, f.created_at, f.importance,
+        f.scope, f.subject, f.predicate, f.predicate_label
+    FROM {schema}.facts f
+    WHERE f.tenant_id = %(tenant)s AND f.subject = s.subject AND f.validity IN ('active', 'fading')
+        AND f.quarantine_reason IS NULL AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s::text[]))
+    ORDER BY f.importance DESC, f.created_at DESC, f.id
+    LIMIT %(each)s
+) n
+ORDER BY s.place, n.importance DESC, n.created_at DESC, n.id
+LIMIT %(limit)s;
+
+-- name: map_rules
+-- The newest live rules that the caller may see.
+SELECT 'rule' AS kind, r.id, r.ref, {schema}.preview(r.content, %(characters)s::int) AS content, r.created_at,
+    5 AS importance, r.scope
+FROM {schema}.rules r
+WHERE r.tenant_id = %(tenant)s AND r.validity IN ('active', 'fading') AND r.quarantine_reason IS NULL
+    AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s::text[]))
+ORDER BY r.created_at DESC, r.id
+LIMIT %(limit)s;
+
+-- name: map_totals
+-- The numbers of subjects, facts and rules in use that the caller may see.
+SELECT count(DISTINCT f.subject) AS subjects, count(*) + (
+        SELECT count(*) FROM {schema}.rules r
+        WHERE r.tenant_id = %(tenant)s AND r.validity IN ('active', 'fading')
+            AND (%(scopes)s::text[] IS NULL OR r.scope = ANY(%(scopes)s::text[]))
+    ) AS memories
+FROM {schema}.facts f
+WHERE f.tenant_id = %(tenant)s AND f.validity IN ('active', 'fading')
+    AND (%(scopes)s::text[] IS NULL OR f.scope = ANY(%(scopes)s::text[]));
+
+-- name: map_aliases
+-- The other names of some subjects.
+SELECT a.alias, a.subject FROM {schema}.aliases a
+WHERE a.tenant_id = %(tenant)s AND a.validity = 'active' AND a.subject = ANY(%(subjects)s::text[]);

@@ -37,6 +37,10 @@ class EventList(VueComponent, component="event_list.js"):
     """Events by day. Emits `undo` with an entry's key."""
 
 
+class MemoryMapCanvas(VueComponent, component="memory_map.js"):
+    """The whole store as a picture. Emits `open` with the key of a node, and `recall` with a prompt."""
+
+
 class CallFigures(VueComponent, component="call_figures.js"):
     """Figures of the calls of agents, and a bar for each day."""
 

@@ -1,4 +1,4 @@
-"""The graph: the neighbourhood of a subject or memory. Clicking a node moves the graph there."""
+"""The map of the whole store, and the neighbourhood of a subject or memory. Clicking a node moves there."""
 
 from uuid import UUID
 
@@ -11,24 +11,27 @@ from memory_butler.adapters.dashboard.components import charts
 from memory_butler.adapters.dashboard.components.elements import Timestamp, chip, tag, text_tag, visible_text
 from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
-from memory_butler.adapters.dashboard.components.vue_components import EntryList, Group, KeyboardFocus
+from memory_butler.adapters.dashboard.components.vue_components import EntryList, Group, KeyboardFocus, MemoryMapCanvas
 from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
-from memory_butler.adapters.dashboard.view_models import graph_chart
+from memory_butler.adapters.dashboard.view_models import graph_chart, map_rows
 from memory_butler.adapters.dashboard.view_models.phrases import count_text, state_label
 from memory_butler.errors import InvalidInput, MemoryButlerError, NotFound
-from memory_butler.models import Activity, MemoryType
+from memory_butler.models import Activity, BriefRequest, MemoryType
 from memory_butler.models.graph import MemoryGraph, NodeKind
+from memory_butler.operations.briefing import brief
 from memory_butler.operations.browse import graph as graph_operation
+from memory_butler.operations.browse.memory_map import memory_map
 from memory_butler.operations.retrieval import search
 
 PIXELS = 560
 START_SUBJECTS = 18
+PROMPT_CHARACTERS = 500
 FIRST = "() => document.querySelector('.mb-entries-found a.mb-entry-name')?.focus()"
 
 
-@page(graph_chart.PATH, "Graph")
+@page(graph_chart.PATH, "Map")
 async def graph(context: PageContext, request: Request) -> None:
     await GraphPage(context).open(graph_chart.center_from(request.query_params))
 
@@ -58,8 +61,9 @@ class GraphPage:
 
     def _draw_search(self) -> None:
         with tag("section", "mb-card mb-graph-search"):
-            box = ui.input(label="Search for a subject or a memory", placeholder="Ana, or: what must not be eaten?")
+            box = ui.input(placeholder="Search for a subject or a memory")
             box.props("outlined dense clearable debounce=300 maxlength=300 autocomplete=off type=search")
+            box.props["aria-label"] = "Search for a subject or a memory"
             box.on_value_change(handle_errors(self._on_type))
             box.on("keydown.enter", handle_errors(self._on_enter), js_handler="event => emit(event.target.value)")
             box.on("keydown.down.prevent", js_handler=FIRST)
@@ -179,20 +183,45 @@ class GraphPage:
 
     async def _draw_start(self, problem: MemoryButlerError | None = None) -> None:
         self._center = self._shown = None
-        subjects = await self.context.run("list_memories", graph_operation.subjects, limit=START_SUBJECTS)
+        found = await self.context.run("links", memory_map)
         self._chart_area.set_visibility(False)
         self._start_area.clear()
         with self._start_area:
             if problem:
                 show_error(problem)
-            with tag("section", "mb-card"):
-                if subjects:
-                    tag("h2", text="Top subjects")
-                    tag("p", "mb-muted", text="The subjects with the most facts. Choose one to start.")
-                    entries = graph_chart.subject_entries(subjects)
-                    self._draw_entries([{"title": "", "entries": entries}], variant="tiles")
-                else:
+            if not found.memories:
+                with tag("section", "mb-card"):
                     _draw_empty(self.context)
+                return
+            props = map_rows.map_props(found)
+            self._offered_keys |= {one["key"] for one in props["memories"]}
+            self._offered_keys |= {f"{NodeKind.SUBJECT}:{one.subject}" for one in found.subjects}
+            self._map = MemoryMapCanvas(**props, lit=[], note=map_rows.totals_text(found))
+            self._map.on("open", handle_errors(self._on_navigate))
+            self._map.on("recall", handle_errors(self._on_recall))
+            with tag("section", "mb-card"):
+                tag("h2", text="Top subjects")
+                tag("p", "mb-muted", text="The subjects with the most facts. Choose one to see its neighbourhood.")
+                entries = graph_chart.subject_entries(found.subjects[:START_SUBJECTS])
+                self._draw_entries([{"title": "", "entries": entries}], variant="tiles")
+            if found.relations:
+                with tag("section", "mb-card"):
+                    tag("h2", text="Relations")
+                    with tag("ul", "mb-map-relations"):
+                        for line in map_rows.relation_lines(found):
+                            tag("li", text=line, dir="auto")
+
+    async def _on_recall(self, event: events.GenericEventArguments) -> None:
+        """Light up what a briefing for this prompt holds."""
+        prompt = event.args.strip()[:PROMPT_CHARACTERS] if isinstance(event.args, str) else ""
+        if not prompt:
+            self._map.set_props(lit=[], note="")
+            return
+        request = BriefRequest(trigger_prompt=prompt, butler=self.context.principal.butler)
+        briefing = await self.context.run("memory_context", brief.brief, request)
+        lit = [line.ref for line in briefing.receipt.lines]
+        words = count_text(len(lit), "memory", "memories")
+        self._map.set_props(lit=lit, note=f"This prompt recalls {words}." if lit else "This prompt recalls nothing.")
 
     def _draw(self, key: str, neighbourhood: MemoryGraph) -> None:
         self._center, self._shown = key, neighbourhood

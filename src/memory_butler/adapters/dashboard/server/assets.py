@@ -17,7 +17,12 @@ from memory_butler.adapters.dashboard.server import routes
 
 STYLES = "dashboard.css"
 TOKENS = "tokens.css"
-_TYPES = {STYLES: "text/css", "icon.svg": "image/svg+xml", "dates.js": "text/javascript"}
+_TYPES = {
+    STYLES: "text/css",
+    "icon.svg": "image/svg+xml",
+    "dates.js": "text/javascript",
+    "map_layout.js": "text/javascript",
+}
 REVALIDATE = "no-cache"
 KEEP = "public, max-age=31536000, immutable"
 

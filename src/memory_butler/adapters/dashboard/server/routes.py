@@ -19,7 +19,7 @@ NAVIGATION = (
     NavEntry("/facts", "Facts", "fact_check", "Memory"),
     NavEntry("/rules", "Rules", "gavel", "Memory"),
     NavEntry("/episodes", "Episodes", "forum", "Memory"),
-    NavEntry("/graph", "Graph", "hub", "Memory"),
+    NavEntry("/graph", "Map", "hub", "Memory"),
     NavEntry("/playground", "Playground", "travel_explore", "Agents"),
     NavEntry("/calls", "Calls", "receipt_long", "Agents"),
     NavEntry("/butlers", "Butlers", "groups", "Agents"),
