@@ -65,8 +65,11 @@ def test_what_is_about_other_things_stays_out_of_a_task_that_names_its_own(entry
     assert [one.elsewhere for one in evidence] == [0, 0, 1]
 
 
+SIGNALS = len(Evidence._fields)
+
+
 @settings(max_examples=100)
-@given(values=st.lists(st.floats(0, 1), min_size=12, max_size=12), place=st.integers(0, 11))
+@given(values=st.lists(st.floats(0, 1), min_size=SIGNALS, max_size=SIGNALS), place=st.integers(0, SIGNALS - 1))
 def test_more_evidence_never_speaks_against_a_memory(values: list[float], place: int) -> None:
     """Each signal moves usefulness in the direction of its weight."""
     before, more = Evidence(*values), list(values)

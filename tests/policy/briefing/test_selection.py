@@ -91,7 +91,7 @@ def test_what_is_one_step_away_comes_with_what_is_relevant(entry: Callable[..., 
     found = entry(1, E, content="Brandt: the query on SHIPMENT_LEG is slow.", word_score=1.5, similarity=0.5)
     secret = entry(2, F, content="No code may leave their network.", subject_label="Brandt", importance=7)
     other = entry(3, F, content="Invoices go out monthly.", subject_label="Acme", importance=7)
-    profiles = {one.hit.id: (0.5, 0, 0, 0, 0, 0) for one in (found, secret, other)}
+    profiles = {one.hit.id: (0.1, 0.1, 0, 0, 0.1, 0) for one in (found, secret, other)}
     chosen = {
         one.entry.hit.id: one.claim for one in choose([found, secret, other], profiles, task(0.4, 0, 0, 0), RULES)
     }
@@ -165,7 +165,7 @@ def test_the_order_of_the_candidates_does_not_matter(entry: Callable[..., Ranked
 
 def test_maturity_of_warnings(entry: Callable[..., Ranked]) -> None:
     """A warning needs less evidence than a rule to be told."""
-    weak: dict[str, Any] = {"similarity": 0.45, "word_score": 0.45, "importance": 5}
+    weak: dict[str, Any] = {"similarity": 0.3, "word_score": 0.45, "importance": 5}
     warning, rule = (
         entry(1, kind, maturity=maturity, **weak) for kind, maturity in ((R, Maturity.ANTI_PATTERN), (E, None))
     )
@@ -176,11 +176,22 @@ def test_maturity_of_warnings(entry: Callable[..., Ranked]) -> None:
 def test_beside_a_strong_line_weak_ones_stay_out(entry: Callable[..., Ranked]) -> None:
     weak = entry(1, F, similarity=0.5, importance=5)
     strong = entry(2, F, similarity=0.8, word_score=1.5, is_named=True, importance=5)
-    low = replace(RULES, min_usefulness=0.09)
+    low = replace(RULES, min_usefulness=0.07)
     assert [one.entry.hit.id for one in choose([weak], {}, CHAT, low)] == [weak.hit.id]
     assert [one.entry.hit.id for one in choose([weak, strong], {}, CHAT, low)] == [strong.hit.id]
     answer = weak._replace(parts=weak.parts._replace(relevance=0.2))
     assert len(choose([answer, strong], {}, CHAT, low)) == 2, "it answers the words of the task"
+
+
+def test_a_terse_task_is_told_what_fits_best(entry: Callable[..., Ranked]) -> None:
+    """The minimum follows the best line; if even that one says next to nothing, the task is about nothing stored."""
+    fair = entry(1, F, similarity=0.4, word_score=0.35, importance=6)
+    near = entry(2, F, similarity=0.34, word_score=0.3, importance=6)
+    clear = entry(3, F, similarity=0.7, word_score=1.5, importance=6)
+    assert [one.entry for one in choose([fair, near], {}, CHAT, RULES)] == [fair, near]
+    assert [one.entry for one in choose([fair, near, clear], {}, CHAT, RULES)] == [clear]
+    faint = entry(4, F, similarity=0.3, importance=6)
+    assert not choose([faint], {}, CHAT, RULES)
 
 
 def test_a_preference_is_a_standing_line(entry: Callable[..., Ranked]) -> None:

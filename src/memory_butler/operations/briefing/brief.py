@@ -21,6 +21,7 @@ from memory_butler.policy.briefing.repetitions import without_repetitions
 from memory_butler.policy.briefing.selection import Chosen, Rules, choose
 from memory_butler.policy.briefing.task import Task
 from memory_butler.policy.memories.validation import validate_brief, validate_lineage
+from memory_butler.policy.retrieval.question import in_full
 from memory_butler.resources import Resources, on_replica
 
 # The same for every budget: a larger briefing holds everything that a smaller one holds.
@@ -122,7 +123,7 @@ async def find_candidates(
 async def _kind_of_work(resources: Resources, prompt: str) -> Profile | None:
     """The domain profile of the task. Without the model a briefing goes by words alone; the search says so."""
     try:
-        return await resources.domains.task_profile(prompt)
+        return await resources.domains.task_profile(in_full(prompt))
     except TargetUnavailable:
         return None
 

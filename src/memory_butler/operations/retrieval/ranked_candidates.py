@@ -25,6 +25,7 @@ from memory_butler.policy.retrieval.overview import HINTS, Overview
 from memory_butler.policy.retrieval.overview_members import best_of, related_names, subjects_of
 from memory_butler.policy.retrieval.question import (
     ParsedQuestion,
+    in_full,
     parse_question,
     without_function_words,
     without_stop_words,
@@ -80,6 +81,7 @@ async def rank_candidates(
     A misspelt name costs a second query.
     """
     check_as_of(resources, caller, question.as_of)
+    question = replace(question, query=in_full(question.query))
     mode, for_briefing = Mode(question.mode), kind_of_work is not None
     now = question.as_of or resources.clock()
     parsed = parse_question(question.query, now)

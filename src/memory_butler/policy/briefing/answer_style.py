@@ -38,15 +38,16 @@ _ANSWERS = re.compile(
 # The layout of a text for the user.
 _LAYOUT = re.compile(
     r"\b(?:bullet(?:s| points?)?|headings?|headlines|tables?|paragraphs?|lists|emojis?|pleasantries|waffle|preambles?"
-    r"|jargon|abbreviations|(?:first|one|short|few) (?:lines?|sentences?)|whole sentences|plain(?:ly)?|small talk"
-    r"|filler|up ?front|up top)\b",
+    r"|jargon|abbreviations|(?:first|one|two|three|four|five|short|few) (?:lines?|sentences?)|whole sentences"
+    r"|plain(?:ly)?|small talk|filler|up ?front|up top|short|brief(?:ly)?|terse|concise|symbols|praise|at most"
+    r"|(?:what|the|most important|numbers?|answer|conclusion|code) (?:\w+ ){0,2}first)\b",
     re.IGNORECASE,
 )
 MIN_LAYOUT_WORDS = 2
 # Texts for others, and other documents.
 _OTHER_TEXTS = re.compile(
     r"\b(?:e-?mails?|mails?|letters?|messages?|posts?|captions?|newsletters?|commits?|code|minutes|invoices?|quotes?|recipes?"
-    r"|tickets?|slack|customers?|clients?|guests?|suppliers?|pupils?|students?|colleagues?|relatives|reports?|papers?)\b",
+    r"|functions?|methods?|names?|titles?|subjects?|tickets?|slack|customers?|clients?|guests?|suppliers?|pupils?|students?|colleagues?|relatives|reports?|papers?)\b",
     re.IGNORECASE,
 )
 _STYLE_PREDICATE = re.compile(

@@ -18,6 +18,9 @@ from memory_butler.policy.briefing.people import Role, roles_of
 from memory_butler.policy.briefing.task import Task
 
 TRIFLE_UP_TO = 3
+USUAL_UP_TO = 5
+# A similarity from which being the nearest counts in full.
+NEAR_FROM = 0.35
 CARE_FROM = 7
 # From here on a domain is what a memory is about.
 DOMINANT = 0.5
@@ -29,6 +32,11 @@ MAX_WORDS = 2.0
 # Activations below this share of the strongest one say nothing.
 TASK_SHARE = 0.3
 MEMORY_SHARE = 0.2
+# `kind_lead` is in units of three standard deviations, which are at least so large.
+MIN_DEVIATION = 0.08
+DEVIATIONS = 3.0
+RIVALS = 20
+USUAL_CORRELATION = 0.15
 # Activation of a task that says clearly what kind of work it is.
 CLEAR_TASK = 0.6
 
@@ -51,38 +59,42 @@ class Evidence(NamedTuple):
     """1 if its text mentions a name in the task."""
     kind_match: float
     """Product of the domain profiles of the task and the memory."""
-    kind_correlation: float
-    """Cosine of the two domain profiles."""
+    kind_lead: float
+    """How far the cosine of the two profiles is above that of the other candidates. A short task has a weak profile,
+    which is near to all memories or to none: then only the comparison tells."""
     rule_for_kind: float
-    """For a rule: `kind_correlation`; half of it for a preference of the user."""
+    """For a rule: the cosine of the two domain profiles; half of it for a preference of the user."""
     one_step: float
     """How well the best memory matches that is about the same person or thing."""
     care: float
     """For an important fact about health or diet: how much the task is of a kind where nobody mentions it."""
-    is_trifle: float
-    """1 for low importance."""
+    lightness: float
+    """1 for low importance, 1/2 for the usual one, 0 for more."""
     of_another: float
     """1 for a health fact about a person whom the task does not concern."""
     elsewhere: float
     """1 if it is about a person or thing that has nothing to do with those in the task."""
+    nearness: float
+    """1 for the candidate whose similarity is highest, 1/2 for the next one, and so on; less if even that is low."""
 
 
 # Fitted to labelled tasks of several people: `python -m benchmarks.briefing --fit`.
 WEIGHTS = Evidence(
-    similarity=2.6,
-    words=2.2,
-    is_named=3.05,
-    mentions_named=1.15,
-    kind_match=0.9,
-    kind_correlation=2.7,
-    rule_for_kind=3.05,
-    one_step=1.5,
-    care=1.2,
-    is_trifle=-1.3,
-    of_another=-1.95,
-    elsewhere=-1.3,
+    similarity=1.85,
+    words=2.95,
+    is_named=3.3,
+    mentions_named=1.65,
+    kind_match=1.0,
+    kind_lead=1.75,
+    rule_for_kind=2.9,
+    one_step=2.05,
+    care=1.3,
+    lightness=-1.0,
+    of_another=-2.0,
+    elsewhere=-1.7,
+    nearness=1.5,
 )
-OFFSET = -3.55
+OFFSET = -3.75
 
 
 def usefulness(evidence: Evidence) -> float:
@@ -97,11 +109,12 @@ def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, StoredProfile], tas
         return []
     unknown = (0.0,) * len(task.domains)
     kinds = _kinds(np.array([profiles.get(hit.id, unknown) for hit in hits], np.float32), task)
+    nearness = _nearness([hit.similarity or 0.0 for hit in hits])
     named, subjects = NameFinder(task.names), NameFinder(_subjects(hits, task))
     roles = roles_of(hits) if task.is_for_household else {}
     found = [
-        _evidence(hit, kind, named, task, is_concerned=_is_concerned(hit, roles, task))
-        for hit, kind in zip(hits, kinds, strict=True)
+        _evidence(hit, kind, near, named, task, is_concerned=_is_concerned(hit, roles, task))
+        for hit, kind, near in zip(hits, kinds, nearness, strict=True)
     ]
     about = [_about(hit, subjects) for hit in hits]
     steps = _steps(found, about)
@@ -121,6 +134,7 @@ class _Kind(NamedTuple):
 
     match: float
     correlation: float
+    lead: float
     is_about_health: bool
     is_about_care: bool
 
@@ -137,9 +151,23 @@ def _kinds(profiles: npt.NDArray[np.float32], task: Task) -> list[_Kind]:
     correlations = clear * np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
     health, food = (profiles[:, task.domains.index(name)] > DOMINANT for name in ("health", "food"))
     matches = np.minimum(products, MAX_KIND_MATCH)
-    return list(
-        map(_Kind._make, zip(*(x.tolist() for x in (matches, correlations, health, health | food)), strict=True))
-    )
+    columns = (matches, correlations, _leads(correlations), health, health | food)
+    return list(map(_Kind._make, zip(*(column.tolist() for column in columns), strict=True)))
+
+
+def _leads(correlations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """How far each is above the mean. In a small store usual rivals fill up the comparison."""
+    missing = max(0, RIVALS - len(correlations))
+    rivals = np.append(correlations, np.full(missing, USUAL_CORRELATION, np.float32))
+    above = (correlations - rivals.mean()) / max(MIN_DEVIATION, float(rivals.std()))
+    return np.asarray(np.clip(above, -1, DEVIATIONS) / DEVIATIONS, np.float32)
+
+
+def _nearness(similarities: Sequence[float]) -> list[float]:
+    found = [0.0] * len(similarities)
+    for place, at in enumerate(sorted(range(len(similarities)), key=lambda at: -similarities[at])):
+        found[at] = min(1.0, max(similarities[at], 0.0) / NEAR_FROM) / (1 + place)
+    return found
 
 
 def _is_concerned(hit: Hit, roles: Mapping[str, Role], task: Task) -> bool:
@@ -152,23 +180,32 @@ def _is_concerned(hit: Hit, roles: Mapping[str, Role], task: Task) -> bool:
     return role is None or role is Role.CHILD or (role is Role.ADULT and not task.is_for_children)
 
 
-def _evidence(hit: Hit, kind: _Kind, named: NameFinder, task: Task, *, is_concerned: bool) -> Evidence:
+def _evidence(hit: Hit, kind: _Kind, nearness: float, named: NameFinder, task: Task, *, is_concerned: bool) -> Evidence:
     mentions = not hit.is_named and bool(named.names_in(hit.content))
     is_spared = hit.is_named or mentions or (task.is_for_household and is_concerned)
+    care = _care(hit, kind, task) if is_concerned or mentions else 0.0
     return Evidence(  # in the order of its fields: by name would take twice as long
         max(hit.similarity or 0.0, 0.0),
         min(hit.word_score + hit.mention_score, MAX_WORDS),
         float(hit.is_named),
         float(mentions),
         kind.match,
-        kind.correlation,
+        max(kind.lead, 0.0) if care and task.is_for_household else kind.lead,
         _rule_weight(hit, task) * kind.correlation,
         0.0,
-        _care(hit, kind, task) if is_concerned or mentions else 0.0,
-        float(hit.type is not MemoryType.RULE and (hit.importance or 0) <= TRIFLE_UP_TO),
+        care,
+        _lightness(hit),
         float(not is_spared and (_is_health_of_another(hit, kind, task) or _is_care_for_others(hit, kind, task))),
         0.0,
+        nearness,
     )
+
+
+def _lightness(hit: Hit) -> float:
+    if hit.type is MemoryType.RULE:
+        return 0.0
+    importance = hit.importance or 0
+    return 1.0 if importance <= TRIFLE_UP_TO else 0.5 * (importance <= USUAL_UP_TO)
 
 
 def _care(hit: Hit, kind: _Kind, task: Task) -> float:

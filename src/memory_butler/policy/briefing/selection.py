@@ -24,8 +24,11 @@ VITAL_USEFULNESS = 0.45
 # The same for the gravest facts.
 GRAVEST_FROM = 9
 GRAVEST_USEFULNESS = 0.24
-# Beside a line that is much more useful a weak one is noise: the minimum grows with the best usefulness.
-BESIDE_BEST = 1.125
+# Beside a line that is much more useful a weak one is noise, and for a terse task even the best line is weak: the
+# minimum is a share of the best usefulness, but never less than this share of the setting.
+LEAST_SHARE = 0.4
+# If no line reaches this usefulness, the task is probably about nothing that is stored.
+FAINT = 0.2
 # A fact that the task needs more likely than not is relevant to it.
 CLEAR_USEFULNESS = 0.5
 # For a greeting or a question about general knowledge.
@@ -34,7 +37,7 @@ NEARLY_ALL_WORDS = 0.8
 # A warning that is missing costs more than one too many: it needs this share of the usefulness of other lines.
 WARNING_SHARE = 0.75
 # So does a grave fact about health or diet in a task of a kind in which nobody mentions it.
-CARE_SHARE = 0.35
+CARE_SHARE = 0.33
 CARE_AT_STAKE = 0.4
 HEALTH_OF_HOUSEHOLD = 0.3
 # An episode that is only of the same kind of work needs more: most of what it holds is in facts and rules.
@@ -71,7 +74,7 @@ def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], tas
         if not _is_for_searches(entry.hit, rules) and (entry.hit.id in corrections or not _is_unsure_note(entry.hit))
     ]
     best = max((probability for _, _, probability in candidates), default=0.0)
-    least = rules.min_usefulness * max(1.0, BESIDE_BEST * best)
+    least = rules.min_usefulness * (max(LEAST_SHARE, best) if best >= FAINT else 1)
     chosen = []
     for entry, found, probability in candidates:
         hit, needed = entry.hit, least * _share_needed(entry.hit, found, task)

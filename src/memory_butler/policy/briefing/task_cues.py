@@ -8,7 +8,8 @@ _HOUSEHOLD = re.compile(
     r"\b(?:kids|children|family|everyone'?s?|everybody'?s?|all of us|all (?:two|three|four|five|six)|us all|we all"
     r"|(?:the|both) (?:boys|girls|twins|parents|grandparents|little ones)|both of (?:them|us)|guests|visitors|in-laws"
     r"|(?:is|are|they're) coming|coming (?:over|round|too|along)|comes? (?:over|round)"
-    r"|at (?:ours|our (?:place|house|home)|my (?:place|house))|grocer(?:y|ies)"
+    r"|at (?:ours|our (?:place|house|home)|my (?:place|house))|grocer(?:y|ies)|meal plan|packed lunch(?:es)?"
+    r"|(?:shopping|food) (?:list|order|shop)|weekly shop|for (?:tea|dinner|supper|lunch|breakfast)"
     r"|(?:christmas|easter|thanksgiving|birthday|farewell) (?:dinner|lunch|brunch|meal)"
     r"|(?:dinner|lunch|brunch|barbecue|bbq|picnic|party|meals?|menu) (?:\w+ ){0,3}"
     r"for (?:the|our|my|\d+|two|four|six|eight|ten)"
@@ -31,7 +32,8 @@ _CODE = re.compile(
     r"|\b[A-Za-z][A-Za-z0-9]{0,60}_[A-Za-z0-9]|\w\(\)|\s--[a-z]{2}|\b[A-Z][A-Za-z]{0,60}(?:Error|Exception)\b"
 )
 _GREETING = re.compile(
-    r"(?:hi|hello|hey|yo|lol|haha|thanks|thank you|cheers|good (?:morning|evening|afternoon|night)|(?:good )?morning"
+    r"(?:hi|hiya|hello|hey|heya|howdy|yo|lol|haha|thanks|thank you|thx|ta|cheers|gm|bye|see you"
+    r"|good (?:morning|evening|afternoon|night)|(?:good )?morning"
     r"|are you there)\b(?!\s+(?:routine|run|briefing|job|report|meeting))",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory_butler.english.text.names import guess_names, guess_names_inside_sentences, possible_names, without_names
+from memory_butler.english.text.shorthand import spelled_out
 from memory_butler.english.text.stop_words import STOP_WORDS
 from memory_butler.english.text.word_sets import word_set
 from memory_butler.english.time.question_times import TimeHint, find_time_hint, without_time_words
@@ -64,6 +65,12 @@ class ParsedQuestion:
     def text_without(self, names: Collection[str]) -> str:
         """The text to embed: without the names that the store knows."""
         return without_names(self.text, names) if names else self.text
+
+
+def in_full(prompt: str) -> str:
+    """An English prompt with its abbreviations spelled out; any other as it is."""
+    longer = spelled_out(prompt)
+    return longer if longer == prompt or language_of(prompt) is Language.ENGLISH else prompt
 
 
 def parse_question(prompt: str, now: datetime) -> ParsedQuestion:
