@@ -1,4 +1,4 @@
-"""How good briefings are: `python -m benchmarks.briefing [--data FOLDER] [--show] [--fit]`."""
+"""How good briefings are: `python -m benchmarks.briefing [--data FOLDER] [--show] [--fit] [--questions]`."""
 
 import argparse
 import asyncio
@@ -14,6 +14,7 @@ from rich.table import Table
 
 from benchmarks.briefing import sets
 from benchmarks.briefing.fitting import Example, fit
+from benchmarks.briefing.questions import ask
 from benchmarks.briefing.scoring import Told, figures
 from benchmarks.briefing.sets import LabelledSet
 from benchmarks.support.machine import new_home, wide_console
@@ -91,7 +92,7 @@ async def cross_validate(stores: Stores, labelled: Sequence[LabelledSet], consol
     console.print(_table(rows))
 
 
-def _table(rows: Sequence[tuple[str, dict[str, float]]]) -> Table:
+def _table(rows: Sequence[tuple[str, Mapping[str, float]]]) -> Table:
     table = Table("set", *rows[0][1])
     for name, result in rows:
         table.add_row(name, *(f"{value:g}" for value in result.values()))
@@ -112,12 +113,24 @@ def show(labelled: LabelledSet, told: Sequence[Told], console: Console) -> None:
             console.print(f"    missed {', '.join(missed) or '-'}; noise {', '.join(noise) or '-'}", highlight=False)
 
 
+async def search_all(stores: Stores, labelled: Sequence[LabelledSet], console: Console, *, with_wrong: bool) -> None:
+    rows = []
+    for one in labelled:
+        if one.questions:
+            counts, wrong = await ask(*stores[one.name], one)
+            rows.append((one.name, counts))
+            for line in wrong if with_wrong else ():
+                console.print(f"{one.name}: {line}", highlight=False)
+    console.print(_table(rows))
+
+
 async def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--data", type=Path, help="folder with a set briefing-dev")
     arguments.add_argument("--only", help="name of one set")
     arguments.add_argument("--show", action="store_true", help="misses and noise of each task")
     arguments.add_argument("--fit", action="store_true", help="fit the weights, cross-validated by person")
+    arguments.add_argument("--questions", action="store_true", help="searches with the questions of each person")
     options = arguments.parse_args()
     console, home = wide_console(), new_home()
     labelled = [one for one in sets.load_all(options.data) if options.only in (None, one.name)]
@@ -132,6 +145,9 @@ async def main() -> None:
                     stores[one.name] = resources, await sets.store(resources, one)
             if options.fit:
                 await cross_validate(stores, labelled, console)
+                return
+            if options.questions:
+                await search_all(stores, labelled, console, with_wrong=options.show)
                 return
             rows = []
             for one in labelled:

@@ -22,6 +22,8 @@ class LabelledSet:
     name: str
     memories: list[dict[str, Any]]
     tasks: list[dict[str, Any]]
+    # What the person asks: a question, and the key of its answer; none for what was never mentioned.
+    questions: list[dict[str, Any]]
 
     @property
     def groups(self) -> dict[str, str]:
@@ -30,7 +32,13 @@ class LabelledSet:
 
 
 def load(folder: Path) -> LabelledSet:
-    return LabelledSet(name=folder.name, memories=_rows(folder / "memories.jsonl"), tasks=_rows(folder / "tasks.jsonl"))
+    asked = folder / "questions.jsonl"
+    return LabelledSet(
+        name=folder.name,
+        memories=_rows(folder / "memories.jsonl"),
+        tasks=_rows(folder / "tasks.jsonl"),
+        questions=_rows(asked) if asked.exists() else [],
+    )
 
 
 def load_all(data: Path | None) -> list[LabelledSet]:
