@@ -34,17 +34,27 @@ WITH changed AS (
         AS o (n int, entity_type text, id uuid, event_id uuid, event_type text, extra jsonb, undoes uuid,
             request_id text)
     -- A memory that does not exist has no words, and the texts refuse that: no event goes missing unnoticed.
+    -- The order by id makes the planner use the primary key: see `visible.fact_by_id`.
     LEFT JOIN LATERAL (
         SELECT to_jsonb(f) - '{{facts.texts}}'::text[] AS state,
             (SELECT to_jsonb(t) FROM (SELECT {facts.texts}) t) AS words
-        FROM {schema}.facts f WHERE o.entity_type = 'fact' AND f.tenant_id = %(tenant)s AND f.id = o.id
+        FROM (
+            SELECT * FROM {schema}.facts WHERE tenant_id = %(tenant)s AND id = ANY(ARRAY[o.id]) ORDER BY id OFFSET 0
+        ) f
+        WHERE o.entity_type = 'fact'
         UNION ALL
         SELECT to_jsonb(r) - '{{rules.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {rules.texts}) t)
-        FROM {schema}.rules r WHERE o.entity_type = 'rule' AND r.tenant_id = %(tenant)s AND r.id = o.id
+        FROM (
+            SELECT * FROM {schema}.rules WHERE tenant_id = %(tenant)s AND id = ANY(ARRAY[o.id]) ORDER BY id OFFSET 0
+        ) r
+        WHERE o.entity_type = 'rule'
         UNION ALL
         SELECT to_jsonb(p) - '{{episodes.texts}, consolidated}'::text[],
             (SELECT to_jsonb(t) FROM (SELECT {episodes.texts}) t)
-        FROM {schema}.episodes p WHERE o.entity_type = 'episode' AND p.tenant_id = %(tenant)s AND p.id = o.id
+        FROM (
+            SELECT * FROM {schema}.episodes WHERE tenant_id = %(tenant)s AND id = ANY(ARRAY[o.id]) ORDER BY id OFFSET 0
+        ) p
+        WHERE o.entity_type = 'episode'
         UNION ALL
         SELECT to_jsonb(a) - '{{aliases.texts}}'::text[], (SELECT to_jsonb(t) FROM (SELECT {aliases.texts}) t)
         FROM {schema}.aliases a WHERE o.entity_type = 'alias' AND a.tenant_id = %(tenant)s AND a.id = o.id
