@@ -34,6 +34,8 @@ NO_NETWORK = {f"{name}_PROXY": "http://127.0.0.1:9" for name in ("HTTP", "HTTPS"
 ANSWER_SECONDS = 120.0
 HOME_LIMIT_BYTES = 80e6
 CLIENT_LIMIT_BYTES = 30e6
+# 428.6 MB with the versions of constraints.txt; the bytecode that pip writes is not counted.
+PLAIN_LIMIT_BYTES = 440e6
 PACKAGE = ROOT / "src" / "memory_butler"
 
 
@@ -139,6 +141,16 @@ def test_the_wheel_works_in_an_empty_venv_outside_the_source_tree(
     found = cli("search", "Which colour does Ana like?", "--limit", "1")
     assert stored["outcome"] == "created" and found["results"][0]["ref"] == stored["ref"]
     assert outside("memory-butler", "--version").startswith("memory-butler 0.")
+
+
+def test_a_plain_installation_stays_small(bin_folder: Path) -> None:
+    """The files of the program and of all it requires; what only some use or only developers need is no part of it."""
+    packages = next((bin_folder.parent / "lib").glob("python*/site-packages"))
+    rows = sizes("memory-butler", [str(packages), *sys.path])
+    names = {row.name.lower() for row in rows}
+    assert {"numpy", "onnxruntime", "nicegui", "fastmcp", "memory-butler-model"} <= names
+    assert not names & {"onnx", "torch", "sqlalchemy", "alembic", "pydantic-ai-slim", "opentelemetry-sdk", "pytest"}
+    assert sum(row.files_bytes for row in rows) <= PLAIN_LIMIT_BYTES
 
 
 def test_the_model_package_holds_the_graph_and_every_phrase(wheels: dict[str, Path], workshop: Path) -> None:

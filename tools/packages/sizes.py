@@ -23,7 +23,9 @@ class Installed:
 
 def closure(name: str, path: list[str] | None = None) -> dict[str, metadata.Distribution]:
     """The distribution and everything that it requires without extras of its own, by canonical name."""
-    known = {canonicalize_name(one.name): one for one in metadata.distributions(path=path or sys.path)}
+    known: dict[str, metadata.Distribution] = {}
+    for one in metadata.distributions(path=path or sys.path):
+        known.setdefault(canonicalize_name(one.name), one)
     found: dict[str, metadata.Distribution] = {}
     wanted = [(canonicalize_name(name), frozenset[str]())]
     seen = set(wanted)

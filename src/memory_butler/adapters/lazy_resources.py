@@ -24,6 +24,8 @@ BackgroundTask = Callable[[Resources, asyncio.Event], Coroutine[None, None, None
 STOP_SECONDS = 3.0
 # Share of a call's deadline in which the store must open.
 OPENING_SHARE = 0.8
+# How long the first call of a program waits for a store that is being created. MCP clients wait 60 seconds or longer.
+FIRST_OPENING_SECONDS = 45.0
 # New objects before the garbage collector runs: about what a few calls leave behind.
 GC_THRESHOLD = 10_000
 
@@ -60,6 +62,7 @@ class LazyResources:
         self._opened: asyncio.Future[Resources] | None = None
         self._holder: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
+        self._warm_done = asyncio.Event()
 
     @classmethod
     def already_open(cls, resources: Resources) -> Self:
@@ -89,6 +92,21 @@ class LazyResources:
         if not opened.done():
             raise StillOpening()
         return opened.result()
+
+    async def wait_until_warm(self, timeout_seconds: float) -> None:
+        """Wait until the store is open and the model loaded, or opening has failed: the next call says why."""
+        if self._borrowed is not None or self._warm_done.is_set():
+            return
+        self.begin()
+        opened = self._opened
+        assert opened is not None
+        failed = asyncio.create_task(_failure_of(opened))
+        warm = asyncio.create_task(self._warm_done.wait())
+        try:
+            await asyncio.wait({failed, warm}, timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            failed.cancel()
+            warm.cancel()
 
     async def get_for_call(self) -> Resources:
         """Return the open resources in less than a call's deadline, so that the error names a store that does not
@@ -172,10 +190,27 @@ class LazyResources:
             _start("kinds of work", resources.domains),
             parsing,
         )
+        self._warm_done.set()
         if self._on_ready:
             self._on_ready()
         wait_before_transaction.set(self.calls.wait_until_idle)
         await _catch_up(resources)
+
+
+async def _failure_of(opened: "asyncio.Future[Resources]") -> None:
+    """Return once opening has failed; never if it succeeds."""
+    await asyncio.wait({opened})
+    if opened.exception() is None:
+        await asyncio.Event().wait()
+
+
+def is_first_start(settings: Settings) -> bool:
+    """True if the store is embedded and does not exist yet."""
+    return settings.database_url is None and not (settings.home / "database").exists()
+
+
+def first_start_line(settings: Settings) -> str:
+    return f"Creating the memory store in {settings.home}. This first start takes about 10 seconds."
 
 
 def freeze_loaded_objects() -> None:

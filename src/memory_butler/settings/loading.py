@@ -16,7 +16,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from memory_butler.errors import InvalidInput
+from memory_butler.errors import InvalidInput, PermissionDenied
+from memory_butler.settings import config_file
 from memory_butler.settings.backup import BackupSettings
 from memory_butler.settings.call_log import CallLogSettings
 from memory_butler.settings.dashboard import DashboardSettings
@@ -202,9 +203,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        given = init_settings().get("home") or os.environ.get(f"{ENV_PREFIX}HOME") or "~/.memory-butler"
-        config = Path(str(given)).expanduser() / "config.toml"
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config)
+        config = TomlConfigSettingsSource(settings_cls, toml_file=_config_file(init_settings()))
+        return init_settings, env_settings, config
 
     @model_validator(mode="before")
     @classmethod
@@ -282,10 +282,17 @@ def load_settings(**given: Any) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as problem:
-        lines = [f"{'.'.join(str(part) for part in e['loc']) or 'settings'}: {said_of(e)}" for e in problem.errors()]
-        raise InvalidInput(
-            "The settings are not valid. " + "; ".join(lines),
-            recovery="Correct config.toml in the home folder or the variable; see docs/reference/settings.md.",
+        raise config_file.invalid(_config_file(given), problem.errors(), Settings) from problem
+    except PermissionError as problem:
+        home = _config_file(given).parent
+        raise PermissionDenied(
+            f"The home folder {home} belongs to another account (user id {home.stat().st_uid}).",
+            recovery="Run as that account, or set MEMORY_BUTLER_HOME to a folder of your own.",
         ) from problem
     except ValueError as problem:  # a config file that is not TOML
-        raise InvalidInput(f"config.toml cannot be read: {problem}") from problem
+        raise config_file.unreadable(_config_file(given), problem) from problem
+
+
+def _config_file(given: Mapping[str, Any]) -> Path:
+    home = given.get("home") or os.environ.get(f"{ENV_PREFIX}HOME") or "~/.memory-butler"
+    return Path(str(home)).expanduser() / "config.toml"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.adapters.conftest import Type, choosing, note
 from tests.ai.distillers.scripted_claude import ScriptedClaude, envelope
 
@@ -40,7 +41,7 @@ def asking(resources: Resources, claude: ScriptedClaude) -> Resources:
 
 
 def fits(said: str) -> bool:
-    return all(len(line.rstrip()) <= 80 for line in said.splitlines()) and "\x1b" not in said
+    return all(line == line.rstrip() for line in said.splitlines()) and "\x1b" not in said
 
 
 async def facts(resources: Resources) -> set[str]:
@@ -86,6 +87,9 @@ async def test_commands_stay_whole_in_a_narrow_terminal(
     def narrow(one: Resources) -> Type:
         typed = terminal(one)
         monkeypatch.setenv("COLUMNS", "60")
+        monkeypatch.setattr(
+            "memory_butler.adapters.cli.terminal.console", lambda stderr=False: Console(stderr=stderr, highlight=False)
+        )
         return typed
 
     said = (await narrow(choosing(resources, review=True))("consolidate", "--butler", "coder")).stdout

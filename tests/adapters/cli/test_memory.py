@@ -14,7 +14,7 @@ Command = Callable[..., Result]
 
 def said(done: Result) -> str:
     assert done.exit_code == 0, done.exception or done.output
-    assert all(len(line.rstrip()) <= 80 for line in done.stdout.splitlines())
+    assert all(line == line.rstrip() for line in done.stdout.splitlines())
     return " ".join(done.stdout.split())
 
 

@@ -60,7 +60,7 @@ async def test_a_revoked_token_is_worthless(terminal: Run, resources: Resources)
     ran = await terminal(resources)("token", "revoke", made["id"])
     assert ran.exit_code == 0 and "within 60 seconds" in " ".join(ran.output.split())
     listed = (await terminal(resources)("token", "list")).output
-    assert "revoked 2026-03-01" in " ".join(listed.split()) and f"{made['id']} " in listed
+    assert "revoked 2026-03-01" in " ".join(listed.split()) and f"{made['id']}\t" in listed
     with pytest.raises(PermissionDenied):
         await principal_of(resources, made["token"])
 

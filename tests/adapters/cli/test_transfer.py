@@ -80,7 +80,7 @@ async def test_another_memory_is_imported_from_the_command_line(
     shown = await type_in("import", "--from", "mcp-memory", str(file), "--dry-run")
     assert shown.exit_code == 0, shown.output
     assert "Repairs [b]bicycles" in shown.output
-    assert len([line for line in shown.output.splitlines() if line.startswith("fact ")]) == 3
+    assert len([line for line in shown.output.splitlines() if line.startswith("fact\t")]) == 3
     assert "Would store 3 facts." in shown.output
     assert "Left out 1: neither an entity nor a relation." in shown.output
     done: dict[str, Any] = json.loads((await type_in("import", "--from", "mcp-memory", str(file), "--json")).stdout)

@@ -19,6 +19,7 @@ from tests.support.service import on_loopback
 from memory_butler.adapters.doctor import checks
 from memory_butler.adapters.doctor.checks import examine
 from memory_butler.adapters.doctor.findings import CheckContext, Finding
+from memory_butler.adapters.http.store_mark import STORE_HEADER, store_mark
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.resources import Resources
 from memory_butler.settings import load_settings
@@ -201,6 +202,30 @@ def stranger(quiet_port: int) -> Iterator[None]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+class _OtherHome(_Stranger):
+    """A Memory Butler whose home folder is another one."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header(STORE_HEADER, store_mark(Path("/another/home")))
+        self.end_headers()
+        self.wfile.write(b'{"status": "live", "service": "memory-butler"}')
+
+
+def test_the_server_of_another_home_is_not_ours(home: Path, quiet_port: int) -> None:
+    """It answers as a Memory Butler would, and holds other memories."""
+    with HTTPServer(("127.0.0.1", quiet_port), _OtherHome) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            finding = next(checks._port(CheckContext(load_settings(home=home))))
+        finally:
+            server.shutdown()
+            thread.join()
+    assert finding.status == "problem" and "another home folder" in finding.message
+    assert "--port" in (finding.advice or "")
 
 
 def test_a_port_that_another_program_uses_is_a_problem(home: Path, stranger: None) -> None:

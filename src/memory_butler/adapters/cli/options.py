@@ -14,6 +14,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes withou
 Tenant = Annotated[
     str | None, typer.Option(help="Tenant to act on (default: yours). Access to another tenant is audited.")
 ]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also show scores, ranks, tiers and the other details of the ranking.")
+]
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only fact, rule or episode; can be repeated.")]
 TierFilter = Annotated[str | None, typer.Option(help="Only this tier: eden, mid or long.")]
 Scope = Annotated[str | None, typer.Option(help="Only this scope (default: 'global' and this butler's own).")]

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -90,6 +91,7 @@ def search(
     as_of: options.AsOf = None,
     expand: options.Expand = 0,
     deep: options.Deep = False,
+    verbose: options.Verbose = False,
     as_json: options.ToolJson = False,
 ) -> None:
     """Search memories by meaning and by words, best first."""
@@ -101,7 +103,7 @@ def search(
     terminal.run_and_print(
         ctx,
         _reading(lambda resources: search_operation.search(resources, question, bump=False), deep=deep),
-        memory_tables.answer,
+        partial(memory_tables.answer, verbose=verbose),
         answers.search_results,
     )
 
@@ -115,6 +117,7 @@ def recall(
     limit: options.Limit = None,
     min_relevance: options.MinRelevance = None,
     expand: options.Expand = 0,
+    verbose: options.Verbose = False,
     as_json: options.ToolJson = False,
 ) -> None:
     """Search the facts and rules that are most relevant to a topic."""
@@ -134,7 +137,7 @@ def recall(
     terminal.run_and_print(
         ctx,
         _reading(lambda resources: search_operation.recall(resources, question, bump=False)),
-        memory_tables.answer,
+        partial(memory_tables.answer, verbose=verbose),
         answers.search_results,
     )
 

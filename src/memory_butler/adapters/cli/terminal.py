@@ -3,14 +3,17 @@
 import json
 import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
-from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError
+from memory_butler.errors import InternalError, InvalidInput, MemoryButlerError, TargetUnavailable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -22,10 +25,14 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 ProgressUpdate = Callable[[str | None, int, int | None], None]
 
+# PostgreSQL writes its log in segments of this size.
+LEAST_FREE_BYTES: Final = 16_777_216
+# Commands that do not open a store, or say themselves that there is none.
+CREATES_NOTHING: Final = frozenset({"uninstall", "stop", "doctor", "restore-backup"})
 # Errors name MCP tools. These are the commands that do the same; a tool that is not listed has no command.
 _SAME_NAME: Final = (
     *("store", "search", "recall", "explain", "get", "stats", "context", "confirm", "forget", "forget_about"),
-    *("restore", "correct", "pin", "unpin", "reverse", "undo", "purge"),
+    *("restore", "correct", "pin", "unpin", "reverse", "undo", "purge", "link"),
 )
 COMMANDS_OF_TOOLS: Final = {
     **{f"memory_store_{kind}": f"remember {kind}" for kind in ("episode", "fact", "rule")},
@@ -49,24 +56,59 @@ def settings_of(ctx: typer.Context, **options: Any) -> "Settings":
 
     home = ctx.find_root().obj
     overrides = {name: value for name, value in options.items() if value is not None}
-    return load_settings(**overrides, **({"home": home} if home else {}))
+    settings = load_settings(**overrides, **({"home": home} if home else {}))
+    if home and not settings.database_url and not settings.home.exists() and ctx.info_name not in CREATES_NOTHING:
+        _confirm_new_home(settings.home)
+    return settings
+
+
+def _confirm_new_home(home: Path) -> None:
+    """A mistyped `--home` must not create an empty store that looks like lost memories."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInput(
+            f"The home folder {home} does not exist.",
+            recovery="Correct --home. To start a new store there, create the folder first:"
+            f" mkdir -p {shlex.quote(str(home))}",
+        )
+    typer.confirm(f"{home} does not exist. Create a new memory store there?", abort=True, err=True)
+    home.mkdir(mode=0o700, parents=True)
 
 
 def run_task(settings: "Settings", task: Callable[["Resources"], Awaitable[Result]]) -> Result:
     """Open the store, run one task on it, and close it."""
     import asyncio
 
+    from memory_butler.adapters.lazy_resources import first_start_line, is_first_start
     from memory_butler.adapters.telemetry.logs import configure_logging
     from memory_butler.resources import open_resources
 
     async def run() -> Result:
-        with spinner("Opening the store …") as stop_spinner:
+        if is_first_start(settings) and not sys.stderr.isatty():
+            sys.stderr.write(f"{first_start_line(settings)}\n")
+        message = first_start_line(settings) if is_first_start(settings) else "Opening the store …"
+        with spinner(message) as stop_spinner:
             async with open_resources(settings) as resources:
                 stop_spinner()
                 return await task(resources)
 
     configure_logging(settings)
-    return asyncio.run(run())
+    try:
+        return asyncio.run(run())
+    except TargetUnavailable as problem:
+        raise _disk_full(settings) or problem from problem.__cause__
+
+
+def _disk_full(settings: "Settings") -> TargetUnavailable | None:
+    """The reason why an embedded database does not answer, if that is a full disk."""
+    if settings.database_url or not settings.home.is_dir():
+        return None
+    free = shutil.disk_usage(settings.home).free
+    if free >= LEAST_FREE_BYTES:
+        return None
+    return TargetUnavailable(
+        f"The disk that holds {settings.home} is full ({free / 1e6:.0f} MB free), so the database cannot work.",
+        recovery="Free some space on it, then try again. Nothing that was stored is lost.",
+    )
 
 
 def run_and_print(
@@ -101,6 +143,10 @@ def run_write(ctx: typer.Context, task: Callable[["Resources"], Awaitable["Store
 def console(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
+    if not (sys.stderr if stderr else sys.stdout).isatty():
+        from memory_butler.adapters.cli.tables.plain_output import PlainConsole
+
+        return PlainConsole(stderr=stderr, highlight=False)
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 

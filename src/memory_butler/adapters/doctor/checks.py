@@ -23,6 +23,7 @@ from memory_butler.adapters.doctor.model_checks import (
 )
 from memory_butler.adapters.doctor.replica_check import check_replicas
 from memory_butler.adapters.doctor.upkeep_check import check_upkeep
+from memory_butler.adapters.http.store_mark import STORE_HEADER, store_mark
 from memory_butler.errors import MemoryButlerError
 from memory_butler.settings import Settings, load_settings
 
@@ -257,8 +258,13 @@ def _port(context: CheckContext) -> Iterator[Finding]:
         try:
             probe.bind(address)
         except OSError as problem:
-            if problem.errno == errno.EADDRINUSE and _is_memory_butler(host, port):
+            mark = _server_mark(host, port) if problem.errno == errno.EADDRINUSE else None
+            if mark is not None and mark in ("", store_mark(context.settings.home)):
                 yield Finding("port", "ok", f"{where} is served by Memory Butler")
+            elif mark:
+                message = f"{where} is served by a Memory Butler with another home folder than {context.settings.home}"
+                advice = "Stop that server, or use another port: memory-butler serve --port 8151."
+                yield Finding("port", "problem", message, advice)
             else:
                 reason = "is in use by another program" if problem.errno == errno.EADDRINUSE else str(problem)
                 advice = "Use another port: memory-butler serve --port 8151, or set MEMORY_BUTLER_PORT."
@@ -267,14 +273,16 @@ def _port(context: CheckContext) -> Iterator[Finding]:
     yield Finding("port", "ok", f"{where} is free")
 
 
-def _is_memory_butler(host: str, port: int) -> bool:
+def _server_mark(host: str, port: int) -> str | None:
+    """The mark of the store of a Memory Butler that answers there, if it says it; None for another program."""
     connection = http.client.HTTPConnection(host, port, timeout=REQUEST_SECONDS)
     try:
         connection.request("GET", "/health/live")
         response = connection.getresponse()
-        return response.status == 200 and bool(json.loads(response.read(10_000)).get("service") == "memory-butler")
+        is_ours = response.status == 200 and json.loads(response.read(10_000)).get("service") == "memory-butler"
+        return response.getheader(STORE_HEADER, "") if is_ours else None
     except (OSError, ValueError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()
 

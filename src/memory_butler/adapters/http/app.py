@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine
 from errno import EADDRINUSE
+from functools import partial
 from typing import Any
 
 from starlette.middleware import Middleware
@@ -33,8 +34,16 @@ from memory_butler.adapters.http.local_access import (
 from memory_butler.adapters.http.local_socket import local_socket
 from memory_butler.adapters.http.loopback_guard import BodyLimit, LoopbackOnly, host_name
 from memory_butler.adapters.http.problems import problem_response, request_id_from
+from memory_butler.adapters.http.store_mark import STORE_HEADER, store_mark
 from memory_butler.adapters.http.uvicorn_server import Server, uvicorn_config
-from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
+from memory_butler.adapters.lazy_resources import (
+    FIRST_OPENING_SECONDS,
+    LazyResources,
+    background_worker,
+    first_start_line,
+    freeze_loaded_objects,
+    is_first_start,
+)
 from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.server import build_server
 from memory_butler.adapters.mcp.stdio import send_library_logs_to_file
@@ -74,7 +83,9 @@ def build_app(source: Settings | LazyResources) -> ASGIApp:
 
     @server.custom_route("/health/live", methods=["GET"])
     async def live(request: Request) -> JSONResponse:
-        return JSONResponse({"status": "live", "service": "memory-butler"})
+        # A client that finds a server on its port can tell whether it is that of its own home.
+        headers = {STORE_HEADER: store_mark(lazy.settings.home)}
+        return JSONResponse({"status": "live", "service": "memory-butler"}, headers=headers)
 
     @server.custom_route("/health/ready", methods=["GET"])
     async def ready(request: Request) -> JSONResponse:
@@ -266,10 +277,24 @@ async def serve(settings: Settings, announce: Callable[[str], None] | None = Non
     registry.identify("serve")
     configure_traces(program_version())
     ensure_token(settings)
-    app = build_app(LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects))
+    lazy = LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects)
+    app = build_app(lazy)
+    say = announce or _print
+    if is_first_start(settings):
+        sys.stderr.write(f"{first_start_line(settings)}\n")
     with listening(settings) as listener, local_socket(settings) as local:
-        (announce or _print)(announcement(settings, listener.getsockname()[1]))
-        await Server(uvicorn_config(app)).serve(sockets=[listener, *([local] if local else [])])
+        text = announcement(settings, listener.getsockname()[1])
+        server = Server(uvicorn_config(app), partial(_announce_when_open, lazy, text, say))
+        await server.serve(sockets=[listener, *([local] if local else [])])
+
+
+async def _announce_when_open(lazy: LazyResources, text: str, say: Callable[[str], None]) -> None:
+    """Say where the server listens once it can answer; if the store does not open, say that too."""
+    try:
+        await lazy.get(FIRST_OPENING_SECONDS)
+    except MemoryButlerError as problem:
+        text += f"\nThe memory store is not open yet: {problem.message} {problem.recovery}"
+    say(text)
 
 
 def _print(text: str) -> None:

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import signal
+import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import uvicorn
@@ -35,6 +36,16 @@ def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
 class Server(uvicorn.Server):
     """uvicorn, except that a signal makes `serve` return normally: uvicorn raises it again afterwards, which would end
     the process before the store is closed. Guarded by tests/adapters/http/test_app.py."""
+
+    def __init__(self, config: uvicorn.Config, when_started: Callable[[], Coroutine[Any, Any, None]] | None = None):
+        super().__init__(config)
+        self._when_started = when_started
+        self._starting: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self._when_started:
+            self._starting = asyncio.create_task(self._when_started())
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,13 +1,23 @@
 """The MCP server with all tools, and its stdio transport."""
 
+import sys
 from collections.abc import Sequence
+from functools import partial
 
 from fastmcp import FastMCP
 
 from memory_butler.adapters.hooks.standby import answering_hooks
-from memory_butler.adapters.lazy_resources import LazyResources, background_worker, freeze_loaded_objects
+from memory_butler.adapters.lazy_resources import (
+    FIRST_OPENING_SECONDS,
+    LazyResources,
+    background_worker,
+    first_start_line,
+    freeze_loaded_objects,
+    is_first_start,
+)
 from memory_butler.adapters.mcp.catalog import build_tools
 from memory_butler.adapters.mcp.completions import Completions
+from memory_butler.adapters.mcp.first_call import WaitsForStore
 from memory_butler.adapters.mcp.listing import ListedTools
 from memory_butler.adapters.mcp.memory_resources import MemoryResources
 from memory_butler.adapters.mcp.protocol_telemetry import ProtocolTelemetry, Transport
@@ -72,6 +82,9 @@ async def run_stdio(settings: Settings) -> None:
     lazy = LazyResources(settings, worker=background_worker(settings), on_ready=freeze_loaded_objects)
     tools = build_tools(lazy)
     server = build_server(lazy, tools=tools, transport="pipe")
+    server.add_middleware(WaitsForStore(partial(lazy.wait_until_warm, FIRST_OPENING_SECONDS)))
+    if is_first_start(settings):
+        sys.stderr.write(f"{first_start_line(settings)}\n")
     with input_that_signals_end(), metrics_port(settings, "mcp"):
         async with answering_hooks(lazy, tools):
             await server.run_stdio_async(show_banner=False)

@@ -33,6 +33,8 @@ ACCOUNT: Final = "memory-butler"
 
 _SYSTEM_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 _ACCOUNT_RETRY_SECONDS: Final = 10.0
+# How PostgreSQL says that a disk or a quota is full.
+_FULL: Final = ("No space left", "Check free disk space", os.strerror(getattr(errno, "EDQUOT", errno.ENOSPC)))
 # Of the programs, what no command of ours runs: headers, static libraries, clients.
 _UNNEEDED: Final = (
     *("include", "*.a", "pgxs", "pkgconfig", "__pycache__"),
@@ -105,8 +107,10 @@ class Programs:
 def unavailable(problem: str, output: str, home: Path) -> TargetUnavailable:
     """Return the error for a failed program, with its output and a recovery that fits it."""
     recovery = f"Look at the end of {home / 'logs' / 'postgres.log'}, or run `memory-butler doctor`."
-    if "No space left" in output or os.strerror(errno.EDQUOT) in output:
-        recovery = f"Free some space on the disk that holds {home}, then try again."
+    if any(words in output for words in _FULL):
+        # The output of the programs says it in the middle of their progress.
+        output = "the disk is full"
+        recovery = f"Free some space on the disk that holds {home}, then try again. A new store needs 80 MB."
     elif "ermission denied" in output or "Operation not permitted" in output or "Read-only file system" in output:
         recovery = f"Make {home} and everything in it belong to the account that runs Memory Butler, and writable."
     elif "could not map anonymous shared memory" in output or "Cannot allocate memory" in output:

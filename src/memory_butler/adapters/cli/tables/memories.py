@@ -135,14 +135,15 @@ def describe_relevance(parts: models.ScoreParts) -> str:
     return f"{level_of(parts.relevance)}, {number}"
 
 
-def answer(result: models.Answer) -> RenderableType:
+def answer(result: models.Answer, *, verbose: bool = False) -> RenderableType:
+    """The results, each with its relevance in words; with `verbose` also scores, ranks and states."""
     lines: list[RenderableType] = [Text(f"! {safe(note)}", style="yellow") for note in result.degraded]
     if not result.results:
         return Group(*lines, Text("No results."))
     if result.overview:
         lines.append(Text("Overview: the question is broad; these are the best of its kind.", style="dim"))
     table = Table(box=None, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("score" if verbose else "relevance", justify="right" if verbose else "left", no_wrap=True)
     table.add_column("reference", no_wrap=True)
     table.add_column("memory", overflow="fold")
     for entry in result.results:
@@ -151,12 +152,26 @@ def answer(result: models.Answer) -> RenderableType:
             details += f" · duplicates: {', '.join(entry.also)}"
         marked = trust_mark(entry.hit)
         unverified = (f" ({marked})", "yellow") if marked else ""
-        text = Text.assemble(describe_memory(entry.hit), unverified, "\n", (safe(details), "dim"))
+        text = Text.assemble(describe_memory(entry.hit), unverified)
+        if verbose:
+            text.append(f"\n{safe(details)}", "dim")
+        elif note := _worth_knowing(entry):
+            text.append(f" ({note})", "dim")
+        first = f"{entry.parts.score:.3f}" if verbose else level_of(entry.parts.relevance)
         reference = Text(f"{entry.hit.type}:{entry.hit.ref}", style="cyan")
-        table.add_row(f"{entry.parts.score:.3f}", reference, text)
+        table.add_row(first, reference, text)
         for related in result.neighbours.get(entry.hit.id, ()):
             table.add_row("", Text(f"  {related.type}:{related.ref}", style="dim cyan"), neighbour(related))
     return Group(*lines, table)
+
+
+def _worth_knowing(entry: models.Ranked) -> str:
+    """What a reader should know of a result without asking: it is old, uncertain or of another time."""
+    hit = entry.hit
+    parts = [hit.validity.replace("_", "-") if hit.validity != "active" else ""]
+    parts.append(f"happened {hit.valid_at.date()}" if hit.valid_at else "")
+    parts.append("since changed" if hit.since_changed else "")
+    return ", ".join(part for part in parts if part)
 
 
 def neighbour(related: models.Neighbour) -> Text:
