@@ -93,5 +93,5 @@ async def test_a_hook_starts_what_it_needs(
             if kept:
                 break
             await asyncio.sleep(0.2)
-    assert "Invoices now use Stripe" in kept[0]["content"]
+    assert "Invoices now use Stripe" in kept[0]["content"] and "src/invoices.py" in kept[0]["content"]
     assert SECRET not in kept[0]["content"]

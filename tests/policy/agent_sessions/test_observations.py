@@ -36,6 +36,30 @@ def test_what_was_told_asked_and_done_is_kept() -> None:
     ]
 
 
+def test_decisions_on_the_way_the_conclusion_and_the_changed_files_are_kept() -> None:
+    """Of the answers before the last one only what was decided; of the last one its beginning, if it names no result.
+    Files once each, the last ones of many, without secrets."""
+    talk = [
+        Exchange("user", "Which clock should the invoice tests use?"),
+        Exchange("assistant", "Let me look. There are two candidates. We'll use a frozen clock instead of sleeping."),
+        Exchange("user", "Good, go ahead with that in all tests."),
+        Exchange("assistant", "The suite is green on both versions. Shall I open a pull request?"),
+    ]
+    key = "sk-ant-api03-" + "Zk4x9" * 18
+    files = [*(f"tests/test_{number}.py" for number in range(14)), f"notes/{key}.md", "tests/test_3.py"]
+    found = episode_of_exchanges(talk, files=files)
+    assert found
+    said = found.content.splitlines()
+    assert said[:-1] == [
+        "User: Good, go ahead with that in all tests.",
+        "Assistant: We'll use a frozen clock instead of sleeping.",
+        "Assistant: The suite is green on both versions.",
+    ]
+    assert said[-1].startswith("Files changed: tests/test_3.py") and said[-1].endswith(" and 3 more.")
+    assert key not in found.content
+    assert episode_of_exchanges([], files=["a.py"]) == SessionEpisode("Files changed: a.py.", ())
+
+
 @pytest.mark.parametrize(
     "talk",
     [

@@ -103,12 +103,13 @@ def _event(told: dict[str, Any]) -> str:
 
 
 def _episode(told: dict[str, Any]) -> SessionEpisode | None:
-    return episode_of_exchanges([_exchange(given) for given in _list(told.get("exchanges"))])
+    files = [str(path) for path in _list(told.get("files") or [])]
+    return episode_of_exchanges([_exchange(given) for given in _list(told.get("exchanges"))], files=files)
 
 
 def _list(given: Any) -> list[Any]:
     if not isinstance(given, list) or len(given) > MOST_EXCHANGES:
-        raise InvalidInput(f"exchanges must be a list of at most {MOST_EXCHANGES}.")
+        raise InvalidInput(f"exchanges and files must be lists of at most {MOST_EXCHANGES}.")
     return given
 
 

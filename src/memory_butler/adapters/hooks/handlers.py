@@ -33,7 +33,7 @@ END_SHARE = 0.6
 MAINTENANCE = "MEMORY_BUTLER_MAINTENANCE"
 LONGEST_INPUT_BYTES = 1_000_000
 LONGEST_PROMPT = 2_000
-MOST_TURNS, MOST_CHARACTERS = 60, 200_000
+MOST_TURNS, MOST_CHARACTERS, MOST_FILES = 60, 200_000, 200
 # The kind of work, and the words with which an episode tells an open end: these choose rules and episodes.
 START = (
     "Change code, run the tests and commit in the project {}. What was left open: not yet finished, still to do,"
@@ -106,7 +106,7 @@ def _answer(event: str, server: Server, until: float) -> str:
     folder, remote = project_of(directory)
     butler = server.butler or project_butler(folder, remote)
     if event == "session-end":
-        _keep_episode(server, told, butler, until)
+        _keep_episode(server, told, (butler, folder), until)
         return ""
     asked = {
         "event": event,
@@ -160,15 +160,18 @@ def _added(name: str, text: str, **more: str) -> str:
     return json.dumps(output, ensure_ascii=True) + "\n"
 
 
-def _keep_episode(server: Server, told: dict[str, Any], butler: str, until: float) -> None:
-    turns = last_of(turns_at_end(str(told.get("transcript_path") or "")), MOST_TURNS, MOST_CHARACTERS)
+def _keep_episode(server: Server, told: dict[str, Any], project: tuple[str, str], until: float) -> None:
+    butler, folder = project
+    every = turns_at_end(str(told.get("transcript_path") or ""))
+    turns = last_of(every, MOST_TURNS, MOST_CHARACTERS)
     if not turns:
         return
     asked = {
         "session_id": str(told.get("session_id") or "") or None,
         "butler": butler,
         "client": "claude-code",
-        "exchanges": [turn._asdict() for turn in turns],
+        "exchanges": [{"role": turn.role, "text": turn.text, "tools": turn.tools} for turn in turns],
+        "files": [path.removeprefix(f"{folder}{os.sep}") for turn in every for path in turn.files][-MOST_FILES:],
     }
     soon = time.monotonic() + END_SHARE * (until - time.monotonic())
     try:

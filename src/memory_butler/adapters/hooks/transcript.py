@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 TAIL_BYTES = 512 * 1024
 HEAD_BYTES = 256 * 1024
 LONG_CHARACTERS = 20_000
+# Tools that change a file, and the arguments that name it.
+EDITS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
+PATHS = ("file_path", "notebook_path")
 _NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 
 
@@ -18,6 +21,7 @@ class Turn(NamedTuple):
     role: str
     text: str
     tools: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
 
 def turns_at_end(path: str, limit_bytes: int = TAIL_BYTES) -> list[Turn]:
@@ -89,14 +93,16 @@ def _turn_in(line: bytes) -> Turn | None:
     message = entry.get("message")
     if any(entry.get(mark) for mark in _NOT_SAID) or not isinstance(message, dict):
         return None
-    text, tools = _said(message.get("content"))
-    return Turn(str(entry["type"]), text, tools) if text or tools else None
+    text, tools, files = _said(message.get("content"))
+    return Turn(str(entry["type"]), text, tools, files) if text or tools else None
 
 
-def _said(content: Any) -> tuple[str, tuple[str, ...]]:
+def _said(content: Any) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     if isinstance(content, str):
-        return content, ()
+        return content, (), ()
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
-    tools = tuple(str(block["name"]) for block in blocks if block.get("type") == "tool_use" and block.get("name"))
-    return "\n".join(text for text in texts if text), tools
+    calls = [block for block in blocks if block.get("type") == "tool_use" and block.get("name")]
+    given = [call.get("input") for call in calls if call["name"] in EDITS]
+    files = [str(one[name]) for one in given if isinstance(one, dict) for name in PATHS if one.get(name)]
+    return "\n".join(text for text in texts if text), tuple(str(call["name"]) for call in calls), tuple(files)

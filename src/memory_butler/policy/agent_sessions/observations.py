@@ -3,7 +3,8 @@
 | from | kept | left out |
 |---|---|---|
 | the user | statements, decisions and requests | questions for information, greetings, thanks, yes and no |
-| the agent | results, decisions and open points in its last answer | everything else |
+| the agent | decisions; of its last answer the results and open points, or else the conclusion | everything else |
+| tools | the names of the files that were changed | everything else |
 
 Removed from both: code, logs, tool output and text recalled from memory. Secrets are redacted. If the rest is too
 long, the most informative sentences are kept, in their order.
@@ -28,6 +29,8 @@ SENTENCE_CHARACTERS = 400
 READ_CHARACTERS = 20_000
 FEWEST_WORDS = 3
 OUTCOME_SENTENCES = 5
+DECISION_SENTENCES, CONCLUSION_SENTENCES = 4, 2
+FILES_NAMED, FILE_CHARACTERS = 12, 120
 TOOL_TAGS, NAME_TAGS = 8, 6
 
 USER, ASSISTANT = "user", "assistant"
@@ -113,25 +116,41 @@ _OUTCOME = caseless(
     r"now (?:uses?|works?|runs?|has|is)|summar[iy]\w*)\b"
 )
 
+_DECISION = caseless(
+    r"\b(?:decided|agreed|chose|opted|settled on|instead of|rather than|root cause|turned out|(?:we|i)(?:'ll| will)"
+    r" (?:use|keep|go with|stay with))\b"
+)
+
 
 def episode_of_exchanges(
-    exchanges: Sequence[Exchange], *, stored: Collection[bytes] = (), longest: int = LONGEST_CHARACTERS
+    exchanges: Sequence[Exchange],
+    *,
+    files: Sequence[str] = (),
+    stored: Collection[bytes] = (),
+    longest: int = LONGEST_CHARACTERS,
 ) -> SessionEpisode | None:
     """Returns the observations in the last exchanges of an agent session; None if there are none.
 
-    `stored` are those line hashes of the texts (recall_loop_guard.line_hashes) that are stored as facts or rules.
+    `files` are the files that the session changed. `stored` are those line hashes of the texts
+    (recall_loop_guard.line_hashes) that are stored as facts or rules.
     """
     last = [(turn, _speaker(turn.role)) for turn in exchanges[-LAST_EXCHANGES:]]
     found: list[_Observation] = []
     for turn, speaker in last:
         if speaker == USER:
             found += _user_observations(_sentences(turn.text, stored))
-    answers = [turn for turn, speaker in last if speaker == ASSISTANT and turn.text.strip()]
-    outcome = _agent_observations(_sentences(answers[-1].text, stored)) if answers else []
-    if all(one.weight == 0 for one in found) and not outcome:
+    answers = [list(_sentences(turn.text, stored)) for turn, speaker in last if speaker == ASSISTANT]
+    answers = [sentences for sentences in answers if sentences]
+    outcome = _agent_observations(answers[-1]) if answers else []
+    changed = _files_changed(files)
+    if all(one.weight == 0 for one in found) and not outcome and not changed:
         return None
+    if answers and not outcome:
+        outcome = [_Observation(ASSISTANT, text, 1) for text in _statements(answers[-1])[:CONCLUSION_SENTENCES]]
+    earlier = [text for sentences in answers[:-1] for text in _statements(sentences) if _DECISION.search(text)]
+    decisions = [_Observation(ASSISTANT, text, 2) for text in earlier[-DECISION_SENTENCES:]]
     tools = [tool for turn in exchanges for tool in turn.tools]
-    return _episode(_deduplicated([*found, *outcome]), tools, longest)
+    return _episode(_deduplicated([*found, *decisions, *outcome, *changed]), tools, longest)
 
 
 def episode_of_summary(
@@ -236,15 +255,29 @@ def _user_observations(sentences: Iterator[str]) -> Iterator[_Observation]:
             yield _Observation(USER, text, 2 if _INFORMATIVE.search(text) else 1)
 
 
-def _agent_observations(sentences: Iterator[str]) -> list[_Observation]:
-    results = [
+def _agent_observations(sentences: Sequence[str]) -> list[_Observation]:
+    results = [text for text in _statements(sentences) if _OUTCOME.search(text)]
+    return [_Observation(ASSISTANT, text, 2) for text in results[:OUTCOME_SENTENCES]]
+
+
+def _statements(sentences: Sequence[str]) -> list[str]:
+    """The sentences that state something: no questions, offers and courtesies."""
+    return [
         text
         for text in sentences
-        if _OUTCOME.search(text)
-        and not (text.endswith("?") or _OFFER.match(text) or _COURTESY.fullmatch(text))
+        if not (text.endswith("?") or _OFFER.match(text) or _COURTESY.fullmatch(text))
         and len(text.split()) >= FEWEST_WORDS
     ]
-    return [_Observation(ASSISTANT, text, 2) for text in results[:OUTCOME_SENTENCES]]
+
+
+def _files_changed(files: Sequence[str]) -> list[_Observation]:
+    """One line with the names of the files, the last ones if there are many."""
+    named = dict.fromkeys(" ".join(redact(name).text.split())[-FILE_CHARACTERS:] for name in files if name.strip())
+    if not named:
+        return []
+    listed = list(named)[-FILES_NAMED:]
+    more = f" and {len(named) - len(listed)} more" if len(named) > len(listed) else ""
+    return [_Observation("", f"Files changed: {', '.join(listed)}{more}.", 2)]
 
 
 def _deduplicated(found: Sequence[_Observation]) -> list[_Observation]:
