@@ -114,7 +114,8 @@ async def test_the_home_can_be_named_and_says_where_the_server_is(
 
 def test_a_hook_loads_nothing_of_the_memory(tmp_path: Path) -> None:
     """Neither the engine nor the libraries of the command line: that is what makes it quick."""
-    variables = {**os.environ, "MEMORY_BUTLER_HOME": str(tmp_path), "MEMORY_BUTLER_PORT": "1"}
+    nothing = {"MEMORY_BUTLER_PORT": "1", "MEMORY_BUTLER_HOOKS__START_SERVER": "false"}
+    variables = {**os.environ, "MEMORY_BUTLER_HOME": str(tmp_path), **nothing}
     arguments = [sys.executable, "-X", "importtime", "-m", "memory_butler.adapters.entry", "hook", "session-start"]
     done = run(arguments, input=b"{}", capture_output=True, env=variables, check=True, timeout=60)
     loaded = set(re.findall(r"\|\s+([\w.]+)$", done.stderr.decode(), re.MULTILINE))
