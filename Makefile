@@ -16,8 +16,8 @@ CODE := src tests benchmarks examples tools
 DEMO ?= $(HOME)/.memory-butler-demo
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo demo-store setup setup-dev browser pooler ha-packages check lint lint-web format types test test-one test-faults test-rest \
-	test-isolation test-partitioned test-durability test-ha test-trust test-clients bench bench-load bench-dashboard bench-replay eval docs screenshots packages clean
+.PHONY: help run demo demo-store setup setup-dev browser pooler prometheus ha-packages check lint lint-web format types test test-one test-faults test-rest \
+	test-isolation test-partitioned test-durability test-ha test-trust test-clients bench bench-growth bench-load bench-dashboard bench-replay eval docs screenshots packages clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -39,7 +39,7 @@ setup: $(READY) ## Install what running needs (first run only)
 ##@ The fast loop
 check: lint house-rules ## Lint, types, import layers and house rules, no other tests (1 minute)
 
-test-one: setup-dev browser pooler ## Run some tests: make test-one T=tests/policy/lifecycle
+test-one: setup-dev browser pooler prometheus ## Run some tests: make test-one T=tests/policy/lifecycle
 	$(BIN)/pytest $(T)
 
 lint: lint-web ## Ruff, formatting, types, import layers, and the dashboard's JavaScript and CSS
@@ -66,7 +66,7 @@ house-rules: setup-dev
 ##@ Tests
 # mypy takes half a minute of one core, so it runs beside the first tests. Tests wait a lot for processes, pages and
 # disks: three workers are the fastest on two cores, four are slower.
-test: setup-dev browser pooler ## Everything that a change must pass (8 minutes on two cores)
+test: setup-dev browser pooler prometheus ## Everything that a change must pass (8 minutes on two cores)
 	$(BIN)/ruff check $(CODE)
 	@$(MAKE) --no-print-directory lint > $(VENV)/lint.log 2>&1 & lint=$$!; \
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder; tests=$$?; \
@@ -82,7 +82,7 @@ test-rest: setup-dev ## Thousands of generated calls of the REST API (minutes)
 test-isolation: setup-dev ## Thousands of random calls aimed at other tenants (minutes)
 	$(BIN)/python -m tests.stories.isolation_campaign
 
-test-partitioned: setup-dev browser ## The whole suite on stores with partitions
+test-partitioned: setup-dev browser pooler prometheus ## The whole suite on stores with partitions
 	TESTS_LAYOUT=partitioned $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-durability: setup-dev ## Kill the server and its database under load (minutes)
@@ -104,6 +104,9 @@ bench: setup-dev ## Speed of reads, writes, sweeps, consolidation and batches
 	$(BIN)/python -m benchmarks.sweep
 	$(BIN)/python -m benchmarks.consolidation.throughput
 	$(BIN)/python -m benchmarks.batches
+
+bench-growth: setup-dev ## One tenant of 1,000 to 100,000 facts beside small ones (10 minutes)
+	$(BIN)/python -m benchmarks.growth
 
 bench-load: setup-dev ## A team's load over HTTP, and ten times too much (10 minutes)
 	$(BIN)/python -m benchmarks.load
@@ -180,6 +183,14 @@ pooler:
 		echo "Installing PgBouncer (once) …"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends pgbouncer > /dev/null || \
 			{ echo "PgBouncer could not be installed. Run first: apt-get install pgbouncer"; exit 1; }; }
+
+# The alerts are tested with promtool, and fired in a real Prometheus. Neither is left running.
+prometheus:
+	@command -v promtool > /dev/null || { \
+		test "$$(id -u)" = 0 || { echo "The tests need Prometheus. Run first: sudo apt-get install prometheus"; exit 1; }; \
+		echo "Installing Prometheus (once) …"; \
+		apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus \
+			> /dev/null || { echo "Prometheus could not be installed. Run first: apt-get install prometheus"; exit 1; }; }
 
 # Pages are tested in a real browser. Only Debian's can be installed from PyPI or Debian packages.
 browser:
