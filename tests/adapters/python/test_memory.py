@@ -56,6 +56,17 @@ async def test_a_first_memory_takes_three_lines(memory: AsyncMemory) -> None:
         await memory.confirm("fact:zzzz")
 
 
+async def test_memories_are_linked_found_by_tag_and_print_readably(memory: AsyncMemory) -> None:
+    tea = await memory.remember_fact("Ana", "drink", "Ana likes green tea.", tags=("food",))
+    rule = await memory.remember_rule("Offer tea.", tags=("food", "guests"))
+    assert (await memory.link(f"fact:{tea.ref}", "supports", f"rule:{rule.ref}")).outcome == "linked"
+    assert [one.hit.id for one in await memory.search("tea", tags=("guests",), min_relevance=0)] == [rule.id]
+    first, *rest = str(await memory.get(f"fact:{tea.ref}")).splitlines()
+    assert first == f"Ana · drink: Ana likes green tea. [fact:{tea.ref}] active"
+    assert f"out supports: rule:{rule.ref}" in rest
+    assert "Linked by " in rest[-1] and rest[-1].endswith("main: supports another memory.")
+
+
 async def test_a_session_leaves_what_was_observed(memory: AsyncMemory) -> None:
     """The briefing comes first; the episode holds the observations, and consolidation distils it."""
     await memory.remember_fact("Shopfront", "deploy_day", "Shopfront is deployed on Mondays.")

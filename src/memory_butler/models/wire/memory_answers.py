@@ -164,6 +164,14 @@ class MemoryDetail:
     chain: tuple[ChainFact, ...]
     events: tuple[EventLine, ...]
 
+    def __str__(self) -> str:
+        memory = self.memory
+        subject, predicate = getattr(memory, "subject_label", ""), getattr(memory, "predicate_label", "")
+        about = f"{subject} · {predicate}: " if subject and not predicate.startswith("note:") else ""
+        lines = [f"{about}{memory.content} [{memory.type}:{memory.ref}] {memory.validity}", self.outlook]
+        lines += [f"{link.direction} {link.relation}: {link.ref or 'a deleted memory'}" for link in self.links]
+        return "\n".join([*lines, *(f"{event.at:%Y-%m-%d} {event.words}" for event in self.events)])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinksAnswer(Page[LinkLine]):
