@@ -11,9 +11,8 @@ from memory_butler.policy.memories.text import SINCE_CHANGED, one_line, subject_
 Fields = Mapping[str, "Fields | None"]
 _NAMED: Fields = dict.fromkeys(("ref", "id", "type"))
 _CONTENT: Fields = dict.fromkeys(("subject", "predicate", "content"))
-# Values that go without saying in search results.
-_USUAL = {"validity": "active", "confidence": 1.0}
-ABOUT = "about"
+# A value that goes without saying in search results.
+_USUAL = {"validity": "active"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +22,11 @@ class BriefForm:
     fields: Fields
     listed: Fields
     text: Callable[[Any], str]
-    shaped: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def of(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """The brief form of an encoded answer."""
-        return self.shaped(_subset(answer, self.fields))
+        brief: dict[str, Any] = _subset(answer, self.fields)
+        return brief
 
     def schema(self, full: Mapping[str, Any]) -> dict[str, Any]:
         """The schema of the listed fields."""
@@ -40,8 +39,11 @@ def _subset(value: Any, fields: Fields | None) -> Any:
     if isinstance(value, list):
         return [_subset(entry, fields) for entry in value]
     kept = {name: _subset(value[name], inner) for name, inner in fields.items() if name in value}
+    usual = _USUAL if "relevance" in fields else {}
     return {
-        name: entry for name, entry in kept.items() if name == "results" or not (entry is None or entry in ([], {}))
+        name: entry
+        for name, entry in kept.items()
+        if name == "results" or not (entry is None or entry in ([], {}) or usual.get(name, NotImplemented) == entry)
     }
 
 
@@ -56,26 +58,8 @@ def _subset_of_schema(schema: Mapping[str, Any], fields: Fields | None) -> dict[
         properties |= one.get("properties", {})
     return {
         "type": "object",
-        "properties": {
-            name: _subset_of_schema(properties.get(name, {"type": "string"}), inner) for name, inner in fields.items()
-        },
+        "properties": {name: _subset_of_schema(properties[name], inner) for name, inner in fields.items()},
     }
-
-
-def _short_results(answer: dict[str, Any]) -> dict[str, Any]:
-    return {**answer, "results": [_short_result(result) for result in answer["results"]]}
-
-
-def _short_result(result: dict[str, Any]) -> dict[str, Any]:
-    """A result without what goes without saying, and with its subject and predicate as one field."""
-    left_out = {name for name, value in _USUAL.items() if result.get(name) == value}
-    if "maturity" in result:
-        # Of a rule it says how far to trust it.
-        left_out.add("confidence")
-    short: dict[str, Any] = {"ref": result.pop("ref")}
-    if "subject" in result:
-        short[ABOUT] = f"{result.pop('subject')} · {result.pop('predicate')}"
-    return short | {name: value for name, value in result.items() if name not in left_out}
 
 
 def _search_text(answer: SearchResults) -> str:
@@ -127,8 +111,7 @@ def _briefing_text(answer: Briefing) -> str:
 SEARCH = BriefForm(
     {
         "results": {
-            # It names the type, and is accepted wherever an id is.
-            "ref": None,
+            **_NAMED,
             **_CONTENT,
             **dict.fromkeys(("validity", "maturity", "when", "confidence", "relevance", "warning")),
             **dict.fromkeys(("since_changed", "unverified", "also")),
@@ -138,11 +121,10 @@ SEARCH = BriefForm(
     },
     {
         "results": {
-            **dict.fromkeys(("ref", ABOUT, "content", "when", "confidence", "maturity", "relevance")),
+            **dict.fromkeys(("ref", "subject", "predicate", "content", "when", "confidence", "maturity", "relevance")),
         }
     },
     _search_text,
-    _short_results,
 )
 DETAIL = BriefForm(
     {
