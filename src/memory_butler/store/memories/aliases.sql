@@ -81,16 +81,11 @@ END
 -- up; `is_name` marks a proper name, in any spelling.
 SELECT m.asked, m.lexeme, bool_or(m.is_name) AS is_name
 FROM (
-    SELECT k.key AS asked, s.sign || k.key AS lexeme, s.sign = '@' AS is_name
+    SELECT k.key AS asked, s.sign || k.key AS lexeme, s.sign = '@' AS is_name, s.sign || k.key AS leading
     FROM unnest(%(names)s::text[]) AS k (key)
     CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
-    -- Looked up one by one: a plan made for a small tenant would read through all postings of a large one.
-    CROSS JOIN LATERAL (
-        SELECT FROM {tables}.postings p
-        WHERE p.tenant_id = %(tenant)s AND p.lexeme = s.sign || k.key AND {leads_somewhere} LIMIT 1
-    ) there
     UNION ALL
-    SELECT o.asked, s.sign || o.name, o.is_name
+    SELECT o.asked, s.sign || o.name, o.is_name, '#' || o.subject
     FROM (
         SELECT a.alias AS asked, a.subject, a.subject AS name,
             left(a.alias_label, 1) = upper(left(a.alias_label, 1)) AS is_name
@@ -109,12 +104,13 @@ FROM (
         SELECT b.subject, b.subject, b.alias, false FROM {tables}.aliases b
         WHERE b.tenant_id = %(tenant)s AND b.subject = ANY(%(names)s) AND b.validity = 'active' AND {was_known_too}
     ) o
-    CROSS JOIN LATERAL (
-        SELECT FROM {tables}.postings p
-        WHERE p.tenant_id = %(tenant)s AND p.lexeme = '#' || o.subject AND {leads_somewhere} LIMIT 1
-    ) there
     CROSS JOIN (VALUES ('@'), ('#')) AS s (sign)
 ) m
+-- Looked up one by one: a plan made for a small tenant would read through all postings of a large one.
+CROSS JOIN LATERAL (
+    SELECT FROM {tables}.postings p
+    WHERE p.tenant_id = %(tenant)s AND p.lexeme = m.leading AND {leads_somewhere} LIMIT 1
+) there
 GROUP BY m.asked, m.lexeme
 ORDER BY m.asked, m.lexeme
 LIMIT 500
