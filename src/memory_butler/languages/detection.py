@@ -44,8 +44,11 @@ def _language_of_head(head: str) -> Language:
     if not is_mostly_latin(head):
         return Language.OTHER
     words = _words(head)
-    own = next(iter(_by_language(words).values()), set())
     english = words & _english()
+    if english and head.isascii() and _languages().keys().isdisjoint(words - english):
+        # Most texts of an English store. To count the words of each language takes as long as all before.
+        return Language.ENGLISH
+    own = next(iter(_by_language(words).values()), set())
     has_accents = not head.isascii() and any(map(_is_foreign, head))
     is_dense = len(own) >= max(MIN_FUNCTION_WORDS, MIN_DENSITY * len(words))
     if len(own - english) > 2 * len(english - own) and (is_dense or (has_accents and own)):
