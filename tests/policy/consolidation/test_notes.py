@@ -106,3 +106,9 @@ def test_a_pronoun_in_a_conversation_keeps_the_sentence_before() -> None:
 def test_a_quoted_mail_is_by_whom_the_line_before_or_the_signature_names() -> None:
     (note,) = kept("FYI from our accountant:\n> the VAT return is due on 7 May and I am away.\n> Best, Noor", 0.9)
     assert (note.subject, note.content) == ("Noor", "Noor: the VAT return is due on 7 May and I am away.")
+
+
+def test_a_sentence_without_a_subject_stays_with_the_one_before() -> None:
+    """Alone, it would be about the user."""
+    (note,) = kept("macsen = coeliac. NOT just intolerant, the school needs the letter again", 0.9, 0.9)
+    assert note.content == "macsen = coeliac. NOT just intolerant, the school needs the letter again"

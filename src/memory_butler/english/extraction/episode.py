@@ -168,7 +168,10 @@ _ASIDE = caseless(
 _PREFERS_NOW = caseless(
     r"\bnow prefers?\b|\bprefers? [^,;]{2,60} (?:now|these days)\b|\b(?:has|have|'ve) come to prefer\b"
 )
-_OF_THEM = re.compile(r"^(\w+ )(him|her)(?= (?:first|before|whenever|when|every|each|if|prior)\b)")
+_OF_THEM = re.compile(
+    r"^((?:(?i:please|always|never|don't|do not) ){0,2}\w+ )(him|her)"
+    r"(?= (?:first|before|whenever|when|every|each|if|prior|an?|the|any|more|about|on|at|by|in|until)\b|\.?$)"
+)
 
 
 def _standing_alone(rules: list[str], discourse: Discourse) -> list[str]:

@@ -27,6 +27,7 @@ _TAIL = caseless(
     r"где)\b"
     r"[^,;]{0,120}[?？][^,;]{0,4}$"
 )
+_AMOUNT = re.compile(r"\d")
 _OF_OTHERS = opening(
     "he, she, they, his, her, their, he's, she's, they're, hes, shes, elle, il, ella, él, sie, er, lei, lui"
 )
@@ -67,7 +68,8 @@ def tells(part: str) -> bool:
     """A statement about a person, or one in the first person."""
     is_own = FIRST_PERSON.search(part) or RELATIONS.search(part) or _OF_OTHERS.match(part)
     enough = len(_WORD.findall(part)) >= FEWEST_TOLD
-    return bool(enough and is_own and STATES.search(part)) and not (_asks(part) or is_supposed(part))
+    says = STATES.search(part) or _AMOUNT.search(part)
+    return bool(enough and is_own and says) and not (_asks(part) or is_supposed(part))
 
 
 def _asks(text: str) -> bool:

@@ -59,6 +59,8 @@ _PIECES = re.compile(r"[,;]\s+|\s[-–—]\s")
 _ITEM = re.compile(r"[ \t]*\n[ \t]*(?:[-*•+–]|\d{1,2}[.)]|(?=\[))[ \t]*(?:\[ \][ \t]*|(?P<mark>\[[xX]\][ \t]*))?")
 _DONE = re.compile(r"\[[xX]\][ \t]*$")
 MAX_ITEM_WORDS = 7
+# A sentence without a subject that says more about that of the sentence before it.
+_GOES_ON = cues.opening("not just, not only, not even, no more, proper, nicht nur, no solo, pas seulement, не только")
 ANYBODY = "anybody"
 _RELATIVE = caseless(r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago)\b")
 _CORRECTS_CJK = re.compile(r"訂正|実は|もう.{1,8}ない|其实|更正|不再")
@@ -296,15 +298,21 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
 def _with_neighbours(found: Sequence[tuple[Candidate, float]], kept: dict[int, Item]) -> list[Item]:
     """The kept notes, each with the sentences next to it that are not kept alone: "no lifting for her" belongs to the
     sentence before it. A sentence of a conversation is kept only with what its pronoun stands for."""
-    taken = set(kept)
+    taken, merged = set(kept), set[int]()
     notes = []
     for at in sorted(kept):
+        if at in merged:
+            continue
         first = last = at
         content, count = kept[at].content, word_count(kept[at].content)
         for step in (1, -1):
             place = at + step
-            while 0 <= place < len(found) and place not in taken and _joins(found, max(place, place - step)):
+            while 0 <= place < len(found) and _joins(found, max(place, place - step)):
                 one, probability = found[place]
+                goes_on = step > 0 and place in kept and _GOES_ON.match(one.text) is not None
+                if place in taken and not goes_on:
+                    break
+                probability = 1.0 if goes_on else probability
                 count += word_count(one.item.content)
                 is_by_hand = one.source is Source.HAND
                 wanted = is_by_hand or one.is_fragment or probability >= NEIGHBOUR_FROM
@@ -314,6 +322,7 @@ def _with_neighbours(found: Sequence[tuple[Candidate, float]], kept: dict[int, I
                     break
                 first, last = min(first, place), max(last, place)
                 taken.add(place)
+                merged.add(place)
                 place += step
         if first == last:
             notes.append(kept[at])

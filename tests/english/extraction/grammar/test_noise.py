@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory_butler.english.extraction import distil
+from memory_butler.english.extraction.grammar.noise import is_trivial
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 
@@ -125,3 +126,15 @@ def test_what_stands_beside_noise_is_still_read() -> None:
         )
     ]
     assert found == ["Stoke", "Stoke", "nuts", "Stoke", "Stoke", "Stoke"]
+
+
+@pytest.mark.parametrize("half", ["owes me 45 for", "stopped in 2019", "lives with", "last day", "appointment"])
+def test_half_a_statement_is_trivial(half: str) -> None:
+    assert is_trivial(half)
+
+
+@pytest.mark.parametrize(
+    "whole", ["stopped smoking in 2019", "lives with Anna", "last day at Acme", "dentist appointment"]
+)
+def test_a_whole_statement_is_not_trivial(whole: str) -> None:
+    assert not is_trivial(whole)

@@ -194,12 +194,17 @@ _TRIVIAL = caseless(
     r"third|other|last|new|"
     r"old) (?:\w+ )?(?:version|draft|option|idea|one|design|variant)|mix (?:those|them|these)\b.*|mondays"
 )
+_HALF = caseless(
+    r"\b(?:for|with|of|from|by|the|an|and|or|my|your|his|their|than)$|"
+    r"^(?:stopped|started|began|ended|finished|continued|quit|changed)(?: in \d{4})?$"
+)
 _OF_MODELS = caseless(r"\b(?:as an?|i(?:'m| am) (?:an?|your|the)) (?:ai|assistant|language model|chatbot|bot)\b")
 
 
 def is_trivial(content: str) -> bool:
-    """True for what nobody would write down: "running late", "the blue one"."""
-    return _TRIVIAL.fullmatch(content) is not None
+    """True for what nobody would write down, "running late", "the blue one", and for half a statement:
+    "owes me 45 for", "stopped in 2019"."""
+    return _TRIVIAL.fullmatch(content) is not None or _HALF.search(content) is not None
 
 
 def speaks_as_a_model(sentence: str) -> bool:
