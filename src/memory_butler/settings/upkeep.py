@@ -102,9 +102,9 @@ class NoteSettings(Group):
         0.45, ge=0, le=1, description="Minimum salience of a note from an episode that a person stored by hand."
     )
     session_from: float = Field(
-        0.7, ge=0, le=1, description="Minimum salience of a note from an episode that an agent stored."
+        0.78, ge=0, le=1, description="Minimum salience of a note from an episode that an agent stored."
     )
-    chat_from: float = Field(0.75, ge=0, le=1, description="Minimum salience of a note from a conversation.")
+    chat_from: float = Field(0.8, ge=0, le=1, description="Minimum salience of a note from a conversation.")
     sure_from: float = Field(
         0.7,
         ge=0,
