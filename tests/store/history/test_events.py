@@ -2,21 +2,26 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import IntegrityViolation
-from memory_butler.models import Caller, Lineage, MemoryType, NewFact, NewRule, Outcome, Question
+from memory_butler.models import Caller, Lineage, MemoryType, NewEpisode, NewFact, NewRule, Outcome, Question
 from memory_butler.operations.retrieval import search
 from memory_butler.operations.writing import feedback, forget, remember
-from memory_butler.resources import Resources
+from memory_butler.operations.writing.ingest import IncomingEpisode, ingest
+from memory_butler.resources import Resources, open_resources
+from memory_butler.store.gate.queries import load_queries
 from memory_butler.store.history import events
 
 Connection = psycopg.Connection[Any]
@@ -175,3 +180,26 @@ async def test_a_change_to_nothing_cannot_be_recorded(resources: Resources, owne
         async with resources.database.write(resources.settings.tenant, NOW) as transaction:
             await events.record(transaction, marks, [missing, events.Change(MemoryType.FACT, fact, "confirmed")])
     assert [event["seq"] for event in _log(owner, resources)] == [1]
+
+
+async def test_an_event_does_not_read_the_log_before_it(new_home: Callable[[], Path]) -> None:
+    """Also in a store whose tables were never counted, on a connection that was open when they were empty."""
+    async with open_resources(home=new_home(), embedder=FakeEmbedder()) as resources:
+        for first in range(0, 600, 100):
+            some = [IncomingEpisode(NewEpisode(content=f"Day {n}.", butler="a")) for n in range(first, first + 100)]
+            await ingest(resources, some)
+        tenant, record = resources.settings.tenant, load_queries(resources.database.names)["events.record"]
+        async with resources.database.rollback_only(tenant, 60) as transaction:
+            rows = await (await transaction.run("SELECT id FROM memory.episodes LIMIT 20", {})).fetchall()
+            change = {"entity_type": "episode", "event_type": "episode.read", "extra": {}}
+            changes = [
+                {**change, "n": n, "id": str(row["id"]), "event_id": str(uuid.uuid4())} for n, row in enumerate(rows, 1)
+            ]
+            none = dict.fromkeys(("request_id", "subrequest_id", "segment_id", "session_id", "group_id"))
+            given = {"tenant": tenant, "changes": json.dumps(changes), "now": NOW, "actor": "a", **none}
+            plan = await (
+                await transaction._connection.execute(b"EXPLAIN (ANALYZE, BUFFERS) " + record, given)
+            ).fetchall()
+    lines = [line for row in plan for line in row.values()]
+    pages = next(int(found[1]) for line in lines if (found := re.search(r"shared hit=(\d+)", line)))
+    assert pages < 20 * 60
