@@ -47,3 +47,8 @@ def test_questions_that_open_a_conversation_are_not_quoted(question: str) -> Non
 )
 def test_answers_without_news(question: str, answer: str, expected: bool) -> None:
     assert tells_nothing(question, answer) is expected
+
+
+def test_a_spanish_question_begins_after_its_mark() -> None:
+    assert asked("todo bien, ¿en qué te ayudo?", "") == ""
+    assert asked("vale, ¿a qué hora cenáis?", "") != ""

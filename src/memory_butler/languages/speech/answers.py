@@ -86,7 +86,7 @@ def asked(question: str, before: str) -> str:
     question = question.strip()
     if _count(question) <= MOST_FOLLOWING and before and _FOLLOWS.match(question):
         question = f"{before}{ANSWERED}{question}"
-    return "" if _GENERIC.match(question) or _count(question) > MOST_QUESTION_WORDS else question
+    return "" if _GENERIC.match(question.rpartition("¿")[2]) or _count(question) > MOST_QUESTION_WORDS else question
 
 
 def tells_nothing(question: str, answer: str) -> bool:
