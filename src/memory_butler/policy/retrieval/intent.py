@@ -46,7 +46,7 @@ _TIME = re.compile(
     rf"|{any_of(MONTHS)})\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+NUMBER = re.compile(
     rf"\d|\b(?=[cdefhnost])(?:{any_of(CARDINALS[1:13])}|dozen|hundred|thousand|once|twice|couple|several|half)\b",
     re.IGNORECASE,
 )
@@ -76,7 +76,7 @@ QUESTION_KINDS: tuple[QuestionKind, ...] = (
     QuestionKind(
         Intent.QUANTITY,
         re.compile(r"^\W*how (?:many|much|long|often|old|far|big|tall)\b", re.IGNORECASE),
-        matches_answer=_contains(_NUMBER),
+        matches_answer=_contains(NUMBER),
     ),
     QuestionKind(
         Intent.PREFERENCE,

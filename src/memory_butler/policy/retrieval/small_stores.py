@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 
 from memory_butler.models import Hit, MemoryType
+from memory_butler.policy.retrieval.answer_form import form_of
 from memory_butler.policy.retrieval.question import ParsedQuestion
 from memory_butler.policy.retrieval.relevance import PER_MEMORY, SMALL_STORE, Signals
 
@@ -32,6 +33,9 @@ PER_LARGER = 0.45
 OFFSET = math.log(0.01 / 0.99)
 # Share of the judge's bonus for a small store that is left to facts.
 BONUS = 0.45
+# Log odds against what has not the form of an answer: no number for "how old".
+WITHOUT_FORM = 3.5
+TINY = 1e-12
 
 
 def is_small(parsed: ParsedQuestion) -> bool:
@@ -46,8 +50,21 @@ def with_facts_by_meaning(
     parsed: ParsedQuestion,
     more: float = 0.0,
 ) -> list[float]:
-    """The relevance of each candidate: of a fact by the judge with a smaller bonus, or by meaning if that is more. An
-    embedding model may take `more` evidence."""
+    """The relevance of each candidate: of a fact by the judge with a smaller bonus, or by meaning if that is more; less
+    for what has not the form of an answer. An embedding model may take `more` evidence."""
+    found = _by_meaning(likelihoods, hits, signals, parsed, more)
+    has_form = form_of(parsed)
+    if has_form is None:
+        return found
+    return [
+        likely if has_form(hit.content) else _probability(_log_odds(likely) - WITHOUT_FORM)
+        for likely, hit in zip(found, hits, strict=True)
+    ]
+
+
+def _by_meaning(
+    likelihoods: Sequence[float], hits: Sequence[Hit], signals: Sequence[Signals], parsed: ParsedQuestion, more: float
+) -> list[float]:
     size = max(parsed.memory_count, 1)
     next_ones = _next_ones(hits)
     enough = ENOUGH + more + PER_LARGER * math.log(max(size, USUAL) / USUAL)
@@ -79,6 +96,7 @@ def _next_ones(hits: Sequence[Hit]) -> float:
 
 
 def _log_odds(probability: float) -> float:
+    probability = min(max(probability, TINY), 1 - TINY)
     return math.log(probability / (1 - probability))
 
 
