@@ -31,7 +31,7 @@ _TO_SOMEBODY = re.compile(
 # "Every answer …", "Keep replies …", "Give Ada the answer …", "Answer in German". Not "answers to customers".
 _ANSWERS = re.compile(
     r"\b(?:(?:every|all|any|your|long|short|the|keep|begin|start)\s+){1,3}(?:answers?|replies|reply|responses?|explanations?)\b"
-    r"(?!\s+(?:to|for|from)\s)"
+    r"(?!\s+(?:to|for|from)\s+(?!(?:a few|at most|one|two|three|four|five|\d+|the point)\b))"
     r"|^(?:always\s+|please\s+)?(?:answer|reply|respond|explain)(?:\s+(?:in|with|without|briefly|shortly|first)\b|\W*$)",
     re.IGNORECASE,
 )

@@ -37,6 +37,7 @@ MIN_DEVIATION = 0.08
 DEVIATIONS = 3.0
 RIVALS = 20
 USUAL_CORRELATION = 0.15
+USUAL_DEVIATION = 0.17
 # Activation of a task that says clearly what kind of work it is.
 CLEAR_TASK = 0.6
 
@@ -158,8 +159,12 @@ def _kinds(profiles: npt.NDArray[np.float32], task: Task) -> list[_Kind]:
 def _leads(correlations: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """How far each is above the mean. In a small store usual rivals fill up the comparison."""
     missing = max(0, RIVALS - len(correlations))
-    rivals = np.append(correlations, np.full(missing, USUAL_CORRELATION, np.float32))
-    above = (correlations - rivals.mean()) / max(MIN_DEVIATION, float(rivals.std()))
+    share = missing / max(RIVALS, len(correlations))
+    own = float(correlations.mean())
+    mean = share * USUAL_CORRELATION + (1 - share) * own
+    variance = share * (USUAL_DEVIATION**2 + (USUAL_CORRELATION - mean) ** 2)
+    variance += (1 - share) * (float(correlations.var()) + (own - mean) ** 2)
+    above = (correlations - mean) / max(MIN_DEVIATION, math.sqrt(variance))
     return np.asarray(np.clip(above, -1, DEVIATIONS) / DEVIATIONS, np.float32)
 
 
