@@ -23,13 +23,15 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Filters and order of a list of memories of one type. An empty field does not filter.
+    """Filters and order of a list of memories of one type, or of all types that have the filters. An empty field does
+    not filter.
 
     `contains` must occur literally, `words` must all occur in any order; both ignore case. `learned_by` is the butler
-    that stored a fact or rule. `quarantined` also lists memories that wait for a person's decision.
+    that stored a fact or rule. `unused` lists memories that were never referenced, `ids` only these memories.
+    `quarantined` also lists memories that wait for a person's decision.
     """
 
-    type: MemoryType
+    type: MemoryType | None
     scope: str | None = None
     butler: str | None = None
     learned_by: str | None = None
@@ -46,6 +48,9 @@ class Listing:
     time_to: datetime | None = None
     contains: str | None = None
     words: str | None = None
+    pinned: bool | None = None
+    unused: bool = False
+    ids: tuple[UUID, ...] = ()
     sort: Sort = Sort.CREATED
     descending: bool = True
     quarantined: bool = False

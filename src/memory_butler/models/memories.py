@@ -179,6 +179,8 @@ class MemoryChanges:
     tags: tuple[str, ...] | None = None
     scope: str | None = None
     content: str | None = None
+    subject: str | None = None
+    predicate: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

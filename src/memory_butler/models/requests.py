@@ -40,11 +40,13 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`client` is the program that an agent calls from; calls without one are not logged."""
+    """Who calls. `client` is the program that an agent calls from; calls without one are not logged. The events of all
+    writes join `group_id`, so that several calls can be undone as one."""
 
     principal: Principal
     lineage: Lineage = Lineage()
     client: str | None = None
+    group_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Paged lists of memories, history, links, runs and dead letters. Listing counts no references."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -40,6 +40,7 @@ from memory_butler.policy.memories.validation import (
 from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation.runs import Run
+from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import undo
 from memory_butler.store.lifecycle import sweep
 from memory_butler.store.memories import links as joined
@@ -59,6 +60,8 @@ SORTS: dict[MemoryType, tuple[Sort, ...]] = {
     MemoryType.RULE: (Sort.CREATED, Sort.CONFIDENCE, Sort.LAST_REFERENCED),
     MemoryType.EPISODE: (Sort.CREATED, Sort.OBSERVED, Sort.IMPORTANCE, Sort.LAST_REFERENCED),
 }
+# Sort orders that memories of all types have.
+SORTS_OF_ALL = (Sort.CREATED, Sort.LAST_REFERENCED)
 
 
 @on_replica
@@ -70,7 +73,8 @@ async def memories(
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
 ) -> Page[ListedMemory]:
-    """Returns a page of the memories of one type that the caller may see, in all states unless filtered.
+    """Returns a page of the memories of one type, or of all types, that the caller may see, in all states unless
+    filtered.
 
     `cursor` of the page leads to the next page, `back` to the previous one.
     """
@@ -78,6 +82,7 @@ async def memories(
     limit = whole_number(limit, "limit", 1, MAX_LIMIT)
     wanted = _validated(listing)
     reach = visibility.readable(caller.principal, wanted.scope, wanted.butler)
+    kinds = kinds_of(wanted)
     cursors = Cursors("memories", caller.principal.tenant, wanted)
     # All pages use the time of the first one, so that decay in between does not reorder the list.
     key = datetime.fromisoformat if wanted.sort is Sort.CREATED else float
@@ -86,12 +91,12 @@ async def memories(
         (position[:2], position[2:]) if position else (None, (resources.clock(), None, 0, False))
     )
     order = listings.Order(sort=wanted.sort, descending=wanted.descending, now=now, back=back)
-    filters = _filters(wanted, reach)
+    filters = {kind: _filters(replace(wanted, type=kind), reach) for kind in kinds}
     async with resources.database.read(caller.principal.tenant) as transaction:
-        found = await listings.memories(transaction, wanted.type, filters, order, after=after, limit=limit + 1)
+        found = await listings.of_types(transaction, filters, order, after=after, limit=limit + 1)
         shown, more = found[:limit], len(found) > limit
         if total is None:
-            total = await listings.count(transaction, wanted.type, filters, MAX_COUNT + 1) if more else len(shown)
+            total = await _count(transaction, filters) if more else len(shown)
         shown = shown[::-1] if back else shown
         memories = await hide_foreign_sources(transaction, caller, [one for one, _ in shown])
     # Memories stored or deleted meanwhile shift the row numbers slightly; the first page is exact again.
@@ -230,18 +235,18 @@ async def butlers(resources: Resources, caller: Caller | None = None) -> tuple[s
 def _validated(listing: Listing) -> Listing:
     """Validate and normalize the filters; refuse those that the type does not have."""
     kind = listing.type
-    foreign = [
-        name for name in _TYPED_FILTERS if name not in _TYPE_FILTERS[kind] and getattr(listing, name) not in (None, ())
-    ]
+    foreign = _foreign(listing, kind) if kind else []
     if foreign:
         raise InvalidInput(
             f"A {kind} has no {foreign[0].removesuffix('_min').removesuffix('_max')}.",
             recovery=f"Leave out {', '.join(foreign)}.",
         )
-    if listing.sort not in SORTS[kind]:
-        offered = ", ".join(SORTS[kind])
-        raise InvalidInput(f"{kind}s cannot be sorted by {listing.sort}.", recovery=f"Sort by one of: {offered}.")
-    if listing.tier:
+    sorts = SORTS[kind] if kind else SORTS_OF_ALL
+    if listing.sort not in sorts:
+        raise InvalidInput(
+            f"{kind or 'memorie'}s cannot be sorted by {listing.sort}.", recovery=f"Sort by one of: {', '.join(sorts)}."
+        )
+    if listing.tier and kind:
         types_in(listing.tier, (kind,))
     time_from, time_to = utc_time(listing.time_from, "time_from"), utc_time(listing.time_to, "time_to")
     if time_from and time_to and time_from >= time_to:
@@ -266,6 +271,39 @@ def _validated(listing: Listing) -> Listing:
     )
 
 
+def kinds_of(listing: Listing) -> tuple[MemoryType, ...]:
+    """The types of a list: its own, or all that have its filters."""
+    if listing.type:
+        return (listing.type,)
+    members = MEMBERS[listing.tier].types if listing.tier else tuple(MemoryType)
+    return tuple(kind for kind in MemoryType if kind in members and not _foreign(listing, kind))
+
+
+def _foreign(listing: Listing, kind: MemoryType) -> list[str]:
+    """The filters that a type does not have."""
+    return [
+        name for name in _TYPED_FILTERS if name not in _TYPE_FILTERS[kind] and getattr(listing, name) not in (None, ())
+    ]
+
+
+async def _count(transaction: Transaction, filters: Mapping[MemoryType, Mapping[str, Any]]) -> int:
+    counts = [await listings.count(transaction, kind, wanted, MAX_COUNT + 1) for kind, wanted in filters.items()]
+    return min(sum(counts), MAX_COUNT + 1)
+
+
+@on_replica
+async def counts(resources: Resources, listing: Listing, caller: Caller | None = None) -> dict[MemoryType, int]:
+    """Returns the number of memories of each type that has the filters, up to MAX_COUNT + 1."""
+    caller = resources.allowed(caller, "list_memories")
+    wanted = _validated(replace(listing, type=None, sort=Sort.CREATED))
+    reach = visibility.readable(caller.principal, wanted.scope, wanted.butler)
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        return {
+            kind: await listings.count(transaction, kind, _filters(replace(wanted, type=kind), reach), MAX_COUNT + 1)
+            for kind in kinds_of(wanted)
+        }
+
+
 def _filters(wanted: Listing, reach: Reach) -> dict[str, Any]:
     needles = [*([wanted.contains] if wanted.contains else []), *(wanted.words or "").split()[:MAX_WORDS]]
     members = MEMBERS[wanted.tier] if wanted.tier else None
@@ -276,6 +314,9 @@ def _filters(wanted: Listing, reach: Reach) -> dict[str, Any]:
         "time_to": wanted.time_to,
         "needles": _some(needles),
         "quarantined": wanted.quarantined,
+        "pinned": wanted.pinned,
+        "unused": wanted.unused,
+        "ids": list(wanted.ids) or None,
     }
     importance = {"importance_min": wanted.importance_min, "importance_max": wanted.importance_max}
     if wanted.type is MemoryType.EPISODE:

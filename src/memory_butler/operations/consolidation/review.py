@@ -11,11 +11,18 @@ from memory_butler.operations.consolidation.apply import NumberedItem, prepare_i
 from memory_butler.operations.consolidation.consolidate import apply_batch, run_trail
 from memory_butler.operations.consolidation.proposal_targets import known_targets
 from memory_butler.operations.lifecycle.job_status import shard_for
+from memory_butler.operations.writing.admission import admit_text
 from memory_butler.operations.writing.idempotency import Fingerprint, store_response, stored_response
 from memory_butler.policy.access import visibility
 from memory_butler.policy.consolidation.nothing_kept import nothing_kept
 from memory_butler.policy.consolidation.stored_items import item_from_json
-from memory_butler.policy.memories.validation import clean_key, optional_label
+from memory_butler.policy.memories.validation import (
+    FACT_CHARACTERS,
+    RULE_CHARACTERS,
+    clean_key,
+    clean_text,
+    optional_label,
+)
 from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import listings
 from memory_butler.store.consolidation import runs as runs_store
@@ -27,6 +34,8 @@ MAX_LIMIT = 200
 # Outcomes of items that changed a memory, and states of items that can still be decided.
 CHANGES = ("created", "superseded", "confirmed")
 DECIDABLE = ("proposed", "approved", "rejected")
+# Kinds of items that have words of their own.
+EDITABLE = (ItemKind.FACT, ItemKind.UPDATE, ItemKind.RULE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +171,27 @@ async def decide(
         # The decisions are stored with the run itself; a repeat returns the run.
         response = {"run": str(run_id)}
         await store_response(transaction, resources, caller, key=key, digest=digest, response=response, now=now)
+        return await _load(resources, transaction, run_id)
+
+
+async def edit(resources: Resources, run: str, place: int, content: str, caller: Caller | None = None) -> RunReview:
+    """Change the words of an item that awaits a decision. It is decided on as it then reads."""
+    caller = resources.admin(caller, "see proposals and decide on them")
+    run_id = parse_run(run)
+    async with resources.database.write(caller.principal.tenant, resources.clock()) as transaction:
+        review = await _load(resources, transaction, run_id)
+        row = next((one for one in await runs_store.items(transaction, run_id) if one["place"] == place), None)
+        if row is None or row["kind"] not in EDITABLE or row["state"] not in DECIDABLE:
+            raise InvalidInput(
+                f"Item {place} of this run has no words that can be edited.",
+                recovery="Edit a proposed fact, update or rule that awaits a decision.",
+            )
+        limit = RULE_CHARACTERS if row["kind"] == ItemKind.RULE else FACT_CHARACTERS
+        admitted, _ = admit_text(resources, caller, content, limit)
+        words = clean_text(admitted, "content", limit)
+        item = {**row, "proposed": {**row["proposed"], "content": words}}
+        if not await runs_store.edit_item(transaction, run_id, item, review.run.butler):
+            raise Conflict("Another user has decided on this item in the meantime.", recovery="Load it again.")
         return await _load(resources, transaction, run_id)
 
 

@@ -102,7 +102,7 @@ def audit_trail(
         actor=caller.principal.actor,
         lineage=validate_lineage(caller.lineage),
         make_id=resources.make_id,
-        group_id=resources.make_id(now) if grouped else None,
+        group_id=caller.group_id or (resources.make_id(now) if grouped else None),
         butler=caller.principal.butler,
         redacted=admitted.redacted,
     )

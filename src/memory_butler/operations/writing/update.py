@@ -1,4 +1,5 @@
-"""Update a memory: its importance, permanence and tags in place; its scope or a rule's words by a new version.
+"""Update a memory: its importance, permanence and tags in place; its scope, the subject and predicate of a fact, or a
+rule's words by a new version.
 
 The words and the place of a stored memory are never rewritten. Where they change, a new memory takes the place of the
 old one, and both are kept.
@@ -33,6 +34,7 @@ from memory_butler.operations.writing.memory_writer import MemoryWriter, content
 from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle import confidence
 from memory_butler.policy.memories.validation import (
+    NAME_CHARACTERS,
     RULE_CHARACTERS,
     Handle,
     clean_key,
@@ -41,6 +43,7 @@ from memory_butler.policy.memories.validation import (
     parse_choice,
     parse_handle,
     slug,
+    validate_fact,
     whole_number,
 )
 from memory_butler.resources import Resources
@@ -52,11 +55,13 @@ from memory_butler.store.retrieval import search_index
 from memory_butler.store.retrieval.search_index import Indexed
 
 _FIELDS = {
-    MemoryType.FACT: frozenset({"importance", "permanence", "tags", "scope"}),
+    MemoryType.FACT: frozenset({"importance", "permanence", "tags", "scope", "subject", "predicate"}),
     MemoryType.RULE: frozenset({"tags", "scope", "content"}),
     MemoryType.EPISODE: frozenset({"importance", "tags"}),
 }
-_NEW_VERSION = frozenset({"scope", "content"})
+_NEW_VERSION = frozenset({"scope", "content", "subject", "predicate"})
+# People move facts to another subject or property; agents store the fact that they mean.
+_FOR_PEOPLE = frozenset({"subject", "predicate"})
 
 NewMemory = NewFact | NewRule | NewEpisode
 
@@ -108,12 +113,12 @@ def _admitted(
     """The valid changes without secrets."""
     given = {one.name: value for one in fields(changes) if (value := getattr(changes, one.name)) is not None}
     if not given:
-        raise InvalidInput("Nothing to update.", recovery=f"Pass one of {', '.join(sorted(_FIELDS[target.type]))}.")
+        raise InvalidInput("Nothing to update.", recovery=f"Pass one of {_offered(target.type)}.")
     for name in sorted(given.keys() - _FIELDS[target.type]):
         hint = "Use memory_correct for the words of a fact." if name == "content" else ""
         raise InvalidInput(
             f"The {name} of {'an' if target.type is MemoryType.EPISODE else 'a'} {target.type} cannot be updated.",
-            recovery=f"{hint} {target.type}: {', '.join(sorted(_FIELDS[target.type]))}.".strip(),
+            recovery=f"{hint} {target.type}: {_offered(target.type)}.".strip(),
         )
     admitted = NOTHING
     if "content" in given:
@@ -129,11 +134,17 @@ def _admitted(
     if "scope" in given:
         given["scope"] = slug(given["scope"], "scope")
         visibility.check_writable(caller.principal, given["scope"])
+    for name in _FOR_PEOPLE & given.keys():
+        given[name] = clean_text(given[name], name, NAME_CHARACTERS)
     return given, admitted
 
 
+def _offered(kind: MemoryType) -> str:
+    return ", ".join(sorted(_FIELDS[kind] - _FOR_PEOPLE))
+
+
 def value_of(memory: Memory, name: str) -> Any:
-    value = getattr(memory, name)
+    value = getattr(memory, f"{name}_label" if name in _FOR_PEOPLE else name)
     return tuple(value) if name == "tags" else value
 
 
@@ -168,7 +179,7 @@ async def set_fields(
 def _applied(memory: Memory, wanted: dict[str, Any]) -> NewMemory:
     """The memory with the changes, as a request to store it."""
     if isinstance(memory, Fact):
-        return replace(corrected_fact(memory, memory.content), **wanted)
+        return validate_fact(replace(corrected_fact(memory, memory.content), **wanted))
     if isinstance(memory, Rule):
         return NewRule(
             **{"content": memory.content, "scope": memory.scope, "tags": tuple(memory.tags)} | wanted,

@@ -1,5 +1,7 @@
 """Pages of memories, of their events and links, of consolidation runs and of dead letters."""
 
+import heapq
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,6 +61,30 @@ async def memories(
         key = row.pop("key") if "key" in row else row["created_at"].isoformat()
         found.append((as_memory(kind, row), (key, row["id"])))
     return found
+
+
+async def of_types(
+    transaction: Transaction,
+    filters: Mapping[MemoryType, Mapping[str, Any]],
+    order: Order,
+    *,
+    after: Place | None,
+    limit: int,
+) -> list[tuple[Memory, Place]]:
+    """The same of several types, merged: places of different types compare with each other."""
+    found = [
+        await memories(transaction, kind, wanted, order, after=after, limit=limit) for kind, wanted in filters.items()
+    ]
+    if len(found) == 1:
+        return found[0]
+    by_time = order.sort is Sort.CREATED
+    is_falling = order.descending != order.back if by_time else order.back
+    merged = heapq.merge(
+        *found,
+        key=lambda one: (datetime.fromisoformat(one[1][0]) if by_time else one[1][0], one[1][1]),
+        reverse=is_falling,
+    )
+    return list(itertools.islice(merged, limit))
 
 
 async def count(transaction: Transaction, kind: MemoryType, filters: Mapping[str, Any], most: int) -> int:

@@ -6,14 +6,24 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 -- The event time of a fact, or the time it was stored if it has none.
 coalesce(m.valid_at, m.created_at)
 
+-- part: accents
+-- Letters with accents, and those without that the text filter compares instead: "ines" finds "Inês".
+'áàâãäåéèêëíìîïóòôõöúùûüçñý', 'aaaaaaeeeeiiiiooooouuuucny'
+
 -- part: patterns
 -- The LIKE patterns of the text filter, built once for the whole list. Wildcards in the text are escaped.
-(SELECT array_agg('%%' || regexp_replace(lower(n.needle), '([\\%%_])', '\\\1', 'g') || '%%')
+(SELECT array_agg('%%' || regexp_replace(translate(lower(n.needle), {accents}), '([\\%%_])', '\\\1', 'g') || '%%')
     FROM unnest(%(needles)s::text[]) AS n (needle))::text[]
 
 -- part: searched
 -- The part of a content that the text filter compares: nothing of an encrypted one.
 CASE WHEN m.content LIKE 'enc:v1:%%' THEN '' ELSE m.content END
+
+-- part: chosen
+-- Filters that all types have: pinned, never referenced, and a list of ids.
+(%(pinned)s::boolean IS NULL OR m.pinned = %(pinned)s::boolean)
+    AND (NOT %(unused)s::boolean OR m.last_referenced_at IS NULL)
+    AND (%(ids)s::uuid[] IS NULL OR m.id = ANY(%(ids)s::uuid[]))
 
 -- part: fact_filters
 -- Filters of a list of facts.
@@ -24,6 +34,7 @@ m.tenant_id = %(tenant)s
     AND (%(predicate)s::text IS NULL OR m.predicate = %(predicate)s::text)
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
     AND (m.quarantine_reason IS NULL OR %(quarantined)s)
+    AND {chosen}
     AND (%(permanence)s::text[] IS NULL OR m.permanence = ANY(%(permanence)s::text[]))
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(importance_min)s::int IS NULL OR m.importance >= %(importance_min)s::int)
@@ -31,7 +42,8 @@ m.tenant_id = %(tenant)s
     AND (%(time_from)s::timestamptz IS NULL OR {fact_time} >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR {fact_time} < %(time_to)s::timestamptz)
     AND (%(needles)s::text[] IS NULL
-        OR lower(m.subject_label || ' ' || m.predicate_label || ' ' || {searched}) LIKE ALL ({patterns}))
+        OR translate(lower(m.subject_label || ' ' || m.predicate_label || ' ' || {searched}), {accents})
+            LIKE ALL ({patterns}))
 
 -- part: rule_filters
 -- Filters of a list of rules.
@@ -40,11 +52,12 @@ m.tenant_id = %(tenant)s
     AND (%(learned_by)s::text IS NULL OR m.source_butler = %(learned_by)s::text)
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
     AND (m.quarantine_reason IS NULL OR %(quarantined)s)
+    AND {chosen}
     AND (%(maturity)s::text[] IS NULL OR m.maturity = ANY(%(maturity)s::text[]))
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(time_from)s::timestamptz IS NULL OR m.created_at >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR m.created_at < %(time_to)s::timestamptz)
-    AND (%(needles)s::text[] IS NULL OR lower({searched}) LIKE ALL ({patterns}))
+    AND (%(needles)s::text[] IS NULL OR translate(lower({searched}), {accents}) LIKE ALL ({patterns}))
 
 -- part: episode_filters
 -- Filters of a list of episodes.
@@ -52,12 +65,13 @@ m.tenant_id = %(tenant)s
     AND (%(butlers)s::text[] IS NULL OR m.butler = ANY(%(butlers)s::text[]))
     AND (%(validity)s::text[] IS NULL OR m.validity = ANY(%(validity)s::text[]))
     AND (m.quarantine_reason IS NULL OR %(quarantined)s)
+    AND {chosen}
     AND (%(tags)s::text[] IS NULL OR m.tags @> %(tags)s::text[])
     AND (%(importance_min)s::int IS NULL OR m.importance >= %(importance_min)s::int)
     AND (%(importance_max)s::int IS NULL OR m.importance <= %(importance_max)s::int)
     AND (%(time_from)s::timestamptz IS NULL OR m.observed_at >= %(time_from)s::timestamptz)
     AND (%(time_to)s::timestamptz IS NULL OR m.observed_at < %(time_to)s::timestamptz)
-    AND (%(needles)s::text[] IS NULL OR lower({searched}) LIKE ALL ({patterns}))
+    AND (%(needles)s::text[] IS NULL OR translate(lower({searched}), {accents}) LIKE ALL ({patterns}))
 
 -- part: newest
 -- Newest first, after a cursor.

@@ -153,6 +153,20 @@ async def decide_items(transaction: Transaction, run: UUID, places: Collection[i
     await transaction.send("runs.decide_items", run=run, places=sorted(places), state=state)
 
 
+async def edit_item(transaction: Transaction, run: UUID, item: Row, butler: str) -> bool:
+    """Store other words for an item. False: it is decided and applied by now."""
+    sealed = await sealed_item(transaction, run, item, butler)
+    row = await transaction.one(
+        "runs.edit_item", run=run, place=item["place"], proposed=Jsonb(sealed["proposed"], dumps=_dumps)
+    )
+    return row is not None
+
+
+async def undecided(transaction: Transaction) -> int:
+    """The number of items that await a decision."""
+    return int((await transaction.row("runs.undecided"))["count"])
+
+
 async def items(transaction: Transaction, run: UUID) -> list[Row]:
     return [opened_item(transaction, row) for row in await transaction.all("runs.items", run=run)]
 

@@ -116,6 +116,19 @@ UPDATE {schema}.consolidation_items SET state = %(state)s
 WHERE tenant_id = %(tenant)s AND run_id = %(run)s AND place = ANY(%(places)s)
     AND state IN ('proposed', 'approved', 'rejected');
 
+-- name: edit_item
+-- Store other words for an item that awaits a decision.
+UPDATE {schema}.consolidation_items SET proposed = %(proposed)s
+WHERE tenant_id = %(tenant)s AND run_id = %(run)s AND place = %(place)s
+    AND state IN ('proposed', 'approved', 'rejected')
+RETURNING place;
+
+-- name: undecided
+-- The number of items of waiting runs that nobody has decided on.
+SELECT count(*) AS count FROM {schema}.consolidation_items i
+JOIN {schema}.consolidation_runs r ON r.tenant_id = i.tenant_id AND r.id = i.run_id
+WHERE i.tenant_id = %(tenant)s AND r.state = 'waiting' AND i.state = 'proposed';
+
 -- name: items
 -- The proposals of a run, in order.
 SELECT * FROM {schema}.consolidation_items WHERE tenant_id = %(tenant)s AND run_id = %(run)s ORDER BY place;
