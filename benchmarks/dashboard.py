@@ -61,6 +61,8 @@ QUICK = Plan(size=Size(2_000, 50, 200), pool=200, loads=3, changes=2)
 # What a page is for, by what must stand in it.
 MEANING = {
     "overview": ("/", ".mb-main .nicegui-echart svg"),
+    "memories": ("/memories", ".mb-main tbody tr td a"),
+    "search": ("/memories?q=ferry+ticket", ".mb-main tbody tr td a"),
     "facts": ("/facts", ".mb-main tbody tr td a"),
     "rules": ("/rules", ".mb-main tbody tr td a"),
     "episodes": ("/episodes", ".mb-main tbody tr td a"),
@@ -139,12 +141,7 @@ async def first_paints(page: Page, url: str, selector: str, count: int) -> tuple
 
 # What a person changes on the page of facts, and what the address says afterwards.
 WORDS = ("ferry", "landlord", "piano", "garden", "kayak", "doctor", "passport", "teapot", "train", "baker")
-SORTS = (
-    ("confidence", "confidence"),
-    ("importance", "importance"),
-    ("last_referenced", "used"),
-    ("observed", "happened"),
-)
+SORTS = ("confidence", "importance", "last_referenced", "observed")
 STATES = ("fading", "all", "superseded", "active")
 DONE = """([name, value]) => new URL(location).searchParams.get(name) === value
     && document.querySelector('.mb-list[aria-busy=false]') && performance.now() - window.memoryButlerFrom"""
@@ -156,17 +153,18 @@ async def filter_changes(page: Page, url: str, count: int) -> dict[str, list[flo
     await page.wait_for_selector("tbody tr td a")
     found: dict[str, list[float]] = {"words": [], "order": [], "state": []}
     box = page.get_by_role("searchbox")
+    await page.click(".mb-filters-toggle")
     state = page.locator(".mb-field-validity select")
+    sort = page.get_by_label("Sort by")
     for number in range(count):
         word, validity = WORDS[number % len(WORDS)], STATES[number % len(STATES)]
-        order, column = SORTS[number % len(SORTS)]
+        order = SORTS[number % len(SORTS)]
         word += f" {WORDS[(number // len(WORDS) + number + 1) % len(WORDS)]}" if number >= len(WORDS) else ""
         await box.fill(word)
         found["words"].append(await _until(page, box.press("Enter"), "q", word))
         await box.fill("")
         await _until(page, box.press("Enter"), "q", None)
-        head = page.locator(f"th.mb-c-{column} button")
-        found["order"].append(await _until(page, head.click(), "sort", order))
+        found["order"].append(await _until(page, sort.select_option(order), "sort", order))
         found["state"].append(await _until(page, state.select_option(validity), "validity", validity))
         await page.goto(f"{url}/facts")
         await page.wait_for_selector("tbody tr td a")

@@ -24,7 +24,7 @@ async def test_the_overview_leads_to_a_decision_that_can_be_taken_back(
     """From the list of what needs attention to the page of the memory, and one click there."""
     stored = await held(resources)
     page = await visit("/")
-    await page.locator("a", has_text="Review").first.click()
+    await page.locator(".mb-attention a", has_text="Review").first.click()
     await page.wait_for_url(f"**/memory/fact/{stored.ref}")
     await expect(page.get_by_text("drop.example").first).to_be_visible()
     await page.click(f"[data-act={decision}] >> nth=0")

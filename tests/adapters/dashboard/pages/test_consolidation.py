@@ -189,22 +189,22 @@ async def test_an_episode_in_review_leads_to_its_proposal(
 ) -> None:
     """In the list of episodes, also if it was proposed while somebody looks, and on its own page; whoever may not look
     at proposals is told no more than that there is one, and of another butler's episodes not even that."""
-    monkeypatch.setattr("memory_butler.adapters.dashboard.pages.lists.REVIEW_SECONDS", 0.5)
+    monkeypatch.setattr("memory_butler.adapters.dashboard.pages.memories.REVIEW_SECONDS", 0.5)
     asked = with_distiller(resources, Scripted(_moves), review=True)
     [told] = await say(asked, f"I live in Porto. {HOSTILE}")
     page = await open_page(asked, "/episodes")
-    await expect(page.locator(".mb-row-meta .mb-chip", has_text="waiting")).to_be_visible()
+    await expect(page.locator(".mb-row-chips .mb-chip", has_text="waiting")).to_be_visible()
     report = await consolidate.run_once(asked, shard_of(tenant, "main"))
     assert report
     link = page.get_by_role("link", name="in review")
     await expect(link).to_have_attribute("href", f"/consolidation?run={report.run}")
-    await expect(page.locator(".mb-row-meta .mb-chip", has_text="waiting")).to_have_count(0)
+    await expect(page.locator(".mb-row-chips .mb-chip", has_text="waiting")).to_have_count(0)
     await page.locator(".mb-row-text").click()
     await page.locator("#details").get_by_role("link", name="in review").click()
     await expect(page.locator(".mb-consolidation-head")).to_contain_text("2 items to review")
 
     page = await log_in("agent", "/episodes", butler="main")
-    await expect(page.locator(".mb-row-meta .mb-chip", has_text="in review")).to_be_visible()
+    await expect(page.locator(".mb-row-chips .mb-chip", has_text="in review")).to_be_visible()
     assert await page.get_by_role("link", name="in review").count() == 0
     episode = (await get.get(asked, "episode", told, bump=False)).memory.id
     own, other = (Caller(Principal(tenant, name, Role.AGENT)) for name in ("main", "chef"))
@@ -212,7 +212,7 @@ async def test_an_episode_in_review_leads_to_its_proposal(
     assert await review.runs_awaiting_decision(asked, [episode], other) == {}
 
     await review.decide(asked, str(report.run), rest="rejected")
-    await expect(page.locator(".mb-row-meta .mb-chip", has_text="in review")).to_have_count(0)
+    await expect(page.locator(".mb-row-chips .mb-chip", has_text="in review")).to_have_count(0)
 
 
 async def test_what_was_given_up_gets_another_chance(open_page: Open, resources: Resources, tenant: str) -> None:

@@ -48,11 +48,12 @@ async def test_facts_are_found_sorted_and_kept_in_the_address(
     await _fact(resources, "city", "Lives in Porto", importance=5, scope="travel")
     page = await visit("/facts")
     await _says(page, "Lives in Porto", "No sugar in coffee, ever", "Jasmine, no sugar")
-    assert await page.inner_text(".mb-list-head") == "1–3 of 3"
+    assert await page.inner_text(".mb-list-head [role=status]") == "1–3 of 3"
     assert await page.get_attribute(".mb-row-text >> nth=0", "href") is not None
 
     await page.fill("input[type=search]", "sugar coffee")
-    await _says(page, "No sugar in coffee, ever")
+    await expect(page.locator(".mb-row-text").first).to_have_text("No sugar in coffee, ever")
+    await expect(page.locator(".mb-row-text").first.locator("mark")).to_have_text(["sugar", "coffee"])
     await page.fill("input[type=search]", '"no sugar"')
     await _says(page, "No sugar in coffee, ever", "Jasmine, no sugar")
     await page.click("th button:has-text('Importance')")
@@ -69,6 +70,7 @@ async def test_facts_are_found_sorted_and_kept_in_the_address(
     await _says(page, "Jasmine, no sugar", "No sugar in coffee, ever")
     await page.click("button[aria-label='Remove Search: \"no sugar\"']")
     await _says(page, "Jasmine, no sugar", "Lives in Porto", "No sugar in coffee, ever")
+    await page.click(".mb-filters-toggle")
     await page.select_option("label:has-text('Importance min.') select", "6")
     await _says(page, "Jasmine, no sugar")
     await page.fill("label:has-text('Scope') input", "travel")
@@ -109,25 +111,26 @@ async def test_a_long_list_is_gone_through_page_by_page(visit: Visit, resources:
         clock.move(hours=1)
         await remember.episode(resources, NewEpisode(content=f"episode {number}", butler="main"))
     page = await visit("/episodes")
-    await expect(page.locator(".mb-list-head")).to_have_text("1–50 of 52")
+    await expect(page.locator(".mb-list-head [role=status]")).to_have_text("1–50 of 52")
     back, on = page.get_by_role("button", name="Previous"), page.get_by_role("button", name="Next")
     await expect(back).to_be_disabled()
     await on.click()
     await _says(page, "episode 1", "episode 0")
-    await expect(page.locator(".mb-list-head")).to_have_text("51–52 of 52")
+    await expect(page.locator(".mb-list-head [role=status]")).to_have_text("51–52 of 52")
     await page.reload()
     await _says(page, "episode 1", "episode 0")
     await back.click()
-    await expect(page.locator(".mb-list-head")).to_have_text("1–50 of 52")
+    await expect(page.locator(".mb-list-head [role=status]")).to_have_text("1–50 of 52")
     assert page.url.endswith("/episodes")
     await page.go_back()
     await _says(page, "episode 1", "episode 0")
 
     await page.goto(page.url.split("?")[0] + "?order=asc&to=2026-03-01T11:30:00Z")
     await _says(page, "episode 0", "episode 1")
+    await page.click(".mb-filters-toggle")
     await page.fill("label:has-text('Until') input", "2026-03-01")
     # The first of March ends in Lisbon as it does in UTC: fourteen hours after the first episode.
-    await expect(page.locator(".mb-list-head")).to_have_text("1–14 of 14")
+    await expect(page.locator(".mb-list-head [role=status]")).to_have_text("1–14 of 14")
     await expect(page.locator(".mb-active-filters")).to_contain_text("1 Mar 2026")
 
 

@@ -52,7 +52,9 @@ async def furnish(resources: Resources, clock: MovingClock) -> dict[str, Stored]
 def paths(made: dict[str, Stored]) -> Iterator[str]:
     yield from (entry.path for entry in NAVIGATION)
     yield from (f"/memory/{one.type}/{one.ref}" for one in made.values())
+    yield from ("/facts", "/rules", "/episodes?validity=all")
     yield "/facts?validity=all&q=green"
+    yield f"/memories?open=fact:{made['fact'].ref}"
     yield f"/memory/fact/{made['fact'].ref}?q=tea"
     yield "/playground?prompt=tea&butler=main"
     yield "/graph?subject=Ana"

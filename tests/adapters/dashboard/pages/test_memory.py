@@ -9,7 +9,7 @@ from playwright.async_api import expect
 from tests.adapters.dashboard.conftest import PHONE, LogIn, Visit
 from tests.support.service import Service
 
-from memory_butler.adapters.dashboard.pages.memory import MAX_GROUP_SIZE
+from memory_butler.adapters.dashboard.components.memory_view import MAX_GROUP_SIZE
 from memory_butler.errors import NotFound
 from memory_butler.models import Caller, MemoryType, NewEpisode, NewFact, NewRule, Outcome, Principal, Role
 from memory_butler.models.listings import Listing
@@ -46,13 +46,14 @@ async def test_a_fact_shows_all_that_is_known_of_it(visit: Visit, resources: Res
     )
     fact = await remember.fact(resources, new)
     page = await visit(f"/memory/fact/{fact.ref}")
-    assert await page.title() == f"fact:{fact.ref} · Memory Butler"
+    assert await page.title() == "Ana · seat · Memory Butler"
+    assert await page.inner_text("h1.mb-title") == "Ana · seat"
     await expect(page.locator(".mb-hero-text")).to_have_text("an aisle seat near the front")
     await expect(page.locator(".mb-forecast")).to_contain_text(
         re.compile(r"If nothing happens it fades on \d+ \w{3,4} 20\d\d")
     )
     await expect(page.locator(".mb-hero")).to_contain_text("#flights")
-    assert await page.get_attribute(".mb-nav-entry[aria-current]", "href") == "/facts"
+    assert await page.get_attribute(".mb-nav-entry[aria-current]", "href") == "/memories"
     sources = page.locator("#sources")
     await expect(sources).to_contain_text("Learned from")
     await expect(sources).to_contain_text("Put me on the aisle from now on.")
@@ -250,7 +251,7 @@ async def test_hostile_words_are_words(visit: Visit, resources: Resources) -> No
     page = await visit(f"/memory/fact/{fact.ref}")
     await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     await expect(page.locator("#chain ins")).to_contain_text("<script>window.hacked=1</script> {{ 1 + 1 }} ⟨U+202E⟩gnp")
-    await expect(page.locator(".mb-hero h2")).to_contain_text("{{ 7 * 7 }}")
+    await expect(page.locator("h1.mb-title")).to_contain_text("{{ 7 * 7 }}")
     await expect(page.locator("#sources")).to_contain_text("<img src=x onerror=")
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page = await visit(f"/memory/episode/{source.ref}")

@@ -7,13 +7,14 @@ from uuid import UUID
 
 from memory_butler import models
 from memory_butler.adapters.dashboard.server.page_context import PageContext, new_request_id
+from memory_butler.adapters.dashboard.view_models import editable_fields
 from memory_butler.adapters.dashboard.view_models.phrases import count_text, truncate
 from memory_butler.adapters.mcp.tool_base import CallContext
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.operations.history import undo
 from memory_butler.operations.retrieval import get
 from memory_butler.operations.trust import quarantine
-from memory_butler.operations.writing import correct, feedback, forget, pin, restore
+from memory_butler.operations.writing import correct, feedback, forget, pin, restore, update
 from memory_butler.policy.lifecycle.confidence import DecayRules
 from memory_butler.resources import Resources
 
@@ -29,6 +30,7 @@ class ActionInput:
     reason: str | None = None
     supersede: bool = False
     derived: bool = False
+    changes: models.MemoryChanges | None = None
 
 
 # Arguments: the call, the type and the handle of the memory, and the user's input.
@@ -62,6 +64,10 @@ async def _correct(call: CallContext, kind: str, handle: str, input: ActionInput
     return await correct.correct(
         call.resources, handle, input.text, call.caller, reason=input.reason, source=models.Origin.USER
     )
+
+
+async def _update(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
+    return await update.update(call.resources, kind, handle, input.changes or models.MemoryChanges(), call.caller)
 
 
 async def _forget(call: CallContext, kind: str, handle: str, input: ActionInput) -> models.Stored:
@@ -107,6 +113,7 @@ ACTIONS = {
         Action("forget", "Forget", "delete", "memory_forget", "Forgotten", _forget, "reason"),
         Action("approve", "Approve", "verified_user", "quarantine", "Approved", _approve),
         Action("reject", "Reject", "block", "quarantine", "Rejected", _reject, "reason"),
+        Action("update", "Edit", "edit", "memory_update", "Updated", _update),
         Action("restore", "Restore", "restore_from_trash", "memory_restore", "Restored", _restore),
     )
 }
@@ -146,17 +153,42 @@ async def run_action(
     if action is None:
         raise InvalidInput(f"There is no action {name[:40]!r}.")
     request_id = request_id or new_request_id()
-    butler = _butler_of((await _load(context, kind, handle)).memory) if context.principal.role.governs else None
-    stored = await context.call(
-        action.operation,
-        lambda call: action.run(call, kind, handle, input or ActionInput()),
-        request_id=request_id,
-        butler=butler,
-    )
+    memory = (await _load(context, kind, handle)).memory
+    stored = await write(context, name, memory, input or ActionInput(), request_id=request_id)
     undo_id = await find_undo_id(context, stored.type, str(stored.id), request_id)
     label = "Nothing was changed" if stored.outcome == "unchanged" else action.done_label
     more = f" with {count_text(stored.withdrawn, 'more memory', 'more memories')}" if stored.withdrawn else ""
     return ActionResult(f"{label}{more}: {stored.type}:{stored.ref}", stored, undo_id, name)
+
+
+async def change_field(
+    context: PageContext, memory: models.Memory, name: str, value: str, *, request_id: str
+) -> ActionResult:
+    """Change one field of a memory: another value of a fact is a correction, all else an update."""
+    is_correction = name == editable_fields.VALUE and memory.type is models.MemoryType.FACT
+    action = "correct" if is_correction else "update"
+    input = ActionInput(text=value) if is_correction else ActionInput(changes=editable_fields.changes_from(name, value))
+    return await run_action(context, action, memory.type, str(memory.id), input, request_id=request_id)
+
+
+async def write(
+    context: PageContext,
+    name: str,
+    memory: models.Memory,
+    input: ActionInput,
+    *,
+    request_id: str,
+    group_id: UUID | None = None,
+) -> models.Stored:
+    """Run an action, in a group of events if it is one of several. An admin acts for the memory's own butler."""
+    action = ACTIONS[name]
+    return await context.call(
+        action.operation,
+        lambda call: action.run(call, memory.type, str(memory.id), input),
+        request_id=request_id,
+        group_id=group_id,
+        butler=_butler_of(memory) if context.principal.role.governs else None,
+    )
 
 
 def with_content(result: ActionResult, content: str) -> ActionResult:

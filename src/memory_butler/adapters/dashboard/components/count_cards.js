@@ -9,6 +9,9 @@ export default {
       <h2><a :href="card.href">{{ card.title }}</a></h2>
       <p class="mb-figure-count mb-number">{{ number(card.count) }} <span class="mb-muted mb-unit">{{ card.unit
         }}</span></p>
+      <svg v-if="card.spark && card.spark.length > 1" class="mb-spark" viewBox="0 0 100 24" preserveAspectRatio="none"
+        role="img" :aria-label="'Last ' + card.spark.length + ' days: ' + card.spark[0] + ' to ' + card.spark.at(-1)">
+        <polyline :points="line(card.spark)"></polyline></svg>
       <ul>
         <li v-for="part in card.parts" :key="part.label">
           <a v-if="part.href" class="mb-chip" :class="part.kind ? 'mb-chip-' + part.kind : ''" :href="part.href">{{
@@ -22,5 +25,13 @@ export default {
   </div>`,
   methods: {
     number,
+    line(values) {
+      const least = Math.min(...values);
+      const span = Math.max(...values) - least || 1;
+      const step = 100 / (values.length - 1);
+      return values
+        .map((value, at) => `${(at * step).toFixed(1)},${(22 - ((value - least) / span) * 20).toFixed(1)}`)
+        .join(" ");
+    },
   },
 };

@@ -1,8 +1,10 @@
-// Search box, filters and active filters. Users choose days in their time zone; the URL holds timestamps.
-import { day } from "/dashboard/dates.js";
+// Search box, types, saved views, filters and active filters. Users choose days in their time zone; the URL holds
+// timestamps. What is typed while the server is away is kept in the address.
+import { day, number } from "/dashboard/dates.js";
 
 const DEBOUNCE_MS = 250;
 const STORAGE_KEY = "memory-butler-filters";
+const VIEWS_KEY = "memory-butler-views";
 const twoDigits = (number) => String(number).padStart(2, "0");
 const isValid = (date) => !Number.isNaN(date.getTime());
 
@@ -12,13 +14,43 @@ function toDay(timestamp) {
   return isValid(date) ? `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}` : "";
 }
 
+function ownViews() {
+  try {
+    return JSON.parse(localStorage.getItem(VIEWS_KEY)) || [];
+  } catch {
+    return [];
+  }
+}
+
+const sameQuery = (one, other) => {
+  const plain = ({ open, cursor, ...rest }) => JSON.stringify(Object.entries(rest).sort());
+  return plain(one) === plain(other);
+};
+
 export default {
-  props: { fields: Array, sorts: Array, noun: String, query: Object, active: Array },
-  emits: ["change", "add", "remove", "clear", "sort"],
+  props: {
+    fields: Array,
+    sorts: Array,
+    noun: String,
+    query: Object,
+    active: Array,
+    types: Array,
+    views: Array,
+    can_create: Boolean,
+  },
+  emits: ["change", "add", "remove", "clear", "sort", "view", "create", "suggest"],
   data() {
-    const stored = localStorage.getItem(STORAGE_KEY);
-    const open = stored ? stored === "open" : innerWidth >= 1100;
-    return { typed: this.query?.q || "", open, timer: null };
+    const open = localStorage.getItem(STORAGE_KEY) === "open";
+    return {
+      typed: this.query?.q || "",
+      open,
+      timer: null,
+      own: ownViews(),
+      naming: false,
+      name: "",
+      values: {},
+      drafts: {},
+    };
   },
   watch: {
     query(query) {
@@ -30,18 +62,38 @@ export default {
     <div class="mb-filters-top">
       <div class="mb-search"><q-icon name="search" aria-hidden="true"></q-icon>
         <input ref="box" type="search" v-model="typed" @input="searchLater" @keydown.enter="searchNow" maxlength="200"
-          autocomplete="off" :placeholder="'Search ' + noun" :aria-label="'Search ' + noun"
-          title="Finds memories that contain all words. Put a phrase in quotes for an exact match."></div>
+          autocomplete="off" :placeholder="'Search ' + noun + ' by meaning or words'" :aria-label="'Search ' + noun"
+          title="Finds memories by meaning and by words. Put a phrase in quotes for an exact match."></div>
       <label class="mb-sort mb-small"><span class="mb-muted">Sort</span>
-        <select :value="value('sort') || 'created'" @change="$emit('sort', $event.target.value)" aria-label="Sort by">
+        <select :value="value('sort') || sorts[0].name" @change="$emit('sort', $event.target.value)"
+          aria-label="Sort by">
           <option v-for="sort in sorts" :key="sort.name" :value="sort.name">{{ sort.label }}</option></select>
-        <button type="button" class="mb-tool" :aria-label="isAscending ? 'Sort descending' : 'Sort ascending'"
-          @click="$emit('sort', value('sort') || 'created')">
+        <button v-if="isOrdered" type="button" class="mb-tool"
+          :aria-label="isAscending ? 'Sort descending' : 'Sort ascending'"
+          @click="$emit('sort', value('sort') || sorts[0].name)">
           <q-icon :name="isAscending ? 'arrow_upward' : 'arrow_downward'" aria-hidden="true"></q-icon></button></label>
       <button type="button" class="mb-tool mb-filters-toggle" :aria-expanded="String(open)"
         aria-controls="mb-filters-fields" @click="toggle">
         <q-icon name="tune" aria-hidden="true"></q-icon>Filters<span v-if="activeCount" class="mb-badge">{{ activeCount
         }}</span></button>
+      <button v-if="can_create" type="button" class="mb-button mb-remember" @click="$emit('create')"><q-icon name="add"
+        aria-hidden="true"></q-icon>Remember</button>
+    </div>
+    <div class="mb-views">
+      <nav class="mb-types" aria-label="Types"><a v-for="type in types" :key="type.name" :href="type.href"
+        :aria-current="type.current ? 'page' : null" :class="'mb-type-tab mb-type-tab-' + type.name">{{ type.label
+        }} <span class="mb-number mb-muted">{{ type.count }}</span></a></nav>
+      <ul class="mb-saved" aria-label="Saved views">
+        <li v-for="view in allViews" :key="view.name"><button type="button" class="mb-view" dir="auto"
+          :aria-pressed="String(isCurrent(view))" @click="$emit('view', view.query)">{{ view.name }}</button><button
+          v-if="view.own" type="button" class="mb-tool mb-view-drop" :aria-label="'Delete the view ' + view.name"
+          @click="dropView(view)"><q-icon name="close" aria-hidden="true"></q-icon></button></li>
+        <li v-if="canSave && !naming"><button type="button" class="mb-tool mb-small" @click="startNaming"><q-icon
+          name="bookmark_add" aria-hidden="true"></q-icon>Save view</button></li>
+        <li v-if="naming"><form class="mb-line" @submit.prevent="saveView"><input ref="name" v-model="name"
+          class="mb-view-name" maxlength="40" required placeholder="Name of the view" aria-label="Name of the view"
+          @keydown.esc="naming = false"><button type="submit" class="mb-tool">Save</button></form></li>
+      </ul>
     </div>
     <div v-show="open" id="mb-filters-fields" class="mb-filters-fields">
       <label v-for="field in fields" :key="field.name" :class="'mb-field mb-field-' + field.name"><span>{{ field.label
@@ -54,9 +106,17 @@ export default {
         <input v-else-if="field.form === 'day'" type="date" :value="day(field.name)"
           @change="changeDay(field.name, $event.target.value)" :class="{ 'mb-has-value': value(field.name) }">
         <input v-else-if="field.form === 'tag'" type="text" maxlength="64" placeholder="Add a tag"
+          :value="drafts[field.name] ?? ''"
+          :list="'mb-values-' + field.name" @focus="suggest(field, '')"
+          @input="suggest(field, $event.target.value)"
           @change="addTag($event.target)" :class="{ 'mb-has-value': value(field.name) }">
-        <input v-else type="text" maxlength="200" placeholder="Any" :value="value(field.name)"
-          @change="change(field.name, $event.target.value)" :class="{ 'mb-has-value': value(field.name) }">
+        <input v-else type="text" maxlength="200" placeholder="Any" :value="drafts[field.name] ?? value(field.name)"
+          :list="'mb-values-' + field.name" @focus="suggest(field, '')"
+          @input="suggest(field, $event.target.value)"
+          @change="commit(field.name, $event.target.value)" :class="{ 'mb-has-value': value(field.name) }">
+        <datalist v-if="values[field.name]" :id="'mb-values-' + field.name"><option
+          v-for="one in values[field.name]" :key="one.value" :value="one.value">{{ number(one.count)
+          }}</option></datalist>
       </label>
     </div>
     <ul v-if="active && active.length" class="mb-active-filters" aria-label="Active filters">
@@ -71,6 +131,15 @@ export default {
     isAscending() {
       return this.value("order") === "asc";
     },
+    isOrdered() {
+      return (this.value("sort") || this.sorts[0].name) !== "best";
+    },
+    allViews() {
+      return [...(this.views || []), ...this.own.filter((view) => view.noun === this.noun)];
+    },
+    canSave() {
+      return Boolean(this.active?.length) && !this.allViews.some((view) => this.isCurrent(view));
+    },
     activeCount() {
       return (this.active || []).filter((filter) => filter.name !== "q").length;
     },
@@ -79,11 +148,54 @@ export default {
     clearTimeout(this.timer);
   },
   methods: {
+    number,
+    isCurrent(view) {
+      return sameQuery(view.query, this.query || {});
+    },
+    startNaming() {
+      this.naming = true;
+      this.name = "";
+      this.$nextTick(() => this.$refs.name.focus());
+    },
+    saveView() {
+      const { open, cursor, ...query } = this.query;
+      const kept = this.own.filter((view) => view.name !== this.name.trim());
+      this.own = [...kept, { name: this.name.trim(), noun: this.noun, query, own: true }];
+      localStorage.setItem(VIEWS_KEY, JSON.stringify(this.own));
+      this.naming = false;
+    },
+    dropView(view) {
+      this.own = this.own.filter((other) => other !== view);
+      localStorage.setItem(VIEWS_KEY, JSON.stringify(this.own));
+    },
+    // What is typed stays when suggestions redraw the field.
+    commit(name, value) {
+      delete this.drafts[name];
+      this.change(name, value);
+    },
+    suggest(field, text) {
+      if (text) this.drafts[field.name] = text;
+      clearTimeout(this.suggestTimer);
+      this.suggestTimer = setTimeout(() => this.$emit("suggest", field.name, text), text ? DEBOUNCE_MS : 0);
+    },
+    showValues(name, values) {
+      this.values = { ...this.values, [name]: values };
+    },
+    focusSearch() {
+      this.$refs.box.focus();
+      this.$refs.box.select();
+    },
     value(name) {
       return this.query?.[name] || "";
     },
     searchLater() {
       clearTimeout(this.timer);
+      if (document.documentElement.classList.contains("mb-is-away")) {
+        const address = new URL(location.href);
+        address.searchParams.set("q", this.typed);
+        history.replaceState(history.state, "", address);
+        return;
+      }
       this.timer = setTimeout(this.searchNow, DEBOUNCE_MS);
     },
     searchNow() {
@@ -107,6 +219,7 @@ export default {
     addTag(field) {
       const value = field.value.trim().replace(/^#+\s*/, "");
       field.value = "";
+      delete this.drafts.tag;
       if (value) this.$emit("add", "tag", value);
     },
     day(name) {

@@ -14,7 +14,8 @@ Props = dict[str, Any]
 class FilterBar(VueComponent, component="filter_bar.js"):
     """Search box, filters, and the active filters as removable chips.
 
-    Emits `change` (new values by name), `add` and `remove` (a name and a value), `clear` and `sort` (a name).
+    Emits `change` (new values by name), `add` and `remove` (a name and a value), `clear`, `sort` (a name), `view` (a
+    query), `create` and `suggest` (a field's name and the beginning of a value).
     """
 
 
@@ -22,13 +23,14 @@ class MemoryTable(VueComponent, component="memory_table.js"):
     """Rows of memories: a table on wide screens, cards on narrow ones.
 
     Emits `sort` (a name), `page` (previous or next), `add` (a filter's name and value), `action` (an action and a
-    row's id) and `clear`. `mode` is `request` for rows the user asked for, or `live` for an update: then no row moves
+    row's id), `open` and `edit` (a row's id), `bulk` (an action, rows and a value), `export` (a format and rows) and
+    `clear`. `mode` is `request` for rows the user asked for, or `live` for an update: then no row moves
     under the mouse.
     """
 
-    def __init__(self, columns: Sequence[Props], *, noun: str) -> None:
+    def __init__(self, columns: Sequence[Props], *, noun: str, bulk: Sequence[str] = ()) -> None:
         actions = {action.name: {"label": action.label, "icon": action.icon} for action in ACTIONS.values()}
-        super().__init__(columns=list(columns), noun=noun, actions=actions, rows=[])
+        super().__init__(columns=list(columns), noun=noun, actions=actions, bulk=list(bulk), rows=[], opened="")
         self._version = 0
 
     def show(self, rows: Sequence[Props], mode: str = "request", **props: Any) -> None:

@@ -12,7 +12,7 @@ from memory_butler.adapters.dashboard.components.elements import Timestamp, card
 from memory_butler.adapters.dashboard.components.vue_components import EntryList, Group
 from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
-from memory_butler.adapters.dashboard.server.routes import NAVIGATION, memory_path
+from memory_butler.adapters.dashboard.server.routes import SUBJECTS, memory_path
 from memory_butler.adapters.dashboard.view_models import (
     decay_curve,
     history_entries,
@@ -31,13 +31,11 @@ CURVE_PIXELS = 230
 class RetrievalTest:
     """Shows whether a question finds the memory, with its score."""
 
-    def __init__(self, context: PageContext, portrait: MemoryDetails, query: str) -> None:
+    def __init__(self, context: PageContext, portrait: MemoryDetails, query: str, *, in_address: bool) -> None:
         self._context = context
-        self._path = memory_path(portrait.memory.type, portrait.memory.ref)
-        self._handle = f"{portrait.memory.type}:{portrait.memory.ref}"
-        # Admins see the memories of all butlers; the test searches as the butler that owns this one.
-        self._butler = memory_details.owner_of(portrait.memory) if context.principal.role.governs else None
+        self._in_address = in_address
         self._query = query
+        self._aim(portrait)
         self.section = tag("section", "mb-card", id="scores")
         with self.section:
             tag("h2", text="Test retrieval")
@@ -54,18 +52,26 @@ class RetrievalTest:
             self._result = tag("div", "mb-retrieval-result", aria_live="polite")
 
     async def open(self) -> None:
-        on_popstate(self._on_popstate)
+        if self._in_address:
+            on_popstate(self._on_popstate)
         if self._query:
             await self._show(self._query)
 
-    def follow(self, ref: str) -> None:
-        """The page now shows the memory that replaced this one."""
-        kind = self._handle.partition(":")[0]
-        self._path, self._handle = memory_path(kind, ref), f"{kind}:{ref}"
+    def _aim(self, portrait: MemoryDetails) -> None:
+        self._path = memory_path(portrait.memory.type, portrait.memory.ref)
+        self._handle = f"{portrait.memory.type}:{portrait.memory.ref}"
+        # Admins see the memories of all butlers; the test searches as the butler that owns this one.
+        self._butler = memory_details.owner_of(portrait.memory) if self._context.principal.role.governs else None
+
+    def follow(self, portrait: MemoryDetails) -> None:
+        """Test another memory from now on."""
+        self._aim(portrait)
+        self._result.clear()
 
     async def _on_submit(self, _: object = None) -> None:
         query = str(self._input.value or "").strip()
-        push_url(self._path, {"q": query})
+        if self._in_address:
+            push_url(self._path, {"q": query})
         await self._show(query)
 
     async def _on_popstate(self, query: dict[str, str]) -> None:
@@ -84,9 +90,9 @@ class RetrievalTest:
 
 
 def draw_back_link(portrait: MemoryDetails) -> None:
-    entry = next(entry for entry in NAVIGATION if entry.path == f"/{portrait.memory.type}s")
+    kind = portrait.memory.type
     with tag("nav", "mb-breadcrumb", aria_label="Breadcrumb"):
-        tag("a", text=f"← All {entry.title.lower()}", href=entry.path)
+        tag("a", text=f"← All {kind}s", href=f"/{kind}s")
 
 
 def draw_sources(portrait: MemoryDetails, beside: MemoryLinks) -> None:
@@ -182,7 +188,7 @@ def draw_details(portrait: MemoryDetails, in_review: str | None) -> None:
                     tag(
                         "a",
                         text=visible_text(portrait.memory.subject_label),
-                        href=url_for("/graph", {"subject": portrait.memory.subject}),
+                        href=url_for(SUBJECTS, {"name": portrait.memory.subject}),
                         dir="auto",
                     )
         metadata = memory_details.metadata_of(portrait.memory)

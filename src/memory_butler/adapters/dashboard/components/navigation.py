@@ -19,7 +19,7 @@ class ThemeButton(VueComponent, component="theme_button.js"):
     """Switches between the system's theme, light and dark."""
 
 
-def draw_side_bar(context: PageContext, request: Request) -> None:
+def draw_side_bar(context: PageContext, request: Request, to_review: int) -> None:
     with tag("header", "mb-side"):
         with tag("div", "mb-brand"):
             with tag("a", "mb-brand-link", href="/"):
@@ -32,18 +32,21 @@ def draw_side_bar(context: PageContext, request: Request) -> None:
                 if entry.group != group:
                     group = entry.group
                     tag("span", "mb-nav-group", text=group)
-                _draw_entry(entry, request.url.path)
+                _draw_entry(entry, request.url.path, to_review if entry.path == routes.REVIEW else 0)
         with tag("div", "mb-side-foot"):
             _draw_user(context, request)
 
 
-def _draw_entry(entry: routes.NavEntry, path: str) -> None:
-    is_current = path == entry.path or path.startswith(f"{routes.MEMORY}{entry.path[1:-1]}/")
+def _draw_entry(entry: routes.NavEntry, path: str, count: int) -> None:
+    is_memory = path in routes.TYPES or path.startswith(routes.MEMORY)
+    is_current = path == entry.path or (is_memory and entry.path == routes.MEMORIES)
     with tag("a", "mb-nav-entry", href=entry.path, title=entry.title) as link:
         if is_current:
             link.props["aria-current"] = "page"
         ui.icon(entry.icon).props('aria-hidden="true"')
         tag("span", "mb-nav-title", text=entry.title)
+        if count:
+            tag("span", "mb-nav-badge mb-number", text=f"{count:,}", title=f"{count:,} to decide on")
 
 
 def _draw_user(context: PageContext, request: Request) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from fastapi import Request
 from nicegui import ui
+from nicegui.elements.mixins.text_element import TextElement
 
 from memory_butler.adapters.dashboard.actions.error_handling import (
     Handler,
@@ -14,16 +15,19 @@ from memory_butler.adapters.dashboard.actions.error_handling import (
     redirect_to_login,
 )
 from memory_butler.adapters.dashboard.actions.error_texts import user_advice, user_message
-from memory_butler.adapters.dashboard.components.elements import card, tag
+from memory_butler.adapters.dashboard.components.elements import card, tag, text_tag
 from memory_butler.adapters.dashboard.components.navigation import draw_side_bar
+from memory_butler.adapters.dashboard.components.palette import draw_palette
 from memory_butler.adapters.dashboard.components.vue_components import ConnectionGuard, FocusKeeper
 from memory_butler.adapters.dashboard.server.assets import STYLES, asset_url
-from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext
+from memory_butler.adapters.dashboard.server.page_context import LoginExpired, PageContext, background_refresh
 from memory_butler.errors import InternalError, MemoryButlerError
 from memory_butler.models import Activity, Caller
+from memory_butler.operations.browse import inbox
 from memory_butler.operations.history import activity
 
-Build = Callable[[PageContext, Request], Awaitable[None]]
+# Draws a page; a text that it returns becomes the page's title.
+Build = Callable[[PageContext, Request], Awaitable[str | None]]
 Redraw = Callable[[tuple[Activity, ...]], Awaitable[None]]
 # Longer than any operation's deadline, so that the operation's own error is shown.
 BUILD_TIMEOUT_SECONDS = 60.0
@@ -43,9 +47,11 @@ def page(path: str, title: str) -> Callable[[Build], Build]:
         async def draw(request: Request) -> None:
             context: PageContext = request.state.page_context
             ui.page_title(f"{title} · Memory Butler")
-            with _frame(context, title, request):
+            with _frame(context, title, request, await _count_to_review(context)) as heading:
                 try:
-                    await build(context, request)
+                    if own := await build(context, request):
+                        heading.set_text(own)
+                        ui.page_title(f"{own} · Memory Butler")
                 except LoginExpired:
                     redirect_to_login()
                 except MemoryButlerError as problem:
@@ -130,8 +136,19 @@ def button(text: str, classes: str, on_click: Handler) -> None:
     tag("button", classes, text=text, type="button").on("click", handle_errors(on_click))
 
 
+async def _count_to_review(context: PageContext) -> int:
+    """What waits for this user's decision. The page is shown without the number if it cannot be read."""
+    if not context.may("review"):
+        return 0
+    with background_refresh():
+        try:
+            return await context.run("review", inbox.waiting)
+        except (MemoryButlerError, LoginExpired):
+            return 0
+
+
 @contextmanager
-def _frame(context: PageContext, title: str, request: Request) -> Iterator[None]:
+def _frame(context: PageContext, title: str, request: Request, to_review: int) -> Iterator[TextElement]:
     ui.add_head_html(_HEAD)
     slot = ui.context.client.content.parent_slot
     if slot:
@@ -139,10 +156,10 @@ def _frame(context: PageContext, title: str, request: Request) -> Iterator[None]
         slot.parent.props["role"] = "none"
     with tag("div", "mb-shell"):
         tag("a", "mb-skip", text="Skip to content", href="#content")
-        draw_side_bar(context, request)
+        draw_side_bar(context, request, to_review)
         with tag("main", "mb-main", id="content", tabindex="-1"):
-            tag("h1", "mb-title", text=title)
-            yield
+            yield text_tag("h1", "mb-title", text=title, dir="auto")
     FocusKeeper()
     ConnectionGuard()
+    draw_palette(context)
     _watch_login(context)

@@ -17,6 +17,8 @@ from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.models import UndoReport
 from memory_butler.operations.history import undo
 
+# The browser's event of the key that undoes the last change.
+UNDO_LAST = "memory-butler-undo-last"
 MAX_OFFERS = 50
 SECONDS = 12
 ALREADY_UNDONE = "Already undone."
@@ -38,6 +40,7 @@ class UndoBar:
         self._number = 0
         self._own: deque[str] = deque(maxlen=MAX_OFFERS)
         ui.on("memory-butler-undo", handle_errors(self._undo))
+        ui.on(UNDO_LAST, handle_errors(self._undo_last))
 
     def new_request_id(self) -> str:
         """A request id for a click on this page, so that the page recognises its own events in live updates."""
@@ -66,6 +69,9 @@ class UndoBar:
             actions=buttons,
         )
 
+    def warn(self, text: str) -> None:
+        ui.notify(text, type="warning", position="bottom")
+
     async def undo_group(self, undo_id: UUID | str, confirm: ConfirmDialog, *, refused: str) -> UndoReport | None:
         """Show the effects of an undo and, if the user confirms them, undo. Returns None if nothing was undone."""
         plan = await self._run_undo(undo_id, dry_run=True)
@@ -80,8 +86,14 @@ class UndoBar:
     async def _run_undo(self, undo_id: UUID | str, **options: bool) -> UndoReport:
         return await self._context.run("memory_undo", undo.undo, undo_id, request_id=self.new_request_id(), **options)
 
+    async def _undo_last(self, _: events.GenericEventArguments) -> None:
+        """The key `u`: also when the bar is gone from the screen."""
+        await self._undo_offer(max(self._offers, default=None))
+
     async def _undo(self, event: events.GenericEventArguments) -> None:
-        number = event.args
+        await self._undo_offer(event.args)
+
+    async def _undo_offer(self, number: object) -> None:
         offer = self._offers.pop(number, None) if isinstance(number, int) else None
         if offer is None or offer.undo_id is None:
             ui.notify(ALREADY_UNDONE, position="bottom")

@@ -18,11 +18,23 @@ class EntryList(VueComponent, component="entry_list.js"):
     """
 
 
+class MemoryEditor(VueComponent, component="memory_editor.js"):
+    """The fields of a memory, each edited in place. Emits `save` (a field's name and value)."""
+
+
+class CreateForm(VueComponent, component="create_form.js"):
+    """Form for a new fact, rule or note. Emits `create` with its values, and `cancel`."""
+
+
 # --- overview and timeline ------------------------------------------------------------------------
 
 
 class CountCards(VueComponent, component="count_cards.js"):
     """One card per memory type with its count."""
+
+
+class VisitNote(VueComponent, component="visit_note.js"):
+    """What changed since the last visit. Emits `since` with its time."""
 
 
 class AttentionList(VueComponent, component="attention_list.js"):
@@ -89,6 +101,18 @@ class RunItems(VueComponent, component="run_items.js"):
 
 class DeadLetters(VueComponent, component="dead_letters.js"):
     """Episodes that could not be processed. Emits `requeue` with references, and `page` with a cursor."""
+
+
+class ReviewInbox(VueComponent, component="review_inbox.js"):
+    """What waits for a decision, one after the other. Emits `decide` with a key, a decision and the edited text."""
+
+
+class SubjectList(VueComponent, component="subject_list.js"):
+    """Subjects with the number of facts about each. Emits `search` with words."""
+
+
+class SubjectMerge(VueComponent, component="subject_merge.js"):
+    """Form to move the facts of a subject to another one. Emits `merge` with the other subject."""
 
 
 # --- keyboard focus -------------------------------------------------------------------------------

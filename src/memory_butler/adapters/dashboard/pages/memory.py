@@ -1,43 +1,28 @@
-"""The page of one memory: text, sources, versions, confidence, history and retrieval test."""
-
-from uuid import UUID
+"""The page of one memory."""
 
 from fastapi import Request
-from nicegui import events, ui
 
-from memory_butler.adapters.dashboard.actions import memory_actions, purge_action
 from memory_butler.adapters.dashboard.actions.action_dialogs import ActionRunner
-from memory_butler.adapters.dashboard.actions.click_guard import ClickGuard, is_double_click
-from memory_butler.adapters.dashboard.actions.error_handling import Handler, handle_errors
 from memory_butler.adapters.dashboard.actions.throttle import Throttle
 from memory_butler.adapters.dashboard.components import memory_sections
 from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
-from memory_butler.adapters.dashboard.components.elements import Timestamp, card, chip, tag, visible_text
+from memory_butler.adapters.dashboard.components.elements import tag
+from memory_butler.adapters.dashboard.components.memory_view import MemoryView, PageTools
 from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
-from memory_butler.adapters.dashboard.components.undo_bar import ALREADY_UNDONE, UndoBar
-from memory_butler.adapters.dashboard.components.vue_components import EntryList, KeyboardFocus, action_buttons
+from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
+from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus
 from memory_butler.adapters.dashboard.server.page_context import PageContext
-from memory_butler.adapters.dashboard.server.page_url import push_url, url_for
+from memory_butler.adapters.dashboard.server.page_url import push_url
 from memory_butler.adapters.dashboard.server.routes import memory_path
-from memory_butler.adapters.dashboard.view_models import consolidation_rows, memory_details
-from memory_butler.adapters.mcp.tool_base import CallContext
+from memory_butler.adapters.dashboard.view_models import memory_details
 from memory_butler.errors import NotFound
-from memory_butler.models import LIVE, Activity, Episode, Fact, Memory, MemoryDetails, MemoryType, Stored
-from memory_butler.models.graph import MemoryLinks
-from memory_butler.operations.browse import graph
-from memory_butler.operations.consolidation import review
-from memory_butler.operations.history import undo
-from memory_butler.operations.retrieval import get
-from memory_butler.operations.trust import quarantine
-
-# Larger groups of events, such as those of a sweep, are not undone from here: then the event is undone alone.
-MAX_GROUP_SIZE = 10
+from memory_butler.models import Activity, MemoryType, Stored
 
 
-async def memory_page(context: PageContext, request: Request) -> None:
+async def memory_page(context: PageContext, request: Request) -> str:
     _, _, kind, handle = request.url.path.split("/", 3)
     view = MemoryPage(context, kind, request.path_params.get("handle", handle))
-    await view.open(memory_details.query_from(request.query_params))
+    return await view.open(memory_details.query_from(request.query_params))
 
 
 for _kind in MemoryType:
@@ -51,226 +36,40 @@ async def unknown_address(context: PageContext, request: Request) -> None:
 
 
 class MemoryPage:
-    """The retrieval test keeps its question when the rest is redrawn."""
-
     def __init__(self, context: PageContext, kind: str, handle: str) -> None:
-        self.context = context
-        self.kind, self.handle = kind, handle
-        self._shown_ids: set[UUID] = set()
-        self._undoable: memory_details.Undoable | None = None
-        self._in_review: str | None = None
-        self._contested: tuple[str, str] | None = None
-        # The fact that a correction on this page replaced: the page is its again when that is undone.
-        self._replaced: str | None = None
-        self._click_guard = ClickGuard()
+        self._context = context
+        self._kind, self._handle = kind, handle
         self._throttled = Throttle(self._redraw)
 
-    async def open(self, query: str) -> None:
-        await subscribe(self.context, self._on_events)
-        portrait, beside = await self._read()
-        ui.page_title(f"{portrait.memory.type}:{portrait.memory.ref} · Memory Butler")
-        self._bar = UndoBar(self.context, self._redraw, lambda done: self._focus(done.action))
-        self._keyboard = KeyboardFocus()
-        self._actions = ActionRunner(self.context, self._bar)
-        self._confirm = ConfirmDialog()
-        memory_sections.draw_back_link(portrait)
-        with tag("div", "mb-memory") as self._root:
-            self._head = tag("div", "mb-memory-head")
-            with tag("div", "mb-stack"):
-                self._sources = tag("div", "mb-stack")
-                self._retrieval_test = memory_sections.RetrievalTest(self.context, portrait, query)
-                self._history = tag("div", "mb-stack")
-            with tag("div", "mb-stack"):
-                self._decay = memory_sections.ConfidenceCard()
-                self._side = tag("div", "mb-stack")
-        self._draw(portrait, beside)
-        await self._retrieval_test.open()
+    async def open(self, query: str) -> str:
+        """Draw the page; returns its title."""
+        await subscribe(self._context, self._on_events)
+        bar = UndoBar(self._context, self._redraw, lambda done: self._view.focus(done.action))
+        tools = PageTools(bar, ActionRunner(self._context, bar), ConfirmDialog(), KeyboardFocus())
+        self._view = MemoryView(self._context, tools, on_moved=self._on_moved, on_changed=self._on_changed)
+        self._breadcrumb = tag("div")
+        with tag("div") as self._root:
+            portrait = await self._view.open(self._kind, self._handle, query)
+        with self._breadcrumb:
+            memory_sections.draw_back_link(portrait)
+        return memory_details.heading_of(portrait.memory)
 
-    async def _read(self) -> tuple[MemoryDetails, MemoryLinks]:
-        async def load(call: CallContext) -> MemoryDetails:
-            self._now = call.resources.clock()
-            return await get.get(call.resources, self.kind, self.handle, call.caller, bump=False)
+    async def _on_moved(self, kind: str, ref: str) -> None:
+        push_url(memory_path(kind, ref), {}, replace=True)
 
-        portrait = await self.context.call("memory_get", load)
-        beside = await self.context.run("links", graph.memory_links, self.kind, self.handle)
-        self._undoable = await self._find_undoable(portrait) if self.context.may("memory_undo") else None
-        self._in_review = await self._find_review(portrait) if isinstance(portrait.memory, Episode) else None
-        self._contested = await self._find_contested(portrait.memory)
-        self._shown_ids = {portrait.memory.id, *(fact.id for fact in portrait.chain)}
-        self._shown_ids |= {one.other.id for one in beside.joined if one.other.id}
-        return portrait, beside
-
-    async def _find_review(self, portrait: MemoryDetails) -> str | None:
-        """The URL of the run under review that an episode belongs to; empty for users who may not open it."""
-        in_review = await self.context.run("list_memories", review.runs_awaiting_decision, [portrait.memory.id])
-        if not in_review:
-            return None
-        run = in_review[portrait.memory.id]
-        return url_for(consolidation_rows.PATH, {"run": str(run)}) if self.context.may("runs") else ""
-
-    async def _find_contested(self, memory: Memory) -> tuple[str, str] | None:
-        """The fact in use that this quarantined one would supersede."""
-        if not (memory.quarantine_reason and isinstance(memory, Fact) and self.context.may("quarantine")):
-            return None
-        return await self.context.run("quarantine", quarantine.contested_value, memory.id)
-
-    async def _find_undoable(self, portrait: MemoryDetails) -> memory_details.Undoable | None:
-        """The newest event if it can be undone, with its group if that is small."""
-        line = memory_details.newest_event(portrait.story)
-        if line is None:
-            return None
-        for undo_id in filter(None, (line.event.group_id, line.event.id)):
-            changes = await self.context.run("memory_undo", undo.would_undo, undo_id, most=MAX_GROUP_SIZE)
-            if changes:
-                return memory_details.Undoable(line.event.id, undo_id, changes)
-        return None
+    async def _on_changed(self, stored: Stored | None) -> None:
+        if stored is None:
+            await self._redraw()
 
     async def _on_events(self, items: tuple[Activity, ...]) -> None:
-        events_here = (item.event for item in items if item.event.entity_id in self._shown_ids)
-        if any(not self._bar.is_own(event.request_id) for event in events_here):
+        if any(self._view.concerns(item.event) for item in items):
             await self._throttled()
 
     async def _redraw(self) -> None:
         try:
-            portrait, beside = await self._read()
-            if self._replaced and portrait.memory.validity not in LIVE:
-                self._show_other(self._replaced)
-                self._replaced = None
-                portrait, beside = await self._read()
+            await self._view.redraw()
         except NotFound as problem:
             # An episode that expired, or a memory that was purged, while its page was open.
-            self._shown_ids = set()
             self._root.clear()
-            with self._root, tag("div", "mb-memory-head"):
+            with self._root, tag("div", "mb-memory"):
                 show_error(problem)
-        else:
-            self._draw(portrait, beside)
-
-    def _draw(self, portrait: MemoryDetails, beside: MemoryLinks) -> None:
-        for part in (self._head, self._sources, self._history, self._side):
-            part.clear()
-        with self._head:
-            self._draw_head(portrait)
-        with self._sources:
-            memory_sections.draw_sources(portrait, beside)
-            if portrait.chain:
-                memory_sections.draw_versions(portrait)
-        with self._history:
-            self._draw_history(portrait)
-        self._decay.draw(portrait, self._now, memory_actions.decay_rules(self.context, portrait.memory))
-        with self._side:
-            memory_sections.draw_details(portrait, self._in_review)
-
-    def _draw_head(self, portrait: MemoryDetails) -> None:
-        memory = portrait.memory
-        with tag("section", "mb-card mb-hero", aria_label="Memory"):
-            with tag("div", "mb-line"):
-                for label, colour in memory_details.chips(portrait):
-                    chip(label, colour)
-                tag("code", "mb-muted", text=f"{memory.type}:{memory.ref}")
-            tag("h2", "mb-text", text=memory_details.title_of(memory), dir="auto")
-            tag("p", "mb-text mb-hero-text", text=visible_text(memory.content), dir="auto", tabindex="0")
-            if memory.tags:
-                with tag("div", "mb-line"):
-                    for name in memory.tags:
-                        chip(f"#{name}")
-            newer = memory_details.replacement(portrait)
-            if newer:
-                with tag("p", "mb-note mb-note-warn"):
-                    tag("span", text="Replaced by ")
-                    tag("a", text=f"fact:{newer.ref}", href=memory_path(newer.type, newer.ref))
-            if self._contested:
-                ref, content = self._contested
-                with tag("p", "mb-note mb-note-warn", dir="auto"):
-                    tag("span", text=f"In use now, and replaced if you approve: {visible_text(content)} ")
-                    tag("a", text=f"fact:{ref}", href=memory_path(MemoryType.FACT, ref))
-            with tag("p", "mb-forecast"):
-                ui.icon("hourglass_bottom" if portrait.expires_at else "all_inclusive").props('aria-hidden="true"')
-                with tag("span"):
-                    for text, at in memory_details.forecast(portrait):
-                        if at:
-                            Timestamp(at, format="day")
-                        else:
-                            tag("span", text=text)
-            self._draw_actions(portrait)
-
-    def _draw_actions(self, portrait: MemoryDetails) -> None:
-        memory = portrait.memory
-        with tag("div", "mb-line mb-actions", role="group", aria_label="Actions"):
-            for action in memory_actions.available_actions(self.context, memory):
-                button = ui.button(action.label, icon=action.icon, color=None)
-                button.props("outline no-caps dense padding='4px 12px'")
-                button.props["data-act"] = action.name
-                button.on("click", handle_errors(self._action_handler(action.name, memory)), ["detail"])
-            if self.context.may(purge_action.OPERATION):
-                button = ui.button(purge_action.LABEL, icon="delete_forever", color=None)
-                button.props("outline no-caps dense padding='4px 12px'")
-                button.props["data-act"] = "purge"
-                button.on("click", handle_errors(self._purge_handler(memory)), ["detail"])
-            with tag("a", "mb-link-small", href=url_for("/graph", {"center": f"{memory.type}:{memory.ref}"})):
-                ui.icon("hub").props('aria-hidden="true"')
-                tag("span", text="Show in graph")
-
-    def _action_handler(self, name: str, memory: Memory) -> Handler:
-        async def start(event: events.GenericEventArguments) -> None:
-            with self._click_guard.once(name, memory.id) as is_first:
-                if not is_first or is_double_click(event):
-                    return
-                result = await self._actions.run(name, memory)
-                if result:
-                    self._follow(result.stored)
-                    await self._redraw()
-                    self._focus(name)
-
-        return start
-
-    def _follow(self, stored: Stored | None) -> None:
-        """After a correction, the page is that of the new fact: the old one is out of use."""
-        if stored is not None and stored.superseded_ref and stored.ref != self.handle:
-            self._replaced = self.handle
-            self._show_other(stored.ref)
-
-    def _show_other(self, ref: str) -> None:
-        self.handle = ref
-        self._retrieval_test.follow(ref)
-        push_url(memory_path(self.kind, ref), {}, replace=True)
-        ui.page_title(f"{self.kind}:{ref} · Memory Butler")
-
-    def _purge_handler(self, memory: Memory) -> Handler:
-        async def start(event: events.GenericEventArguments) -> None:
-            with self._click_guard.once("purge", memory.id) as is_first:
-                if not is_first or is_double_click(event):
-                    return
-                done = await purge_action.purge_memory(self.context, self._confirm, memory)
-                if done:
-                    ui.notify(f"Erased for good. Receipt: {done.receipt}", type="positive", position="bottom")
-                    await self._redraw()
-
-        return start
-
-    def _draw_history(self, portrait: MemoryDetails) -> None:
-        with card("History"):
-            groups = memory_sections.link_runs(memory_details.history(portrait.story, self._undoable))
-            entries = EntryList(groups=groups, variant="line")
-            entries.on("action", handle_errors(self._undo))
-
-    async def _undo(self, event: events.GenericEventArguments) -> None:
-        if (
-            self._undoable is None
-            or not isinstance(event.args, list)
-            or event.args[1:] != [str(self._undoable.event_id)]
-        ):
-            return
-        undo_id = self._undoable.undo_id
-        with self._click_guard.once("undo", undo_id) as is_first:
-            if not is_first:
-                return
-            report = await memory_actions.undo_change(self.context, undo_id, request_id=self._bar.new_request_id())
-            message = "Undone" if report.undone else ALREADY_UNDONE
-            ui.notify(message, type="positive", position="bottom")
-            await self._redraw()
-            self._focus("")
-
-    def _focus(self, action: str) -> None:
-        """Focus an action button: they were redrawn with the rest."""
-        self._keyboard.focus_first([*action_buttons(".mb-actions", action), ".mb-actions button", ".mb-actions a"])

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from fastapi import Request
@@ -16,13 +17,20 @@ from memory_butler.adapters.dashboard.components.elements import card, tag, text
 from memory_butler.adapters.dashboard.components.empty_states import EXAMPLES, shell_command
 from memory_butler.adapters.dashboard.components.page_frame import page, subscribe
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
-from memory_butler.adapters.dashboard.components.vue_components import AttentionList, CountCards, EventList, ShareBars
+from memory_butler.adapters.dashboard.components.vue_components import (
+    AttentionList,
+    CountCards,
+    EventList,
+    ShareBars,
+    VisitNote,
+)
 from memory_butler.adapters.dashboard.server.page_context import PageContext
-from memory_butler.adapters.dashboard.view_models import history_entries, overview_figures
+from memory_butler.adapters.dashboard.view_models import history_entries, home_summary, overview_figures
 from memory_butler.adapters.http.app import connection_lines
 from memory_butler.models import Fact, MemoryType
 from memory_butler.models.days import Growth
 from memory_butler.models.history import Timeline, TimelineFilter
+from memory_butler.operations.browse import graph, inbox
 from memory_butler.operations.history import days, timeline
 from memory_butler.operations.history.undo import KINDS
 from memory_butler.operations.system import alerts as attention
@@ -39,6 +47,8 @@ class OverviewData:
     growth: Growth
     attention: attention.Alerts
     recent: Timeline
+    subjects: int
+    to_review: int
 
 
 @page("/", "Overview")
@@ -67,8 +77,11 @@ class Overview:
             run("memory_stats", days.growth),
             run("memory_stats", attention.alerts),
             run("memory_activity_stream", timeline.timeline, changes, limit=RECENT),
+            run("list_memories", graph.subjects, limit=graph.MAX_SUBJECTS),
         )
-        return OverviewData(*results)
+        to_review = await run("review", inbox.waiting) if self._context.may("review") else 0
+        stats, growth, alerts, recent, subjects = results
+        return OverviewData(stats, growth, alerts, recent, len(subjects), to_review)
 
     def _fading_below(self) -> float:
         return self._context.dashboard.settings.lifecycle.decay.fading_below
@@ -89,6 +102,9 @@ class Overview:
 
     def _draw_layout(self) -> None:
         """Create all sections with fixed heights, so that the layout does not shift when the data arrives."""
+        self._sentence = text_tag("p", "mb-home-sentence")
+        self._visit = VisitNote(text="")
+        self._visit.on("since", handle_errors(self._on_since))
         self._figures = CountCards(cards=[])
         with tag("div", "mb-overview-columns"):
             with card("Needs attention", "mb-overview-attention", aria_label="Needs attention"):
@@ -126,7 +142,13 @@ class Overview:
         items = overview_figures.attention_list(data.attention, may_confirm=may_confirm)
         self._confirmable = {str(one.fact.id): one.fact for one in data.attention.fading} if may_confirm else {}
         governs = self._context.principal.role.governs
-        self._figures.set_props(cards=overview_figures.count_cards(data.report, data.attention.line, governs=governs))
+        sparks = home_summary.sparks(data.growth)
+        cards = overview_figures.count_cards(data.report, data.attention.line, governs=governs)
+        cards = [{**one, "spark": sparks.get(one["name"], [])} for one in cards]
+        self._figures.set_props(cards=[*cards, home_summary.change_card(data.growth)])
+        self._sentence.set_text(
+            home_summary.sentence(data.report, data.growth, data.subjects, graph.MAX_SUBJECTS, data.to_review)
+        )
         self._attention.set_props(items=items)
         self._no_attention.set_visibility(not items)
         self._recent.set_props(entries=history_entries.event_entries(data.recent.entries, with_undo=False))
@@ -140,6 +162,16 @@ class Overview:
         count, backlog_text = overview_figures.backlog(data.report, data.attention.line, data.attention.at)
         self._backlog_count.set_text(count)
         self._backlog_text.set_text(backlog_text)
+
+    async def _on_since(self, event: events.GenericEventArguments) -> None:
+        try:
+            since = datetime.fromisoformat(str(event.args))
+        except ValueError:
+            return
+        changes = TimelineFilter(kinds=tuple(str(kind) for kind in KINDS))
+        found = await self._context.run("memory_activity_stream", timeline.timeline, changes, limit=timeline.MOST)
+        oldest = found.entries[-1].lines[-1].activity.event.occurred_at if found.entries else since
+        self._visit.set_props(text=home_summary.since_text(found.entries, since, is_cut=oldest > since))
 
     async def _confirm(self, event: events.GenericEventArguments) -> None:
         fact = self._confirmable.get(str(event.args))

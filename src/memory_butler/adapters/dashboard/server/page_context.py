@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+from uuid import UUID
 
 from memory_butler.adapters.dashboard.server.dashboard_context import DashboardContext
 from memory_butler.adapters.mcp.catalog import allowed_roles, check_operation
@@ -67,18 +68,19 @@ class PageContext:
         work: Callable[[CallContext], Awaitable[Result]],
         *,
         request_id: str | None = None,
+        group_id: UUID | None = None,
         butler: str | None = None,
     ) -> Result:
         """Run an operation for this user. `operation` is its name in the table of roles.
 
-        With `butler` it acts for that butler; the user remains the actor.
+        With `butler` it acts for that butler; the user remains the actor. All its events join `group_id`.
         """
         # Upkeep gives way to user calls. A refresh caused by upkeep's own writes must not delay upkeep.
         counted = nullcontext() if is_background_refresh() else self.dashboard.lazy_resources.calls.track()
         with counted, instrumentation.instrument_call(operation, request_id) as call:
             call.principal = self.principal
             return await within(
-                self.dashboard.settings.deadline_seconds, self._run(operation, work, request_id, butler)
+                self.dashboard.settings.deadline_seconds, self._run(operation, work, (request_id, group_id), butler)
             )
 
     async def run(
@@ -100,7 +102,7 @@ class PageContext:
         self,
         operation: str,
         work: Callable[[CallContext], Awaitable[Result]],
-        request_id: str | None,
+        ids: tuple[str | None, UUID | None],
         acts_for: str | None,
     ) -> Result:
         await self.require_login()
@@ -112,7 +114,8 @@ class PageContext:
                 recovery='Log in with an admin token, or set dashboard.changes = "role".',
             )
         limit_reading(resources, self.principal)
-        caller = Caller(self.principal, Lineage(request_id=request_id))
+        request_id, group_id = ids
+        caller = Caller(self.principal, Lineage(request_id=request_id), group_id=group_id)
         if not is_background_refresh():
             # Opening the page is audited. Auditing each refresh would write events that cause the next refresh.
             await audit_access(resources, caller, operation)

@@ -16,9 +16,9 @@ class NavEntry:
 
 NAVIGATION = (
     NavEntry("/", "Overview", "space_dashboard"),
-    NavEntry("/facts", "Facts", "fact_check", "Memory"),
-    NavEntry("/rules", "Rules", "gavel", "Memory"),
-    NavEntry("/episodes", "Episodes", "forum", "Memory"),
+    NavEntry("/memories", "Memories", "psychology", "Memory"),
+    NavEntry("/subjects", "Subjects", "people", "Memory"),
+    NavEntry("/review", "Review", "inbox", "Memory"),
     NavEntry("/graph", "Map", "hub", "Memory"),
     NavEntry("/playground", "Playground", "travel_explore", "Agents"),
     NavEntry("/calls", "Calls", "receipt_long", "Agents"),
@@ -35,7 +35,10 @@ MEMORY = "/memory/"
 # Paths for programs: errors there are JSON, never an HTML page.
 API_PREFIXES = ("/api", "/mcp", "/health", "/metrics", "/hooks")
 LOGIN_PATHS = frozenset({LOGIN, LOGOUT, TENANT, PROVIDER, RETURN, START})
-_PAGES = frozenset(entry.path for entry in NAVIGATION)
+MEMORIES, REVIEW, SUBJECTS = "/memories", "/review", "/subjects"
+# The same list, of one type each.
+TYPES = ("/facts", "/rules", "/episodes")
+_PAGES = frozenset((*(entry.path for entry in NAVIGATION), *TYPES))
 
 
 def is_dashboard_path(path: str) -> bool:

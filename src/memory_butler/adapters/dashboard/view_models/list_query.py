@@ -1,8 +1,9 @@
 """Query parameters of the list pages, as a `Listing` for the store and as props of the filter bar.
 
 Parameters: q (words, or a phrase in quotes), scope, butler, subject, predicate, validity, permanence, maturity, tier,
-tag, importance_min, importance_max, from and to (timestamps), sort, order and cursor. Several values of one parameter
-are separated by commas. Without a validity, memories in use are listed.
+tag, importance_min, importance_max, from and to (timestamps), pinned, unused, sort, order, cursor, and open (the memory
+in the pane beside the list). Several values of one parameter are separated by commas. Without a validity, memories in
+use are listed; with words and without a sort order, the best matches come first. A page without a type lists all.
 """
 
 import re
@@ -12,11 +13,12 @@ from enum import StrEnum
 from typing import Any
 
 from memory_butler.adapters.dashboard.components.elements import visible_text
-from memory_butler.adapters.dashboard.server.page_url import unknown_params
+from memory_butler.adapters.dashboard.server.page_url import unknown_params, url_for
 from memory_butler.errors import InvalidInput
 from memory_butler.models import EVERY_SCOPE, Maturity, MemoryType, Permanence, Tier, Validity
 from memory_butler.models.listings import Listing, Page, Sort
-from memory_butler.operations.browse.listings import SORTS
+from memory_butler.operations.browse.find import Found
+from memory_butler.operations.browse.listings import MAX_COUNT, SORTS, SORTS_OF_ALL
 from memory_butler.policy.lifecycle.tiers import MEMBERS
 from memory_butler.policy.memories.validation import parse_choice
 
@@ -38,7 +40,8 @@ _STATES = {
     Validity.RETRACTED: "Forgotten",
 }
 # The states that the filter offers for each type.
-_STATES_OF: dict[MemoryType, tuple[Validity, ...]] = {
+_STATES_OF: dict[MemoryType | None, tuple[Validity, ...]] = {
+    None: tuple(_STATES),
     MemoryType.FACT: tuple(_STATES),
     MemoryType.RULE: (Validity.ACTIVE, Validity.FADING, Validity.EXPIRED, Validity.RETRACTED),
     MemoryType.EPISODE: (Validity.RETRACTED,),
@@ -59,16 +62,26 @@ _LABELS = {
     "importance_max": "Importance max.",
     "from": "From",
     "to": "Until",
+    "pinned": "Pinned",
+    "unused": "Never used",
 }
-_FILTERS: dict[MemoryType, tuple[str, ...]] = {
+# Filters of all types, after those of each.
+_COMMON = ("from", "to", "pinned", "unused")
+YES = "1"
+_FILTERS: dict[MemoryType | None, tuple[str, ...]] = {
+    None: (*("q", "validity", "subject", "predicate", "scope", "butler", "tag"), *_COMMON),
     MemoryType.FACT: (
         *("q", "validity", "subject", "predicate", "scope", "butler", "tag", "permanence", "tier"),
-        *("importance_min", "importance_max", "from", "to"),
+        *("importance_min", "importance_max", *_COMMON),
     ),
-    MemoryType.RULE: ("q", "validity", "maturity", "tier", "scope", "butler", "tag", "from", "to"),
-    MemoryType.EPISODE: ("q", "validity", "butler", "tag", "importance_min", "importance_max", "from", "to"),
+    MemoryType.RULE: ("q", "validity", "maturity", "tier", "scope", "butler", "tag", *_COMMON),
+    MemoryType.EPISODE: ("q", "validity", "butler", "tag", "importance_min", "importance_max", *_COMMON),
 }
-_ORDER = ("sort", "order", "cursor")
+# Fields whose values the store knows.
+SUGGESTED = ("subject", "predicate", "scope", "butler", "tag")
+_ALIASES = {"state": "validity"}
+BEST = "best"
+_ORDER = ("sort", "order", "cursor", "open")
 _CLOSED: dict[str, type[StrEnum]] = {
     "validity": Validity,
     "permanence": Permanence,
@@ -84,24 +97,42 @@ _SORTS = {
 }
 
 
-def parse(kind: MemoryType, query: Mapping[str, Any]) -> Query:
+def parse(kind: MemoryType | None, query: Mapping[str, Any]) -> Query:
     """The supported, non-empty query parameters of a URL."""
+    query = {_ALIASES.get(name, name): value for name, value in query.items()}
     names = (*_FILTERS[kind], *_ORDER)
     values = {name: str(query[name]).strip()[:MAX_CHARACTERS] for name in names if query.get(name) is not None}
     return {name: value for name, value in values.items() if value}
 
 
-def unknown(kind: MemoryType, query: Mapping[str, Any]) -> tuple[str, ...]:
+def unknown(kind: MemoryType | None, query: Mapping[str, Any]) -> tuple[str, ...]:
     """Query parameters that this list does not support."""
-    return unknown_params(query, (*_FILTERS[kind], *_ORDER))
+    return unknown_params(query, (*_FILTERS[kind], *_ORDER, *_ALIASES))
 
 
-def with_changes(kind: MemoryType, query: Query, changes: Mapping[str, Any]) -> Query:
+def with_changes(kind: MemoryType | None, query: Query, changes: Mapping[str, Any]) -> Query:
     """The query after a change of filters, back on the first page."""
     return parse(kind, {**query, **changes, "cursor": ""})
 
 
-def with_value(kind: MemoryType, query: Query, name: str, value: str) -> Query:
+def in_type(kind: MemoryType | None, query: Query) -> Query:
+    """The query on the page of another type: without the filters and the order that it does not have."""
+    kept = parse(kind, {**query, "cursor": "", "open": ""})
+    if kept.get("sort") in (None, *sorts_of(kind)):
+        return kept
+    return {name: value for name, value in kept.items() if name not in ("sort", "order")}
+
+
+def sorts_of(kind: MemoryType | None) -> tuple[Sort, ...]:
+    return SORTS[kind] if kind else SORTS_OF_ALL
+
+
+def is_best_match(query: Query) -> bool:
+    """True if the list shows the best matches for words, and not all memories in an order."""
+    return has_words(query) and query.get("sort", BEST) == BEST
+
+
+def with_value(kind: MemoryType | None, query: Query, name: str, value: str) -> Query:
     """The query with a value added: tags accumulate, other filters are replaced."""
     if name != "tag":
         return with_changes(kind, query, {name: value})
@@ -110,21 +141,24 @@ def with_value(kind: MemoryType, query: Query, name: str, value: str) -> Query:
     )
 
 
-def without(kind: MemoryType, query: Query, name: str, value: str) -> Query:
+def without(kind: MemoryType | None, query: Query, name: str, value: str) -> Query:
     """The query without a filter, or without one of several tags."""
     left = [one for one in split_values(query.get(name, "")) if one != value] if name == "tag" else []
     return with_changes(kind, query, {name: join_values(left)})
 
 
-def sorted_by(kind: MemoryType, query: Query, name: str) -> Query:
+def sorted_by(kind: MemoryType | None, query: Query, name: str) -> Query:
     """The query after a click on a column header: sorted by it, or in reverse order if it already was."""
+    if name == BEST:
+        return with_changes(kind, query, {"sort": "", "order": ""})
     sort = parse_choice(Sort, name, "sort")
-    is_current = sort == query.get("sort", Sort.CREATED)
+    usual = BEST if has_words(query) else Sort.CREATED
+    is_current = sort == query.get("sort", usual)
     order = "asc" if is_current and query.get("order") != "asc" else ""
-    return with_changes(kind, query, {"sort": "" if sort is Sort.CREATED else sort, "order": order})
+    return with_changes(kind, query, {"sort": "" if sort == usual else sort, "order": order})
 
 
-def listing_of(kind: MemoryType, query: Query, *, governs: bool) -> Listing:
+def listing_of(kind: MemoryType | None, query: Query, *, governs: bool) -> Listing:
     """The listing for a query. Admins see the memories of all butlers unless they filter by one."""
     _check_choices(kind, query)
     time_from, time_to = _timestamp(query, "from"), _timestamp(query, "to")
@@ -154,9 +188,52 @@ def listing_of(kind: MemoryType, query: Query, *, governs: bool) -> Listing:
         time_to=time_to,
         words=words,
         contains=phrase,
-        sort=parse_choice(Sort, query.get("sort", Sort.CREATED), "sort"),
+        pinned=True if query.get("pinned") else None,
+        unused=bool(query.get("unused")),
+        sort=_sort(query),
         descending=query.get("order") != "asc",
     )
+
+
+def has_words(query: Query) -> bool:
+    words, phrase = split_search(query.get("q", ""))
+    return bool(words) and not phrase
+
+
+def found_note(found: Found) -> str:
+    """What the best matches are: by words, or only close in meaning."""
+    close = len(found.items) - found.with_words
+    if found.items and not found.with_words:
+        return f"Nothing has these words. {close:,} {'is' if close == 1 else 'are'} close in meaning."
+    parts = ["best match first"]
+    if close:
+        parts.append(f"{close:,} close in meaning")
+    if found.more:
+        parts.append("sort by date to see all that contain the words")
+    return f"· {'; '.join(parts)}" if found.items else ""
+
+
+def type_links(kind: MemoryType | None, query: Query, counts: Mapping[MemoryType, int]) -> list[Props]:
+    """All and each type, as links that keep the filters that the type has."""
+    entries: list[tuple[str, str, MemoryType | None, int | None]] = [
+        ("all", "All", None, sum(counts.values()) if counts else None),
+        *((str(one), f"{one.capitalize()}s", one, counts.get(one, 0) if counts else None) for one in MemoryType),
+    ]
+    return [
+        {
+            "name": name,
+            "label": label,
+            "href": url_for(f"/{of}s" if of else "/memories", in_type(of, query)),
+            "current": of == kind,
+            "count": "" if count is None else f"{count:,}" if count <= MAX_COUNT else f"{MAX_COUNT:,}+",
+        }
+        for name, label, of, count in entries
+    ]
+
+
+def _sort(query: Query) -> Sort:
+    name = query.get("sort", BEST)
+    return Sort.CREATED if name == BEST else parse_choice(Sort, name, "sort")
 
 
 def split_search(text: str) -> tuple[str | None, str | None]:
@@ -166,11 +243,11 @@ def split_search(text: str) -> tuple[str | None, str | None]:
     return words or None, phrases[0] if phrases else None
 
 
-def filter_fields(kind: MemoryType) -> list[Props]:
+def filter_fields(kind: MemoryType | None) -> list[Props]:
     return [{"name": name, "label": _label(kind, name), **_form(kind, name)} for name in _FILTERS[kind] if name != "q"]
 
 
-def active_filters(kind: MemoryType, query: Query) -> list[Props]:
+def active_filters(kind: MemoryType | None, query: Query) -> list[Props]:
     """The active filters. Timestamps are formatted by the browser, which knows the viewer's time zone."""
     return [
         {
@@ -187,8 +264,23 @@ def active_filters(kind: MemoryType, query: Query) -> list[Props]:
     ]
 
 
-def sort_options(kind: MemoryType) -> list[Props]:
-    return [{"name": str(sort), "label": _SORTS[sort]} for sort in SORTS[kind]]
+def sort_options(kind: MemoryType | None, *, with_words: bool = False) -> list[Props]:
+    """The orders of a list; with words also that of the best match."""
+    best = [{"name": BEST, "label": "Best match"}] if with_words else []
+    return [*best, *({"name": str(sort), "label": _SORTS[sort]} for sort in sorts_of(kind))]
+
+
+def views(kind: MemoryType | None) -> list[Props]:
+    """Saved views that every store has."""
+    known = [
+        {"name": "In use", "query": {}},
+        {"name": "Fading", "query": {"validity": str(Validity.FADING)}},
+        {"name": "Never used", "query": {"unused": YES}},
+        {"name": "Pinned", "query": {"pinned": YES}},
+        {"name": "Forgotten", "query": {"validity": str(Validity.RETRACTED)}},
+    ]
+    fades = kind is not MemoryType.EPISODE
+    return [view for view in known if fades or view["name"] != "Fading"]
 
 
 def page_position(page: Page[Any]) -> str:
@@ -203,10 +295,10 @@ def page_position(page: Page[Any]) -> str:
 
 def is_default(query: Query) -> bool:
     """True for the unfiltered first page, newest first."""
-    return not query
+    return not query.keys() - {"open"}
 
 
-def is_filtered(kind: MemoryType, query: Query) -> bool:
+def is_filtered(kind: MemoryType | None, query: Query) -> bool:
     return any(name in query for name in _FILTERS[kind])
 
 
@@ -230,7 +322,7 @@ def _invalid_value(name: str, text: str) -> str | None:
     return None
 
 
-def _check_choices(kind: MemoryType, query: Query) -> None:
+def _check_choices(kind: MemoryType | None, query: Query) -> None:
     for name in _CLOSED:
         invalid = _invalid_value(name, query.get(name, ""))
         if invalid:
@@ -263,11 +355,11 @@ def _timestamp(query: Query, name: str) -> datetime | None:
     return parsed if parsed.tzinfo else parsed.astimezone()
 
 
-def _label(kind: MemoryType, name: str) -> str:
+def _label(kind: MemoryType | None, name: str) -> str:
     return "Butler" if (kind, name) == (MemoryType.EPISODE, "butler") else _LABELS[name]
 
 
-def _form(kind: MemoryType, name: str) -> Props:
+def _form(kind: MemoryType | None, name: str) -> Props:
     choices = _choices(kind).get(name)
     if choices:
         return {"form": "choice", "choices": [{"value": value, "label": label} for value, label in choices.items()]}
@@ -276,9 +368,9 @@ def _form(kind: MemoryType, name: str) -> Props:
     return {"form": "tag" if name == "tag" else "text"}
 
 
-def _choices(kind: MemoryType) -> dict[str, dict[str, str]]:
+def _choices(kind: MemoryType | None) -> dict[str, dict[str, str]]:
     states = {str(state): _STATES[state] for state in _STATES_OF[kind]}
-    tiers = {str(tier): _TIERS[tier] for tier, members in MEMBERS.items() if kind in members.types}
+    tiers = {str(tier): _TIERS[tier] for tier, members in MEMBERS.items() if kind is None or kind in members.types}
     scale = {str(number): str(number) for number in range(1, 11)}
     return {
         "validity": {"": "In use", **states, EVERYTHING: "Everything"},
@@ -287,6 +379,8 @@ def _choices(kind: MemoryType) -> dict[str, dict[str, str]]:
         "tier": {"": "Any", **tiers},
         "importance_min": {"": "Any", **scale},
         "importance_max": {"": "Any", **scale},
+        "pinned": {"": "Any", YES: "Yes"},
+        "unused": {"": "Any", YES: "Yes"},
     }
 
 
@@ -294,6 +388,6 @@ def _enum_labels(words: type[StrEnum]) -> dict[str, str]:
     return {str(word): str(word).replace("_", " ").capitalize() for word in words}
 
 
-def _value_text(kind: MemoryType, name: str, value: str) -> str:
+def _value_text(kind: MemoryType | None, name: str, value: str) -> str:
     choices = _choices(kind).get(name, {})
     return " or ".join(choices.get(one, one) for one in split_values(value)) if choices else value

@@ -11,7 +11,9 @@ from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models.phrases import state_of, truncate
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models.listings import ListedMemory, Sort
+from memory_butler.operations.browse.listings import SORTS, SORTS_OF_ALL
 from memory_butler.policy.memories.text import is_note
+from memory_butler.policy.retrieval.highlight import highlighted
 from memory_butler.policy.trust.origin import mark
 
 Row = dict[str, Any]
@@ -33,6 +35,8 @@ _CONSOLIDATION = {
 IN_REVIEW = ("in review", "warn", "Facts and rules from it are waiting for review")
 # Label and sort order of each column.
 _COLUMNS: dict[str, tuple[str, Sort | None]] = {
+    "scope": ("Scope", None),
+    "tags": ("Tags", None),
     "record": ("Helpful / harmful", None),
     "confidence": ("Confidence", Sort.CONFIDENCE),
     "importance": ("Importance", Sort.IMPORTANCE),
@@ -40,17 +44,28 @@ _COLUMNS: dict[str, tuple[str, Sort | None]] = {
     "stored": ("Stored", Sort.CREATED),
     "used": ("Last used", Sort.LAST_REFERENCED),
 }
-# The columns of each type beside the text.
-COLUMNS_OF = {
-    models.MemoryType.FACT: ("confidence", "importance", "happened", "stored", "used"),
-    models.MemoryType.RULE: ("record", "confidence", "stored", "used"),
-    models.MemoryType.EPISODE: ("importance", "happened", "stored", "used"),
+# The columns of each type beside the text. The viewer chooses among them; those of HIDDEN are off at first.
+COLUMNS_OF: dict[models.MemoryType | None, tuple[str, ...]] = {
+    None: ("tags", "scope", "confidence", "importance", "stored", "used"),
+    models.MemoryType.FACT: ("tags", "scope", "confidence", "importance", "happened", "stored", "used"),
+    models.MemoryType.RULE: ("tags", "scope", "record", "confidence", "stored", "used"),
+    models.MemoryType.EPISODE: ("tags", "scope", "importance", "happened", "stored", "used"),
 }
+HIDDEN = ("happened", "used")
 
 
-def columns_of(kind: models.MemoryType) -> list[Row]:
+def columns_of(kind: models.MemoryType | None) -> list[Row]:
+    sorts = SORTS[kind] if kind else SORTS_OF_ALL
     columns = {name: _COLUMNS[name] for name in COLUMNS_OF[kind]}
-    return [{"name": name, "label": label, "sort": sort and str(sort)} for name, (label, sort) in columns.items()]
+    return [
+        {
+            "name": name,
+            "label": "Butler" if (kind, name) == (models.MemoryType.EPISODE, "scope") else label,
+            "sort": str(sort) if sort in sorts else None,
+            "is_shown": name not in HIDDEN,
+        }
+        for name, (label, sort) in columns.items()
+    ]
 
 
 def memory_row(
@@ -60,6 +75,7 @@ def memory_row(
     fading_below: float,
     is_changed: bool = False,
     in_review: str | None = None,
+    query: str = "",
 ) -> Row:
     """The row of a memory. `in_review` is the URL of the run under review that an episode belongs to, empty for users
     who may not open it."""
@@ -67,8 +83,11 @@ def memory_row(
     return {
         "id": str(memory.id),
         "ref": f"{memory.type}:{memory.ref}",
+        "type": str(memory.type),
         "href": memory_path(memory.type, memory.ref),
         "text": truncate(memory.content, MAX_CHARACTERS),
+        "pieces": _pieces(truncate(memory.content, MAX_CHARACTERS), query),
+        "pinned": memory.pinned,
         "chips": [
             {"text": text, "kind": kind, "title": title, "href": (in_review or "") if text == IN_REVIEW[0] else ""}
             for text, kind, title in _chips(memory, is_in_review=in_review is not None)
@@ -80,15 +99,20 @@ def memory_row(
         "actions": [action.name for action in actions],
         "is_inactive": memory.validity not in (models.Validity.ACTIVE, models.Validity.FADING),
         "is_changed": is_changed,
-        **_type_fields(listed, fading_below),
+        **_type_fields(listed, fading_below, query),
     }
+
+
+def _pieces(text: str, query: str) -> list[list[bool | str]]:
+    """Text in pieces, marked where the search asked for them; none without a search."""
+    return [[is_marked, piece] for is_marked, piece in highlighted(text, query)] if query else []
 
 
 def listed_from(portrait: models.MemoryDetails) -> ListedMemory:
     return ListedMemory(memory=portrait.memory, tier=portrait.tier, effective_confidence=portrait.effective_confidence)
 
 
-def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
+def _type_fields(listed: ListedMemory, fading_below: float, query: str) -> Row:
     memory = listed.memory
     if isinstance(memory, models.Episode):
         return {
@@ -107,7 +131,12 @@ def _type_fields(listed: ListedMemory, fading_below: float) -> Row:
     return {
         **common,
         "about": [
-            {"name": name, "value": label, "text": visible_text(as_words(label))}
+            {
+                "name": name,
+                "value": label,
+                "text": visible_text(as_words(label)),
+                "pieces": _pieces(visible_text(as_words(label)), query),
+            }
             for name, label in (("subject", memory.subject_label), ("predicate", memory.predicate_label))
             # The predicate of a note is a hash.
             if name == "subject" or not is_note(label)
@@ -123,7 +152,7 @@ def _chips(memory: models.Memory, *, is_in_review: bool) -> Iterable[tuple[str, 
     if marked := mark(memory.origin):
         yield "unverified", "warn", f"Origin: {marked}"
     if memory.pinned:
-        yield "pinned", "good", "Pinned: it does not decay"
+        yield "pinned", "", "Pinned: it does not decay"
     if isinstance(memory, models.Fact) and memory.permanence is not models.Permanence.STANDARD:
         yield str(memory.permanence), "", "Permanence: how slowly it decays"
     if isinstance(memory, models.Rule):

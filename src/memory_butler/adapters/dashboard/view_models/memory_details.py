@@ -12,8 +12,15 @@ from memory_butler import models
 from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.components.vue_components import Group
 from memory_butler.adapters.dashboard.server.routes import memory_path
-from memory_butler.adapters.dashboard.view_models.phrases import origin_text, sentence, state_label, state_of
+from memory_butler.adapters.dashboard.view_models.phrases import (
+    origin_text,
+    sentence,
+    state_label,
+    state_of,
+    truncate,
+)
 from memory_butler.adapters.dashboard.view_models.word_diff import differences
+from memory_butler.english.text.normalize import as_words
 from memory_butler.models.explanation import Explanation, Term
 from memory_butler.models.graph import LinkedNode, MemoryLinks, Node
 from memory_butler.policy.history.undo import EXEMPT_ACTION
@@ -22,6 +29,7 @@ from memory_butler.policy.trust.origin import mark
 from memory_butler.policy.trust.reasons import describe_reason
 
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
+HEADING_CHARACTERS = 90
 OUT, IN = "out", "in"
 RELATIONS: dict[tuple[models.Relation, str], str] = {
     (models.Relation.DERIVED_FROM, OUT): "Learned from",
@@ -305,3 +313,10 @@ def forecast(portrait: models.MemoryDetails) -> list[tuple[str, datetime | None]
         for index, piece in enumerate(pieces)
         if piece
     ]
+
+
+def heading_of(memory: models.Memory) -> str:
+    """The memory as the title of its page: subject and property of a fact, the first words of others."""
+    if isinstance(memory, models.Fact):
+        return visible_text(as_words(subject_and_predicate(memory.subject_label, memory.predicate_label)))
+    return truncate(memory.content.partition("\n")[0], HEADING_CHARACTERS)

@@ -1,0 +1,75 @@
+"""A subject as its page shows it: facts by property, relations, and a line of time."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from memory_butler.adapters.dashboard.components.elements import visible_text
+from memory_butler.adapters.dashboard.components.vue_components import Group
+from memory_butler.adapters.dashboard.server.page_url import url_for
+from memory_butler.adapters.dashboard.server.routes import SUBJECTS, memory_path
+from memory_butler.adapters.dashboard.view_models.phrases import state_of, truncate
+from memory_butler.english.text.normalize import as_words
+from memory_butler.models import Fact
+from memory_butler.models.graph import Subject
+from memory_butler.operations.browse.subject_profile import Relation, SubjectProfile
+from memory_butler.policy.memories.text import is_note
+
+Row = dict[str, Any]
+SHOWN_CHARACTERS = 300
+NOTES = "notes"
+
+
+def subject_href(name: str) -> str:
+    return url_for(SUBJECTS, {"name": name})
+
+
+def subject_row(subject: Subject) -> Row:
+    return {
+        "label": visible_text(as_words(subject.label)),
+        "href": subject_href(subject.subject),
+        "facts": subject.facts,
+        "at": subject.latest_at.isoformat(),
+    }
+
+
+def by_property(profile: SubjectProfile) -> list[tuple[str, list[Fact]]]:
+    """The facts in use by property, in alphabetical order; notes come last."""
+    groups: dict[str, list[Fact]] = {}
+    for listed in profile.facts:
+        if isinstance(listed.memory, Fact):
+            label = listed.memory.predicate_label
+            groups.setdefault(NOTES if is_note(label) else visible_text(as_words(label)), []).append(listed.memory)
+    return sorted(groups.items(), key=lambda group: (group[0] == NOTES, group[0].casefold()))
+
+
+def relation_groups(relations: Iterable[Relation]) -> list[Group]:
+    groups: dict[str, list[Row]] = {}
+    for number, one in enumerate(relations):
+        entry = {
+            "key": f"{number}",
+            "kind": "subject",
+            "name": visible_text(as_words(one.label)),
+            "href": subject_href(one.subject),
+            "label": visible_text(as_words(one.fact.predicate_label)),
+            "segments": [["same", truncate(one.fact.content, SHOWN_CHARACTERS)]],
+        }
+        groups.setdefault("Names" if one.outbound else "Is named by", []).append(entry)
+    return [{"title": title, "entries": entries} for title, entries in groups.items()]
+
+
+def history_groups(profile: SubjectProfile) -> list[Group]:
+    """All facts along the time that they are about."""
+    facts = [one.memory for one in (*profile.facts, *profile.former) if isinstance(one.memory, Fact)]
+    entries = [
+        {
+            "key": str(fact.id),
+            "kind": "fact",
+            "name": visible_text(as_words(fact.predicate_label)) if not is_note(fact.predicate_label) else "note",
+            "href": memory_path(fact.type, fact.ref),
+            "chips": [] if fact.validity == "active" else [list(state_of(fact))],
+            "segments": [["same", truncate(fact.content, SHOWN_CHARACTERS)]],
+            "at": (fact.valid_at or fact.created_at).isoformat(),
+        }
+        for fact in sorted(facts, key=lambda fact: fact.valid_at or fact.created_at, reverse=True)
+    ]
+    return [{"title": "", "entries": entries}]
