@@ -53,9 +53,13 @@ async def pages_of(resources: Resources) -> dict[str, str]:
     prompt = "Plan+Ana%27s+trip+to+Rome+and+a+table+for+dinner"
     return {
         "overview": "/",
+        "memories": "/memories",
+        "memories-pane": f"/memories?open=fact:{fact.memory.ref}",
         "facts": "/facts",
-        "rules": "/rules",
-        "episodes": "/episodes",
+        "search": "/memories?q=sofia%27s+birthday",
+        "subjects": "/subjects",
+        "subject": "/subjects?name=Ana",
+        "review": "/review",
         "memory": f"/memory/fact/{fact.memory.ref}",
         "memory-rule": f"/memory/rule/{refs['rule']}",
         "memory-episode": f"/memory/episode/{refs['episode']}",
