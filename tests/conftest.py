@@ -50,7 +50,7 @@ MODEL_HOME = "TESTS_MODEL_HOME"
 MEMORY_BYTES = 4 * 2**30
 # Files that take long with few tests. They are begun first, so that in the end no core waits for one of them.
 LONG = [
-    *("test_vector_index_recall", "test_memory", "test_acting", "test_jobs", "test_lists", "test_safety"),
+    *("test_vector_index_recall", "test_memory", "test_acting", "test_jobs", "test_memories_lists", "test_pages_look"),
     *("test_alone", "test_consolidation_page", "test_benchmarks", "test_sessions", "test_stdio", "test_timeline"),
     *("test_processes", "test_sweep_crash", "test_cli", "test_http", "test_graph", "test_system", "test_playground"),
     *("test_login", "test_durability", "test_demo", "test_embedded", "test_as_of", "test_examples", "test_wheel"),

@@ -35,7 +35,7 @@ from memory_butler.store.gate.driver_errors import translated
 from memory_butler.store.gate.indexed_tenants import IndexedTenants
 from memory_butler.store.gate.queries import Names, load_queries, numbered
 from memory_butler.store.gate.read_plane import ReadPlane, open_read_plane
-from memory_butler.store.gate.references import References
+from memory_butler.store.gate.reserved_refs import References
 
 Row = dict[str, Any]
 Made = TypeVar("Made")

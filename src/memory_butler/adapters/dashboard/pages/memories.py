@@ -20,9 +20,9 @@ from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDi
 from memory_butler.adapters.dashboard.components.elements import tag, text_tag
 from memory_butler.adapters.dashboard.components.empty_states import draw_empty_state
 from memory_butler.adapters.dashboard.components.memory_list import FilterBar, MemoryTable
-from memory_butler.adapters.dashboard.components.memory_pane import MemoryPane
 from memory_butler.adapters.dashboard.components.memory_view import PageTools
 from memory_butler.adapters.dashboard.components.page_frame import page, refresh_every, subscribe
+from memory_butler.adapters.dashboard.components.side_pane import MemoryPane
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus, action_buttons
 from memory_butler.adapters.dashboard.server.page_context import PageContext
