@@ -49,6 +49,28 @@ def test_what_differs_in_what_matters(make_hit: Callable[..., Hit], pair: tuple[
     assert not says_the_same(other, one, USER)
 
 
+NOTE, OTHER_NOTE = "note:0123456789ab", "note:ba9876543210"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Ana is allergic to shellfish", "Ana likes green tea", False),
+        ("Ana is allergic to shellfish", "Ana is allergic to peanuts", False),
+        ("Ana is allergic to tea", "Ana likes green tea", False),
+        ("Ana is allergic to shellfish", "Since she was six, Ana is allergic to shellfish.", True),
+    ],
+)
+def test_notes_differ_by_one_word(make_hit: Callable[..., Hit], one: str, other: str, expected: bool) -> None:
+    """They have no predicate: the verb and each name matter."""
+    hits = [
+        make_hit(number, F, subject_label="main", predicate_label=predicate, content=content)
+        for number, predicate, content in ((1, NOTE, one), (2, OTHER_NOTE, other))
+    ]
+    assert says_the_same(*hits, USER) is expected
+    assert says_the_same(*reversed(hits), USER) is expected
+
+
 def test_a_rule_and_a_warning_never_say_the_same(make_hit: Callable[..., Hit]) -> None:
     words = "Deploy on Friday evening from a laptop."
     rule, warning = (make_hit(n, R, content=words, maturity=m) for n, m in ((1, "proven"), (2, "anti_pattern")))

@@ -105,6 +105,12 @@ async def _furnish(resources: Resources, owner: Connection) -> None:
     )
     owner.execute("INSERT INTO memory.reembedding_pauses (tenant_id, paused_at) VALUES (%s, now())", (tenant,))
     owner.execute("INSERT INTO memory.reference_horizons (tenant_id, seq) VALUES (%s, 1)", (tenant,))
+    owner.execute(
+        "INSERT INTO memory.call_log"
+        " (tenant_id, id, asked_at, kind, butler, client, prompt, milliseconds, memory_ids, refs, degraded)"
+        " VALUES (%s, %s, now(), 'search', 'main', 'mcp', 'colors', 1, '{}', '{}', '{}')",
+        (tenant, uuid.uuid4()),
+    )
     _consolidate(tenant, owner)
     await tokens.create(resources, NewToken(tenant=tenant, butler="main"))
     await logins.log_in(resources, Principal(tenant, "main", Role.ADMIN))

@@ -13,6 +13,7 @@ from tests.stories.isolation import Tally, World, as_everybody, fire, new_tenant
 from memory_butler.errors import NotFound
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.operations.retrieval import get
+from memory_butler.operations.system.call_log import store_waiting
 from memory_butler.resources import Resources
 from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.gate import database
@@ -52,6 +53,7 @@ async def test_without_the_programs_own_filter_nothing_of_others_comes_back(
 ) -> None:
     """Every query without its WHERE tenant_id: no word of another tenant is told, and none of its rows changes."""
     intruder, other = worlds
+    await store_waiting(shared_resources)
     before, tally = snapshot(owner, [other]), Tally()
     await fire(as_everybody(shared_resources), intruder, worlds, 104, tally)
     assert tally.leaked == []
@@ -64,6 +66,7 @@ async def test_a_program_that_names_the_wrong_tenant_reaches_nothing(
 ) -> None:
     """The gate is bound to one tenant and every parameter says another: neither is seen, neither changes."""
     bound, named = worlds
+    await store_waiting(shared_resources)
     before, tally = snapshot(owner, worlds), Tally()
     bind = Database._bind
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from memory_butler.errors import DeadlinePassed, NotFound, OverloadRejected, TargetUnavailable
+from memory_butler.errors import DeadlinePassed, MemoryButlerError, NotFound, OverloadRejected, TargetUnavailable
 from memory_butler.models import Caller, Ranked
 from memory_butler.models.calls import CallDay, CallFilter, CallingProgram, CallKind, LoggedCall, ReturnedMemory
 from memory_butler.models.listings import Page
@@ -80,6 +80,8 @@ async def store_waiting(resources: Resources) -> None:
         except (TargetUnavailable, DeadlinePassed, OverloadRejected) as problem:
             log.info("%d calls are not in the call log yet: %s", len(calls), problem.message)
             resources.waiting_calls.give_back((tenant, call) for call in calls)
+        except MemoryButlerError as problem:
+            log.warning("%d calls could not be logged: %s", len(calls), problem.message)
 
 
 def _as_stored(resources: Resources, tenant: str, calls: Sequence[LoggedCall]) -> list[LoggedCall]:

@@ -22,6 +22,8 @@ from memory_butler.policy.retrieval.diversity import identity_of
 
 # Share of the shorter text's words that the longer one must have. Rules differ in few words: "in mails", "in commits".
 MIN_OVERLAP = {MemoryType.FACT: 0.4, MemoryType.RULE: 0.6}
+# A note has no predicate: its verb tells "is allergic to" from "likes", and one word tells two allergies apart.
+MIN_OVERLAP_OF_NOTES = 1.0
 # Share of an episode's words that another line has: then the episode adds nothing.
 MIN_OVERLAP_OF_EPISODE = 0.75
 # Cosine of the two domain profiles.
@@ -31,7 +33,8 @@ FEWEST_WORDS = 2
 PARTICULAR = ("the ", "my ", "our ")
 CACHED_TEXTS = 4096
 _WORD = re.compile(r"[^\W\d_]{2,}|\d+(?:[.,:]\d+)*")
-_LIGHT = frozenset(map(stem, OPTIONAL_WORDS | STOP_WORDS))
+_STOP = frozenset(map(stem, STOP_WORDS))
+_LIGHT = _STOP | frozenset(map(stem, OPTIONAL_WORDS))
 
 
 class _Statement(NamedTuple):
@@ -59,7 +62,7 @@ def without_repetitions(
     for one in sorted(chosen, key=lambda one: (one.claim, -one.usefulness)):
         hit = one.entry.hit
         subject = _subject(hit, user_names)
-        statement = _statement(hit.content, _name_words(subject, user_names))
+        statement = _statement_of(hit, subject, user_names)
         line = _Line(one, identity_of(one.entry), subject, statement, profiles.get(hit.id))
         twin = kept.twin_of(line)
         if twin is None:
@@ -111,7 +114,7 @@ def _terms(line: _Line) -> tuple[object, ...]:
 
 def _repeats(one: _Line, other: _Line) -> bool:
     """True for lines of equal terms that say the same."""
-    min_overlap = MIN_OVERLAP[one.chosen.entry.hit.type]
+    min_overlap = _min_overlap(one.chosen.entry.hit, other.chosen.entry.hit)
     return _say_the_same(one.statement, other.statement, min_overlap) and _are_of_one_kind(one.profile, other.profile)
 
 
@@ -132,16 +135,25 @@ def says_the_same(one: Hit, other: Hit, user_names: frozenset[str]) -> bool:
     if not _have_equal_terms(one, other) or subjects[0] != subjects[1]:
         return False
     mine, theirs = (
-        _statement(hit.content, _name_words(subject, user_names))
-        for hit, subject in zip((one, other), subjects, strict=True)
+        _statement_of(hit, subject, user_names) for hit, subject in zip((one, other), subjects, strict=True)
     )
-    return _say_the_same(mine, theirs, MIN_OVERLAP[one.type])
+    return _say_the_same(mine, theirs, _min_overlap(one, other))
+
+
+def _min_overlap(one: Hit, other: Hit) -> float:
+    is_pair_of_notes = is_note(one.predicate_label) and is_note(other.predicate_label)
+    return MIN_OVERLAP_OF_NOTES if is_pair_of_notes else MIN_OVERLAP[one.type]
 
 
 def _have_equal_terms(one: Hit, other: Hit) -> bool:
     if one.type is not other.type or one.type is MemoryType.EPISODE or one.valid_at != other.valid_at:
         return False
     return (one.maturity == Maturity.ANTI_PATTERN) == (other.maturity == Maturity.ANTI_PATTERN)
+
+
+def _statement_of(hit: Hit, subject: str | None, user_names: frozenset[str]) -> _Statement:
+    light = _STOP if is_note(hit.predicate_label) else _LIGHT
+    return _statement(hit.content, _name_words(subject, user_names), light)
 
 
 def _name_words(subject: str | None, user_names: frozenset[str]) -> frozenset[str]:
@@ -182,11 +194,11 @@ def _subject(hit: Hit, user_names: frozenset[str]) -> str | None:
 
 
 @lru_cache(CACHED_TEXTS)
-def _statement(content: str, names: frozenset[str]) -> _Statement:
+def _statement(content: str, names: frozenset[str], light: frozenset[str]) -> _Statement:
     tokens = [token.casefold() for token in _WORD.findall(content)]
     words = {stem(token) for token in tokens if not token[0].isdigit() and token not in names}
     return _Statement(
-        words=frozenset(words - _LIGHT),
+        words=frozenset(words - light),
         numbers=frozenset(token for token in tokens if token[0].isdigit()),
         negations=sum(token in NEGATIONS for token in tokens),
     )
