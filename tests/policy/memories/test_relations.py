@@ -14,6 +14,7 @@ KNOWN = {"ana": "ana", "sofia": "sofia", "initech": "initech", "olaria_sul": "ol
         ("ana", "works_at", "the Olaria Sul.", ("olaria_sul", "works at")),
         ("ana", "relationship:sofia", "sister", ("sofia", "sister")),
         ("ana", "sister_sofia", "Sofia", ("sofia", "sister")),
+        ("ana", "relationship:sofia", "sister Sofia", ("sofia", "sister")),
         ("sofia", "relationship", "sister of Ana", ("ana", "sister of")),
         ("sofia", "boss", "Anna Silva", ("ana", "boss")),
         ("sofia", "note:0123456789ab", "Ana", None),

@@ -37,7 +37,7 @@ def relation_of(subject: str, predicate: str, content: str, known: Mapping[str, 
         return Relation(other, _label(_without_name(head, content)))
     if key and (other := _known(key, known, subject)) is not None:
         value = content if len(content.split()) <= _VALUE_WORDS else head
-        return Relation(other, _label(value))
+        return Relation(other, _label(_without_name(value, key)))
     words = content.strip(" .!").split()
     if 2 <= len(words) <= _VALUE_WORDS:
         for first in range(1, len(words)):
