@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_butler.languages.speech.mentions import likely_subject, mentions
+from memory_butler.languages.speech.mentions import likely_subject, mentions, subject_of_note
 from memory_butler.languages.speech.utterances import USER, Utterance
 
 
@@ -47,3 +47,18 @@ def test_names(text: str, expected: list[str]) -> None:
 def test_whom_it_is_about(text: str, label: str, expected: str) -> None:
     one = Utterance(text, 0, label or USER, label, False)
     assert likely_subject(one, mentions(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "is_user", "expected"),
+    [
+        ("Ana is allergic to shellfish", True, "Ana"),
+        ("Ana is allergic to shellfish", False, "Ana"),
+        ("I like tea", True, "user"),
+        ("I like tea", False, "coder"),
+        ("Run the tests before each commit.", False, "coder"),
+        ("the key is under the mat", True, "user"),
+    ],
+)
+def test_a_note_is_about_whom_it_names_or_who_wrote_it(content: str, is_user: bool, expected: str) -> None:
+    assert subject_of_note(content, "coder", is_user=is_user) == expected

@@ -21,7 +21,7 @@ from memory_butler.languages.speech.cues import (
     OPENS_FIRST_PERSON,
     RELATIONS,
 )
-from memory_butler.languages.speech.utterances import USER, Utterance
+from memory_butler.languages.speech.utterances import USER, Utterance, utterances
 
 MAX_MENTIONS = 8
 MAX_SUBJECT_WORD = 8
@@ -189,6 +189,14 @@ def likely_subject(utterance: Utterance, named: list[str], before: SpokenOf = NO
         return _subject_of_answer(utterance, named, before.name) or speaker
     aged = _AGED.match(text)
     return aged["name"].capitalize() if aged else _first_free(text, named) or speaker
+
+
+def subject_of_note(content: str, writer: str, *, is_user: bool) -> str:
+    """The subject of a note in somebody's own words: the person or thing that its first sentence is about, else the
+    user who said it, or the agent that wrote it."""
+    said = utterances(content)
+    subject = likely_subject(said[0], mentions(said[0].told)) if said else USER
+    return subject if subject != USER or is_user else writer
 
 
 def _first_free(text: str, named: list[str]) -> str:

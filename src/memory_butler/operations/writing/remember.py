@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from memory_butler.english.text.names import check_aliases, name_key
 from memory_butler.english.text.normalize import normal_name
 from memory_butler.errors import Conflict
+from memory_butler.languages.speech.mentions import subject_of_note
 from memory_butler.models import (
     Caller,
     Episode,
@@ -21,7 +22,7 @@ from memory_butler.models import (
     Stored,
     Tier,
 )
-from memory_butler.models.vocabulary import BY_HAND
+from memory_butler.models.vocabulary import BY_HAND, Origin
 from memory_butler.operations.consolidation import early_start
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
@@ -87,7 +88,7 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
         return await _episode(resources, observed, caller, Fingerprint("note", new), admitted)
     owner = owner_of(caller.principal.tenant, name)
     note = NewFact(
-        subject=name,
+        subject=subject_of_note(new.content, name, is_user=new.source == Origin.USER),
         predicate=await note_name(resources, owner, note_predicate(content_hash(new.content))),
         permanence=PERMANENCE_OF_NOTE[Tier(new.tier)],
         **fields,
