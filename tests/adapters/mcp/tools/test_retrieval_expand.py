@@ -108,7 +108,8 @@ async def test_the_terminal_shows_neighbours_indented_under_their_result(
         found = lines(await asyncio.to_thread(command, *asked, *types, "--expand", "1"))
         places = [next(n for n, line in enumerate(found) if ref in line) for ref in refs]
         assert places == sorted(places)
-        assert [found[n].index(ref) for n, ref in zip(places, refs, strict=True)] == [6, 8, 8]
+        assert [found[n].split("\t")[1] for n in places] == refs
+        assert [not found[n].split("\t")[0] for n in places] == [False, True, True]
         assert found[places[1]].endswith("same subject: favorite color: blue")
         assert "source: Anna spoke of" in found[places[2]]
         said = " ".join(" ".join(found[places[2] :]).split())
