@@ -82,6 +82,8 @@ async def narrow_controls(page: Page, minimum: int = 76) -> list[str]:
 
 async def axe_findings(page: Page) -> list[str]:
     """The serious and critical violations that axe-core finds on the page."""
+    # What fades in or out has a contrast of its own for a moment.
+    await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished.catch(() => 0)))")
     violations: list[dict[str, Any]] = (await Axe().run(page)).response["violations"]
     return [
         f"{one['id']}: {node['html'][:120]}" for one in violations if one["impact"] in _SERIOUS for node in one["nodes"]

@@ -46,9 +46,9 @@ def test_arguments_have_no_defaults_and_no_null() -> None:
 
 
 def test_rare_arguments_are_left_out_unless_they_are_required() -> None:
-    assert "butler" not in input_schema(FULL, usual=True)["properties"]
-    required = {**FULL, "required": ["id", "butler"]}
-    assert "butler" in input_schema(required, usual=True)["properties"]
+    assert "type" not in input_schema(FULL, usual=True)["properties"]
+    required = {**FULL, "required": ["id", "type"]}
+    assert "type" in input_schema(required, usual=True)["properties"]
 
 
 def test_answers_are_listed_by_the_fields_that_are_always_there() -> None:

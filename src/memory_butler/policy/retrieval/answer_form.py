@@ -13,11 +13,18 @@ from memory_butler.policy.retrieval.question import ParsedQuestion
 _DIGITS = re.compile(r"\d{3}|\b(?:tele)?phones?\b", re.IGNORECASE)
 _AT = re.compile(r"\S@\S")
 _FORMS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (re.compile(r"\b(?:phone|telephone|mobile|cell)\b", re.IGNORECASE), _DIGITS),
+    (
+        re.compile(
+            r"\b(?:(?:tele)?phone|mobile|cell)(?: phone)? (?:no|nr|num|number)\b"
+            r"|^\W*(?:what(?:['’]?s| is) )?[\w. -]{1,40}['’]?s (?:phone|mobile|cell)\W*$",
+            re.IGNORECASE,
+        ),
+        _DIGITS,
+    ),
     (re.compile(r"^\W*what\b.{0,80}\be-?mail\b(?! (?:to|from|about)\b)", re.IGNORECASE), _AT),
     (
         re.compile(
-            r"^\W*what\b.{0,80}\b(?:price|cost|fee|charged?|pa(?:y|id)|rent|owed?)\b|\b(?:salary|wages?)\b",
+            r"^\W*what\b.{0,80}\b(?:price|cost|fee|charged?|pa(?:y|id)|rent|owed?|salary|wages?)\b",
             re.IGNORECASE,
         ),
         NUMBER,

@@ -111,7 +111,7 @@ async def test_a_memory_opens_beside_the_list_and_is_edited_there(
     await expect(pane.locator(".mb-hero-text")).to_have_text("12 June")
     await pane.get_by_role("button", name="Close").click()
     await expect(pane).to_be_hidden()
-    assert "open=" not in page.url
+    await page.wait_for_url(lambda url: "open=" not in url)
 
 
 async def test_a_refused_edit_says_why_and_keeps_what_was_typed(
