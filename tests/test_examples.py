@@ -50,7 +50,7 @@ def test_the_readme_shows_commands_with_their_output(new_home: Callable[[], Path
     try:
         for command, _, output in shown:
             program, *arguments = shlex.split(command)
-            assert program == "memory-butler"
+            assert program == ".venv/bin/memory-butler"
             ran = subprocess.run(
                 [*entry, *arguments], capture_output=True, text=True, env=environment, timeout=120, check=False
             )
