@@ -203,7 +203,7 @@ class BatchingThread:
             if not request.texts:
                 request.answer(np.empty((0, model.dimensions), np.float32))
         slices = _slices(list(_tokenize(model, [one for one in chosen if one[0].texts])), self._threads)
-        # What is urgent is begun at once: to queue it would take two more turns of the lock.
+        # Urgent texts are begun at once: to queue them would take two more turns of the lock.
         first = slices.pop(0) if slices and ready is self._urgent_slices else []
         with self._changed:
             ready.extend(slices)

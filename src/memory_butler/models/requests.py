@@ -40,7 +40,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls. `client` is the program that an agent calls from; calls without one are not logged. The events of all
+    """The caller. `client` is the program that an agent calls from; calls without one are not logged. The events of all
     writes join `group_id`, so that several calls can be undone as one."""
 
     principal: Principal

@@ -33,7 +33,7 @@ def found(value: dict[str, Any]) -> tuple[str, ...]:
 def test_entries_made_by_hand_are_recognised_by_what_they_start() -> None:
     """Under any name, for all projects or for one; other servers are not ours."""
     assert set(found({"mcpServers": OURS | OTHERS})) == OURS.keys()
-    assert found({"projects": {"/work/shop": {"mcpServers": {"mb": OURS["command"]}}}}) == ("mb in /work/shop",)
+    assert found({"projects": {"/srv/shop": {"mcpServers": {"mb": OURS["command"]}}}}) == ("mb in /srv/shop",)
     assert found({"mcpServers": {"memory-butler": OURS["command"]}}) == ()
 
 

@@ -151,8 +151,8 @@ LINES: list[dict[str, Any]] = [
     agent(
         {"type": "thinking", "thinking": "hm"}, said("Let me look."), {"type": "tool_use", "id": "1", "name": "Bash"}
     ),
-    agent({"type": "tool_use", "id": "2", "name": "Edit", "input": {"file_path": "/work/shop/src/invoices.py"}}),
-    agent({"type": "tool_use", "id": "3", "name": "Read", "input": {"file_path": "/work/shop/secrets.py"}}),
+    agent({"type": "tool_use", "id": "2", "name": "Edit", "input": {"file_path": "/srv/shop/src/invoices.py"}}),
+    agent({"type": "tool_use", "id": "3", "name": "Read", "input": {"file_path": "/srv/shop/secrets.py"}}),
     {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "rm -rf everything"}]}},
     person("We decided that the helper writes Chinese.", isSidechain=True),
     agent(said("Done. Invoices now use Stripe.\n- shop · test command: Tests run with make check. [fact:k3f7]")),

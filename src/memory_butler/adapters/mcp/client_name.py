@@ -15,7 +15,7 @@ rest_client: ContextVar[str | None] = ContextVar("rest_client", default=None)
 
 
 def client_name() -> str:
-    """What the client of the current call calls itself, else the name of the protocol."""
+    """The name that the client of the current call gives itself, else the name of the protocol."""
     if name := rest_client.get():
         return name
     try:

@@ -275,7 +275,7 @@ def _is_forbidden(verb: str, rest: str, text: str) -> bool:
     return not _PASSING.search(rest) and bool(rest.strip() or doing) and not _MERE_PRONOUN.match(rest)
 
 
-# What a person stores by hand in the imperative is a rule if it says how something is done; "buy milk" is a task.
+# An imperative that a person stores by hand is a rule if it says how something is done; "buy milk" is a task.
 _MANNER = caseless(
     r"(?:please )?(?P<verb>[a-z-]+) (?:(?:the |all |any |your )?(?:[\w./'-]+ ){0,3}?[\w./'-]+s |(?:[\w./'-]+ ){0,2}?)"
     r"(?:in|with|without|as|at|on|under|by|using|before|after|when|instead|rather|for all|for every|per)\b.+"

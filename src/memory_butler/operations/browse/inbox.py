@@ -30,7 +30,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What an entry comes from, in its own words."""
+    """The sources of an entry, in their own words."""
 
     ref: str
     text: str

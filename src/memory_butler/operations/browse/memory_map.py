@@ -7,7 +7,7 @@ from memory_butler.policy.memories.relations import relation_of
 from memory_butler.resources import Resources, on_replica
 from memory_butler.store.browse import graph as store
 
-# What a picture can show and a browser draw smoothly: 2,000 nodes in all.
+# A picture can show, and a browser draw smoothly, 2,000 nodes in all.
 MAX_SUBJECTS = 300
 MAX_FACTS = 1_500
 MAX_RULES = 200

@@ -74,7 +74,7 @@ def says_how_to_answer(text: str, user_names: Collection[str]) -> bool:
 
 
 class _Style(NamedTuple):
-    """What the words of a rule say about answers."""
+    """Cues about answers in the words of a rule."""
 
     is_for_user: bool
     addressees: frozenset[str]

@@ -187,7 +187,7 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
 
 
 def _gap(text: str, last: Utterance | None, utterance: Utterance) -> str | None:
-    """What stands between two sentences of one line and speaker, or between two short items of a list."""
+    """The text between two sentences of one line and speaker, or between two short items of a list."""
     if last is None or last.speaker != utterance.speaker:
         return None
     between = text[last.start + len(last.text) : utterance.start]

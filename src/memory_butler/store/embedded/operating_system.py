@@ -1,4 +1,4 @@
-"""What differs between Linux, macOS and Windows: user ids, file locks, programs. Nothing here fails at import."""
+"""Differences between Linux, macOS and Windows: user ids, file locks, programs. Nothing here fails at import."""
 
 import os
 import sys

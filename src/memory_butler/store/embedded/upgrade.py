@@ -36,7 +36,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "effective_cache_size": "1GB",
     "maintenance_work_mem": "64MB",
     "max_wal_size": "512MB",
-    # What a quiet store keeps of its log: two segments.
+    # A quiet store keeps two segments of its log.
     "min_wal_size": "32MB",
     # An archive that was away for longer begins anew; the disk of the store is not filled with log.
     "max_slot_wal_keep_size": "4GB",

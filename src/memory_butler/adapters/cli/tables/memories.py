@@ -166,7 +166,7 @@ def answer(result: models.Answer, *, verbose: bool = False) -> RenderableType:
 
 
 def _worth_knowing(entry: models.Ranked) -> str:
-    """What a reader should know of a result without asking: it is old, uncertain or of another time."""
+    """Remarks on a result that a reader needs: it is old, uncertain or of another time."""
     hit = entry.hit
     parts = [hit.validity.replace("_", "-") if hit.validity != "active" else ""]
     parts.append(f"happened {hit.valid_at.date()}" if hit.valid_at else "")

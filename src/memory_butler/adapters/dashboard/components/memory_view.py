@@ -42,7 +42,7 @@ MAX_GROUP_SIZE = 10
 
 @dataclass(frozen=True, slots=True)
 class PageTools:
-    """What a page has one of."""
+    """The parts that a page has once."""
 
     bar: UndoBar
     actions: ActionRunner

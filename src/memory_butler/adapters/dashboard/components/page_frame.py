@@ -137,7 +137,7 @@ def button(text: str, classes: str, on_click: Handler) -> None:
 
 
 async def _count_to_review(context: PageContext) -> int:
-    """What waits for this user's decision. The page is shown without the number if it cannot be read."""
+    """The number of items that wait for this user's decision; the page is shown without it if it cannot be read."""
     if not context.may("review"):
         return 0
     with background_refresh():

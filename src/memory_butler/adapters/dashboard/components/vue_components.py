@@ -34,7 +34,7 @@ class CountCards(VueComponent, component="count_cards.js"):
 
 
 class VisitNote(VueComponent, component="visit_note.js"):
-    """What changed since the last visit. Emits `since` with its time."""
+    """Changes since the last visit. Emits `since` with its time."""
 
 
 class AttentionList(VueComponent, component="attention_list.js"):
@@ -104,7 +104,7 @@ class DeadLetters(VueComponent, component="dead_letters.js"):
 
 
 class ReviewInbox(VueComponent, component="review_inbox.js"):
-    """What waits for a decision, one after the other. Emits `decide` with a key, a decision and the edited text."""
+    """Items that wait for a decision, one by one. Emits `decide` with a key, a decision and the edited text."""
 
 
 class SubjectList(VueComponent, component="subject_list.js"):

@@ -26,7 +26,7 @@ _CHANGES = {
 
 
 def sentence(report: Report, growth: Growth, subjects: int, most_subjects: int, to_review: int) -> str:
-    """What is known, what is new and what waits: "Knows 59 facts about 17 subjects; 3 learned today; 4 to review." """
+    """The store in a sentence: "Knows 59 facts about 17 subjects; 3 learned today; 4 to review." """
     facts = sum(report["memories"]["facts"].get(state, 0) for state in LIVE)
     over = "over " if subjects >= most_subjects else ""
     learned = sum(growth.days[-1].happened.get(action, 0) for action in LEARNED) if growth.days else 0
@@ -45,7 +45,7 @@ def sparks(growth: Growth) -> dict[str, list[int]]:
 
 
 def change_card(growth: Growth) -> dict[str, Any]:
-    """What was learned and forgotten in the last seven days."""
+    """Memories learned and forgotten in the last seven days."""
     week, days = growth.days[-7:], growth.days[-SPARK_DAYS:]
     learned, forgotten = (
         [sum(day.happened.get(action, 0) for action in actions) for day in days] for actions in (LEARNED, FORGOTTEN)
@@ -63,7 +63,7 @@ def change_card(growth: Growth) -> dict[str, Any]:
 
 
 def since_text(entries: Sequence[TimelineEntry], since: datetime, *, is_cut: bool) -> str:
-    """What changed since a moment; empty if nothing did."""
+    """The changes since a moment; empty if there are none."""
     counts: Counter[str] = Counter()
     for entry in entries:
         for line in entry.lines:

@@ -201,7 +201,7 @@ def has_words(query: Query) -> bool:
 
 
 def found_note(found: Found) -> str:
-    """What the best matches are: by words, or only close in meaning."""
+    """Whether the best matches have the words or are only close in meaning."""
     close = len(found.items) - found.with_words
     if found.items and not found.with_words:
         return f"Nothing has these words. {close:,} {'is' if close == 1 else 'are'} close in meaning."

@@ -47,7 +47,7 @@ def map_props(found: MemoryMap) -> Props:
 
 
 def totals_text(found: MemoryMap) -> str:
-    """What is shown, and of how much."""
+    """The number of memories and subjects, and of those that are shown."""
     text = (
         f"{count_text(found.total_memories, 'memory', 'memories')} about {count_text(found.total_subjects, 'subject')}."
     )

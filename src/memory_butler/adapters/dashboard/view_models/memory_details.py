@@ -306,7 +306,7 @@ def query_from(query: Mapping[str, str]) -> str:
 
 
 def forecast(portrait: models.MemoryDetails) -> list[tuple[str, datetime | None]]:
-    """What becomes of the memory, in pieces: words, and days that the browser writes in its own format."""
+    """The outlook of the memory, in pieces: words, and days that the browser writes in its own format."""
     pieces = _DAY.split(visible_text(portrait.outlook))
     return [
         ("", datetime.fromisoformat(piece).replace(hour=12, tzinfo=UTC)) if index % 2 else (piece, None)
