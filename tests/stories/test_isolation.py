@@ -28,6 +28,7 @@ from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.adapters.mcp.catalog import TOOLS, build_tools
 from memory_butler.models import Caller, Principal, Role
 from memory_butler.operations.system import stats
+from memory_butler.operations.system.call_log import store_waiting
 from memory_butler.resources import Resources
 
 Owner = psycopg.Connection[Any]
@@ -53,6 +54,7 @@ async def test_no_tool_reaches_into_another_tenant(
     """Random calls of every tool, by every role, with what belongs to others: no word of theirs comes back, theirs is
     byte for byte what it was, and what they are told about themselves is the same as before."""
     intruder, *others = worlds
+    await store_waiting(shared_resources)
     before = _see(owner, others)
     told = [await stats.stats(shared_resources, None, _governing(world)) for world in others]
     tally = Tally()
@@ -86,6 +88,7 @@ async def test_no_route_reaches_into_another_tenant(
 ) -> None:
     """The same over HTTP with tokens: every route that the service's own OpenAPI page names."""
     intruder, *others = worlds[1:] + worlds[:1]
+    await store_waiting(shared_resources)
     before = _see(owner, others)
     async with serving(shared_resources) as service:
         tally = await fire_at_routes(service, intruder, worlds, 2)

@@ -131,7 +131,7 @@ def test_a_person_stores_and_finds_by_tier(command: Callable[..., Any], referenc
     found = json.loads(cli("search", "fern", "--tier", "long", "--json"))
     assert [(result["ref"], result["tier"]) for result in found["results"]] == [(done["ref"], "long")]
     shown = cli("search", "fern", "--verbose")
-    assert "main · note: The fern likes shade." in shown and "stable · long-term" in shown and "Eden · seen" in shown
+    assert "user · note: The fern likes shade." in shown and "stable · long-term" in shown and "Eden · seen" in shown
     assert json.loads(cli("recall", "fern", "--json"))["count"] == 1
     assert "long" in cli("get", done["ref"])
     assert references() == []

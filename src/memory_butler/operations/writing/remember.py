@@ -26,7 +26,7 @@ from memory_butler.models.vocabulary import BY_HAND, Origin
 from memory_butler.operations.consolidation import early_start
 from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
-from memory_butler.operations.trust.protection import note_name, owner_of
+from memory_butler.operations.trust.protection import note_name, owner_of, search_of
 from memory_butler.operations.writing.admission import Admitted, admit
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.operations.writing.link import record_links
@@ -86,10 +86,12 @@ async def store(resources: Resources, new: NewNote, caller: Caller | None = None
             NewEpisode(butler=name, session_id=caller.lineage.session_id, metadata=marks, **fields)
         )
         return await _episode(resources, observed, caller, Fingerprint("note", new), admitted)
-    owner = owner_of(caller.principal.tenant, name)
+    owner, predicate = owner_of(caller.principal.tenant, name), note_predicate(content_hash(new.content))
+    # Subjects stay readable: that of an encrypted note must not repeat its words.
+    is_plain = search_of(resources, owner, predicate) is None
     note = NewFact(
-        subject=subject_of_note(new.content, name, is_user=new.source == Origin.USER),
-        predicate=await note_name(resources, owner, note_predicate(content_hash(new.content))),
+        subject=subject_of_note(new.content, name, is_user=new.source == Origin.USER) if is_plain else name,
+        predicate=await note_name(resources, owner, predicate),
         permanence=PERMANENCE_OF_NOTE[Tier(new.tier)],
         **fields,
     )
