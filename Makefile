@@ -66,7 +66,7 @@ house-rules: setup-dev
 ##@ Tests
 # mypy takes half a minute of one core, so it runs beside the first tests. Tests wait a lot for processes, pages and
 # disks: three workers are the fastest on two cores, four are slower.
-test: setup-dev browser pooler prometheus ## Everything that a change must pass (8 minutes on two cores)
+test: setup-dev browser pooler prometheus ## Everything that a change must pass (12 minutes on two cores)
 	$(BIN)/ruff check $(CODE)
 	@$(MAKE) --no-print-directory lint > $(VENV)/lint.log 2>&1 & lint=$$!; \
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder; tests=$$?; \
