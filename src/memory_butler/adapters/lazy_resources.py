@@ -16,6 +16,7 @@ from memory_butler.jobs.yield_to_calls import ActiveCalls
 from memory_butler.operations.retrieval import indexing
 from memory_butler.resources import Resources, open_resources
 from memory_butler.settings import Settings
+from memory_butler.store.gate import server_waits
 from memory_butler.store.gate.database import wait_before_transaction
 
 Opener = Callable[[], AbstractAsyncContextManager[Resources]]
@@ -88,7 +89,8 @@ class LazyResources:
         assert opened is not None
         # Waiting for a finished future would still cost one round of the event loop.
         if not opened.done():
-            await asyncio.wait({opened}, timeout=timeout_seconds)
+            with server_waits.opening():
+                await asyncio.wait({opened}, timeout=timeout_seconds)
         if not opened.done():
             raise StillOpening()
         return opened.result()

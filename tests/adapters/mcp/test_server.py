@@ -342,7 +342,7 @@ async def test_a_database_away_is_target_unavailable_within_the_deadline(
 ) -> None:
     """A database server that refuses or ignores us is `target_unavailable`, not a hang and not an empty answer."""
     url = f"postgresql://somebody@127.0.0.1:{request.getfixturevalue(port)}/memory"
-    away = load_settings(home=settings.home, database_url=url, deadline_seconds=1)
+    away = load_settings(home=settings.home, database_url=url, deadline_seconds=2)
     lazy = LazyResources(away, lambda: open_resources(away, embedder=FakeEmbedder()))
     async with Client(build_server(lazy)) as client:
         started = asyncio.get_running_loop().time()

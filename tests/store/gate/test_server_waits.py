@@ -161,3 +161,24 @@ async def test_a_primary_that_became_a_replica_is_unavailable_until_a_new_connec
         await _call(store, _color(store, "green"))
     await _call(store, _color(store, "green"))
     assert set(await _colors(store)) == {"blue", "green"}
+
+
+async def test_a_deadline_that_passes_together_with_the_wait_for_an_opening_store_tells_of_the_store() -> None:
+    """A busy event loop may notice both at once."""
+
+    async def waiting() -> None:
+        with server_waits.opening():
+            await asyncio.Event().wait()
+
+    with pytest.raises(DatabaseSilent):
+        await within(0.05, waiting())
+
+
+async def test_a_store_that_has_opened_is_not_to_blame_for_a_slow_call() -> None:
+    async def waiting() -> None:
+        with server_waits.opening():
+            await asyncio.sleep(0)
+        await asyncio.Event().wait()
+
+    with pytest.raises(DeadlinePassed):
+        await within(0.05, waiting())

@@ -28,19 +28,23 @@ class DatabaseSilent(TargetUnavailable):
 
 @dataclass(slots=True)
 class ServerWait:
-    """What one call waits for: since when for an answer of the database, and whether for that to a COMMIT.
+    """What one call waits for: since when for an answer of the database, and whether for that to a COMMIT or for a
+    store that is opening.
 
     The database that the call uses sets `is_down`, and after how many seconds it cancels a statement.
     """
 
     since: float | None = None
     is_committing: bool = False
+    is_opening: bool = False
     statement_seconds: float = float("inf")
     is_down: Callable[[], bool] = lambda: False
 
     @property
     def is_unanswered(self) -> bool:
-        """True if the call, whose deadline has passed, waits for a database that does not answer."""
+        """True if the call, whose deadline has passed, waits for a database that does not answer or open."""
+        if self.is_opening:
+            return True
         if self.since is None:
             return False
         return self.is_committing or time.monotonic() - self.since >= self.statement_seconds or self.is_down()
@@ -48,6 +52,20 @@ class ServerWait:
 
 # The wait of the current call, set at the boundary of the call.
 current: ContextVar[ServerWait | None] = ContextVar("current_server_wait", default=None)
+
+
+@contextmanager
+def opening() -> Iterator[None]:
+    """The current call waits for a store that is opening.
+
+    A busy event loop may look at the time limit of this wait and at the call's deadline in one round, too late for both.
+    """
+    call = current.get()
+    if call:
+        call.is_opening = True
+    yield
+    if call:
+        call.is_opening = False
 
 
 class Commits:
