@@ -58,7 +58,8 @@ current: ContextVar[ServerWait | None] = ContextVar("current_server_wait", defau
 def opening() -> Iterator[None]:
     """The current call waits for a store that is opening.
 
-    A busy event loop may look at the time limit of this wait and at the call's deadline in one round, too late for both.
+    A busy event loop may look at the time limit of this wait and at the call's deadline in one round, too late for
+    both.
     """
     call = current.get()
     if call:
