@@ -119,3 +119,29 @@ def test_an_episode_and_what_was_kept_of_it_come_once(make_ranked: Callable[...,
     assert kept((note, Claim.RELEVANT), (longer, Claim.RECENT)) == [note, longer]
     assert kept((note, Claim.STANDING), (longer, Claim.RELEVANT)) == [longer]
     assert kept((fact, Claim.STANDING), (longer, Claim.RELEVANT)) == [fact, longer], "a word of it is no quotation"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        ("my daughter Lea is allergic to hazelnuts", True),
+        ("Lea, my daughter: allergic to hazelnuts!", True),
+        ("my daughter Lea is not allergic to hazelnuts", False),
+        ("my daughter Lea is allergic to hazelnuts since 2019", False),
+        ("my daughter Lea and Tom are allergic to hazelnuts and sesame", False),
+        ("my daughter Mia is allergic to hazelnuts", False),
+    ],
+)
+def test_an_episode_that_several_facts_tell(make_ranked: Callable[..., Ranked], words: str, is_told: bool) -> None:
+    """With its names, numbers and denials, in whatever order they claim their place."""
+    allergy = make_ranked(1, F, content="hazelnuts", subject_label="Lea", predicate_label="allergic_to:hazelnuts")
+    child = make_ranked(2, F, content="daughter Lea", subject_label="user", predicate_label="relationship")
+    episode = make_ranked(3, E, content=words)
+    lines = [
+        Chosen(allergy, Claim.VITAL, 0.9),
+        Chosen(episode, Claim.RELEVANT, 0.8),
+        Chosen(child, Claim.STANDING, 0.4),
+    ]
+    kept, repeated = without_repetitions(lines, {}, frozenset())
+    assert [one.entry for one in kept] == ([allergy, child] if is_told else [allergy, episode, child])
+    assert repeated == ([(episode, f"fact:{allergy.hit.ref}")] if is_told else [])

@@ -24,8 +24,11 @@ from memory_butler.policy.retrieval.diversity import identity_of
 MIN_OVERLAP = {MemoryType.FACT: 0.4, MemoryType.RULE: 0.6}
 # A note has no predicate: its verb tells "is allergic to" from "likes", and one word tells two allergies apart.
 MIN_OVERLAP_OF_NOTES = 1.0
-# Share of an episode's words that another line has: then the episode adds nothing.
+# Share of an episode's words that another line has: then the episode adds nothing. Facts that came of one sentence have
+# its words between them.
 MIN_OVERLAP_OF_EPISODE = 0.75
+MIN_OVERLAP_TOGETHER = 0.9
+MOST_TOGETHER = 3
 # Cosine of the two domain profiles.
 MIN_KIND_CORRELATION = 0.65
 FEWEST_WORDS = 2
@@ -68,7 +71,9 @@ def without_repetitions(
         if twin is None:
             kept.add(line)
         else:
-            repeated.append((one.entry, f"{twin.chosen.entry.hit.type}:{twin.chosen.entry.hit.ref}"))
+            repeated.append((one.entry, _reference(twin)))
+    for episode, twin in kept.without_told_episodes():
+        repeated.append((episode.chosen.entry, _reference(twin)))
     ids = {line.chosen.entry.hit.id for line in kept.lines}
     return [one for one in chosen if one.entry.hit.id in ids], repeated
 
@@ -106,6 +111,19 @@ class _Kept:
                 first = min(first, next((at for at in self._episodes if _is_quoted_from(line, self.lines[at])), none))
         return self.lines[first] if first < none else None
 
+    def without_told_episodes(self) -> list[tuple[_Line, _Line]]:
+        """Remove the episodes that the other lines tell together; returns each with the line that tells most of it."""
+        others = [self.lines[place] for place in self._others]
+        told = [(self.lines[place], _told_by(self.lines[place], others)) for place in self._episodes]
+        removed = [(episode, twin) for episode, twin in told if twin]
+        gone = {episode.chosen.entry.hit.id for episode, _ in removed}
+        self.lines = [line for line in self.lines if line.chosen.entry.hit.id not in gone]
+        return removed
+
+
+def _reference(line: _Line) -> str:
+    return f"{line.chosen.entry.hit.type}:{line.chosen.entry.hit.ref}"
+
 
 def _terms(line: _Line) -> tuple[object, ...]:
     hit = line.chosen.entry.hit
@@ -122,6 +140,31 @@ def _adds_nothing(episode: _Line, other: _Line) -> bool:
     """True for an episode whose words another line has."""
     words = episode.statement.words
     return bool(words) and len(words & other.statement.words) >= MIN_OVERLAP_OF_EPISODE * len(words)
+
+
+def _told_by(episode: _Line, others: Sequence[_Line]) -> _Line | None:
+    """The first of the few lines that together say all of an episode, with its names and numbers."""
+    says = {id(line): _all_words(line) for line in others}
+    missing = all_words = _all_words(episode)
+    tellers: list[_Line] = []
+    while others and len(tellers) < MOST_TOGETHER and len(missing) > (1 - MIN_OVERLAP_TOGETHER) * len(all_words):
+        best = max(others, key=lambda line: len(missing & says[id(line)]))
+        if missing.isdisjoint(says[id(best)]):
+            break
+        tellers.append(best)
+        missing -= says[id(best)]
+    is_told = tellers and len(missing) <= (1 - MIN_OVERLAP_TOGETHER) * len(all_words)
+    is_denied = bool(episode.statement.negations) and not any(line.statement.negations for line in tellers)
+    return tellers[0] if is_told and not is_denied and missing.isdisjoint(episode.statement.numbers) else None
+
+
+def _all_words(line: _Line) -> frozenset[str]:
+    """The words and numbers of a line, those of its subject and predicate included."""
+    hit = line.chosen.entry.hit
+    subject = " ".join(part for part in (hit.subject_label, hit.predicate_label) if part)
+    named = _statement(subject, frozenset(), _STOP)
+    own = _statement(hit.content, frozenset(), _STOP)
+    return named.words | own.words | own.numbers
 
 
 def _is_quoted_from(note: _Line, episode: _Line) -> bool:
