@@ -3,8 +3,9 @@
 python -m benchmarks.trust.redaction            # all sets; lists the misses of the tuning half only
 python -m benchmarks.trust.redaction --all      # lists all misses
 
-The first set has a tuning half and a half that was held out; the second and the third set were written later, without a
-look at the detectors. The misses of one half of the third were then read, those of the other half never.
+The first set has a tuning half and a half that was held out; the other sets were written later, one after the other,
+without a look at the detectors or before their first run. From the third on, the misses of one half were then read,
+those of the other half never.
 """
 
 import argparse
@@ -15,7 +16,19 @@ from types import ModuleType
 from rich.table import Table
 
 from benchmarks.support.machine import wide_console
-from benchmarks.trust import lookalikes, secrets_in_text, third_lookalikes, third_secrets, unseen_secrets
+from benchmarks.trust import (
+    fifth_lookalikes,
+    fifth_secrets,
+    fourth_lookalikes,
+    fourth_secrets,
+    lookalikes,
+    secrets_in_text,
+    sixth_lookalikes,
+    sixth_secrets,
+    third_lookalikes,
+    third_secrets,
+    unseen_secrets,
+)
 from benchmarks.trust.generated import Case, case
 from memory_butler.policy.trust.redaction import redact
 
@@ -24,12 +37,20 @@ LOOKALIKES = ("WORDS", "IDENTIFIERS")
 SECOND_GROUPS = ("CLOUD", "CONFIGURED", "SAID", "PERSONAL")
 THIRD_GROUPS = ("SERVICES", "FILES", "TYPED", "PLAIN")
 TUNING, HELD_OUT, SECOND = "tuning", "held out", "second set"
-THIRD, UNREAD = "third set, read half", "third set, unread half"
-PARTS = (TUNING, HELD_OUT, SECOND, THIRD, UNREAD)
+LATER_GROUPS = ("VENDORS", "FILES", "COMMANDS", "TALK")
+READ, UNREAD = ", read half", ", unread half"
+# The sets with halves: their secrets, the groups of those, and their look-alikes.
+HALVED = {
+    "third set": (third_secrets, THIRD_GROUPS, third_lookalikes),
+    "fourth set": (fourth_secrets, LATER_GROUPS, fourth_lookalikes),
+    "fifth set": (fifth_secrets, LATER_GROUPS, fifth_lookalikes),
+    "sixth set": (sixth_secrets, LATER_GROUPS, sixth_lookalikes),
+}
+PARTS = (TUNING, HELD_OUT, SECOND, *(name + half for name in HALVED for half in (READ, UNREAD)))
 TOO_MANY = 0.01
-# Share of the secrets that must be removed. The goal is .95; the last half, which nobody read, is below it.
+# Share of the secrets that must be removed. The goal is .95; halves that nobody read are below it.
 ENOUGH = 0.95
-ENOUGH_OF = {UNREAD: 0.80}
+ENOUGH_UNREAD = 0.80
 
 # Set, group, whether it is a secret, and the case.
 Labelled = tuple[str, str, bool, Case]
@@ -55,13 +76,20 @@ def second_lookalikes() -> Iterator[tuple[str, Case]]:
     yield from (("look-alikes", case("", line)) for line in unseen_secrets.ALIKE.splitlines() if line)
 
 
-def third_cases() -> Iterator[Labelled]:
-    for group, one in _secrets(third_secrets, THIRD_GROUPS):
-        yield UNREAD if one.held_out else THIRD, group, True, one
-    for line in third_lookalikes.ALIKE.splitlines():
-        one = case("", line)
-        if line:
-            yield UNREAD if one.held_out else THIRD, "look-alikes", False, one
+def halved_cases() -> Iterator[Labelled]:
+    """The sets whose misses were read for one half only."""
+    for name, (secrets, groups, alike) in HALVED.items():
+        for group, one in _secrets(secrets, groups):
+            yield name + (UNREAD if one.held_out else READ), group, True, one
+        for line in alike.ALIKE.splitlines():
+            one = case("", line)
+            if line:
+                yield name + (UNREAD if one.held_out else READ), "look-alikes", False, one
+
+
+def enough(part: str) -> float:
+    """The share of the secrets of a part that must be removed."""
+    return ENOUGH_UNREAD if part.endswith(UNREAD) else ENOUGH
 
 
 def all_secrets(salt: str = "") -> Iterator[Case]:
@@ -88,7 +116,7 @@ def labelled() -> Iterator[Labelled]:
         yield from ((HELD_OUT if one.held_out else TUNING, group, secret, one) for group, one in cases)
     for secret, cases in ((True, second_secrets()), (False, second_lookalikes())):
         yield from ((SECOND, group, secret, one) for group, one in cases)
-    yield from third_cases()
+    yield from halved_cases()
 
 
 def measure(show: frozenset[str] = frozenset()) -> dict[tuple[str, str], tuple[int, int]]:
@@ -108,20 +136,18 @@ def measure(show: frozenset[str] = frozenset()) -> dict[tuple[str, str], tuple[i
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="List misses of all sets but the unread half.")
-    show = (TUNING, HELD_OUT, SECOND, THIRD) if parser.parse_args().all else (TUNING,)
+    parser.add_argument("--all", action="store_true", help="List misses of all sets but the unread halves.")
+    read = tuple(part for part in PARTS if not part.endswith(UNREAD))
+    show = read if parser.parse_args().all else (TUNING,)
     began = time.process_time()
     counts = measure(frozenset(show))
     seconds = time.process_time() - began
-    table = Table("group", *PARTS)
-    for group in (
-        *map(str.lower, (*GROUPS, *SECOND_GROUPS, *THIRD_GROUPS)),
-        "secrets",
-        *map(str.lower, LOOKALIKES),
-        "look-alikes",
-    ):
-        cells = [counts.get((part, group)) for part in PARTS]
-        table.add_row(group, *(f"{cell[0]} of {cell[1]}" if cell else "" for cell in cells))
+    table = Table("set", "group", "secrets removed", "look-alikes touched")
+    for part in PARTS:
+        for group in dict.fromkeys(group for name, group in counts if name == part):
+            if group != "look-alikes":
+                cells = (counts[part, group], counts[part, "look-alikes"] if group == "secrets" else None)
+                table.add_row(part, group, *(f"{cell[0]} of {cell[1]}" if cell else "" for cell in cells))
     wide_console().print(table)
     characters = sum(len(one.text) for *_, one in labelled())
     print(f"CPU time: {1e6 * seconds / characters:.1f} ms per 1,000 characters of short texts")

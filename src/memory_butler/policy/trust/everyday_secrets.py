@@ -13,7 +13,9 @@ from memory_butler.policy.trust.plain_view import PlainView
 from memory_butler.policy.trust.vendor_formats import Finding
 
 _HINT = re.compile(
-    r"wi-?fi|wlan|gate|door|garage|safe|alarm|shed|lock|keypad|pass|immeuble|portail|\btor\b|\btür|unlock|entsperr|desbloque|sblocc|déverrouill|ontgrendel"
+    r"wi-?fi|wlan|gate|door|garage|safe|alarm|shed|lock|keypad|pass|immeuble|portail|\btor\b|\btür|unlock|entsperr"
+    r"|desbloque|sblocc|déverrouill|ontgrendel|opens? |öffne|ouvre|abre|apre|geht mit|otwiera|öppnas"
+    r"|åpnes|åbnes|открывается"
 )
 _IS = r"(?:[ ]{1,2}(?:is|ist|es|est|c'est|è|é)(?:[ ]{1,2}(?:now|jetzt|ahora|maintenant))?[ ]{1,3}|[ ]{0,2}[:=][ ]{0,3})"
 _PLACE = (
@@ -35,20 +37,28 @@ _LOCK = re.compile(
 )
 _BUILDING = re.compile(r"\bcode de l'(?:immeuble|entrée|alarme)" + _IS + r"(?P<value>[0-9a-z]{4,8})(?!\w)")
 _UNLOCK = re.compile(
-    r"\b(?:unlock(?:s|ed)?|open(?:s|ed)?|disarm(?:s|ed)?|(?:wird|lässt sich) entsperrt|entsperr(?:st|t|en)|öffnet"
-    r"|geht|se (?:desbloquea|abre)|si (?:sblocca|apre)|se (?:déverrouille|déverrouillent)|(?:se )?desbloqueia"
-    r"|ontgrendelt)"
+    r"\b(?:unlock(?:s|ed)?|open(?:s|ed)?|disarm(?:s|ed)?|(?:wird|lässt sich) entsperrt"
+    r"|entsperr(?:e|st|t|en)(?:[ ]ich)?|öffnet|öffne[ ]ich|geht"
+    r"|s'ouvre|ouvre|se (?:desbloquea|abre)|si (?:sblocca|apre)|se (?:déverrouille|déverrouillent)"
+    r"|(?:se )?desbloqueia|abre|(?:gaat|gå) open|ontgrendelt|ontgrendel ik|otwiera się|öppnas|åpnes|åbnes|открывается)"
     r"(?:[ ](?:it|them|the[ ][\w-]{1,20}|him))?[ ]{1,2}"
-    r"(?:with|using|by|mit|con|avec|com|met)(?:[ ](?:the|code|pin|dem|el|il|le|o|number|código|codice))*[ ]{1,2}"
+    r"(?:with|using|by|mit|con|avec|com|met|med|kodem|кодом|на)"
+    r"(?:[ ](?:the|code|pin|dem|der|el|il|le|o|number|zahl|número|código|codice)){0,3}[ ]{1,2}"
     rf"(?P<value>[#*]?\d{{4,8}}[#*]?)(?![\w%€$£-]|\.\d){_END}"
 )
 _SET = re.compile(
     r"\b(?:set|reset|changed?)[ ](?:the|my|our|his|her)[ ](?:[\w-]{1,20}[ ])?"
     r"(?:safe|lock|padlock|keypad|locker)[ ]to[ ]"
-    rf"(?P<value>\d{{4,8}}|\d{{1,2}}(?:-\d{{1,2}}){{2,3}})(?![\w%€$£-]|[.:]\d){_END}"
+    rf"(?P<value>\d{{3,8}}|\d{{1,3}}(?:-\d{{1,2}}){{1,3}})(?![\w%€$£-]|[.:]\d){_END}"
 )
 _STANDARD = re.compile(
     r"(?:wpa\d?|802\.|ipv\d|wi-?fi-?\d|\d{1,4}(?:[.,]\d{1,3})?(?:ghz|g|mb|gb|mbit|gbit|mbps|gbps)\b)"
+)
+# Codes that open nothing.
+_OTHER_CODE = re.compile(
+    r"\b(?:postal|zip|post|source|error|discount|promo|qr|bar|country|area|product|tax|colou?r|dress|exit)[ -]?code"
+    r"|code (?:postal|promo|source|produit|article|du produit|erreur|barres)"
+    r"|código (?:postal|fuente|de barras|do produto)|codice (?:fiscale|postale|sconto|prodotto)"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _CLOCK = re.compile(r"(?:0?\d|1\d|2[0-3])[0-5][05]")
@@ -73,8 +83,14 @@ def find_everyday(view: PlainView) -> Iterator[Finding]:
     for found in _LOCK.finditer(lower):
         value, after = found["value"], text[found.end("value") :][:24]
         is_time = found[0].startswith("alarm") and _CLOCK.fullmatch(value)
-        if not (_YEAR.fullmatch(value) or is_time or is_measure(value, after)):
+        is_other = is_other_code(lower, found.start(), found.start())
+        if not (_YEAR.fullmatch(value) or is_time or is_other or is_measure(value, after)):
             yield Finding(*found.span("value"), "access_code")
+
+
+def is_other_code(lower: str, start: int, end: int) -> bool:
+    """True if the words around a span name a code that opens nothing, such as a postal code."""
+    return bool(_OTHER_CODE.search(lower, max(0, start - 20), end + 16))
 
 
 def _opens_a_network(value: str, after: str) -> bool:

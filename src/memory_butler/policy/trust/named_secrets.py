@@ -40,6 +40,8 @@ _LITERAL = re.compile(
     r"(?:[bruf]{1,2}|(?:new )?[\w.:]{0,20}(?:string|str|secret|bytes|buffer|from|literal)\w{0,12}\()(?=[\"'])",
     re.IGNORECASE,
 )
+# The value beside a name: `name: DB_PASSWORD` and `value: …` on the next line, {"name": "DB_PASSWORD", "value": "…"}.
+_VALUE_LINE = re.compile(r"""["']?[ \t]{0,4},?\s{0,40}["']?(?:value|default)["']?[ \t]{0,4}(?:=>|[:=])[ \t]{0,4}""")
 _ARGUMENT = re.compile(r"""["'][ \t]{0,4},[ \t]{0,4}(?=["'])|["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=["'])""")
 _OF = (
     r"(?:[ ,]{1,2}(?:(?:for|of|to|on|at|in|from|für|fürs|vors|beim|ins|von|vom|zum|zur|der|des|meiner|meines"
@@ -142,7 +144,10 @@ def _values(view: PlainView, name: Name) -> Iterator[Finding]:
     if inside_tag:
         yield from _judged(view, name, end + 1, ASSIGNED)
         return
-    patterns = [(_ASSIGNED, ASSIGNED), (_ELEMENT, ASSIGNED), (_ARGUMENT, ASSIGNED), (_IS, SAID), (_OF_COLON, SAID)]
+    patterns = [
+        *((_VALUE_LINE, ASSIGNED), (_ASSIGNED, ASSIGNED), (_ELEMENT, ASSIGNED), (_ARGUMENT, ASSIGNED)),
+        *((_IS, SAID), (_OF_COLON, SAID)),
+    ]
     if name.cls in (PIN, CODE):
         patterns.append((_ASKED, SAID))
     for pattern, form in patterns:
@@ -161,7 +166,8 @@ def _values(view: PlainView, name: Name) -> Iterator[Finding]:
     spaced = " " in lower[max(0, name.key_start - 60) : name.key_start]
     if not changed and spaced and _CHANGE_BEFORE.search(lower, max(0, name.key_start - 60), name.key_start):
         changed = _TO.match(lower, end)
-    for match, form in ((changed, SAID), (_NEAR.match(lower, end), NEAR)):
+    near_by = None if name.key_start > 0 and text[name.key_start - 1] == "/" else _NEAR.match(lower, end)
+    for match, form in ((changed, SAID), (near_by, NEAR)):
         if match:
             found = list(_judged(view, name, match.end(), form))
             yield from found

@@ -5,6 +5,7 @@ Hashes, ids and public keys are random, too: the words before them tell them apa
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from memory_butler.policy.trust.placeholders import is_placeholder, is_random
 from memory_butler.policy.trust.plain_view import PlainView
@@ -53,7 +54,13 @@ def _is_generated(token: str) -> bool:
     """True for random characters without the form of words: hexadecimal, or letters and digits mixed throughout."""
     if is_placeholder(token) or len(set(token)) < 8:
         return False
-    return is_random(token) and max(map(len, re.findall(r"[^\W\d_]+", token)), default=0) < 16
+    return is_random(token) and all(len(run) < 16 or _mixes_cases(run) for run in re.findall(r"[^\W\d_]+", token))
+
+
+def _mixes_cases(run: str) -> bool:
+    """True for letters whose case changes like that of no word."""
+    changes = sum(one.isupper() != other.isupper() for one, other in pairwise(run))
+    return changes >= len(run) // 3 and run.upper() != run
 
 
 def _is_called_secret(lower: str, start: int, end: int) -> bool:

@@ -20,6 +20,7 @@ from memory_butler.policy.trust.random_tokens import find_random
 from memory_butler.policy.trust.secret_names import NAMED_KINDS
 from memory_butler.policy.trust.seed_phrases import find_seed_phrases, find_wallet_keys
 from memory_butler.policy.trust.structured_secrets import STRUCTURED_KINDS, find_structured
+from memory_butler.policy.trust.told_secrets import find_told
 from memory_butler.policy.trust.vendor_formats import VENDOR_KINDS, Finding, find_vendor_tokens
 
 # A redacted text is searched again, at most this often: a marker can change the reading of the rest.
@@ -160,6 +161,7 @@ def find_all(view: PlainView, policy: RedactionPolicy = DEFAULT) -> Iterator[Fin
     yield from find_numbers(view)
     yield from find_named(view)
     yield from find_everyday(view)
+    yield from find_told(view)
     yield from find_random(view)
     yield from find_seed_phrases(view.text)
     yield from find_wallet_keys(view.text)

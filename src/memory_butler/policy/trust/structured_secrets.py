@@ -126,6 +126,53 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
         r"|unzip)\b" + _COMMAND + r"[ ]-p[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{2,100})(?=[^\n]{0,80}\.zip)",
         _any,
     ),
+    (
+        "password",
+        "-p",
+        r"(?<![\w-])(?:-u|--user|--username|-l|--login)[ =]{1,2}[\"']?[\w.@\\-]{1,60}[\"']?[ ](?:[^\n|;&]{0,120}?[ ])?"
+        r"-p(?:[ ]{1,2}|w[ ]{1,2})?[\"']?([^\s\"'-][^\s\"':/]{4,200})(?![^\s\"']{0,80}[:/])",
+        _mixed,
+    ),
+    (
+        "password",
+        "chpasswd",
+        r"[\"'\s][a-z_][\w.-]{0,31}:([^\s\"':]{4,200})[\"']?[ ]{0,3}\|?[ ]{0,3}(?:sudo[ ]{1,2})?chpasswd",
+        _any,
+    ),
+    ("password", "chpasswd", r"chpasswd[ ]{0,3}<<<?[ ]{0,3}[\"']?[\w.-]{1,32}:([^\s\"':]{4,200})", _any),
+    (
+        "password",
+        "sudo",
+        r"\becho[ ]{1,3}[\"']?([^\s\"'$]{4,200})[\"']?[ ]{0,3}\|?[ ]{0,3}sudo[ ]{1,3}-S\b".lower(),
+        _mixed,
+    ),
+    (
+        "token",
+        " ",
+        r"\b(?:authorize|login|alias set|set-credentials|authenticate|signin)[ ][^\n|;&]{0,160}?(?<=[ ])"
+        r"[\"']?([\w+/-]{16,200}={0,2})(?![\w.:/@])",
+        _generated,
+    ),
+    (
+        "password",
+        "auth",
+        r"auth[ ]{0,2}=[ ]{0,2}\([\"'][^\"'\n]{1,80}[\"'][ ]{0,2},[ ]{0,2}[\"']([^\"'\n]{4,200})[\"']",
+        _any,
+    ),
+    ("password", "encrypt_string", r"\bencrypt_string[ ]{1,3}[\"']([^\"'\n]{3,200})[\"']", _any),
+    (
+        "password",
+        "identified",
+        r"\bidentified[ ](?:with[ ]\S{1,40}[ ])?(?:by|as)[ ](?:password[ ])?[\"']([^\"'\n]{3,200})[\"']",
+        _any,
+    ),
+    ("token", "-t", r"(?<![\w-])-t[ ]{1,2}[\"']?([\w+/-]{24,200}={0,2})(?![\w.:/])", _generated),
+    (
+        "token",
+        "x-",
+        r"(?<![\w-])x-[a-z-]{0,30}(?:auth|token|key|secret)[\"']?[ :=]{1,4}[\"']?([\w+/=.-]{12,400})",
+        _generated,
+    ),
     ("password", "7z", r"\b7za?\b" + _COMMAND + r"[ ]-p([^\s\"'-][^\s\"']{2,100})", _any),
     ("password", "pass:", r"-pass(?:in|out)?[ ]{1,3}pass:([^\s\"']{2,200})", _any),
     ("password", "openssl", r"\bopenssl\b" + _COMMAND + r"[ ]-k[ ]{1,3}[\"']?([^\s\"'-][^\s\"']{3,200})", _any),
