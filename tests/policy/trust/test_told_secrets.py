@@ -1,9 +1,9 @@
 """Secrets that a sentence tells at some distance from their name."""
 
 import pytest
+from tests.support.growth import assert_linear
 
 from memory_butler.policy.trust.redaction import redact
-from tests.support.growth import assert_linear
 
 SECRETS = {
     "btw I changed the router pw again, now it's Badger-481": "Badger-481",
