@@ -59,11 +59,11 @@ async def test_it_begins_with_the_newest_and_groups_what_belongs_together(
     assert [line.activity.words for line in pair.lines] == [
         f"Superseded by {pair.lines[1].activity.ref}.", "Stored by Ada Lovelace."
     ]  # fmt: skip
-    assert [line.about for line in pair.lines] == ["Anna · tea: green", "Anna · tea: black"]
+    assert [line.about for line in pair.lines] == ["Anna's tea: green", "Anna's tea: black"]
     assert found.entries[0].lines[0].about is None
     # Whose memories upkeep looked after is said; where somebody acts, it is they who are named.
     assert {one.butler for one in found.entries[:2]} == {"health", "coder"} and pair.butler is None
-    assert found.entries[5].lines[0].about == "coder · likes to drink: tea"
+    assert found.entries[5].lines[0].about == "coder likes to drink: tea"
     assert pair.words == "1 fact stored, 1 fact superseded" and pair.undo_id == pair.group_id
     # What was read, and what happened to what has been deleted since, cannot be taken back.
     assert [bool(one.undo_id) for one in found.entries] == [False] * 3 + [True] * 3 + [False, True, False]

@@ -238,7 +238,7 @@ async def test_a_rule_tells_how_it_earned_what_it_is(resources: Resources) -> No
 @pytest.mark.parametrize(
     ("permanence", "days", "lifecycle", "words"),
     [
-        ("ephemeral", 1, {}, "If nothing happens it fades on 2026-03-17 and expires on 2026-03-31."),
+        ("ephemeral", 1, {}, "Fades in 2 weeks (2026-03-17) unless confirmed, and expires on 2026-03-31."),
         ("ephemeral", 20, {}, "It has been fading since 2026-03-17, and expires on 2026-03-31 unless it is confirmed."),
         ("ephemeral", 31, {}, "Not confirmed since 2026-03-01: the next sweep expires it."),
         ("permanent", 31, {"long": {"stale_after_days": 40}}, "It does not fade."),
@@ -273,7 +273,7 @@ async def test_what_does_not_end_says_so(resources: Resources, clock: Any) -> No
     await forget.forget(resources, "rule", gone.ref)
     kept = await remember.episode(resources, NewEpisode(content="x", butler="main"))
     await pin.pin(resources, "episode", kept.ref)
-    for memory, words in ((pinned, "is pinned"), (warning, "is a warning"), (gone, "is forgotten"), (kept, "is kept")):
+    for memory, words in ((pinned, "is pinned"), (warning, "is a warning"), (gone, "Forgotten"), (kept, "is kept")):
         seen = await get.get(resources, memory.type, memory.ref)
         assert (seen.fades_at, seen.expires_at) == (None, None)
         assert words in seen.outlook
@@ -283,5 +283,5 @@ async def test_an_episode_that_is_used_says_that_it_is_kept(resources: Resources
     """From the configured number of references on, and not before."""
     episode = await remember.episode(resources, NewEpisode(content="x", butler="main"))
     said = [(await get.get(resources, "episode", episode.ref)).outlook for _ in range(4)]
-    assert said[:3] == ["If nothing happens it is deleted on 2026-03-08."] * 3
+    assert said[:3] == ["Deleted in 7 days (2026-03-08) unless it is referenced or pinned."] * 3
     assert said[3].startswith("It was referenced often: it is kept until it is consolidated")

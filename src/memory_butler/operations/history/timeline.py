@@ -13,7 +13,7 @@ from memory_butler.operations.lifecycle.sweep_shard import ACTOR as UPKEEP
 from memory_butler.policy.access import visibility
 from memory_butler.policy.history.activity import butler_of, summarize
 from memory_butler.policy.memories.references import is_reference
-from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.memories.sentence import fact_sentence
 from memory_butler.policy.memories.validation import LABEL_CHARACTERS, clean_text, slug, utc_time, whole_number
 from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Transaction
@@ -128,10 +128,10 @@ def _entry(caller: Caller, found: Found) -> TimelineEntry:
 
 
 def _about(line: Line) -> str | None:
-    """The content of a memory; for a fact with its subject and predicate."""
+    """The content of a memory; a fact as a sentence."""
     if line.subject is None or line.about is None:
         return line.about
-    return f"{subject_and_predicate(line.subject, line.predicate, line.about)}: {line.about}"
+    return fact_sentence(line.subject, line.predicate, line.about)
 
 
 def _can_be_undone(told: TimelineLine) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from memory_butler.models import LIVE, Episode, Event, Fact, Maturity, Memory, Rule, Validity
@@ -100,14 +100,25 @@ def outlook(
         return f"Not confirmed since {since}: the next sweep expires it."
     if fades_at and fades_at <= now:
         return f"It has been fading since {day(fades_at)}, and {ends} unless it is confirmed.{sooner}"
-    return f"If nothing happens it {f'fades on {day(fades_at)} and ' if fades_at else ''}{ends}.{sooner}"
+    name, at, rest = ("Fades", fades_at, f", and {ends}") if fades_at else ("Expires", expires_at, "")
+    return f"{name} in {_span(at - now)} ({day(at)}) unless confirmed{rest}.{sooner}"
+
+
+def _span(left: timedelta) -> str:
+    """A span in its largest unit: 3 days, 5 weeks, 8 months, 2 years."""
+    days = left.total_seconds() / 86400
+    for unit, length, least in (("year", 365.25, 700), ("month", 30.44, 60), ("week", 7, 14)):
+        if days >= least:
+            return f"{round(days / length)} {unit}s"
+    count = max(1, round(days))
+    return f"{count} day{'s' * (count > 1)}"
 
 
 def _why_it_stays(memory: Fact | Rule) -> str:
     if memory.quarantine_reason:
         return _quarantined(memory.quarantine_reason, memory.origin)
     if memory.validity not in LIVE:
-        return f"It is {_OUT_OF_USE[memory.validity]} and not in use. It can be restored."
+        return f"{_OUT_OF_USE[memory.validity].capitalize()}. Not used any more; it can be restored."
     if memory.pinned:
         return "It is pinned: it does not fade until it is unpinned."
     return "It is a warning: it does not fade."
@@ -124,7 +135,7 @@ def _outlook_of_episode(episode: Episode, now: datetime, *, is_kept: bool) -> st
         return f"It was referenced often: it is kept until it is consolidated, even after {end}."
     if episode.expires_at <= now:
         return f"{hidden}Its retention period ended on {end}: the next sweep deletes it."
-    return f"{hidden}If nothing happens it is deleted on {end}."
+    return f"{hidden}Deleted in {_span(episode.expires_at - now)} ({end}) unless it is referenced or pinned."
 
 
 # --- one function for each type of event ----------------------------------------------------------

@@ -25,7 +25,7 @@ async def test_get_tells_the_story_and_undo_takes_it_back(call: Call) -> None:
     ref = (await call("memory_store_fact", **FACT)).body["ref"]
     await call("memory_forget", type="fact", id=ref, reason="a joke")
     seen = (await call("memory_get", type="fact", id=ref)).body
-    assert seen["outlook"] == "It is forgotten and not in use. It can be restored."
+    assert seen["outlook"] == "Forgotten. Not used any more; it can be restored."
     assert (seen["fades_at"], seen["expires_at"]) == (None, None)
     stored, forgotten = seen["events"]
     assert stored["words"] == "Stored by main."
@@ -42,7 +42,7 @@ async def test_get_tells_the_story_and_undo_takes_it_back(call: Call) -> None:
         done["undo_id"],
     )
     assert [event.get("undone") for event in seen["events"]] == [None, True, None]
-    assert re.fullmatch(r"If nothing happens it fades on [\d-]+ and expires on [\d-]+\.", seen["outlook"])
+    assert re.fullmatch(r"Fades in \d+ \w+ \([\d-]+\) unless confirmed, and expires on [\d-]+\.", seen["outlook"])
     assert seen["memory"]["validity"] == "active"
     assert (await call("memory_undo", id=forgotten["id"])).error == "conflict"
 
