@@ -83,7 +83,7 @@ async def test_a_memory_opens_beside_the_list_and_is_edited_there(
     page = await visit("/memories")
     await page.get_by_role("link", name="12 June").click()
     pane = page.locator(".mb-pane")
-    await expect(pane.locator(".mb-pane-title")).to_have_text("Sofia · birthday")
+    await expect(pane.locator(".mb-pane-title")).to_have_text("Sofia's birthday: 12 June")
     await expect(page.locator("tr.mb-open")).to_have_count(1)
     assert page.url.endswith(f"open=fact%3A{made['12 June']}")
     await pane.get_by_title("Edit importance").click()
@@ -99,16 +99,16 @@ async def test_a_memory_opens_beside_the_list_and_is_edited_there(
     await pane.get_by_title("Edit text").click()
     await pane.get_by_label("Text").fill("21 June")
     await page.keyboard.press("Control+Enter")
-    await expect(pane.locator(".mb-hero-text")).to_have_text("21 June")
+    await expect(pane.locator(".mb-pane-title")).to_have_text("Sofia's birthday: 21 June")
     await expect(page.get_by_role("link", name="21 June")).to_be_visible()
     await page.wait_for_url(lambda url: made["12 June"] not in url)
     old = (await get.get(resources, "fact", made["12 June"], bump=False)).memory
     assert old.validity == "superseded"
     await page.get_by_role("button", name="Undo").filter(visible=True).last.click()
-    await expect(pane.locator(".mb-hero-text")).to_have_text("12 June")
+    await expect(pane.locator(".mb-pane-title")).to_have_text("Sofia's birthday: 12 June")
     assert await axe_findings(page) == []
     await page.reload()
-    await expect(pane.locator(".mb-hero-text")).to_have_text("12 June")
+    await expect(pane.locator(".mb-pane-title")).to_have_text("Sofia's birthday: 12 June")
     await pane.get_by_role("button", name="Close").click()
     await expect(pane).to_be_hidden()
     await page.wait_for_url(lambda url: "open=" not in url)
@@ -186,7 +186,7 @@ async def test_a_memory_is_made_here(visit: Visit, resources: Resources) -> None
     await form.get_by_label("Scope").fill("")
     await expect(form.get_by_role("button", name="Remember")).to_be_enabled()
     await form.get_by_role("button", name="Remember").click()
-    await expect(page.locator(".mb-pane-title")).to_have_text("Bruno · shoe size")
+    await expect(page.locator(".mb-pane-title")).to_have_text("Bruno's shoe size: 42")
     [one] = (await listings.memories(resources, Listing(type=MemoryType.FACT))).items
     assert (one.memory.content, one.memory.origin) == ("42", "user")
     await page.get_by_role("button", name="Undo").filter(visible=True).last.click()

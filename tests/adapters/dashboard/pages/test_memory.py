@@ -46,11 +46,10 @@ async def test_a_fact_shows_all_that_is_known_of_it(visit: Visit, resources: Res
     )
     fact = await remember.fact(resources, new)
     page = await visit(f"/memory/fact/{fact.ref}")
-    assert await page.title() == "Ana · seat · Memory Butler"
-    assert await page.inner_text("h1.mb-title") == "Ana · seat"
-    await expect(page.locator(".mb-hero-text")).to_have_text("an aisle seat near the front")
+    assert await page.title() == "Ana's seat: an aisle seat near the front · Memory Butler"
+    await expect(page.locator("h1.mb-title")).to_have_text("Ana's seat: an aisle seat near the front")
     await expect(page.locator(".mb-forecast")).to_contain_text(
-        re.compile(r"If nothing happens it fades on \d+ \w{3,4} 20\d\d")
+        re.compile(r"Fades in \d+ \w+ \(\d+ \w{3,4} 20\d\d\) unless confirmed, and expires on")
     )
     await expect(page.locator(".mb-hero")).to_contain_text("#flights")
     assert await page.get_attribute(".mb-nav-entry[aria-current]", "href") == "/memories"
@@ -71,8 +70,8 @@ async def test_a_fact_shows_all_that_is_known_of_it(visit: Visit, resources: Res
     await expect(page.locator("#details pre")).to_contain_text('"airline": "TAP"')
     await expect(page.locator(".mb-entries-line").last).to_contain_text("Stored by")
     await chain.nth(0).get_by_role("link").click()
-    await expect(page.locator(".mb-hero")).to_contain_text(f"Replaced by fact:{fact.ref}")
-    await expect(page.locator(".mb-hero-text")).to_have_text("a window seat near the front")
+    await expect(page.locator(".mb-hero")).to_contain_text("Replaced by “Ana's seat: an aisle")
+    await expect(page.locator("h1.mb-title")).to_have_text("Ana's seat: a window seat near the front")
     seen = await get.get(resources, "fact", old.ref, bump=False)
     assert seen.memory.reference_count == 0
 
@@ -86,21 +85,21 @@ async def test_acting_and_taking_back(visit: Visit, resources: Resources) -> Non
     await expect(page.locator("#decay")).to_contain_text("It is pinned, so it does not decay.")
     await expect(page.get_by_role("button", name="Unpin")).to_be_focused()
     await page.get_by_role("button", name="Undo").filter(visible=True).last.click()
-    await expect(page.locator(".mb-forecast")).to_contain_text("If nothing happens it fades")
+    await expect(page.locator(".mb-forecast")).to_contain_text("Fades in")
     await expect(page.locator(".mb-entry-undone")).to_contain_text("Pinned by")
     await expect(page.get_by_role("button", name="Pin")).to_be_focused()
     await page.get_by_role("button", name="Correct").click()
     await page.get_by_label("New text").fill("white tea")
     await page.locator(".mb-dialog").get_by_role("button", name="Correct").click()
     # The page is that of the new fact at once, and nothing on it brings the wrong one back by Enter.
-    await expect(page.locator(".mb-hero-text")).to_have_text("white tea")
+    await expect(page.locator("h1.mb-title")).to_have_text("Ana's tea: white tea")
     await expect(page.locator(".mb-actions [data-act=correct]")).to_be_focused()
     await expect(page.locator("#chain ins")).to_have_text("white")
     assert not page.url.endswith(fact.ref)
     # The correction is undone from the history: with the supersession that belongs to it.
     history = page.locator(".mb-entries-line").last
     await history.get_by_role("button", name="Undo").click()
-    await expect(page.locator(".mb-hero-text")).to_have_text("green tea")
+    await expect(page.locator("h1.mb-title")).to_have_text("Ana's tea: green tea")
     assert page.url.endswith(fact.ref)
     await expect(page.get_by_role("button", name="Confirm")).to_be_focused()
     restored = await get.get(resources, "fact", fact.ref, bump=False)
@@ -157,16 +156,15 @@ async def test_the_keyboard_stays_where_it_is(visit: Visit, resources: Resources
         await expect(page.locator(".mb-hero[data-old]")).to_have_count(0)
 
     for name, place in (
-        ("Correct", page.locator('[data-act="correct"]')),
         ("episode", page.locator("#sources a")),
         ("Ana", page.locator("#details a")),
-        ("the words", page.locator(".mb-hero-text")),
+        ("Correct", page.locator('[data-act="correct"]')),
     ):
         await place.focus()
         await drawn_anew()
         await expect(place, name).to_be_focused()
     await page.keyboard.press("Tab")
-    assert await page.evaluate("document.activeElement.dataset.act") == "confirm"
+    assert await page.evaluate("document.activeElement.dataset.act") == "pin"
 
     box = page.get_by_label("Question")
     await box.fill("which tea")
@@ -251,7 +249,7 @@ async def test_hostile_words_are_words(visit: Visit, resources: Resources) -> No
     page = await visit(f"/memory/fact/{fact.ref}")
     await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     await expect(page.locator("#chain ins")).to_contain_text("<script>window.hacked=1</script> {{ 1 + 1 }} ⟨U+202E⟩gnp")
-    await expect(page.locator("h1.mb-title")).to_contain_text("{{ 7 * 7 }}")
+    await expect(page.locator("h1.mb-title")).to_contain_text("<script>window.hacked=1</script> {{ 1 + 1 }}")
     await expect(page.locator("#sources")).to_contain_text("<img src=x onerror=")
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page = await visit(f"/memory/episode/{source.ref}")
@@ -268,7 +266,7 @@ async def test_who_may_only_look_is_offered_nothing_to_change(log_in: LogIn, ser
     fact = await remember.fact(service.resources, new, other)
     await pin.pin(service.resources, "fact", fact.ref, other)
     page = await log_in("reader", f"/memory/fact/{fact.ref}")
-    await expect(page.locator(".mb-hero-text")).to_have_text("green")
+    await expect(page.locator("h1.mb-title")).to_have_text("Ana's tea: green")
     await expect(page.locator("#sources")).to_contain_text("1 more link to memories of other butlers.")
     assert await page.locator(".mb-actions button").count() == 0
     assert await page.locator(".mb-entry-actions button").count() == 0
@@ -277,7 +275,7 @@ async def test_who_may_only_look_is_offered_nothing_to_change(log_in: LogIn, ser
     await expect(page.get_by_role("alert")).to_contain_text("There is no episode:")
     page = await log_in("agent", f"/memory/fact/{fact.ref}")
     await page.get_by_role("button", name="Unpin").click()
-    await expect(page.locator(".mb-forecast")).to_contain_text("If nothing happens it fades")
+    await expect(page.locator(".mb-forecast")).to_contain_text("Fades in")
     assert await page.locator(".mb-entry-actions button").count() == 0
 
 
@@ -310,9 +308,10 @@ async def test_a_memory_is_erased_for_good(visit: Visit, resources: Resources) -
     await expect(dialog).to_contain_text(f"fact:{old.ref}")
     await dialog.get_by_role("button", name="Cancel").click()
     await expect(dialog).to_have_count(0)
-    await expect(page.locator(".mb-hero-text")).to_have_text("an aisle seat")
+    await expect(page.locator("h1.mb-title")).to_have_text("Ana's seat: an aisle seat")
     await page.get_by_role("button", name="Erase for good").click()
     await dialog.get_by_role("button", name="Erase for good").click()
     await expect(page.locator(".mb-memory")).to_contain_text(f"fact:{new.ref} was purged on")
+    await expect(page.locator("h1.mb-title")).to_have_text("Memory")
     with pytest.raises(NotFound, match="was purged"):
         await get.get(resources, "fact", old.ref, bump=False)

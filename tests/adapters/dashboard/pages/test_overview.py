@@ -96,7 +96,7 @@ async def test_a_store_at_a_glance(visit: Visit, resources: Resources, clock: Mo
 
     await remember.fact(resources, NewFact(subject="Ben", predicate="tea", content="green"))
     await expect(page.locator("[data-figure=facts] .mb-figure-count")).to_have_text("2 in use")
-    await expect(page.locator(".mb-events-compact")).to_contain_text("Ben · tea: green")
+    await expect(page.locator(".mb-events-compact")).to_contain_text("Ben's tea: green")
 
 
 async def test_an_important_episode_is_shown_before_it_expires_unkept(

@@ -46,8 +46,8 @@ async def test_everything_about_a_subject_is_on_its_page(
     await expect(page.locator("#facts dd a")).to_have_attribute("href", f"/memory/fact/{made['Sofia']}")
     await expect(page.locator("#names")).to_contain_text("Anita")
     relations = page.locator("#relations")
-    await expect(relations).to_contain_text("Names")
-    await expect(relations).to_contain_text("Is named by")
+    await expect(relations).to_contain_text("Mentions")
+    await expect(relations).to_contain_text("Mentioned by")
     await expect(page.locator("#over-time li")).to_have_count(2)
     assert await faint_parts(page) + await axe_findings(page) == []
     await page.set_viewport_size(PHONE)  # type: ignore[arg-type]

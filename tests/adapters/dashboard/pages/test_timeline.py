@@ -105,7 +105,7 @@ async def test_news_wait_until_they_are_wanted_and_the_past_can_be_paged(visit: 
     await expect(news).to_be_visible()
     await expect(entries.nth(0)).to_contain_text("day 31")
     await news.click()
-    await expect(entries.nth(0)).to_contain_text("Anna · tea: green")
+    await expect(entries.nth(0)).to_contain_text("Anna's tea: green")
     await expect(news).to_be_hidden()
 
 

@@ -20,19 +20,20 @@ export default {
                 class="mb-chip">undone</span></p>
             <template v-if="!compact || !entry.summary"><div v-for="line in entry.lines" :key="line.key"
               class="mb-events-line" :class="{ 'mb-undone': line.undone }">
-              <p class="mb-events-text"><a v-if="line.href" :href="line.href" class="mb-chip"
-                :class="'mb-chip-' + line.kind">{{ line.ref }}</a><span v-else-if="line.ref" class="mb-chip">{{ line.ref
-                }}</span>{{ line.ref ? " " : "" }}<span dir="auto">{{ line.text }}</span><a v-if="line.run"
-                class="mb-small mb-events-run" :href="line.run">Open run</a><span v-if="showsUndone(line, entry)"
+              <p v-if="line.about" class="mb-events-text"><a v-if="line.href" :href="line.href" class="mb-events-about"
+                dir="auto">{{ line.about }}</a><span v-else class="mb-events-about" dir="auto">{{ line.about
+                }}</span></p>
+              <p :class="line.about ? 'mb-events-what' : 'mb-events-text'"><span dir="auto">{{ line.text }}</span><a
+                v-if="line.run" class="mb-events-run" :href="line.run">Open run</a><code v-if="line.ref"
+                class="mb-events-ref">{{ line.ref }}</code><span v-if="showsUndone(line, entry)"
                 class="mb-chip">undone</span></p>
-              <p v-if="line.about" class="mb-events-about mb-text" dir="auto">{{ line.about }}</p>
             </div></template>
             <a v-if="entry.summary && (entry.more || compact)" class="mb-small" :href="entry.moreHref">{{
               compact ? "View" : entry.more }}</a>
           </div>
           <button v-if="entry.undo" type="button" class="mb-button-outline mb-small mb-events-undo"
-            :aria-label="entry.undo + ': ' + (entry.summary || entry.lines[0].text)"
-              @click="$emit('undo', entry.key)">{{
+            :aria-label="undoLabel(entry)" :title="undoLabel(entry)"
+            @click="$emit('undo', entry.key)">{{
             entry.undo }}</button>
         </li>
       </ol>
@@ -52,6 +53,12 @@ export default {
   methods: {
     time,
     exact,
+    // The effect in words: "Undo: withdraw Ana lives in Porto".
+    undoLabel(entry) {
+      const [line] = entry.lines;
+      const what = entry.summary || line.about || line.text;
+      return entry.undo.startsWith("Undo") ? `${entry.undo}: ${what}` : `Undo: ${entry.undo.toLowerCase()} “${what}”`;
+    },
     // Once per entry: a group that is undone as a whole shows it beside its summary.
     showsUndone(line, entry) {
       return line.undone && !(entry.undone && entry.summary);

@@ -51,9 +51,12 @@ class PageTools:
 
 
 class MemoryView:
-    """Draws into the current container. `on_moved` is called when a correction leads to another memory, `on_changed`
-    after every change, without a result if the memory is gone. The chart and the question of the retrieval test stay
-    when the rest is redrawn."""
+    """Draws into the current container. The chart and the question of the retrieval test stay when the rest is
+    redrawn.
+
+    `on_moved` is called when a correction leads to another memory, `on_changed` after every change, without a result
+    if the memory is gone, and `on_title` with the memory as a sentence.
+    """
 
     def __init__(
         self,
@@ -62,11 +65,12 @@ class MemoryView:
         *,
         on_moved: Callable[[str, str], Awaitable[None]],
         on_changed: Callable[[Stored | None], Awaitable[None]],
+        on_title: Callable[[str], object],
         is_page: bool = True,
     ) -> None:
         self.context = context
         self._tools = tools
-        self._on_moved, self._on_changed = on_moved, on_changed
+        self._on_moved, self._on_changed, self._on_title = on_moved, on_changed, on_title
         self._is_page = is_page
         self.kind, self.handle = "", ""
         self._shown_ids: set[UUID] = set()
@@ -170,6 +174,7 @@ class MemoryView:
         assert self._fields is not None
         for part in (self._head, self._fields, self._sources, self._history, self._side):
             part.clear()
+        self._on_title(memory_details.heading_of(portrait.memory))
         with self._head:
             self._draw_head(portrait)
         with self._fields:
@@ -193,9 +198,8 @@ class MemoryView:
                 tag("code", "mb-muted mb-ref", text=f"{memory.type}:{memory.ref}")
                 if not self._is_page:
                     tag("a", "mb-small mb-open-page", text="Open page", href=memory_path(memory.type, memory.ref))
-            if not self._is_page or not isinstance(memory, Fact):
-                tag("h2", "mb-text", text=memory_details.title_of(memory), dir="auto")
-            tag("p", "mb-text mb-hero-text", text=visible_text(memory.content), dir="auto", tabindex="0")
+            if not memory_details.is_told(memory):
+                tag("p", "mb-text mb-hero-text", text=visible_text(memory.content), dir="auto", tabindex="0")
             if memory.tags:
                 with tag("div", "mb-line"):
                     for name in memory.tags:
@@ -204,7 +208,8 @@ class MemoryView:
             if newer:
                 with tag("p", "mb-note mb-note-warn"):
                     tag("span", text="Replaced by ")
-                    tag("a", text=f"fact:{newer.ref}", href=memory_path(newer.type, newer.ref))
+                    said = memory_details.heading_of(newer)
+                    tag("a", text=f"“{said}”", href=memory_path(newer.type, newer.ref), dir="auto")
             if self._contested:
                 ref, content = self._contested
                 with tag("p", "mb-note mb-note-warn", dir="auto"):

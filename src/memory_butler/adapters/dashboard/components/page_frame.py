@@ -3,9 +3,10 @@
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from weakref import WeakKeyDictionary
 
 from fastapi import Request
-from nicegui import ui
+from nicegui import Client, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from memory_butler.adapters.dashboard.actions.error_handling import (
@@ -36,6 +37,8 @@ LOGIN_CHECK_SECONDS = 30.0
 
 _HEAD = f'<link rel="stylesheet" href="{asset_url(STYLES)}"><link rel="icon" href="/dashboard/icon.svg">'
 
+# The heading of each open page.
+_headings: WeakKeyDictionary[Client, TextElement] = WeakKeyDictionary()
 log = logging.getLogger(__name__)
 
 
@@ -49,9 +52,9 @@ def page(path: str, title: str) -> Callable[[Build], Build]:
             ui.page_title(f"{title} · Memory Butler")
             with _frame(context, title, request, await _count_to_review(context)) as heading:
                 try:
+                    _headings[ui.context.client] = heading
                     if own := await build(context, request):
-                        heading.set_text(own)
-                        ui.page_title(f"{own} · Memory Butler")
+                        title_setter()(own)
                 except LoginExpired:
                     redirect_to_login()
                 except MemoryButlerError as problem:
@@ -64,6 +67,19 @@ def page(path: str, title: str) -> Callable[[Build], Build]:
         return build
 
     return register
+
+
+def title_setter() -> Callable[[str], None]:
+    """Returns a function that changes the title of this page, also when the element of an event is gone."""
+    client = ui.context.client
+
+    def show(text: str) -> None:
+        with client:
+            if heading := _headings.get(client):
+                heading.set_text(text)
+            ui.page_title(f"{text} · Memory Butler")
+
+    return show
 
 
 async def subscribe(context: PageContext, redraw: Redraw) -> None:

@@ -6,7 +6,6 @@ from memory_butler.adapters.dashboard.actions.error_handling import handle_error
 from memory_butler.adapters.dashboard.components.elements import tag, text_tag
 from memory_butler.adapters.dashboard.components.memory_view import MemoryView, PageTools
 from memory_butler.adapters.dashboard.server.page_context import PageContext
-from memory_butler.adapters.dashboard.view_models import memory_details
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Event, MemoryType, Stored
 
@@ -23,16 +22,18 @@ class MemoryPane:
         on_changed: Callable[[Stored | None], Awaitable[None]],
     ) -> None:
         self._on_moved = on_moved
-        self._view = MemoryView(context, tools, on_moved=on_moved, on_changed=on_changed, is_page=False)
         self._is_drawn = False
         with tag("aside", "mb-pane", aria_label="Memory") as self._box:
             with tag("div", "mb-pane-head"):
-                self._title = text_tag("h2", "mb-pane-title mb-text", dir="auto")
+                title = text_tag("h2", "mb-pane-title mb-text", dir="auto")
                 close = tag("button", "mb-tool", type="button", aria_label="Close", title="Close (Esc)")
                 with close:
                     tag("i", "q-icon notranslate material-icons", text="close", aria_hidden="true")
                 close.on("click", handle_errors(self._on_close))
             self._body = tag("div", "mb-pane-body")
+        self._view = MemoryView(
+            context, tools, on_moved=on_moved, on_changed=on_changed, on_title=title.set_text, is_page=False
+        )
         self._box.on("keydown.esc", handle_errors(self._on_close))
         self._box.set_visibility(False)
 
@@ -45,12 +46,11 @@ class MemoryPane:
         if kind not in set(MemoryType):
             raise InvalidInput(f"There is no type {kind[:40]!r}.", recovery="Choose a memory of the list.")
         if self._is_drawn:
-            portrait = await self._view.show(kind, handle)
+            await self._view.show(kind, handle)
         else:
             with self._body:
-                portrait = await self._view.open(kind, handle)
+                await self._view.open(kind, handle)
             self._is_drawn = True
-        self._title.set_text(memory_details.heading_of(portrait.memory))
 
     def edit(self) -> None:
         self._view.edit()

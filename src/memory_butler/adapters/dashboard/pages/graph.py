@@ -24,6 +24,7 @@ from memory_butler.operations.briefing import brief
 from memory_butler.operations.browse import graph as graph_operation
 from memory_butler.operations.browse.memory_map import memory_map
 from memory_butler.operations.retrieval import search
+from memory_butler.policy.memories.sentence import fact_sentence
 
 PIXELS = 560
 START_SUBJECTS = 18
@@ -277,10 +278,8 @@ def _draw_panel(neighbourhood: MemoryGraph) -> None:
         tag("p", "mb-muted", text=count_text(facts, "fact"))
         tag("a", "mb-graph-open", text="Show in the list", href=url_for("/facts", {"subject": spot.subject}))
         return
-    entry = graph_chart.node_entry(spot)
-    if entry["label"]:
-        tag("h2", "mb-text", text=entry["label"], dir="auto")
-    tag("p", "mb-text mb-graph-text", text=visible_text(spot.content or ""), dir="auto", tabindex="0")
+    said = fact_sentence(spot.subject_label, spot.predicate_label, spot.content or "")
+    tag("p", "mb-text mb-graph-text", text=visible_text(said), dir="auto", tabindex="0")
     if spot.at:
         with tag("p", "mb-muted mb-small"):
             Timestamp(spot.at)

@@ -8,7 +8,7 @@ from memory_butler.adapters.dashboard.components import memory_sections
 from memory_butler.adapters.dashboard.components.confirm_dialog import ConfirmDialog
 from memory_butler.adapters.dashboard.components.elements import tag
 from memory_butler.adapters.dashboard.components.memory_view import MemoryView, PageTools
-from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe
+from memory_butler.adapters.dashboard.components.page_frame import page, show_error, subscribe, title_setter
 from memory_butler.adapters.dashboard.components.undo_bar import UndoBar
 from memory_butler.adapters.dashboard.components.vue_components import KeyboardFocus
 from memory_butler.adapters.dashboard.server.page_context import PageContext
@@ -19,10 +19,10 @@ from memory_butler.errors import NotFound
 from memory_butler.models import Activity, MemoryType, Stored
 
 
-async def memory_page(context: PageContext, request: Request) -> str:
+async def memory_page(context: PageContext, request: Request) -> None:
     _, _, kind, handle = request.url.path.split("/", 3)
     view = MemoryPage(context, kind, request.path_params.get("handle", handle))
-    return await view.open(memory_details.query_from(request.query_params))
+    await view.open(memory_details.query_from(request.query_params))
 
 
 for _kind in MemoryType:
@@ -40,19 +40,20 @@ class MemoryPage:
         self._context = context
         self._kind, self._handle = kind, handle
         self._throttled = Throttle(self._redraw)
+        self._show_title = title_setter()
 
-    async def open(self, query: str) -> str:
-        """Draw the page; returns its title."""
+    async def open(self, query: str) -> None:
         await subscribe(self._context, self._on_events)
         bar = UndoBar(self._context, self._redraw, lambda done: self._view.focus(done.action))
         tools = PageTools(bar, ActionRunner(self._context, bar), ConfirmDialog(), KeyboardFocus())
-        self._view = MemoryView(self._context, tools, on_moved=self._on_moved, on_changed=self._on_changed)
+        self._view = MemoryView(
+            self._context, tools, on_moved=self._on_moved, on_changed=self._on_changed, on_title=self._show_title
+        )
         self._breadcrumb = tag("div")
         with tag("div") as self._root:
             portrait = await self._view.open(self._kind, self._handle, query)
         with self._breadcrumb:
             memory_sections.draw_back_link(portrait)
-        return memory_details.heading_of(portrait.memory)
 
     async def _on_moved(self, kind: str, ref: str) -> None:
         push_url(memory_path(kind, ref), {}, replace=True)
@@ -70,6 +71,7 @@ class MemoryPage:
             await self._view.redraw()
         except NotFound as problem:
             # An episode that expired, or a memory that was purged, while its page was open.
+            self._show_title("Memory")
             self._root.clear()
             with self._root, tag("div", "mb-memory"):
                 show_error(problem)

@@ -20,6 +20,8 @@ _ACTIONS_OF_TONE = {
     "quiet": ("expired", "deleted", "rate_changed", "referenced"),
     "bad": ("retracted", "harmful", "dead_lettered", "failed", "purged"),
 }
+# What undoing an event does, where one word says it.
+_UNDONE_BY = {"created": "Withdraw", "retracted": "Bring back", "pinned": "Unpin", "unpinned": "Pin again"}
 _TONES = {action: tone for tone, actions in _ACTIONS_OF_TONE.items() for action in actions}
 
 
@@ -31,12 +33,13 @@ def _entry(entry: TimelineEntry, *, with_undo: bool) -> Props:
     last = entry.lines[-1].activity.event
     is_group = entry.together > 1
     left = entry.together - len(entry.lines)
-    undo = f"Undo all {entry.together:,}" if is_group else "Undo"
+    action = last.event_type.partition(".")[2]
+    undo = f"Undo all {entry.together:,}" if is_group else _UNDONE_BY.get(action, "Undo")
     return {
         "key": entry.place,
         "at": last.occurred_at.isoformat(),
         "actor": visible_text(f"{last.actor} for {entry.butler}" if entry.butler else last.actor),
-        "tone": _TONES.get(last.event_type.partition(".")[2], "plain"),
+        "tone": _TONES.get(action, "plain"),
         "summary": entry.words if is_group else "",
         "lines": [_line(line) for line in entry.lines],
         "more": f"and {left:,} more" if left > 0 else "",

@@ -20,11 +20,10 @@ from memory_butler.adapters.dashboard.view_models.phrases import (
     truncate,
 )
 from memory_butler.adapters.dashboard.view_models.word_diff import differences
-from memory_butler.english.text.normalize import as_words
 from memory_butler.models.explanation import Explanation, Term
 from memory_butler.models.graph import LinkedNode, MemoryLinks, Node
 from memory_butler.policy.history.undo import EXEMPT_ACTION
-from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.memories.sentence import fact_sentence, memory_sentence
 from memory_butler.policy.trust.origin import mark
 from memory_butler.policy.trust.reasons import describe_reason
 
@@ -69,14 +68,6 @@ class Detail:
     href: str = ""
 
 
-def title_of(memory: models.Memory) -> str:
-    if isinstance(memory, models.Fact):
-        return visible_text(subject_and_predicate(memory.subject_label, memory.predicate_label))
-    if isinstance(memory, models.Episode):
-        return visible_text(f"Episode of {memory.butler}")
-    return "Rule"
-
-
 def owner_of(memory: models.Memory) -> str | None:
     """The only butler that sees a memory; None if all do."""
     if isinstance(memory, models.Episode):
@@ -119,11 +110,7 @@ def _common(portrait: models.MemoryDetails) -> Iterator[Detail]:
     if isinstance(memory, models.Episode):
         yield Detail("Butler", visible_text(memory.butler))
     else:
-        is_global = memory.scope == models.GLOBAL_SCOPE
-        yield Detail("Scope", "global: all butlers" if is_global else visible_text(f"{memory.scope}: only this butler"))
         yield Detail("Learned by", visible_text(memory.source_butler))
-    if not isinstance(memory, models.Rule):
-        yield Detail("Importance", f"{memory.importance} of 10")
     yield Detail("Aliases", visible_text(", ".join(portrait.aliases)))
     yield Detail("Stored", at=memory.created_at)
     yield Detail("Used", _times_text(memory.reference_count))
@@ -132,7 +119,6 @@ def _common(portrait: models.MemoryDetails) -> Iterator[Detail]:
 
 def _special(memory: models.Memory) -> Iterator[Detail]:
     if isinstance(memory, models.Fact):
-        yield Detail("Permanence", str(memory.permanence))
         yield Detail("Valid from", at=memory.valid_at)
     if isinstance(memory, models.Fact | models.Rule):
         yield Detail("Last confirmed", at=memory.last_confirmed_at)
@@ -183,15 +169,14 @@ def _linked(joined: LinkedNode) -> dict[str, Any]:
 
 
 def spot_entry(spot: Node) -> dict[str, Any]:
-    ref, content = spot.ref or str(spot.id), spot.content or ""
-    about = subject_and_predicate(spot.subject_label, spot.predicate_label) if spot.subject_label else ""
+    ref = spot.ref or str(spot.id)
+    said = fact_sentence(spot.subject_label, spot.predicate_label, spot.content or "")
     return {
         "key": spot.key,
         "kind": str(spot.kind),
-        "name": f"{spot.kind}:{ref}",
+        "ref": f"{spot.kind}:{ref}",
         "href": None if spot.is_gone else memory_path(spot.kind, ref),
-        "label": visible_text(about),
-        "segments": [["same", visible_text(content)]] if content else [],
+        "segments": [["same", visible_text(said)]] if said else [],
         "chips": [] if spot.validity in (None, "active") else [[state_label(spot.validity), spot.validity]],
         "at": spot.at.isoformat() if spot.at else None,
     }
@@ -210,8 +195,8 @@ def versions(portrait: models.MemoryDetails) -> list[Group]:
             {
                 "key": fact.ref,
                 "kind": "fact",
-                "name": f"fact:{fact.ref}",
                 "href": memory_path(models.MemoryType.FACT, fact.ref),
+                "ref": f"fact:{fact.ref}",
                 "current": fact.id == portrait.memory.id,
                 "segments": [[kind, visible_text(text)] for kind, text in segments],
                 "chips": [[state_label(fact.validity), str(fact.validity)]],
@@ -316,7 +301,10 @@ def forecast(portrait: models.MemoryDetails) -> list[tuple[str, datetime | None]
 
 
 def heading_of(memory: models.Memory) -> str:
-    """The memory as the title of its page: subject and property of a fact, the first words of others."""
-    if isinstance(memory, models.Fact):
-        return visible_text(as_words(subject_and_predicate(memory.subject_label, memory.predicate_label)))
-    return truncate(memory.content.partition("\n")[0], HEADING_CHARACTERS)
+    """The memory as the title of its page: a fact as a sentence, the first words of others."""
+    return truncate(memory_sentence(memory).partition("\n")[0], HEADING_CHARACTERS)
+
+
+def is_told(memory: models.Memory) -> bool:
+    """True if the title says all of it."""
+    return heading_of(memory) == visible_text(memory_sentence(memory))

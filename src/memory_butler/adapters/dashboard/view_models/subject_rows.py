@@ -12,6 +12,7 @@ from memory_butler.english.text.normalize import as_words
 from memory_butler.models import Fact
 from memory_butler.models.graph import Subject
 from memory_butler.operations.browse.subject_profile import Relation, SubjectProfile
+from memory_butler.policy.memories.sentence import memory_sentence
 from memory_butler.policy.memories.text import is_note
 
 Row = dict[str, Any]
@@ -50,10 +51,9 @@ def relation_groups(relations: Iterable[Relation]) -> list[Group]:
             "kind": "subject",
             "name": visible_text(as_words(one.label)),
             "href": subject_href(one.subject),
-            "label": visible_text(as_words(one.fact.predicate_label)),
-            "segments": [["same", truncate(one.fact.content, SHOWN_CHARACTERS)]],
+            "segments": [["same", truncate(memory_sentence(one.fact), SHOWN_CHARACTERS)]],
         }
-        groups.setdefault("Names" if one.outbound else "Is named by", []).append(entry)
+        groups.setdefault("Mentions" if one.outbound else "Mentioned by", []).append(entry)
     return [{"title": title, "entries": entries} for title, entries in groups.items()]
 
 
@@ -64,10 +64,10 @@ def history_groups(profile: SubjectProfile) -> list[Group]:
         {
             "key": str(fact.id),
             "kind": "fact",
-            "name": visible_text(as_words(fact.predicate_label)) if not is_note(fact.predicate_label) else "note",
+            "ref": f"fact:{fact.ref}",
             "href": memory_path(fact.type, fact.ref),
             "chips": [] if fact.validity == "active" else [list(state_of(fact))],
-            "segments": [["same", truncate(fact.content, SHOWN_CHARACTERS)]],
+            "segments": [["same", truncate(memory_sentence(fact), SHOWN_CHARACTERS)]],
             "at": (fact.valid_at or fact.created_at).isoformat(),
         }
         for fact in sorted(facts, key=lambda fact: fact.valid_at or fact.created_at, reverse=True)
