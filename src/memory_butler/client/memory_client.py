@@ -83,7 +83,7 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         body = {**arguments(question), "id": id, "token_budget": token_budget}
         return await self._read("explain", body, options, Explanation)
 
-    async def get(self, type: str, id: str | UUID, **options: Unpack[Options]) -> wire.MemoryDetail:
+    async def get(self, type: str | None, id: str | UUID, **options: Unpack[Options]) -> wire.MemoryDetail:
         return await self._read("get", {"type": type, "id": id}, options, wire.MemoryDetail)
 
     async def stats(self, scope: str | None = None, **options: Unpack[Options]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
 
     # Feedback, correction, withdrawal, restoring.
 
-    async def confirm(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
+    async def confirm(self, type: str | None, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
         return await self._write("confirm", {"type": type, "id": id}, options, models.Stored)
 
     async def mark_helpful(self, rule_id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
@@ -118,7 +118,7 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         return await self._write("correct", {"fact_id": fact_id, "content": content}, options, models.Stored)
 
     async def forget(
-        self, type: str, id: str | UUID, *, derived: bool = False, **options: Unpack[ReasonedOptions]
+        self, type: str | None, id: str | UUID, *, derived: bool = False, **options: Unpack[ReasonedOptions]
     ) -> models.Stored:
         """Withdraw a memory; with `derived` also the facts and rules that came from it alone."""
         body = {"type": type, "id": id, "derived": derived or None}
@@ -153,14 +153,14 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         return await self._read("purge", body, options, wire.PurgeAnswer)
 
     async def restore(
-        self, type: str, id: str | UUID, *, supersede: bool = False, **options: Unpack[ReasonedOptions]
+        self, type: str | None, id: str | UUID, *, supersede: bool = False, **options: Unpack[ReasonedOptions]
     ) -> models.Stored:
         body = {"type": type, "id": id, "supersede": supersede or None}
         return await self._write("restore", body, options, models.Stored)
 
     async def update(
         self,
-        type: str,
+        type: str | None,
         id: str | UUID,
         *,
         importance: int | None = None,
@@ -182,10 +182,10 @@ class MemoryClient(ListingMethods, AdministrationMethods, ActivityMethods):
         body = {"id": id, "relation": relation, "target": target}
         return await self._write("link", body, options, models.Stored)
 
-    async def pin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
+    async def pin(self, type: str | None, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
         return await self._write("pin", {"type": type, "id": id}, options, models.Stored)
 
-    async def unpin(self, type: str, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
+    async def unpin(self, type: str | None, id: str | UUID, **options: Unpack[WriteOptions]) -> models.Stored:
         return await self._write("unpin", {"type": type, "id": id}, options, models.Stored)
 
     async def reverse(self, rule_id: str | UUID, **options: Unpack[ReasonedOptions]) -> models.Stored:

@@ -238,7 +238,7 @@ def test_a_dash_reads_stdin(process: Run, own: Run) -> None:
     [
         (("get", "fact:zzzz"), "There is no fact:zzzz"),
         (("get", "fact:zzzz"), "Use `memory-butler search`"),
-        (("get", "k3f7"), "does not name the type"),
+        (("get", "k3f7"), "There is no memory k3f7"),
         (("get", "fact"), "The reference of the fact is missing. → Pass fact:<ref>"),
         (("search", "x", "--limit", "0"), "from 1 to 100"),
         (("remember", "fact", "a", "b", "c", "--valid-at", "soon"), "is not a time"),
@@ -372,3 +372,10 @@ def test_stop_stops_the_embedded_database_and_only_that(process: Run, own: Run, 
     assert "does not stop" in own("stop", code=1, MEMORY_BUTLER_DATABASE_URL="postgresql://localhost/x").stderr
     process("stats")
     assert EmbeddedPostgres(cli_home).is_running()
+
+
+def test_the_help_shows_every_summary_whole(process: Run) -> None:
+    """At 80 columns no summary of a command is cut, so the list can be read without opening each command."""
+    said = process("--help", COLUMNS="80").stdout
+    assert [line for line in said.splitlines() if line.endswith("...") and not line.startswith("Usage:")] == []
+    assert said.index("  remember ") < said.index("  search ")

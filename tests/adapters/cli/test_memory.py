@@ -132,7 +132,7 @@ def test_a_long_list_is_cut(command: Command, ask: Callable[..., Any], monkeypat
     ("arguments", "error", "words"),
     [
         (("restore", "fact:zzzz"), NotFound, "There is no fact:zzzz"),
-        (("restore", "zzzz"), InvalidInput, "does not name the type"),
+        (("restore", "zzzz"), NotFound, "There is no memory zzzz"),
         (("correct", "rule:zzzz", "x"), InvalidInput, "is of type rule"),
         (("correct", "fact:zzzz", "x"), NotFound, "There is no fact:zzzz"),
         (("pin", "thing:zzzz"), InvalidInput, "Unknown type 'thing'"),

@@ -40,7 +40,8 @@ async def test_a_first_memory_takes_three_lines(memory: AsyncMemory) -> None:
     note = await memory.remember("Ana is allergic to shellfish")
     assert str(note).startswith("created fact:")
     await memory.remember_fact("Ana", "diet", "Ana eats no meat.", importance=8)
-    await memory.remember_rule("Ask Ana before booking a restaurant.")
+    rule = await memory.remember_rule("Ask Ana before booking a restaurant.")
+    assert (await memory.confirm(rule.ref)).type == "rule"
     found = await memory.search("what can't Ana eat?", min_relevance=0)
     assert len(found) >= 2 and any("shellfish" in str(one) for one in found)
     assert "shellfish" in str(found)
@@ -49,7 +50,7 @@ async def test_a_first_memory_takes_three_lines(memory: AsyncMemory) -> None:
     assert (await memory.confirm(diet.ref)).outcome == "confirmed"
     assert (await memory.update(diet.ref, importance=9)).outcome == "updated"
     assert (await memory.correct(diet.ref, "Ana eats fish, but no meat.")).outcome == "corrected"
-    assert (await memory.forget(diet.ref.replace(diet.hit.ref, note.ref))).outcome == "retracted"
+    assert (await memory.forget(note.ref)).outcome == "retracted"
     assert (await memory.restore(f"fact:{note.ref}")).outcome == "restored"
     assert (await memory.get(f"fact:{note.ref}")).memory.content == "Ana is allergic to shellfish"
     with pytest.raises(NotFound):
@@ -88,6 +89,15 @@ async def test_a_session_goes_on_without_memory() -> None:
             assert session.context == "" and session.degraded
         with pytest.raises(TargetUnavailable):
             await memory.search("anything")
+
+
+async def test_a_session_goes_on_if_the_store_does_not_open(tmp_path: Path) -> None:
+    """Also in process: a database that is not there is named, and nothing is raised."""
+    nowhere = "postgresql://memory@127.0.0.1:9/memory"
+    async with AsyncMemory(home=str(tmp_path), database_url=nowhere).session("Anything") as session:
+        session.observe("Worked without memory.")
+    assert session.context == "" and session.stored is None
+    assert session.degraded and session.degraded.startswith("open: target_unavailable: ")
 
 
 @pytest.fixture

@@ -43,15 +43,13 @@ class _Sections(typer.core.TyperGroup):
     """Lists the commands in sections."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        titles = {name: section for section, names in _names_by_section().items() for name in names}
         shown = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
+        sections = _names_by_section()
+        named = {name for names in sections.values() for name in names}
+        sections[OTHERS] = [name for name in shown if name not in named]
         width = formatter.width - 6 - max(map(len, shown))
-        for title in (*SECTIONS, OTHERS):
-            rows = [
-                (name, command.get_short_help_str(width))
-                for name, command in shown.items()
-                if titles.get(name, OTHERS) == title
-            ]
+        for title, names in sections.items():
+            rows = [(name, shown[name].get_short_help_str(width)) for name in names if name in shown]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)

@@ -41,7 +41,8 @@ def connect(
     yes: Yes = False,
     as_json: StatusJson = False,
 ) -> None:
-    """Register Memory Butler with a client; for Claude Code also the hooks. Shows the changes and asks first.
+    """Register Memory Butler with a client and its hooks. Shows the changes and asks first. Hooks exist for Claude
+    Code: they brief each session and store what it leaves.
 
     `connect service` only keeps a server running: a systemd unit, a launchd agent or a Windows task of your user.
     """

@@ -41,7 +41,7 @@ def consolidate(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Consolidate pending episodes into facts and rules, and show the diff of each run.
+    """Distil pending episodes into facts and rules now. Shows the diff of each run.
 
     + new, ~ new value, ✓ confirmed, ✗ refused, ∅ nothing kept. Use `undo` to revert a run.
     """

@@ -92,7 +92,7 @@ def link(
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:
-    """Link two memories: REF supports or contradicts TARGET, or is related to it. `undo` withdraws the link."""
+    """Link two memories. REF supports or contradicts TARGET, or is related to it; `undo` withdraws the link."""
     from memory_butler.operations.writing import link as link_operation
 
     async def work(resources: "Resources") -> "Stored":

@@ -49,8 +49,8 @@ def replay(
     tenant: Tenant = None,
     as_json: Json = False,
 ) -> None:
-    """Rebuild a tenant from its event log in a scratch schema, compare, and check the hash chain of the events: exit
-    code 0 if the store matches its log and the chain holds, 1 if not."""
+    """Rebuild a tenant from its event log and compare. Uses a scratch schema and checks the hash chain of the events:
+    exit code 0 if the store matches its log and the chain holds, 1 if not."""
     from memory_butler.adapters.cli.consolidate import caller_of
     from memory_butler.operations.history import replay as replay_operation
 

@@ -29,7 +29,7 @@ def work(
     once: Annotated[bool, typer.Option("--once", help="Run the jobs that are due, then exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
 ) -> None:
-    """Run a worker until Ctrl-C: it runs each scheduled job when it is due. Several workers can run at once."""
+    """Run a worker until Ctrl-C. It runs each scheduled job when it is due; several workers can run at once."""
     import asyncio
 
     from memory_butler.adapters.telemetry.metrics_port import metrics_port
@@ -122,7 +122,7 @@ def jobs(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the status of each scheduled job for each butler: last run, next run, failures."""
+    """Show the scheduled jobs of each butler. Last run, next run and failures of each."""
     from memory_butler.operations.lifecycle import job_status
     from memory_butler.operations.system import fleet
 

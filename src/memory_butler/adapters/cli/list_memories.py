@@ -10,17 +10,23 @@ from memory_butler.adapters.cli.times import parse_time
 from memory_butler.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from memory_butler.models.calls import LoggedCall
     from memory_butler.models.listings import ListedMemory, Page
+    from memory_butler.resources import Resources
 
 KINDS = {"facts": "fact", "rules": "rule", "episodes": "episode"}
 
 
 def list_memories(
     ctx: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="[facts|rules|episodes]", help="What to list.")] = "facts",
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="[facts|rules|episodes]", help="What to list; by default facts and rules."),
+    ] = None,
     *,
     subject: Annotated[str | None, typer.Option(help="Only facts about this subject.")] = None,
     predicate: Annotated[str | None, typer.Option(help="Only facts with this property.")] = None,
@@ -42,25 +48,51 @@ def list_memories(
     from memory_butler.models.vocabulary import LIVE, MemoryType
     from memory_butler.operations.browse import listings
 
+    wanted = [
+        Listing(
+            type=MemoryType(chosen),
+            subject=subject,
+            predicate=predicate,
+            scope=scope,
+            validity=tuple(state or (["active"] if chosen == "episode" else sorted(LIVE))),
+            tags=tuple(tag or ()),
+            contains=contains,
+            time_from=parse_time(since, "--since"),
+            time_to=parse_time(until, "--until", end=True),
+        )
+        for chosen in _kinds(kind, only_facts=bool(subject or predicate))
+    ]
+
+    async def work(resources: "Resources") -> "Page[ListedMemory]":
+        return _merged([await listings.memories(resources, one, limit=limit) for one in wanted], limit)
+
+    run_and_print(ctx, work, _table, lambda page: page_of(page, listed_memory))
+
+
+def _kinds(kind: str | None, *, only_facts: bool) -> list[str]:
+    if kind is None:
+        return ["fact"] if only_facts else ["fact", "rule"]
     chosen = KINDS.get(kind.casefold(), kind.casefold())
     if chosen not in KINDS.values():
         raise InvalidInput(f"{kind!r} is not a type of memory.", recovery=f"Use {', '.join(KINDS)}.")
-    listing = Listing(
-        type=MemoryType(chosen),
-        subject=subject,
-        predicate=predicate,
-        scope=scope,
-        validity=tuple(state or (["active"] if chosen == "episode" else sorted(LIVE))),
-        tags=tuple(tag or ()),
-        contains=contains,
-        time_from=parse_time(since, "--since"),
-        time_to=parse_time(until, "--until", end=True),
-    )
-    run_and_print(
-        ctx,
-        lambda resources: listings.memories(resources, listing, limit=limit),
-        _table,
-        lambda page: page_of(page, listed_memory),
+    return [chosen]
+
+
+def _merged(pages: "Sequence[Page[ListedMemory]]", limit: int) -> "Page[ListedMemory]":
+    """One page of the newest memories of all pages."""
+    if len(pages) == 1:
+        return pages[0]
+    from memory_butler.models.listings import Page
+
+    items = [one for page in pages for one in page.items]
+    items.sort(key=lambda one: (one.memory.created_at, one.memory.id), reverse=True)
+    totals = [page.total if page.total is not None else page.total_at_least or 0 for page in pages]
+    is_exact = all(page.total is not None for page in pages)
+    return Page(
+        items=tuple(items[:limit]),
+        cursor=None,
+        total=sum(totals) if is_exact else None,
+        total_at_least=None if is_exact else sum(totals),
     )
 
 
@@ -76,7 +108,7 @@ def calls(
     limit: Annotated[int, typer.Option(help="Number of calls, 1–200.")] = 20,
     as_json: ToolJson = False,
 ) -> None:
-    """List the briefings and searches of agents, newest first, with the memories they got."""
+    """List the briefings and searches of agents. Newest first, with the memories that they returned."""
     from memory_butler.models.calls import CallFilter
     from memory_butler.models.wire.codec import encode
     from memory_butler.operations.system import call_log

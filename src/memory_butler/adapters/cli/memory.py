@@ -23,7 +23,7 @@ Rule = Annotated[str, typer.Argument(metavar="RULE", help="Reference or id of a 
 SHOWN = 50
 
 
-def _change(ctx: typer.Context, operation: "Change", *arguments: str, **options: bool | str) -> None:
+def _change(ctx: typer.Context, operation: "Change", *arguments: str | None, **options: bool | str) -> None:
     """Change a memory, with the options that the commands share, and print the outcome."""
     given = ctx.params
     reason = {"reason": given["reason"]} if "reason" in given else {}
@@ -121,7 +121,7 @@ def correct(
 
 
 def pin(ctx: typer.Context, ref: Ref, id: Id = None, key: Key = None, as_json: ToolJson = False) -> None:
-    """Pin a memory: it does not decay or expire and is never evicted."""
+    """Pin a memory: it never decays, expires or is evicted."""
     from memory_butler.operations.writing import pin as pin_operation
 
     _change(ctx, pin_operation.pin, *parse_reference(ref, id))
@@ -164,8 +164,8 @@ def forget_about(
     key: Key = None,
     as_json: ToolJson = False,
 ) -> None:
-    """Forget everything about a subject or a text, as one group that can be undone. Dry run unless --really is
-    given."""
+    """Forget everything about a subject or a text. One group of changes, which `undo` takes back; only listed unless
+    --really is given."""
     from memory_butler.adapters.wire import answers
     from memory_butler.operations.trust import forget_about as forget_about_operation
 

@@ -31,7 +31,7 @@ class _TextByDefault(typer.core.TyperGroup):
 remember_app = typer.Typer(
     cls=_TextByDefault,
     no_args_is_help=True,
-    help='Store what you say (`remember "I like tea"`), or a fact, a rule or an episode.',
+    help='Store what you say: `remember "I like tea"`. Or store a fact, a rule or an episode.',
     rich_markup_mode=None,
 )
 

@@ -120,7 +120,7 @@ def recall(
     verbose: options.Verbose = False,
     as_json: options.ToolJson = False,
 ) -> None:
-    """Search the facts and rules that are most relevant to a topic."""
+    """Search facts and rules by topic, most relevant first."""
     from memory_butler.adapters.cli.tables import memories as memory_tables
     from memory_butler.adapters.wire import answers
     from memory_butler.models import Question
@@ -164,7 +164,8 @@ def explain(
     ] = None,
     as_json: options.ToolJson = False,
 ) -> None:
-    """Explain why a search returns a memory or not: ranks, filters, signals, score. Takes the options of `search`."""
+    """Explain why a search returns a memory or not. Shows ranks, filters, signals and score; takes the options of
+    `search`."""
     from memory_butler.adapters.cli.tables import explanation
     from memory_butler.operations.retrieval import explain as explain_operation
 
@@ -177,7 +178,7 @@ def explain(
 
 
 def get(ctx: typer.Context, ref: options.Ref, id: options.Id = None, as_json: options.ToolJson = False) -> None:
-    """Show one memory with its links, its history and its outlook."""
+    """Show one memory with its links, history and outlook."""
     from memory_butler.adapters.cli.tables import history
     from memory_butler.adapters.wire import answers
     from memory_butler.operations.retrieval import get as get_operation

@@ -99,7 +99,7 @@ def hook(
     event: Annotated[str, typer.Argument(metavar="EVENT", help=f"{', '.join(EVENTS)}.")],
     port: Annotated[str | None, typer.Option(help="Port of the server, if the home folder has no socket.")] = None,
 ) -> None:
-    """Handle a Claude Code hook: reads its JSON on stdin, calls a server on this machine, writes the response."""
+    """Handle a Claude Code hook. Reads its JSON on stdin, calls a server on this machine, writes the response."""
     if event not in EVENTS:
         raise InvalidInput(f"{event!r} is not a hook.", recovery=f"Use one of {', '.join(EVENTS)}.")
     # `entry.py` runs real hooks before this module is loaded.
@@ -116,7 +116,7 @@ def mcp(
     ] = None,
     no_worker: NoWorker = False,
 ) -> None:
-    """Serve MCP over stdio, for a client that starts this command."""
+    """Serve MCP over stdio, for clients that start a command."""
     import asyncio
 
     from memory_butler.adapters.mcp import server as door
@@ -193,7 +193,7 @@ def demo(
     ),
     as_json: Json = False,
 ) -> None:
-    """Show a demo of a few seconds on a temporary store, or create a demo store."""
+    """Show a short demo on a temporary store. With --keep: create a store of invented memories to explore."""
     if keep:
         _create_demo(folder.expanduser().absolute(), as_json=as_json)
     else:

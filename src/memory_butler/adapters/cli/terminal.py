@@ -210,24 +210,21 @@ def request_of(ctx: typer.Context, kind: Callable[..., Result], **changed: Any) 
     return copy_fields(kind, SimpleNamespace(**ctx.params), **changed)
 
 
-def parse_reference(first: str, second: str | None) -> tuple[str, str]:
-    """Type and id of a memory, from `fact:k3f7` or from a type and an id."""
+def parse_reference(first: str, second: str | None) -> tuple[str | None, str]:
+    """Type and id of a memory, from `fact:k3f7`, from `k3f7`, or from a type and an id."""
     if second is not None:
         return first, second
     kind, colon, ref = first.strip("[]() ").partition(":")
-    if not colon:
-        from memory_butler.models import MemoryType
+    if colon:
+        return kind, ref
+    from memory_butler.models import MemoryType
 
-        if kind in set(MemoryType):
-            raise InvalidInput(
-                f"The reference of the {kind} is missing.",
-                recovery=f"Pass {kind}:<ref>, for example {kind}:k3f7, or the type and an id: {kind} 0198….",
-            )
+    if kind in set(MemoryType):
         raise InvalidInput(
-            f"{first!r} does not name the type of the memory.",
-            recovery="Pass a reference such as fact:k3f7, or a type and an id: fact 0198….",
+            f"The reference of the {kind} is missing.",
+            recovery=f"Pass {kind}:<ref>, for example {kind}:k3f7, or the type and an id: {kind} 0198….",
         )
-    return kind, ref
+    return None, first
 
 
 def name_commands(text: str) -> str:

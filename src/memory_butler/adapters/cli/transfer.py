@@ -42,7 +42,7 @@ def export(
     decrypt: Annotated[bool, typer.Option("--decrypt", help="Write encrypted texts in plain text.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Export all memories of a tenant with their history into one portable file."""
+    """Export all memories with their history into one file. For one tenant; portable to another store."""
     from memory_butler.operations.transfer.export import Exported
     from memory_butler.operations.transfer.export import export as export_operation
 
@@ -82,7 +82,7 @@ def import_(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Import a file written by `export` into an empty tenant, or the data of another memory system."""
+    """Import an export, or data of another memory system. An export needs an empty tenant."""
     if source is not None:
         if new_ids:
             raise InvalidInput("--new-ids applies only to files of `export`; other data always gets new ids.")

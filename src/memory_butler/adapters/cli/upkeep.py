@@ -20,7 +20,7 @@ def sweep(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Run the daily sweep now: promote, fade, expire, delete, evict. Prints the changes made by each step."""
+    """Run the daily sweep now. Promotes, fades, expires, deletes and evicts; prints the changes made by each step."""
     from memory_butler.operations.lifecycle import job_status
     from memory_butler.operations.lifecycle import sweep as sweep_operation
     from memory_butler.resources import Resources
@@ -80,8 +80,8 @@ def _expiring(shard: "ShardReport") -> str:
 
 
 def recount(ctx: typer.Context, as_json: Json = False) -> None:
-    """Rebuild the projections of dashboard and metrics from the event log: events per day, memories by state. The jobs
-    keep them current; this counts the whole log again."""
+    """Rebuild the projections of dashboard and metrics. Counts events per day and memories by state again, from the
+    whole event log; the jobs keep them current."""
     from memory_butler.operations.history import days
     from memory_butler.resources import Resources
 
@@ -98,7 +98,7 @@ def slo(
     days: Annotated[int, typer.Option(help="Days to look back, today included (at most 35).")] = 7,
     as_json: Json = False,
 ) -> None:
-    """Show the service levels: latency, stored episodes, age of the backlogs, daily sweeps. Exit code 1 if an objective
+    """Show the service levels. Latency, stored episodes, age of the backlogs, daily sweeps; exit code 1 if an objective
     is missed."""
     from memory_butler.adapters.cli.tables.service_levels import encode_levels, level_table
     from memory_butler.operations.system import objectives

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from memory_butler.errors import InvalidInput, MemoryButlerError
 from memory_butler.models import Lineage, MemoryType, Origin, Permanence, Tier
 from memory_butler.models.vocabulary import WRITABLE
-from memory_butler.policy.memories.validation import clean_id, type_of_handle
+from memory_butler.policy.memories.validation import clean_id
 
 _WHOLE = re.compile(r"^[+-]?\d{1,18}(\.0+)?$", re.ASCII)
 _DECIMAL = re.compile(r"^[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})$", re.ASCII)
@@ -211,13 +211,6 @@ def one_of(values: Iterable[str], description: str) -> Any:
     return Field(description=description, json_schema_extra={"enum": [*map(str, values), None]})
 
 
-def kind_of(memory_type: str | None, handle: str) -> str:
-    """The type of a memory: as given, or as its reference names it."""
-    if memory_type is not None:
-        return memory_type
-    return type_of_handle(handle)
-
-
 # Arguments that several tools share. Models read the descriptions.
 Words = Annotated[list[str] | None, BeforeValidator(as_list)]
 Tags = Annotated[Words, Field(description="Short labels.")]
@@ -265,7 +258,7 @@ PermanenceName = Annotated[str | None, one_of(Permanence, "How slowly it fades; 
 TierName = Annotated[
     str | None, one_of(Tier, "Only this tier: eden (episodes), mid (recent or unproven) or long (lasting).")
 ]
-TypeName = Annotated[str | None, one_of(MemoryType, "If `id` does not name it.")]
+TypeName = Annotated[str | None, one_of(MemoryType, "Optional: `id` is enough.")]
 Handle = Annotated[str, Field(description="Reference (fact:k3f7) or id.")]
 RuleHandle = Annotated[str, Field(description="Reference (rule:k3f7) or id.")]
 FactHandle = Annotated[str, Field(description="Reference (fact:k3f7) or id.")]

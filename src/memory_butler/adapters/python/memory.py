@@ -1,6 +1,7 @@
 """`Memory` and `AsyncMemory`: the everyday methods, in process or remote."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
@@ -10,11 +11,10 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memory_butler.client import agent_session
 from memory_butler.client.memory_client import DEADLINE_SECONDS, MemoryClient
-from memory_butler.errors import TargetUnavailable
+from memory_butler.errors import MemoryButlerError, TargetUnavailable
 from memory_butler.models import (
     Briefing,
     BriefRequest,
-    MemoryType,
     NewEpisode,
     NewFact,
     NewNote,
@@ -30,6 +30,8 @@ from memory_butler.models.wire.memory_answers import MemoryDetail, SearchResults
 P = ParamSpec("P")
 T = TypeVar("T")
 BUTLER = "main"
+
+log = logging.getLogger(__name__)
 
 
 class AsyncMemory:
@@ -109,11 +111,11 @@ class AsyncMemory:
 
     async def get(self, /, ref: str) -> MemoryDetail:
         """One memory with its links and history."""
-        return await (await self._opened()).get(_type_of(ref), ref)
+        return await (await self._opened()).get(None, ref)
 
     async def confirm(self, /, ref: str) -> Stored:
         """Confirm that a fact or rule is still true."""
-        return await (await self._opened()).confirm(_type_of(ref), ref)
+        return await (await self._opened()).confirm(None, ref)
 
     async def correct(self, /, ref: str, content: str, *, reason: str | None = None) -> Stored:
         """Replace a wrong fact by the right one."""
@@ -121,7 +123,7 @@ class AsyncMemory:
 
     async def update(self, /, ref: str, **changes: Any) -> Stored:
         """Change importance, permanence, tags or scope, or the `content` of a rule."""
-        return await (await self._opened()).update(_type_of(ref), ref, **changes)
+        return await (await self._opened()).update(None, ref, **changes)
 
     async def link(self, /, ref: str, relation: str, target: str) -> Stored:
         """Link two memories: `ref` supports or contradicts `target`, or is related_to it."""
@@ -129,11 +131,11 @@ class AsyncMemory:
 
     async def forget(self, /, ref: str, *, reason: str | None = None) -> Stored:
         """Withdraw a memory; it can be restored."""
-        return await (await self._opened()).forget(_type_of(ref), ref, **_reason(reason))
+        return await (await self._opened()).forget(None, ref, **_reason(reason))
 
     async def restore(self, /, ref: str) -> Stored:
         """Restore a forgotten memory."""
-        return await (await self._opened()).restore(_type_of(ref), ref)
+        return await (await self._opened()).restore(None, ref)
 
     async def consolidate(self) -> ConsolidationAnswer:
         """Distil waiting episodes into facts, rules and notes now, instead of at the scheduled time."""
@@ -181,6 +183,7 @@ class AsyncMemorySession:
     def __init__(self, memory: AsyncMemory, task: str, butler: str, options: dict[str, Any]) -> None:
         self._memory, self._task, self._butler, self._options = memory, task, butler, options
         self._session: agent_session.Session | None = None
+        self._unopened: str | None = None
         self._observations: list[str] = []
         self._summary: str | None = None
 
@@ -192,7 +195,7 @@ class AsyncMemorySession:
     @property
     def degraded(self) -> str | None:
         """What failed, or None."""
-        return self._session.degraded if self._session else None
+        return self._session.degraded if self._session else self._unopened
 
     @property
     def stored(self) -> Stored | None:
@@ -209,7 +212,12 @@ class AsyncMemorySession:
         self._summary = summary
 
     async def __aenter__(self) -> Self:
-        client = await self._memory._opened()
+        try:
+            client = await self._memory._opened()
+        except MemoryButlerError as problem:
+            self._unopened = f"open: {problem.error_class}: {problem.message}"
+            log.warning("memory is degraded (open), the session continues without it: %s", problem.message)
+            return self
         opened = agent_session.session(client, prompt=self._task, butler=self._butler, **self._options)
         self._session = await opened.__aenter__()
         return self
@@ -217,15 +225,11 @@ class AsyncMemorySession:
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._session
+        if self._session is None:
+            return
         said = [text for text in (self._summary, *self._observations) if text]
         self._session.finish("\n".join(said))
         await self._session.__aexit__(kind, problem, trace)
-
-
-def _type_of(ref: str) -> str:
-    kind, colon, _ = ref.strip("[]() ").partition(":")
-    return kind if colon else MemoryType.FACT
 
 
 def _reason(reason: str | None) -> Any:

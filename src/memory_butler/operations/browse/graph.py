@@ -9,7 +9,7 @@ from memory_butler.errors import NotFound
 from memory_butler.models import GLOBAL_SCOPE, Caller, Episode, Fact, Memory, Principal
 from memory_butler.models.graph import Edge, EdgeKind, LinkedNode, MemoryGraph, MemoryLinks, Node, NodeKind, Subject
 from memory_butler.models.neighbours import Neighbour, NeighbourRelation
-from memory_butler.operations.retrieval.get import require
+from memory_butler.operations.retrieval.named_memory import require
 from memory_butler.policy.access import visibility
 from memory_butler.policy.memories.validation import (
     LABEL_CHARACTERS,

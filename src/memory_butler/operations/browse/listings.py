@@ -23,7 +23,8 @@ from memory_butler.models import (
 )
 from memory_butler.models.listings import LinkPage, ListedMemory, Listing, Page, Sort
 from memory_butler.operations.browse.cursors import Cursors, cut_page
-from memory_butler.operations.retrieval.get import confidence_now, hide_foreign_sources, narrate, require
+from memory_butler.operations.retrieval.get import confidence_now, hide_foreign_sources, narrate
+from memory_butler.operations.retrieval.named_memory import require
 from memory_butler.policy.access import visibility
 from memory_butler.policy.lifecycle.tiers import MEMBERS, tier_of, types_in
 from memory_butler.policy.memories.validation import (

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from memory_butler.errors import Conflict, NotFound
 from memory_butler.models import Caller, ConsolidationStatus, Episode, MemoryType
 from memory_butler.operations.consolidation.review import parse_run
-from memory_butler.operations.retrieval.get import require
+from memory_butler.operations.retrieval.named_memory import require
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, store_response, stored_response
 from memory_butler.policy.memories.validation import clean_key, parse_handle, whole_number
 from memory_butler.resources import Resources, on_replica

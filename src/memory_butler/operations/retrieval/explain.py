@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memory_butler.errors import InvalidInput, NotFound
+from memory_butler.errors import InvalidInput
 from memory_butler.models import BriefRequest, Caller, Memory, MemoryType, Mode, Question, Tier
 from memory_butler.models.explanation import BriefingPart, Explanation
 from memory_butler.operations.briefing.brief import compose_briefing, find_candidates, usefulness_of
-from memory_butler.operations.retrieval.get import require
+from memory_butler.operations.retrieval.named_memory import parse_handles, require_one_of
 from memory_butler.operations.retrieval.ranked_candidates import RankedCandidates, rank_candidates, ranking_rules
 from memory_butler.operations.retrieval.search import select_results
-from memory_butler.policy.memories.validation import parse_handle, validate_brief, validate_question
+from memory_butler.policy.memories.validation import validate_brief, validate_question
 from memory_butler.policy.retrieval.explain import Case, briefed, explained
 from memory_butler.policy.retrieval.filters import Bounds
 from memory_butler.resources import Resources, on_replica
@@ -37,7 +37,9 @@ async def explain(
     # A tier leaves out types, too; that is for the tier to explain.
     types = validate_question(replace(question, tier=None)).types
     question = validate_question(question)
-    memory = await _named(resources, caller, handle)
+    wanted = parse_handles(None, handle)
+    async with resources.database.read(caller.principal.tenant) as transaction:
+        memory = await require_one_of(transaction, caller, wanted)
     found = await rank_candidates(resources, caller, question, with_irrelevant=True)
     explanation = explained(await _case(resources, caller, memory, question, found, types=types))
     if token_budget is None:
@@ -99,22 +101,3 @@ async def _case(
         limit=question.limit or retrieval.limit,
         degraded=found.degraded,
     )
-
-
-async def _named(resources: Resources, caller: Caller, handle: str) -> Memory:
-    """The memory by its reference or id. A bare one names its type as well as a full one: no two memories share it."""
-    wanted = [parse_handle(kind, handle) for kind in _kinds(handle)]
-    async with resources.database.read(caller.principal.tenant) as transaction:
-        for one in wanted:
-            try:
-                return await require(transaction, caller, one)
-            except NotFound as problem:
-                if one is wanted[-1] and (len(wanted) == 1 or problem.message != f"There is no {one}."):
-                    raise
-    raise NotFound(f"There is no memory {wanted[-1].ref or wanted[-1].id}.")
-
-
-def _kinds(handle: str) -> list[str]:
-    kind, colon, _ = handle.strip("[]() ").partition(":") if isinstance(handle, str) else ("", "", "")
-    # Episodes last: of one that was deleted there is more to say than that it is not there.
-    return [kind] if colon else [MemoryType.FACT, MemoryType.RULE, MemoryType.EPISODE]

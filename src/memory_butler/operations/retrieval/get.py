@@ -18,11 +18,11 @@ from memory_butler.models import (
     HistoryLine,
     Memory,
     MemoryDetails,
-    MemoryType,
     Rule,
     Tier,
 )
 from memory_butler.models.unreadable import Because, Unreadable
+from memory_butler.operations.retrieval.named_memory import parse_handles, require_one_of
 from memory_butler.operations.retrieval.search import BUMP_LOCK_SECONDS
 from memory_butler.operations.writing.idempotency import audit_trail
 from memory_butler.policy.access import visibility
@@ -30,25 +30,24 @@ from memory_butler.policy.history import narrative
 from memory_butler.policy.lifecycle import confidence, sweep
 from memory_butler.policy.lifecycle.tiers import tier_of
 from memory_butler.policy.lifecycle.transitions import is_exempt
-from memory_butler.policy.memories.validation import Handle, parse_handle
+from memory_butler.policy.memories.validation import Handle
 from memory_butler.resources import Resources, on_replica
 from memory_butler.settings import Settings
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.gate.driver_errors import LockBusy
 from memory_butler.store.history import events, undo
-from memory_butler.store.memories import aliases, episodes, facts, links, memories
-from memory_butler.store.trust import purging
+from memory_butler.store.memories import aliases, facts, links
 
 
 async def get(
-    resources: Resources, memory_type: str, handle: str, caller: Caller | None = None, *, bump: bool = True
+    resources: Resources, memory_type: str | None, handle: str, caller: Caller | None = None, *, bump: bool = True
 ) -> MemoryDetails:
     """The memory, its links both ways, its line of supersession, its history in words and what becomes of it.
 
     Counts as a reference, unless `bump` is off: then it is a pure read.
     """
     caller = caller or resources.local_caller()
-    wanted = parse_handle(memory_type, handle)
+    wanted = parse_handles(memory_type, handle)
     try:
         return await _details(resources, caller, wanted, bump=bump)
     except LockBusy:
@@ -57,7 +56,7 @@ async def get(
 
 
 @on_replica
-async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump: bool) -> MemoryDetails:
+async def _details(resources: Resources, caller: Caller, wanted: Sequence[Handle], *, bump: bool) -> MemoryDetails:
     now, tenant = resources.clock(), caller.principal.tenant
     opened = (
         resources.database.write(tenant, now, relaxed=True, lock_seconds=BUMP_LOCK_SECONDS)
@@ -65,13 +64,14 @@ async def _details(resources: Resources, caller: Caller, wanted: Handle, *, bump
         else resources.database.read(tenant)
     )
     async with opened as transaction:
-        memory = await require(transaction, caller, wanted)
+        memory = await require_one_of(transaction, caller, wanted)
+        named = replace(wanted[0], type=memory.type)
         if memory.quarantine_reason and bump:
             raise NotFound(
-                f"{wanted} is quarantined ({memory.quarantine_reason}) and not returned until a person approves it.",
+                f"{named} is quarantined ({memory.quarantine_reason}) and not returned until a person approves it.",
                 recovery="A person decides with `memory-butler review` or in the dashboard.",
             )
-        _refuse_damaged(wanted, memory)
+        _refuse_damaged(named, memory)
         eyes = visibility.viewer(caller.principal)
         scopes = None if eyes is None else (GLOBAL_SCOPE, eyes)
         around, hidden = (
@@ -129,37 +129,6 @@ async def hide_foreign_sources(transaction: Transaction, caller: Caller, memorie
         one if isinstance(one, Episode) or one.source_episode_id in own else replace(one, source_episode_id=None)
         for one in memories
     ]
-
-
-async def require(transaction: Transaction, caller: Caller, handle: Handle) -> Memory:
-    """The memory a handle names, if the caller may see it."""
-    found = await memories.get(transaction, handle.type, handle.id, handle.ref)
-    if found is None and handle.type is MemoryType.EPISODE:
-        grave = await episodes.find_tombstone(transaction, handle.id, handle.ref)
-        visible = grave and visibility.may_see(caller.principal, grave["butler"], is_episode=True)
-        if grave and visible and grave["reason"] != "purged":
-            raise NotFound(
-                f"{handle} was deleted on {grave['deleted_at'].date()} ({grave['reason']}); only its trace is kept.",
-                recovery="What was learned from it is linked to it: search for that instead.",
-            )
-    if found is None:
-        await _refuse_purged(transaction, caller, handle)
-    owner = found.butler if isinstance(found, Episode) else found.scope if found else ""
-    if found is None or not visibility.may_see(caller.principal, owner, is_episode=isinstance(found, Episode)):
-        raise NotFound(f"There is no {handle}.")
-    return found
-
-
-async def _refuse_purged(transaction: Transaction, caller: Caller, handle: Handle) -> None:
-    """Say that a memory was purged, to callers who could have seen it."""
-    purged = await purging.find_purged(transaction, handle.type, handle.id, handle.ref)
-    is_episode = handle.type is MemoryType.EPISODE
-    if purged and visibility.may_see(caller.principal, purged["owner"] or "", is_episode=is_episode):
-        raise NotFound(
-            f"{handle} was purged on {purged['occurred_at'].date()}: it was erased for good (receipt"
-            f" {purged['receipt']}).",
-            recovery="It cannot be restored.",
-        )
 
 
 def confidence_now(memory: Memory, now: datetime) -> float:

@@ -12,11 +12,12 @@ from uuid import UUID
 from memory_butler.errors import Conflict
 from memory_butler.models import Caller, Fact, Memory, MemoryType, Origin, Rule, Stored, Validity
 from memory_butler.models.wire.memory_answers import QuarantineAnswer, QuarantinedMemory
+from memory_butler.operations.retrieval.named_memory import find_handle
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
 from memory_butler.operations.writing.restore import occupant_of
-from memory_butler.policy.memories.validation import Handle, clean_key, parse_handle, whole_number
+from memory_butler.policy.memories.validation import Handle, clean_key, whole_number
 from memory_butler.policy.trust.reasons import describe_reason
 from memory_butler.resources import Resources, on_replica
 from memory_butler.store.gate.database import Transaction
@@ -100,7 +101,7 @@ async def contested_value(resources: Resources, fact_id: UUID, caller: Caller | 
 
 async def approve(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     caller: Caller | None = None,
     *,
@@ -108,13 +109,12 @@ async def approve(
     idempotency_key: str | None = None,
 ) -> Stored:
     """Put a quarantined memory into use; it supersedes the value that it contests."""
-    target = parse_handle(memory_type, handle)
-    return await _decide(resources, target, caller, _APPROVE, reason=reason, key=idempotency_key)
+    return await _decide(resources, (memory_type, handle), caller, _APPROVE, reason=reason, key=idempotency_key)
 
 
 async def reject(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     caller: Caller | None = None,
     *,
@@ -122,13 +122,12 @@ async def reject(
     idempotency_key: str | None = None,
 ) -> Stored:
     """Leave a quarantined memory out of use for good: it is forgotten."""
-    target = parse_handle(memory_type, handle)
-    return await _decide(resources, target, caller, _REJECT, reason=reason, key=idempotency_key)
+    return await _decide(resources, (memory_type, handle), caller, _REJECT, reason=reason, key=idempotency_key)
 
 
 async def _decide(
     resources: Resources,
-    target: Handle,
+    named: tuple[str | None, str],
     caller: Caller | None,
     decision: "_Decision",
     *,
@@ -137,6 +136,7 @@ async def _decide(
 ) -> Stored:
     """Take a memory out of quarantine as the decision says, with one event for it."""
     caller = resources.allowed(caller, "quarantine")
+    target = await find_handle(resources, caller, *named)
     reason, admitted = admit_reason(resources, caller, reason)
     verb, outcome, apply = decision
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from memory_butler.errors import InvalidInput, NotFound
 from memory_butler.models import Caller, Episode, Fact, Memory, MemoryType, Stored
-from memory_butler.operations.retrieval.get import require
+from memory_butler.operations.retrieval.named_memory import require
 from memory_butler.policy.access import visibility
 from memory_butler.policy.memories.validation import Handle
 from memory_butler.resources import Resources

@@ -7,8 +7,8 @@ from memory_butler.english.text.normalize import normal_name
 from memory_butler.errors import Conflict, PermissionDenied
 from memory_butler.models import LIVE, Caller, Fact, MemoryType, NewFact, Stored
 from memory_butler.models.unreadable import Because, Unreadable
-from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.retrieval.named_memory import require
 from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import admit_reason, admit_text
 from memory_butler.operations.writing.change_target import require_changeable, write_result

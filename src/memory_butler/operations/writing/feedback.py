@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.models import LIVE, Caller, MemoryType, Outcome, Rule, Stored
+from memory_butler.operations.retrieval.named_memory import find_handle
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
@@ -22,7 +23,7 @@ ONE_MICROSECOND = timedelta(microseconds=1)
 
 async def confirm(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     caller: Caller | None = None,
     *,
@@ -30,7 +31,7 @@ async def confirm(
 ) -> Stored:
     """Confirm that a fact or rule still holds: decay restarts, and a fading memory becomes active."""
     caller = caller or resources.local_caller()
-    target = parse_handle(memory_type, handle)
+    target = await find_handle(resources, caller, memory_type, handle)
     if target.type is MemoryType.EPISODE:
         raise InvalidInput(
             "An episode records what happened and cannot be confirmed.",

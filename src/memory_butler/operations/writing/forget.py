@@ -6,6 +6,7 @@ from datetime import datetime
 
 from memory_butler.errors import Conflict
 from memory_butler.models import Caller, DerivedMemory, Memory, Stored, Validity
+from memory_butler.operations.retrieval.named_memory import find_handle
 from memory_butler.operations.trust.derived_memories import by_type, derived_in_use
 from memory_butler.operations.trust.exact_matches import MatchedMemory
 from memory_butler.operations.writing.admission import admit_reason
@@ -26,7 +27,7 @@ NAMED = 200
 
 async def forget(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     caller: Caller | None = None,
     *,
@@ -40,7 +41,7 @@ async def forget(
     that can be undone; also if the memory itself was retracted before.
     """
     caller = caller or resources.local_caller()
-    target = parse_handle(memory_type, handle)
+    target = await find_handle(resources, caller, memory_type, handle)
     reason, admitted = admit_reason(resources, caller, reason)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:

@@ -9,10 +9,10 @@ from typing import Any
 
 from memory_butler.errors import InvalidInput
 from memory_butler.models import Caller, Link, MemoryType, Relation, Stored
-from memory_butler.operations.retrieval.get import require
+from memory_butler.operations.retrieval.named_memory import find_handle, parse_handles, require_one_of
 from memory_butler.operations.writing.change_target import require_changeable, write_result
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
-from memory_butler.policy.memories.validation import Handle, clean_key, clean_links, parse_handle, type_of_handle
+from memory_butler.policy.memories.validation import Handle, clean_key, clean_links
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
@@ -34,7 +34,7 @@ async def link(
     """Link a memory to another one."""
     caller = caller or resources.local_caller()
     wanted = clean_links({relation: (target,)})
-    source = parse_handle(type_of_handle(handle), handle)
+    source = await find_handle(resources, caller, None, handle)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:
         memory = await require_changeable(transaction, caller, source)
@@ -58,7 +58,7 @@ async def record_links(
     existing, new = await links.written(transaction, memory_id), []
     for relation, references in wanted.items():
         for reference in references:
-            target = await require(transaction, caller, parse_handle(type_of_handle(reference), reference))
+            target = await require_one_of(transaction, caller, parse_handles(None, reference))
             if target.id == memory_id:
                 raise InvalidInput(f"{Handle(kind, memory_id, None)} cannot be linked to itself.")
             if (relation, target.id) not in existing:

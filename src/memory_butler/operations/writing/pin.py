@@ -4,9 +4,10 @@ from datetime import datetime
 
 from memory_butler.errors import Conflict
 from memory_butler.models import LIVE, Caller, Episode, Memory, Stored, Validity
+from memory_butler.operations.retrieval.named_memory import find_handle
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
-from memory_butler.policy.memories.validation import clean_key, parse_handle
+from memory_butler.policy.memories.validation import clean_key
 from memory_butler.resources import Resources
 from memory_butler.store.gate.database import Transaction
 from memory_butler.store.history import events
@@ -16,7 +17,7 @@ from memory_butler.store.memories import memories
 
 async def pin(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     caller: Caller | None = None,
     *,
@@ -28,7 +29,7 @@ async def pin(
 
 async def unpin(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     caller: Caller | None = None,
     *,
@@ -39,10 +40,10 @@ async def unpin(
 
 
 async def _set(
-    resources: Resources, memory_type: str, handle: str, caller: Caller | None, *, pinned: bool, key: str | None
+    resources: Resources, memory_type: str | None, handle: str, caller: Caller | None, *, pinned: bool, key: str | None
 ) -> Stored:
     caller = caller or resources.local_caller()
-    target = parse_handle(memory_type, handle)
+    target = await find_handle(resources, caller, memory_type, handle)
     outcome = "pinned" if pinned else "unpinned"
 
     async def work(transaction: Transaction, now: datetime) -> Stored:

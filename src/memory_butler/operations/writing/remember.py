@@ -24,8 +24,8 @@ from memory_butler.models import (
 )
 from memory_butler.models.vocabulary import BY_HAND, Origin
 from memory_butler.operations.consolidation import early_start
-from memory_butler.operations.retrieval.get import require
 from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.retrieval.named_memory import require
 from memory_butler.operations.trust.protection import note_name, owner_of, search_of
 from memory_butler.operations.writing.admission import Admitted, admit
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from memory_butler.errors import Conflict, MemoryButlerError, NotFound
 from memory_butler.models import LIVE, Caller, Fact, Maturity, Memory, MemoryType, Rule, Stored, Validity
+from memory_butler.operations.retrieval.named_memory import find_handle
 from memory_butler.operations.writing.admission import admit_reason
 from memory_butler.operations.writing.change_target import reactivate, require_changeable, write_result
 from memory_butler.operations.writing.idempotency import Fingerprint, audit_trail, run_idempotent
@@ -19,7 +20,7 @@ from memory_butler.store.memories import episodes, facts, memories, rules
 
 async def restore(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     caller: Caller | None = None,
     *,
@@ -29,7 +30,7 @@ async def restore(
 ) -> Stored:
     """Make a memory active again and restart its decay. A live fact in its place stays unless `supersede` is true."""
     caller = caller or resources.local_caller()
-    target = parse_handle(memory_type, handle)
+    target = await find_handle(resources, caller, memory_type, handle)
     reason, admitted = admit_reason(resources, caller, reason)
 
     async def work(transaction: Transaction, now: datetime) -> Stored:

@@ -25,6 +25,7 @@ from memory_butler.models import (
     Stored,
 )
 from memory_butler.operations.retrieval.indexing import index_entry
+from memory_butler.operations.retrieval.named_memory import find_handle
 from memory_butler.operations.trust.protection import owner_of
 from memory_butler.operations.writing.admission import NOTHING, Admitted, admit_tags, admit_text
 from memory_butler.operations.writing.change_target import require_changeable, write_result
@@ -41,7 +42,6 @@ from memory_butler.policy.memories.validation import (
     clean_tags,
     clean_text,
     parse_choice,
-    parse_handle,
     slug,
     validate_fact,
     whole_number,
@@ -68,7 +68,7 @@ NewMemory = NewFact | NewRule | NewEpisode
 
 async def update(
     resources: Resources,
-    memory_type: str,
+    memory_type: str | None,
     handle: str,
     changes: MemoryChanges,
     caller: Caller | None = None,
@@ -77,7 +77,7 @@ async def update(
 ) -> Stored:
     """Change fields of a memory in use. A new scope, or new words of a rule, make a new version of it."""
     caller = caller or resources.local_caller()
-    target = parse_handle(memory_type, handle)
+    target = await find_handle(resources, caller, memory_type, handle)
     wanted, admitted = _admitted(resources, caller, target, changes)
     async with resources.database.read(caller.principal.tenant) as transaction:
         found = await require_changeable(transaction, caller, target)

@@ -248,15 +248,10 @@ def parse_handle(memory_type: object, value: object) -> Handle:
         ) from None
 
 
-def type_of_handle(value: str) -> str:
-    """The type that a reference names."""
-    prefix, colon, _ = value.strip("[]() ").partition(":")
-    if colon:
-        return prefix
-    raise InvalidInput(
-        f"type is missing, and {value[:60]!r} does not name it.",
-        recovery="Pass the reference with its type, for example fact:k3f7, or pass type.",
-    )
+def type_in_reference(value: object) -> str | None:
+    """The type that a reference such as fact:k3f7 names; None for an id and for a reference without type."""
+    prefix, colon, _ = value.strip("[]() ").partition(":") if isinstance(value, str) else ("", "", "")
+    return prefix if colon else None
 
 
 def validate_lineage(lineage: Lineage) -> Lineage:

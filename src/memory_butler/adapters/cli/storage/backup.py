@@ -47,7 +47,7 @@ def backup(
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Back up the whole embedded store into one file, while it is in use; or any store continuously into a folder."""
+    """Back up the embedded store into one file, while in use. With --continuous: any store, into a folder."""
     settings = terminal.settings_of(ctx)
     if str(file) == "-":
         raise InvalidInput(

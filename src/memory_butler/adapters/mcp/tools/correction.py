@@ -17,7 +17,6 @@ from memory_butler.adapters.mcp.arguments import (
     RuleHandle,
     Tags,
     TypeName,
-    kind_of,
 )
 from memory_butler.adapters.mcp.tool_base import ADDS, DESTRUCTIVE, IDEMPOTENT, ToolGroup, provided, tool
 from memory_butler.adapters.wire import answers
@@ -59,7 +58,7 @@ class CorrectionTools(ToolGroup):
         return await self._run(
             request_context,
             forget.forget,
-            kind_of(type, id),
+            type,
             id,
             derived=derived is True,
             reason=reason,
@@ -127,7 +126,7 @@ class CorrectionTools(ToolGroup):
         return await self._run(
             request_context,
             restore.restore,
-            kind_of(type, id),
+            type,
             id,
             supersede=supersede is True,
             reason=reason,
@@ -181,8 +180,7 @@ class CorrectionTools(ToolGroup):
         Example: memory_update(id="fact:k3f7", importance=8, tags=["food"])
         """
         changes = MemoryChanges(**provided(locals(), "type", "id", "idempotency_key"))
-        kind = kind_of(type, id)
-        return await self._run(request_context, update.update, kind, id, changes, idempotency_key=idempotency_key)
+        return await self._run(request_context, update.update, type, id, changes, idempotency_key=idempotency_key)
 
     @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_link(
@@ -215,7 +213,7 @@ class CorrectionTools(ToolGroup):
 
         Example: memory_pin(type="fact", id="fact:k3f7")
         """
-        return await self._run(request_context, pin.pin, kind_of(type, id), id, idempotency_key=idempotency_key)
+        return await self._run(request_context, pin.pin, type, id, idempotency_key=idempotency_key)
 
     @tool(WRITERS, IDEMPOTENT, "update_memory")
     async def memory_unpin(
@@ -227,7 +225,7 @@ class CorrectionTools(ToolGroup):
 
         Example: memory_unpin(type="fact", id="fact:k3f7")
         """
-        return await self._run(request_context, pin.unpin, kind_of(type, id), id, idempotency_key=idempotency_key)
+        return await self._run(request_context, pin.unpin, type, id, idempotency_key=idempotency_key)
 
     @tool(ADMINS, ADDS, "update_memory")
     async def memory_reverse(

@@ -7,7 +7,6 @@ from memory_butler.adapters.mcp.arguments import (
     Reason,
     RuleHandle,
     TypeName,
-    kind_of,
 )
 from memory_butler.adapters.mcp.tool_base import ADDS, IDEMPOTENT, ToolGroup, tool
 from memory_butler.models import Outcome, Stored
@@ -29,9 +28,7 @@ class FeedbackTools(ToolGroup):
 
         Example: memory_confirm(type="fact", id="fact:k3f7")
         """
-        return await self._run(
-            request_context, feedback.confirm, kind_of(type, id), id, idempotency_key=idempotency_key
-        )
+        return await self._run(request_context, feedback.confirm, type, id, idempotency_key=idempotency_key)
 
     @tool(WRITERS, ADDS, "update_memory")
     async def memory_mark_helpful(

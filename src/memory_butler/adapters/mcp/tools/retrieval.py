@@ -153,7 +153,7 @@ class RetrievalTools(ToolGroup):
 
         Example: memory_get(type="fact", id="fact:k3f7")
         """
-        return answers.memory_detail(await self._run(request_context, get.get, arguments.kind_of(type, id), id))
+        return answers.memory_detail(await self._run(request_context, get.get, type, id))
 
     @tool(ANY_ROLE, PURE_READ)
     async def memory_stats(
