@@ -24,7 +24,7 @@ from memory_butler.models import Question
 from memory_butler.operations.retrieval import get, search
 from memory_butler.store.gate.migrate import HEAD
 
-QUIET: dict[str, Any] = {"upkeep": {"worker": False}, "session": {"deadline_seconds": 20}, "deadline_seconds": 20}
+QUIET: dict[str, Any] = {"upkeep": {"worker": False}, "session": {"deadline_seconds": 60}, "deadline_seconds": 60}
 
 
 def table(home: Path, **more: Any) -> dict[str, Any]:
@@ -220,7 +220,7 @@ async def test_a_model_notes_what_matters_and_the_summary_stands_in_for_it(
     """Its notes become the episode, and it never sees a secret; when it fails, the summary does, and that is told."""
     with scripted_server() as model:
         model.script = [answer("The user flies with hand luggage.\nToken: quokka-7Hn2"), answer("NOTHING"), (500, {})]
-        chosen = {"distiller": "model", "model": {"name": "tiny", "base_url": model.url, "seconds": 20}}
+        chosen = {"distiller": "model", "model": {"name": "tiny", "base_url": model.url, "seconds": 120}}
         config = table(home, session={"episode": "model"}, consolidation=chosen, db_schema="travel_memory")
         module, _ = await started(config, host_dsn, "travel")
         try:
