@@ -6,7 +6,7 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 ToolJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON, in the format of the MCP tool.")]
-Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference such as fact:k3f7 or k3f7, or a type if ID follows.")]
+Ref = Annotated[str, typer.Argument(metavar="REF", help="A reference (fact:k3f7 or k3f7), or a type if ID follows.")]
 Id = Annotated[str | None, typer.Argument(metavar="ID", help="The id, if REF is only a type.")]
 Key = Annotated[str | None, typer.Option(help="Idempotency key: retrying with the same key has no further effect.")]
 Reason = Annotated[str | None, typer.Option(help="Reason for the change, stored in its event.")]
