@@ -22,6 +22,7 @@ from memory_butler.ai.salience import load_salience
 from memory_butler.models import Batch, Item
 from memory_butler.policy.consolidation.notes import NoteRules, candidates, chosen
 from memory_butler.policy.consolidation.proposals import check
+from memory_butler.policy.consolidation.told_twice import tell_once
 from memory_butler.policy.retrieval.passages import cut_passages, passage_head
 from memory_butler.settings.upkeep import NoteSettings
 
@@ -44,7 +45,8 @@ async def noted(embedder: Embedder, batch: Batch, items: list[Item]) -> list[Ite
         passages = cut_passages(note.content, head=passage_head(note.subject, note.predicate, note.content))
         vector = np.mean(await embedder.embed(passages), axis=0)
         judged.append((candidate, model.probability(candidate.features, vector)))
-    return items + chosen(judged, rules)
+    told, notes = tell_once(items, chosen(judged, rules))
+    return told + notes
 
 
 async def measure(episodes: Sequence[Labelled]) -> dict[str, Kept]:

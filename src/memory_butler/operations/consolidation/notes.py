@@ -12,13 +12,16 @@ from memory_butler.operations.retrieval.indexing import Entry, embed_entries, in
 from memory_butler.policy.briefing.domains import Vectors
 from memory_butler.policy.consolidation.notes import Candidate, NoteRules, candidates, chosen
 from memory_butler.policy.consolidation.salience import SalienceModel
+from memory_butler.policy.consolidation.told_twice import tell_once
 from memory_butler.resources import Resources
 from memory_butler.store.retrieval.search_index import Indexed
 
 
 class Notes(NamedTuple):
-    """The notes of a batch with their index entries, which the salience was computed from."""
+    """The notes of a batch with their index entries, which the salience was computed from. `told` are the items that
+    stay beside them."""
 
+    told: Sequence[Item]
     items: Sequence[Item] = ()
     entries: Sequence[Indexed] = ()
 
@@ -26,11 +29,12 @@ class Notes(NamedTuple):
 async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposal) -> Notes:
     """Returns the sentences worth keeping that no accepted item says. Each is embedded once, also if it is stored."""
     settings = resources.settings.consolidation.notes
+    items = [item for _, item in checked.items]
     if not settings.enabled:
-        return Notes()
-    found = await asyncio.to_thread(candidates, batch, [item for _, item in checked.items])
+        return Notes(items)
+    found = await asyncio.to_thread(candidates, batch, items)
     if not found:
-        return Notes()
+        return Notes(items)
     model = await asyncio.to_thread(load_salience)
     vectors = await embed_entries(resources, [note_entry(one.item) for one in found])
     rules = NoteRules(
@@ -40,16 +44,17 @@ async def find_notes(resources: Resources, batch: Batch, checked: CheckedProposa
         sure_from=settings.sure_from,
         chat_most=settings.chat_most,
     )
-    kept = chosen([(one, _probability(model, one, own)) for one, own in zip(found, vectors, strict=True)], rules)
+    judged = [(one, _probability(model, one, own)) for one, own in zip(found, vectors, strict=True)]
+    told, kept = tell_once(items, chosen(judged, rules))
     if resources.database.encryption:
         # The index of an encrypted note is not the text that it was judged by.
-        return Notes(kept)
+        return Notes(told, kept)
     by_name = {(one.item.subject, one.item.predicate): own for one, own in zip(found, vectors, strict=True)}
     joined = [item for item in kept if (item.subject, item.predicate) not in by_name]
     more = await embed_entries(resources, [note_entry(item) for item in joined])
     by_name |= {(item.subject, item.predicate): own for item, own in zip(joined, more, strict=True)}
     own_vectors = [by_name[item.subject, item.predicate] for item in kept]
-    return Notes(kept, await index_embedded(resources, [note_entry(item) for item in kept], own_vectors))
+    return Notes(told, kept, await index_embedded(resources, [note_entry(item) for item in kept], own_vectors))
 
 
 def note_entry(item: Item) -> Entry:

@@ -71,16 +71,16 @@ async def check_and_embed(
     checked = await check_in_thread(resources, proposal, batch)
     step("checked")
     notes = await find_notes(resources, batch, checked)
-    told = len(checked.items)
+    told = [(place, item) for place, item in checked.items if any(item is one for one in notes.told)]
     places = [*(place for place, _ in checked.items), *(one.place for one in checked.refused)]
     first, owner = 1 + max(places, default=-1), owner_of(batch.tenant, batch.butler)
     kept = [replace(item, predicate=await note_name(resources, owner, item.predicate)) for item in notes.items]
-    checked = replace(checked, items=(*checked.items, *enumerate(kept, first)))
+    checked = replace(checked, items=(*told, *enumerate(kept, first)))
     await ensure_keys_for(resources, owner, [item.predicate for _, item in checked.items])
     if resources.settings.reviews(batch.butler) and checked.items:
         work = await prepare_items(resources, batch, ())
     else:
-        work = await prepare_items(resources, batch, checked.items, dict(enumerate(notes.entries, told)))
+        work = await prepare_items(resources, batch, checked.items, dict(enumerate(notes.entries, len(told))))
     step("embedded")
     return checked, work
 
