@@ -28,6 +28,8 @@ _GAP = caseless(r",?\s+(?:the\s+)?")
 _BEFORE_MONTH = frozenset(["in", "by", "since", "until", "till", "from", "before", "around", "starting", "for", "of"])
 _BEFORE_YEAR = frozenset(["in", "since", "until", "till", "from", "before", "around", "by"])
 _OF_MONTH = caseless(r"\s{1,8}of\s{1,8}(the|this|next)\s{1,8}month")
+_AT_CHRISTMAS = caseless(r"\b(?:christmas|xmas|advent)\b")
+DECEMBER = 12
 _A_WEEK = caseless(r"\ba\s+week\s+$")
 _WITH_WHICH = frozenset((Kind.WEEKDAY, Kind.WEEKEND, Kind.CALENDAR, Kind.MONTH, Kind.SEASON, Kind.DAY_WORD))
 _INEXACT = frozenset((Kind.CALENDAR, Kind.SEASON, Kind.MONTH, Kind.YEAR, Kind.DECADE))
@@ -79,6 +81,10 @@ def _statement_expressions(text: str) -> Iterator[Expression]:
     """The expressions, without the Friday of "Friday, 5 May" and with the month of "the 5th of next month"."""
     found = [it for it in find_expressions(text) if not text[: it.start].endswith("@")]
     for it, following in zip_longest(found, found[1:]):
+        if it.kind is Kind.MONTHDAY and _AT_CHRISTMAS.search(text):
+            # "Home for Christmas on the 22nd".
+            yield replace(it, core=f"{it.core} christmas")
+            continue
         if it.kind is Kind.MONTHDAY and (month := _OF_MONTH.match(text, it.end)):
             yield replace(it, which=month[1].lower(), end=month.end())
             continue
@@ -175,6 +181,9 @@ def _monthday(it: Expression, today: datetime, direction: Direction) -> datetime
     """The 21st, of this or a neighbouring month."""
     number = int(re.sub(r"\D", "", it.core))
     first = today.replace(day=1)
+    if _AT_CHRISTMAS.search(it.core):
+        year = today.year + (direction == "future" and (12, number) < (today.month, today.day))
+        return datetime(year - (direction == "past" and today.month < DECEMBER), DECEMBER, number, tzinfo=UTC)
     if it.which == "next" or (direction == "future" and number < today.day):
         first = shift(first, 1, "month")
     elif direction == "past" and number > today.day:

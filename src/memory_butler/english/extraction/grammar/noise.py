@@ -196,7 +196,8 @@ _TRIVIAL = caseless(
 )
 _HALF = caseless(
     r"\b(?:for|with|of|from|by|the|an|and|or|my|your|his|their|than)$|"
-    r"^(?:stopped|started|began|ended|finished|continued|quit|changed)(?: in \d{4})?$"
+    r"^(?:stopped|started|began|ended|finished|continued|quit|changed)(?: in \d{4})?$|"
+    r"^(?:can|could|would|will) (?:you|u|we|somebody|someone)\b"
 )
 _OF_MODELS = caseless(r"\b(?:as an?|i(?:'m| am) (?:an?|your|the)) (?:ai|assistant|language model|chatbot|bot)\b")
 

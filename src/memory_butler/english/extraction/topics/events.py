@@ -8,7 +8,8 @@ from memory_butler.english.extraction.grammar.values import cleaned, first_piece
 from memory_butler.english.extraction.grammar.verbs import FORMS, VerbPhrase
 from memory_butler.english.extraction.grammar.word_lists import EVENTS
 from memory_butler.english.extraction.topics.habits import OFTEN
-from memory_butler.english.text.word_sets import alternatives, caseless, word_set, words_in
+from memory_butler.english.text.word_sets import alternatives, any_of, caseless, word_set, words_in
+from memory_butler.english.time.calendar import MONTHS, WEEKDAYS
 from memory_butler.english.time.event_dates import EventDate, find_event_date
 
 _NO_PLAN = caseless(
@@ -54,11 +55,18 @@ def undated(text: str, when: EventDate | None) -> str:
     return cleaned(re.sub(r" ", " ", left))
 
 
+_NUMBER = re.compile(r"\d")
+_GOES_UNTIL = caseless(rf"\s*(?:to|until|till|through|–|-)\s*(?:the )?(?:\d|{any_of((*MONTHS, *WEEKDAYS))}\b)")
+
+
 def timed(subject: str, kind: str, text: str, when: EventDate | None, *, before: str = "") -> Draft:
     """Something with its day, if one is named. What lasts until a day begins on another: that it ends then stays in its
     words."""
     if when is not None and when.lead in ("until", "till") and (what := tail_cut(text[: when.start])):
         return Draft(subject, kind, f"{before}{what} {text[when.start : when.end].strip()}", key=before + what)
+    if when is not None and _GOES_UNTIL.match(text, when.end) and _NUMBER.search(text, when.start, when.end):
+        # "Off from 20 December to 6 January" keeps both days.
+        return Draft(subject, kind, before + tail_cut(text), valid_at=when.day)
     return Draft(subject, kind, before + tail_cut(undated(text, when)), valid_at=when.day if when else None)
 
 

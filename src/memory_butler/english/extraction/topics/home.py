@@ -28,7 +28,7 @@ _MOVED = re.compile(
 _PLACELIKE = re.compile(
     r"(?:(?:the|central|north|south|east|west|northern|southern|eastern|western|downtown|upstate|"
     r"rural) )*[A-ZÀ-Þ]|an? (?:[\w-]+ ){0,3}(?:flat|apartment|house|studio|village|town|city|farm|cottage|"
-    r"suburb|place|loft|condo|bungalow|houseboat|boat|van|cabin|neighbou?rhood|island)\b|[a-z]+$"
+    r"suburb|place|loft|condo|bungalow|houseboat|boat|van|cabin|neighbou?rhood|island)\b"
 )
 
 
@@ -92,6 +92,8 @@ def lives(vp: VerbPhrase, now: datetime) -> list[Draft]:
 _BODY = re.compile(
     r"\b(?:Inc|Ltd|GmbH|AG|LLC|Corp|Labs?|Bank|Group|Robotics|Analytics|Systems|Software|Technologies)\b"
 )
+# A name without anything that says what it names.
+_UNKNOWN = re.compile(r"[\w'-]+(?: [\w'-]+)?")
 _AS_A_JOB = re.compile(r" as (?:an?|the|their|head|lead|chief|senior|junior) ")
 
 
@@ -101,6 +103,14 @@ def is_employer(place: str, old: str, rest: str) -> bool:
     if any(one in PLACES for one in named):
         return False
     return any(one in ORGANISATIONS or _BODY.search(one) for one in named if one) or bool(_AS_A_JOB.search(rest))
+
+
+def is_home(place: str, old: str) -> bool:
+    """True for a place to live in. "Moved from vim to helix" and "moved from Zotero to Mendeley" are changes of tools:
+    of two unknown names neither is known to be a place, and nobody writes only tools in lower case."""
+    if any(one.title() in PLACES for one in (place, old) if one):
+        return True
+    return not (old and _UNKNOWN.fullmatch(place)) and bool(_PLACELIKE.match(place))
 
 
 def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
@@ -117,7 +127,7 @@ def moves(vp: VerbPhrase, now: datetime) -> list[Draft]:
         return [Draft(vp.subject, "works_at", re.split(r" (?:as|to work)\b", place)[0])]
     if re.search(
         r"\b(?:team|role|position|department|branch|folder|project|table|database|desk)\b", place
-    ) or not _PLACELIKE.match(place):
+    ) or not is_home(place, match["old"] or ""):
         return []
     if inner := re.match(r"an? .*?\b(?:in|near) (?P<v>[A-ZÀ-Þ].*)", place):
         place = inner["v"]

@@ -15,6 +15,10 @@ from memory_butler.english.time.event_dates import find_event_date
 from memory_butler.models import Permanence
 
 _NAME = re.compile(rf"(?:called |named )?(?P<v>{NAME})$")
+# "I'm Tomasz, Tomek for friends".
+_NICKNAMED = re.compile(
+    rf"(?P<v>{NAME}),? \(?(?P<short>{NAME}) (?:for|to) (?:(?:my|all|most) )?(?:friends|short|everyone)\b"
+)
 _NUMBER_WORD = any_of((*CARDINALS[2:], *TENS))
 _AGE = caseless(
     rf"(?:now |only |just )?(?:aged? )?(?P<v>(?:about |around |almost |nearly )?(?:(?:1[01]\d|[1-9]?\d)|{_NUMBER_WORD}"
@@ -80,7 +84,11 @@ def _trait(vp: VerbPhrase) -> list[Draft]:
     for kind, pattern in _TRAITS.items():
         if match := pattern.match(piece):
             return [Draft(vp.subject, kind, match["v"])]
-    named = _NAME.match(piece) if vp.by_speaker else None
+    if not vp.by_speaker:
+        return []
+    if (called := _NICKNAMED.match(vp.rest)) and is_name(called["v"]) and is_name(called["short"]):
+        return [Draft(vp.subject, "name", called["v"]), Draft(vp.subject, "nickname", called["short"])]
+    named = _NAME.match(piece)
     return [Draft(vp.subject, "name", named["v"])] if named and is_name(named["v"]) else []
 
 
