@@ -185,11 +185,37 @@ TYPED_IN_HASTE = {
         "user · pet:jess: kelpie Jess",
     ],
 }
+# Whose words, which day, and what a name stands for.
+WHOSE = {
+    "Piotr: on vacation until Thursday": ["Piotr · event:piotr_vacation: on vacation until Thursday"],
+    'Agnes wrote: "I\'m vegetarian, can you order accordingly?" team lunch is on Friday at 12': [
+        "Agnes · diet: vegetarian",
+        "user · event:team_lunch_12: team lunch at 12 @2026-03-06",
+    ],
+    "standup\n- me: I live in Leith now\n- Dawid: I work at Acme\n- dentist on 24 March": [
+        "user · lives_in: Leith",
+        "Dawid · works_at: Acme",
+        "user · event:dentist: dentist @2026-03-24",
+    ],
+    "moved from vim to helix": [],
+    "I moved from Zotero to Mendeley": [],
+    "we moved to porto": ["user · lives_in: porto"],
+    "we moved from Porto to Cefalù": ["user · lives_in: Cefalù"],
+    "our daughter Lea comes home for Christmas on the 22nd": [
+        "user · relationship:lea: daughter Lea",
+        "Lea · plan:comes_home_christmas: comes home for Christmas @2026-12-22",
+    ],
+    "I'm off from 20 December to 6 January": [
+        "user · plan:off_from_20_december_6: off from 20 December to 6 January @2026-12-20"
+    ],
+    "hey so I'm Tomasz, Tomek for friends": ["user · name: Tomasz", "user · nickname: Tomek"],
+}
+
 EVERYTHING = {
     text: told
     for theme in (
-        REQUESTS, KEEPING, SYSTEMS, INDIRECT, HOME, IDENTITY, CONTACTS, INSTEAD, WORK, SCHOOL, HEALTH, CHANGED_PLANS,
-        PLANS, TYPED_IN_HASTE,
+        WHOSE, REQUESTS, KEEPING, SYSTEMS, INDIRECT, HOME, IDENTITY, CONTACTS, INSTEAD, WORK, SCHOOL, HEALTH,
+        CHANGED_PLANS, PLANS, TYPED_IN_HASTE,
     )
     for text, told in theme.items()
 }  # fmt: skip

@@ -106,3 +106,26 @@ def test_the_subject_of_a_forwarded_mail_is_no_sentence() -> None:
     assert [one.quoted for one in said] == ["Régie Naef: Votre loyer passera à 2140 francs."]
     said = utterances("Fwd: Re: rota\nHi all, I can't do Monday. Thanks, Tunde")
     assert [one.speaker for one in said] == ["Tunde"]
+
+
+def test_an_item_without_a_name_is_not_the_words_of_the_one_before() -> None:
+    said = utterances("Team meeting\n- Petra: I'm pregnant, due in June\n- next meeting on 7 December at 8:30")
+    assert [one.speaker for one in said] == [USER, "Petra", USER]
+
+
+def test_what_follows_a_quotation_is_the_writers() -> None:
+    said = utterances('Agnes wrote: "I\'m vegetarian, order something without meat." team lunch is on Friday at 12')
+    assert [(one.speaker, one.text) for one in said] == [
+        ("Agnes", "I'm vegetarian, order something without meat."),
+        (USER, "team lunch is on Friday at 12"),
+    ]
+
+
+def test_a_message_in_german_is_its_authors() -> None:
+    (said,) = utterances("WhatsApp von Wendelin: Ich bin ab Montag im Urlaub.")
+    assert (said.speaker, said.text) == ("Wendelin", "Ich bin ab Montag im Urlaub.")
+
+
+def test_a_date_does_not_end_a_sentence_before_its_time() -> None:
+    (said,) = utterances("Termin: Mittwoch 25.11. 14 Uhr bei ihr")
+    assert said.text == "Termin: Mittwoch 25.11. 14 Uhr bei ihr"

@@ -1,6 +1,7 @@
 """Extracts the facts and rules of a whole episode, and skips what states none."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 from memory_butler.english.extraction.brackets import bracketed_facts
@@ -31,6 +32,7 @@ from memory_butler.english.extraction.grammar.noise import (
 )
 from memory_butler.english.extraction.grammar.people import people_mentioned
 from memory_butler.english.extraction.grammar.person import in_third_person, rule_text
+from memory_butler.english.extraction.grammar.speakers import is_heading, is_known, label_at, looks_named
 from memory_butler.english.extraction.grammar.turns import ASSISTANT, SOMEBODY, USER, Sentence, turns
 from memory_butler.english.extraction.instructions import recurs, rules_in, standing_order
 from memory_butler.english.extraction.remember_requests import remember_request
@@ -54,6 +56,7 @@ _WHOSE = caseless(
     r"(?:and |the |new |full |last |first )?(?:name|surname|number|phone|mobile|cell|e-?mail|address|birthday|age)"
     r"(?: is|'s|:| =) "
 )
+_OWN = frozenset(["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "we", "we're", "our", "us", "user", "user's"])
 _WHOSE_NOT = frozenset(["i", "i'm", "i've", "my", "me", "mine", "user", "user's", "hi", "hello", "hey"])
 # Pasted data: a word of this length, or a run of marks. Patterns would take long and find nothing.
 _UNREADABLE = re.compile(r"\S{81}|[^\w\s]{12}")
@@ -121,11 +124,28 @@ def _of_sentence(sentence: Sentence, discourse: Discourse, now: datetime) -> lis
         discourse.last = ""
     if sentence.speaker != USER:
         found = [one for one in found if one.kind == "fact"]
+    if sentence.speaker == USER and (label := _named_in_front(sentence.text)):
+        found = [_said_of(one, label) for one in found]
     if _OF_TOOLS.search(sentence.text):
         found = [one for one in found if one.predicate != "lives_in" or one.content in PLACES]
     if is_of_another(sentence.text):
         found = [one for one in found if one.subject != USER or one.predicate.partition(":")[0] not in _PERSONAL]
     return [one for one in found if not is_trivial(one.content) and is_safe(sentence.text, one.predicate, one.content)]
+
+
+def _named_in_front(text: str) -> str:
+    """The name before the colon of a sentence without "I": "Piotr: on vacation until Thursday" is about Piotr."""
+    label = label_at(text)
+    if label is None or is_known(label) or is_heading(label) or not looks_named(label.name):
+        return ""
+    return label.name if _OWN.isdisjoint(words_in(text[label.end :])) else ""
+
+
+def _said_of(found: Finding, name: str) -> Finding:
+    """A fact about whom the label names instead of the user."""
+    if found.kind != "fact" or found.subject != USER:
+        return found
+    return replace(found, subject=name, content=found.content.removeprefix(f"{name}: "))
 
 
 def _found_in(sentence: Sentence, discourse: Discourse, now: datetime) -> list[Finding]:

@@ -41,7 +41,8 @@ _GERMAN_LEAD = re.compile(
 # brackets, or by a colon.
 _ACTS = re.compile(
     r",\s{1,8}(?:my|our)\s{1,8}[\w-]{1,24},|['’]s?\s{1,8}\w|\s{0,8}\([^)\n]{1,60}\)|\s{1,8}(?:update|news|again)?\s{0,8}:|\s{1,8}the\s{1,8}\w|"
-    r"\s{1,8}(?:\w{1,40}\s{1,8})?(?:is|isn't|isnt|was|has|had|can't|cannot|can|will|won't|doesn't|doesnt|lives|works|"
+    r"\s{1,8}(?:(?:also|now|still|just|only|never|always|already|often|then|who|no longer|"
+    r"\w{1,40}ly)\s{1,8})?(?:is|isn't|isnt|was|has|had|can't|cannot|can|will|won't|doesn't|doesnt|lives|works|"
     r"likes|loves|"
     r"hates|prefers|needs|wants|said|says|told|called|plays|moved|uses|runs|takes|drinks|eats|speaks|drives|starts|"
     r"started|got|and|"
@@ -56,8 +57,11 @@ _GOVERNED = re.compile(
     r"named|"
     r"aus|nach|bei|mit|von|vom|zu|zum|zur|für|über|im|am|an|auf|in der|en|a|al|con|desde|hasta|para|por|sobre|à|au|"
     r"aux|chez|dans|"
-    r"avec|pour|sur|de|du|des|em|no|na|com|da|do|di|del|della|per|su|su|presso|в|во|на|из|с|со|к|у|для|о|об|от|до)"
-    r"(?:\s{1,4}(?:the|a|an|my|our|his|her|der|die|das|dem|den|el|la|los|las|le|les|o|os|as|il|lo|i|gli))?\s{1,4}$",
+    r"avec|pour|sur|de|du|des|em|no|na|com|da|do|di|del|della|per|su|su|presso|в|во|на|из|с|со|к|у|для|о|об|от|до|w/)"
+    r"(?:\s{1,4}(?:the|a|an|my|our|his|her|der|die|das|dem|den|el|la|los|las|le|les|o|os|as|il|lo|i|gli))?\s{1,4}$|"
+    # "Lives there with my wife Ola": the one who is accompanied is the subject.
+    r"(?:^|\s)(?:with|w/|mit|avec|con|com)\s{1,4}(?:my|our|meine[mnr]?|mi|mon|ma|mia|mio|minha|meu)"
+    r"(?:\s{1,4}(?-i:[a-zß-ÿ-]{2,20})){1,2}\s{1,4}$",
     re.IGNORECASE,
 )
 # "Dr. Rendall said I should …": it is about the speaker, or about whom the words are.
@@ -65,6 +69,11 @@ _SPEAKS_OF_SPEAKER = re.compile(
     r"['’]?s?\s{1,4}(?:said|says|told|thinks|reckons|wants|asked|asks|advised|recommends?|suggested|"
     r"put)\s{1,4}(?:that\s{1,4})?(?:i|me|my|we|us|our)\b",
     re.IGNORECASE,
+)
+# "Hi Annegret, I'm diabetic" is not about whom it greets.
+_GREETING = re.compile(
+    r"^\W{0,4}(?i:hi|hey|hello|dear|hallo|liebe[rs]?|moin|servus|hola|querid[oa]|salut|bonjour|coucou|cher|chère|ciao|caro|"
+    r"cara|olá|oi|привет)\s{1,4}(?:(?:Mr|Mrs|Ms|Dr|Frau|Herr)\.?\s)?[^\W\d_a-z]\w{0,30}\s{0,2}[,!.:–-]\s{1,4}"
 )
 _OPENS_USER = re.compile(r"(?:the\s{1,4})?user(?:['’]s)?\b", re.IGNORECASE)
 _FIRST_PERSON_SUBJECT = re.compile(
@@ -172,7 +181,7 @@ def likely_subject(utterance: Utterance, named: list[str], before: SpokenOf = NO
     """The subject of a sentence: the speaker if it opens with "I", else the first name that no preposition governs,
     else the speaker. "He" and "she" are the person spoken of before. A short answer is about whom the question is
     about, unless it names somebody itself."""
-    speaker, text = utterance.label or USER, with_capitals(utterance.text)
+    speaker, text = utterance.label or USER, _GREETING.sub("", with_capitals(utterance.text))
     if right := puts_right(text):
         return right
     if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text):

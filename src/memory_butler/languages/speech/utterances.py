@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar import speakers
+from memory_butler.english.extraction.grammar.turns import is_item
 from memory_butler.english.text.chat_stamps import stamped_label
 from memory_butler.english.text.chat_threads import NO_THREAD, Thread, thread
 from memory_butler.english.text.names import is_speaker
@@ -44,6 +45,9 @@ _SERVED = caseless(r"\[\s*(?:fact|rule|episode)s?\s*:")
 # Closing marks of Spanish and of Japanese questions stay with their sentence.
 _ASKS = re.compile(r"[?？؟][.!?…)\"'”’\]]*\s*$")
 QUOTE = ">"
+# "Mittwoch 25.11. 14 Uhr"
+_DAY_OF_MONTH = re.compile(r"\b\d{1,2}\.\d{1,2}\.$")
+_GOES_ON = re.compile(r"\d|[a-zß-öø-ÿ]|[–-]")
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 
 
@@ -81,6 +85,9 @@ class _Reader:
     """Reads the lines of a text and follows who speaks."""
 
     def __init__(self, content: str) -> None:
+        self.content = content
+        # Set while the speaker is one whom an item of a list names.
+        self.in_item = False
         self.lines = list(_lines(content))
         self.thread = thread(content)
         self.is_conversation = bool(self.thread.headings) or (
@@ -148,13 +155,21 @@ class _Reader:
             self.speaker, self.label = _speaker(name)
             return []
         given = _label(line, self.is_conversation, self.thread)
+        item = is_item(self.content, start)
+        if self.in_item and item:
+            # The next item of a list is not the words of whom the last one names.
+            self.speaker, self.label = USER, ""
+        self.in_item = item and (given is not None or self.in_item)
         if given:
             self.speaker, self.label = _speaker(given[0])
             return self._in_turn(line[given[1] :], start + given[1])
         report = speakers.reported(line) if self.speaker != ASSISTANT else None
         if report and report[0] != USER and line[report[1] :].strip("\"'“”„ "):
-            words = line[report[1] :].lstrip("\"'“„ ")
-            return _said_by(report[0], words, start + len(line) - len(words))
+            begin = len(line) - len(line[report[1] :].lstrip("\"'“„« "))
+            close = speakers.end_of_quotation(line, begin)
+            own = line[close:].lstrip("\"'“”» ")
+            after = self._in_turn(own, start + len(line) - len(own)) if own else []
+            return [*_said_by(report[0], line[begin:close], start + begin), *after]
         return self._in_turn(line, start)
 
     def _in_turn(self, words: str, start: int) -> list[Utterance]:
@@ -262,7 +277,9 @@ def _joined(line: str) -> list[tuple[int, int]]:
     """The spans of the sentences. "am 14. Mai" is no end of one."""
     found: list[tuple[int, int]] = []
     for first, last in sentence_spans(line):
-        if found and _ORDINAL.search(line, *found[-1]) and DATES.match(line[first:last].lstrip()):
+        following = line[first:last].lstrip()
+        is_day = found and _ORDINAL.search(line, *found[-1]) and DATES.match(following)
+        if is_day or (found and _DAY_OF_MONTH.search(line, *found[-1]) and _GOES_ON.match(following)):
             found[-1] = (found[-1][0], last)
         else:
             found.append((first, last))

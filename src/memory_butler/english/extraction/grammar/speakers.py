@@ -21,6 +21,9 @@ ASSISTANT = ""
 # A speaker without a name that can be used: no statement of theirs is about the user.
 SOMEBODY = "somebody else"
 LABEL_CHARACTERS = 90
+# Words after a quotation that are a statement of its writer.
+FEWEST_OWN_WORDS = 3
+_CLOSING_MARKS = {'"': '"', "“": "”", "„": "“", "«": "»"}
 
 _USERS = word_set("""
 user human me prompt input i you myself self ich benutzer nutzer nutzerin yo usuario usuaria moi je utilisateur
@@ -76,7 +79,8 @@ _REPORTED = re.compile(
     rf"|(?:[\w']{{1,30}}[ ]){{0,4}}?(?i:{_MEDIUM})\b[^.:!?\n]{{0,40}}?[ ](?i:says|said|reads|states|goes|tells|shows|"
     r"sagt|dice|dit)"
     rf"|(?i:(?:(?:fwd|fw|forwarded|message|e-?mail|mail|text|note|voicemail|letter|quote|comment|nachricht|mensaje|"
-    r"messaggio)[ ])?(?:from|by|von|de|da|от)[ ])(?P<by>(?:[Mm]y )?"
+    r"messaggio|whatsapp|sms|signal|telegram|sprachnachricht|voice message|"
+    r"message vocal|audio)[ ])?(?:from|by|von|de|da|от)[ ])(?P<by>(?:[Mm]y )?"
     rf"{NAME}|(?:[Mm]y )?(?i:{alternatives(FAMILY)})))"
     r"[ ]?[:：](?:[ ]+|$)"
 )
@@ -195,6 +199,18 @@ def reported(line: str) -> tuple[str, int] | None:
         return None
     who = match["who"] or match["by"]
     return (person(who) if who else SOMEBODY), match.end()
+
+
+def end_of_quotation(line: str, begin: int) -> int:
+    """Where words that begin after a quotation mark end: what is behind the closing mark is the writer's own. The end
+    of the line if nothing is quoted, or if only a few words follow."""
+    mark = line[begin - 1 : begin]
+    close = line.rfind(_CLOSING_MARKS[mark], begin) if mark in _CLOSING_MARKS else -1
+    return close if close > begin and len(line[close + 1 :].split()) >= FEWEST_OWN_WORDS else len(line)
+
+
+def opens_first_person(words: str) -> bool:
+    return _FIRST_PERSON.match(words) is not None
 
 
 def person(words: str) -> str:

@@ -1,7 +1,7 @@
 """Splits an episode into turns and sentences, with the speaker and the position of each."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory_butler.english.extraction.grammar import speakers
@@ -13,6 +13,8 @@ from memory_butler.english.text.word_sets import caseless, words_in
 
 __all__ = ["ASSISTANT", "SOMEBODY", "USER", "Sentence", "Turn", "turns"]
 
+# Labels of a list from which on it is a report of several people.
+MIN_REPORTS = 2
 # A longer sentence is pasted data.
 SENTENCE_CHARACTERS = 600
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " "})
@@ -74,8 +76,9 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        lines = (line.lstrip() for line in text.splitlines())
+        lines = [line.lstrip() for line in text.splitlines()]
         labels = [label for line in lines if (label := speakers.label_at(line)) is not None]
+        labels += _labels_of_items(lines)
         named = [label for label in labels if speakers.is_known(label) or not speakers.is_heading(label)]
         self.assisted = speakers.has_assistant(labels)
         self.conversation = len([label for label in named if speakers.is_known(label) or label.name[0].isupper()]) >= 2
@@ -86,8 +89,12 @@ class _Reader:
         self.in_mail = False
 
     def read(self) -> Iterator[Turn]:
-        after_label = False
+        after_label = after_item = False
         for start, line, quoted_next in _lines(self.text):
+            if after_item and is_item(self.text, start):
+                # The next item of a list is not the words of whom the last one names.
+                yield from self._switch(USER, labelled=False)
+                after_item = False
             if not line:
                 after_label = False
                 if not self.conversation and not self.in_mail:
@@ -106,7 +113,7 @@ class _Reader:
             words = line[label.end :] if label else line
             if label is not None and who is not None:
                 yield from self._switch(who, labelled=True)
-                after_label = True
+                after_label, after_item = True, is_item(self.text, start)
             elif after_label and not self.conversation and self.speaker not in (USER, ASSISTANT):
                 # A line below a single label can be the user's or the speaker's.
                 yield from self._switch(SOMEBODY, labelled=True)
@@ -157,9 +164,28 @@ class _Reader:
         who, end = report
         before, labelled = self.speaker, self.labelled
         yield from self._switch(who, labelled=True)
-        self.held += _sentences(line[end:].lstrip("\"'"), start + len(line) - len(line[end:].lstrip("\"'")), who)
+        words = line[end:].lstrip("\"'")
+        begin = len(line) - len(words)
+        close = speakers.end_of_quotation(line, begin)
+        self.held += _sentences(line[begin:close], start + begin, who)
         if line[end:].strip():
             yield from self._switch(before, labelled=labelled)
+        self.held += _sentences(line[close:].lstrip("\"'"), start + len(line) - len(line[close:].lstrip("\"'")), before)
+
+
+def _labels_of_items(lines: Sequence[str]) -> list[speakers.Label]:
+    """The labels of a list in which people report: at least two, one of them the user's or before "I"."""
+    items = [line[bullet.end() :] for line in lines if (bullet := _BULLET.match(line))]
+    found = [(label, item) for item in items if (label := speakers.label_at(item)) is not None]
+    named = [(label, item) for label, item in found if speakers.is_known(label) or speakers.looks_named(label.name)]
+    speaks = any(speakers.is_known(label) or speakers.opens_first_person(item[label.end :]) for label, item in named)
+    return [label for label, _ in named] if speaks and len(named) >= MIN_REPORTS else []
+
+
+def is_item(text: str, start: int) -> bool:
+    """True if what begins here is an item of a list: there is a bullet before it."""
+    line = text.rfind("\n", 0, start) + 1
+    return bool(text[line:start].strip())
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, bool]]:
