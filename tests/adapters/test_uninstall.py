@@ -10,6 +10,8 @@ import psutil
 import psycopg
 import pytest
 
+from memory_butler.adapters.connect.clients import CLIENTS, Scope, Wish
+from memory_butler.adapters.connect.files import apply, connecting
 from memory_butler.adapters.uninstall import plan, remove
 from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.settings import Settings, load_settings
@@ -62,6 +64,19 @@ def test_a_link_is_removed_and_what_it_points_to_stays(used_home: Settings, tmp_
     assert kept.read_text() == "precious" and not used_home.home.exists()
 
 
+def test_clients_that_would_start_it_again_are_named(
+    used_home: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with the command that ends it; without any there is no such line."""
+    monkeypatch.setenv("HOME", str(tmp_path / "account"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    assert not any("disconnect" in line for line in plan(used_home).stays)
+    for change in connecting(CLIENTS["claude-code"], Scope.USER, tmp_path, Wish(used_home.home, None, port=None)):
+        apply(change)
+    named = [line for line in plan(used_home).stays if "`memory-butler disconnect claude-code`" in line]
+    assert [Path(line.split(" in ")[1].partition(":")[0]).name for line in named] == [".claude.json", "settings.json"]
+
+
 def test_a_folder_that_was_never_a_home_is_refused(tmp_path: Path) -> None:
     """Another program's folder is not removed, even if it has a config.toml, models and logs."""
     for name in ("models", "logs"):
@@ -110,6 +125,9 @@ def test_a_store_in_use_is_refused_and_parent_folders_get_their_rights_back(tmp_
     with psycopg.connect(server.dsn("memory_app", "memory"), application_name="memory-butler serve"):
         with pytest.raises(Conflict, match="memory-butler serve"):
             remove(settings, plan(settings))
+        command = [sys.executable, "-m", "memory_butler.adapters.cli.app", "--home", str(home), "uninstall"]
+        asked = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+        assert asked.returncode == 1 and asked.stdout == "" and "1 connection (memory-butler serve)" in asked.stderr
         assert server.is_running()
     remove(settings, plan(settings))
     after = closed.stat()

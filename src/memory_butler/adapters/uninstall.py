@@ -6,9 +6,12 @@ folder is touched.
 
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory_butler.adapters.connect.clients import CLIENTS, Scope
+from memory_butler.adapters.connect.files import standing
 from memory_butler.ai.optional_models.catalog import catalog
 from memory_butler.errors import Conflict, InvalidInput
 from memory_butler.settings import Settings
@@ -93,16 +96,21 @@ def plan(settings: Settings) -> Plan:
     )
 
 
-def remove(settings: Settings, planned: Plan) -> None:
-    """Stop the embedded database and remove what the plan lists. Refuses while programs use the store: they would
-    create an empty one again."""
-    database = EmbeddedPostgres(planned.home)
-    if users := database.activity()[0]:
+def refuse_if_used(planned: Plan) -> None:
+    """Refuse to remove a store that programs use: they would create an empty one again."""
+    if users := EmbeddedPostgres(planned.home).activity()[0]:
+        names = ", ".join(dict.fromkeys(user for user in users if user)) or "unnamed"
+        count = "1 connection" if len(users) == 1 else f"{len(users)} connections"
         raise Conflict(
-            f"{len(users)} connections to the store in {planned.home} are open: {', '.join(dict.fromkeys(users))}.",
+            f"The store in {planned.home} is in use: {count} ({names}).",
             recovery="Stop `memory-butler serve` and close the agents that use this memory, then run it again.",
         )
-    database.stop()
+
+
+def remove(settings: Settings, planned: Plan) -> None:
+    """Stop the embedded database and remove what the plan lists. Refuses while programs use the store."""
+    refuse_if_used(planned)
+    EmbeddedPostgres(planned.home).stop()
     give_back_rights(planned.home)
     for entry in planned.removals:
         if entry.path.is_dir() and not entry.path.is_symlink():
@@ -129,12 +137,23 @@ def _foreign(home: Path, removals: set[Path]) -> list[Path]:
 def _elsewhere(settings: Settings) -> list[str]:
     """Return what is outside the home folder, each with the way to remove it."""
     lines = ["the program itself: remove its venv, or run `pip uninstall memory-butler`"]
-    lines.append("its registration in MCP clients: for Claude Code, `claude mcp remove memory-butler`")
+    lines += _registrations()
     if settings.database_url:
         lines.append(f"your own database: as its owner, DROP SCHEMA {settings.db_schema} CASCADE removes the memories")
     if is_root() and account_named(ACCOUNT):
         lines.append(f"the system account {ACCOUNT}: `userdel {ACCOUNT}`, if no other home folder needs it")
     return lines
+
+
+def _registrations() -> Iterator[str]:
+    """Return the clients of this user that start the program, each with the way to end that."""
+    for client in CLIENTS.values():
+        for found in standing(client, Scope.USER, Path.cwd()):
+            if found.server or found.hooks:
+                undo = f"`memory-butler disconnect {client.name}`, before you remove the program"
+                yield f"the entries for {client.title} in {found.path}: {undo}"
+            if found.by_hand:
+                yield f"entries made by hand in {found.path}: {', '.join(found.by_hand)}"
 
 
 def _bytes_in(path: Path) -> int:

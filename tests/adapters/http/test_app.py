@@ -23,7 +23,14 @@ from tests.conftest import MovingClock
 from tests.jobs.conftest import do_all_that_is_due, settle
 from tests.support.service import Door, Switch, on_loopback
 
-from memory_butler.adapters.http.app import build_app, connection_lines, listening, upkeep_report
+from memory_butler.adapters.http.app import (
+    announcement,
+    build_app,
+    connect_line,
+    connection_lines,
+    listening,
+    upkeep_report,
+)
 from memory_butler.adapters.http.loopback_guard import BODY_BYTES
 from memory_butler.adapters.lazy_resources import LazyResources
 from memory_butler.ai.embedding import FakeEmbedder
@@ -159,6 +166,9 @@ def test_the_lines_for_claude_code_name_everything(settings: Settings, tmp_path:
     stdio, http = connection_lines(elsewhere)
     assert stdio.startswith(f"{added} --env 'MEMORY_BUTLER_HOME={tmp_path}/my memory' -- /")
     assert http.endswith(" http://[::1]:9000/mcp")
+    assert connect_line(usual).endswith(" connect claude-code") and "--home" not in connect_line(usual)
+    assert connect_line(elsewhere).endswith(f" --home '{tmp_path}/my memory' connect claude-code")
+    assert f"  {connect_line(elsewhere)}\n" in announcement(elsewhere)
     careful = usual.model_copy(update={"service": usual.service.model_copy(update={"auth": "required"})})
     assert connection_lines(careful)[1] == f'{connection_lines(usual)[1]} --header "Authorization: Bearer <token>"'
 

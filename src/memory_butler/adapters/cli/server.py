@@ -172,10 +172,11 @@ def uninstall(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Delete the home folder with all memories. Lists what it deletes and asks first."""
-    from memory_butler.adapters.uninstall import plan, remove
+    from memory_butler.adapters.uninstall import plan, refuse_if_used, remove
 
     settings = terminal.settings_of(ctx)
     planned = plan(settings)
+    refuse_if_used(planned)
     out = terminal.console()
     out.print(planned.in_words(), soft_wrap=True, markup=False)
     if not yes:

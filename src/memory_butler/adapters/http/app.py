@@ -227,6 +227,12 @@ def require_loopback(host: str) -> None:
     )
 
 
+def connect_line(settings: Settings) -> str:
+    """Return the command that connects Claude Code with its hooks."""
+    home = [] if is_usual(settings.home) else ["--home", str(settings.home)]
+    return shlex.join([*executable(), *home, "connect", "claude-code"])
+
+
 def connection_lines(settings: Settings, port: int | None = None) -> list[str]:
     """Return the commands that connect Claude Code over stdio and over HTTP."""
     # A store in another folder must be named, or the client would start an empty one.
@@ -256,7 +262,9 @@ def announcement(settings: Settings, port: int | None = None, *, processes: int 
             f"Its data is in {data}",
             *([_dashboard_line(settings, port, processes)] if settings.dashboard.enabled else []),
             *([f"{processes} processes"] if processes > 1 else []),
-            "Connect Claude Code with one of these:",
+            "Connect Claude Code, with hooks that brief every session:",
+            f"  {connect_line(settings)}",
+            "or without hooks, with one of these:",
             f"  {over_stdio}",
             f"  {over_http}",
             "Ctrl-C stops it.",

@@ -255,7 +255,7 @@ class EmbeddedPostgres:
                     self._start()
 
     def activity(self) -> tuple[list[str], int]:
-        """The names of the programs that are connected now, and how many sessions there were so far."""
+        """The names of the programs that are connected now, empty if they give none, and the sessions so far."""
         with translated(self.home):
             if not self.is_running():
                 return [], 0
@@ -265,7 +265,7 @@ class EmbeddedPostgres:
                     " WHERE backend_type IN ('client backend', 'walsender') AND pid <> pg_backend_pid()"
                 ).fetchall()
                 found = connection.execute("SELECT sessions FROM pg_stat_database WHERE datname = 'memory'").fetchone()
-        return sorted(str(row[0]) or "a program without a name" for row in rows), int(str(found[0])) if found else 0
+        return sorted(str(row[0]) for row in rows), int(str(found[0])) if found else 0
 
     def stop_unused(self, pid: int) -> bool:
         """Stop the server with this process id, unless a program is connected or starting it."""
