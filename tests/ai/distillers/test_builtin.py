@@ -93,3 +93,10 @@ async def test_a_large_batch_leaves_the_event_loop_free(monkeypatch: pytest.Monk
     may_go_on.set()
     await task
     assert seen[0] is not threading.main_thread()
+
+
+async def test_the_user_s_name_is_learned_in_any_language() -> None:
+    """So that what is said of "Ute" later is known to be said of the user."""
+    proposal = await proposal_for(batch("Ich heiße Ute und bin Hebamme.", "Hans: Ich heiße Hans."))
+    (found,) = proposal["facts"]
+    assert (found["subject"], found["predicate"], found["content"]) == ("user", "name", "Ute")

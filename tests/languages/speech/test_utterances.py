@@ -1,6 +1,7 @@
 """Sentences with their speakers, verbatim."""
 
 from memory_butler.languages.speech.utterances import ASSISTANT, SOMEBODY, USER, is_conversation, utterances
+from memory_butler.languages.speech.vetoes import Veto, vetoes
 
 
 def test_each_sentence_is_kept_as_it_was_written() -> None:
@@ -129,3 +130,16 @@ def test_a_message_in_german_is_its_authors() -> None:
 def test_a_date_does_not_end_a_sentence_before_its_time() -> None:
     (said,) = utterances("Termin: Mittwoch 25.11. 14 Uhr bei ihr")
     assert said.text == "Termin: Mittwoch 25.11. 14 Uhr bei ihr"
+
+
+def test_a_forwarded_message_is_whose_name_it_has() -> None:
+    (said,) = utterances("Forwarded message from Ola:\n> I booked the cottage for the holidays")
+    assert (said.speaker, said.text) == ("Ola", "I booked the cottage for the holidays")
+
+
+def test_what_is_put_straight_is_quoted_with_what_was_thought() -> None:
+    first, _, last = utterances(
+        "user: I think postgres 16 is what we run\nassistant: It says 15.7.\nuser: ah then postgres is 15.7"
+    )
+    assert last.quoted == "I think postgres 16 is what we run – ah then postgres is 15.7"
+    assert vetoes([first, last]) == [Veto.HYPOTHESIS, None]

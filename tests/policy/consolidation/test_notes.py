@@ -112,3 +112,11 @@ def test_a_sentence_without_a_subject_stays_with_the_one_before() -> None:
     """Alone, it would be about the user."""
     (note,) = kept("macsen = coeliac. NOT just intolerant, the school needs the letter again", 0.9, 0.9)
     assert note.content == "macsen = coeliac. NOT just intolerant, the school needs the letter again"
+
+
+def test_a_standing_request_in_a_chat_needs_less() -> None:
+    """Its permanence is that of a sure note, so that briefings tell it."""
+    chat = "User: Bitte immer kurz und ohne Floskeln schreiben.\nAssistant: Gut."
+    (note,) = kept(chat, 0.5)
+    assert (note.content, note.permanence) == ("Bitte immer kurz und ohne Floskeln schreiben.", Permanence.STANDARD)
+    assert not kept("User: Der Zug kommt immer so spät an.\nAssistant: Gut.", 0.5)

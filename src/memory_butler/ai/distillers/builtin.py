@@ -6,13 +6,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory_butler.english.extraction import Finding, distil, distil_by_hand
+from memory_butler.english.extraction.findings import Draft, fact
 from memory_butler.languages.detection import Language, language_of
+from memory_butler.languages.speech.introductions import may_introduce, own_name
+from memory_butler.languages.speech.utterances import USER, utterances
+from memory_butler.languages.speech.vetoes import Veto, vetoes
 from memory_butler.models import Batch, DistillerResult
 from memory_butler.models.proposals import PROPOSAL_VERSION
 from memory_butler.models.vocabulary import BY_HAND
 
 # Shorter batches take a few milliseconds, and a thread would only add overhead.
 QUICK_CHARACTERS = 4000
+NAME = "name"
+# "Ich bin Ute" has two words besides the name, too few for a note.
+PLAIN = frozenset({None, Veto.LENGTH, Veto.CHATTER})
 
 
 class BuiltInDistiller:
@@ -60,10 +67,11 @@ def propose(batch: Batch) -> dict[str, Any]:
     for episode in sorted(batch.episodes, key=lambda episode: (episode.observed_at, episode.created_at)):
         text = batch.texts.get(episode.id, "")
         read = distil_by_hand if episode.metadata.get(BY_HAND) is True else distil
-        found = read(text, episode.observed_at)
+        found = read(text, episode.observed_at) + introductions(text)
         for finding in found:
             # The grammar is English. It would misread another language; the sentence is kept as a note instead.
-            if language_of(text[finding.span[0] : finding.span[1]]) is Language.OTHER:
+            is_other = language_of(text[finding.span[0] : finding.span[1]]) is Language.OTHER
+            if is_other and finding.predicate != NAME:
                 continue
             key = _key(finding)
             item = items.pop(key, None) or _Item(finding)
@@ -74,6 +82,16 @@ def propose(batch: Batch) -> dict[str, Any]:
         "facts": [_fact(item) for item in items.values() if item.finding.kind == "fact"],
         "rules": [_rule(item) for item in items.values() if item.finding.kind == "rule"],
     }
+
+
+def introductions(text: str) -> list[Finding]:
+    """The name of the user, where a sentence in another language gives it."""
+    if not may_introduce(text):
+        return []
+    said = utterances(text)
+    own = [one for one, veto in zip(said, vetoes(said), strict=True) if one.speaker == USER and veto in PLAIN]
+    named = [(Draft(USER, NAME, own_name(one.text)), (one.start, one.start + len(one.text))) for one in own]
+    return [found for draft, span in named if draft.content and (found := fact(draft, span)) is not None]
 
 
 def _key(finding: Finding) -> tuple[object, ...]:

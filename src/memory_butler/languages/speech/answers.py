@@ -55,6 +55,17 @@ _BARE = re.compile(
     r"да|нет|хорошо|конечно|спасибо|не знаю|потом)[\s,.!;…:)(-]*)+",
     re.IGNORECASE,
 )
+_HEDGED = opening(
+    "i think, i guess, i believe, i assume, i suppose, pretty sure, afaik, if i remember right, ich glaube, ich denke",
+    "ich meine, glaub, creo que, pienso que, je crois, je pense, acho que, penso que, credo che, penso che, кажется",
+    "я думаю, думаю",
+)
+_LEARNT = opening(
+    "ah then, ah ok, ah so, ah right, ah it's, ah, oh then, oh ok, oh so, oh right, oh it's, oh, ok then, ok so it's",
+    "so it's, right then, ach, ach so, ach dann, ah dann, oh dann, aha, also doch, ah vale, ah entonces, ah d'accord",
+    "ah donc, ah então, ah allora, ah quindi, а, тогда",
+)
+FEWEST_LETTERS = 2
 _YES_OR_NO = re.compile(r"\W{0,4}(?:yes|no|yep|yeah|nope|ja|nein|oui|non|s[ií]|sim|não|sì|да|нет)\b", re.IGNORECASE)
 # "Are you coming on Saturday?", "did you lock the door?"
 _OF_THE_MOMENT = re.compile(
@@ -68,6 +79,22 @@ _UNDECIDED = re.compile(
     r"não sei|non so|не знаю)\b",
     re.IGNORECASE,
 )
+
+
+def is_hedged(words: str) -> bool:
+    """ "I think Postgres 16 is what we run": what the speaker is not sure of."""
+    return _HEDGED.match(words) is not None
+
+
+def puts_straight(words: str, hedged: str) -> bool:
+    """ "Ah then it's 15": the same speaker knows better now, and speaks of the same thing."""
+    if not _LEARNT.match(words):
+        return False
+    return bool(_long_words(words) & _long_words(hedged))
+
+
+def _long_words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text) if len(word) > FEWEST_LETTERS}
 
 
 def is_answer(words: str) -> bool:

@@ -280,11 +280,16 @@ ONE_OFF = opening(
     "abre, apaga, mostra, cerca, dammi, spiega, traduci, fai, apri, cancella, покажи, найди, дай, объясни, переведи",
     "сделай, открой, удали",
 )
+PLEASE = spaced(
+    "please, pls, plz, from now on, bitte, por favor, porfa, s'il te plaît, s'il vous plaît, stp, merci de, per favore",
+    "per piacere, пожалуйста, ab jetzt, ab sofort, a partir de ahora, a partir de agora, désormais, d'ora in poi",
+)
 # Of health and diet: what a person must not be asked twice.
 VITAL = spaced(
     "allerg*, intolerant, intolerance, celiac, coeliac, diabet*, asthma, epilep*, pacemaker, pregnant, epipen, insulin",
     "inhaler, vegan, vegetarian, kosher, halal, gluten, lactose, nuts, peanut*, shellfish, medication, meds, "
     "blood type",
+    "rash, hives, anaphyla*, blood thinner*, blutverdünn*, heart condition, vaccinat*",
     "migraine*, surgery, red meat, pork, dairy, unverträglich*, verträgt, zöliakie, schwanger, vegetari*, nüsse, "
     "allergisch",
     "alérgi*, alergia, celíac*, embarazada, vegetarian*, marisco, cacahuete*, enceinte, végétari*, végane, cœliaque",

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from memory_butler.english.extraction.grammar.clause_splitting import NOUNLIKE
 from memory_butler.english.extraction.grammar.known_names import ORGANISATIONS, PLACES
 from memory_butler.english.extraction.grammar.lower_case_names import puts_right, with_capitals
 from memory_butler.english.extraction.grammar.person_names import is_name
@@ -21,6 +22,8 @@ from memory_butler.languages.speech.cues import (
     OPENS_FIRST_PERSON,
     RELATIONS,
 )
+from memory_butler.languages.speech.given_names import GIVEN_NAMES
+from memory_butler.languages.speech.introductions import own_name
 from memory_butler.languages.speech.utterances import USER, Utterance, utterances
 
 MAX_MENTIONS = 8
@@ -29,6 +32,7 @@ _CAPITAL = r"[^\W\d_a-zß-öø-ÿа-яё]\w*(?:['’-]\w+)*"
 _RUN = re.compile(rf"(?<![\w@./]){_CAPITAL}(?:\.?[ ](?:(?:de|da|del|van|von|der|di|la|le|al)[ ])?{_CAPITAL}){{0,2}}")
 _JAPANESE = re.compile(r"([\u4e00-\u9fff]{1,4}|[\u30a1-\u30fc]{2,8}|[\u3041-\u3096]{2,4})(?:さん|ちゃん|くん|先生|様)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_NEXT_WORD = re.compile(r"\s{1,4}([a-z]{2,20})\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 # After these a capital is a name in German, too, where every noun has one.
@@ -46,7 +50,8 @@ _ACTS = re.compile(
     r"likes|loves|"
     r"hates|prefers|needs|wants|said|says|told|called|plays|moved|uses|runs|takes|drinks|eats|speaks|drives|starts|"
     r"started|got|and|"
-    r"gets|went|goes|owns|maintains|thinks|reckons|leaves|left|broke|joined|bought|sold|owes|pays|wears|hat|ist|wohnt|"
+    r"gets|went|goes|owns|maintains|thinks|reckons|leaves|left|broke|joined|bought|sold|owes|pays|wears|approves|handles|manages|covers|decides|signs|orders|organises|organizes|"
+    r"teaches|studies|coaches|cooks|leads|attends|hat|ist|wohnt|"
     r"arbeitet|"
     r"mag|heißt|zieht|kommt|es|tiene|vive|trabaja|est|habite|travaille|aime|é|tem|mora|trabalha|è|abita|lavora|ha|"
     r"живёт|работает|любит|не|переехал\w*|выходит)\b"
@@ -130,12 +135,24 @@ def mentions(text: str) -> list[str]:
         name = " ".join(words)
         if not name or not looks_like_name(name) or name in kept:
             continue
-        if begins and len(words) == 1 and (not _can_open(name) or not _ACTS.match(text[match.end() :])):
+        is_given = is_german and words[0].casefold() in GIVEN_NAMES
+        acts = _ACTS.match(text[match.end() :]) or _is_verb(text, match.end())
+        if begins and len(words) == 1 and not is_given and not (_can_open(name) and acts):
             continue
-        if is_german and not after_relation and not _GERMAN_LEAD.search(text[: match.start()]):
+        if is_german and not (is_given or after_relation or _GERMAN_LEAD.search(text[: match.start()])):
             continue
+        # "Ines Termin": in German the noun after a name has a capital, too.
+        if is_german and is_given and len(words) > 1 and match.end() < len(text) and text[match.end()] == ":":
+            name = words[0]
         kept.append(name)
     return kept[:MAX_MENTIONS]
+
+
+def _is_verb(text: str, at: int) -> bool:
+    """ "Kasia approves": a verb in the third person follows."""
+    match = _NEXT_WORD.match(text, at)
+    base, form = FORMS.get(match[1], ("", "")) if match else ("", "")
+    return form == "s" and base not in NOUNLIKE
 
 
 def _is_no_name(word: str) -> bool:
@@ -184,7 +201,7 @@ def likely_subject(utterance: Utterance, named: list[str], before: SpokenOf = NO
     speaker, text = utterance.label or USER, _GREETING.sub("", with_capitals(utterance.text))
     if right := puts_right(text):
         return right
-    if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text):
+    if OPENS_FIRST_PERSON.match(text) or _OPENS_USER.match(text) or own_name(text):
         return speaker
     is_known = bool(before.name) and before.name != speaker
     # Japanese and Chinese leave the subject out.

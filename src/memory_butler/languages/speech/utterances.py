@@ -12,7 +12,7 @@ from memory_butler.english.text.names import is_speaker
 from memory_butler.english.text.sentences import sentence_spans
 from memory_butler.english.text.speaker_labels import LABEL, Label
 from memory_butler.english.text.word_sets import caseless, word_set
-from memory_butler.languages.speech.answers import ANSWERED, asked, is_answer
+from memory_butler.languages.speech.answers import ANSWERED, asked, is_answer, is_hedged, puts_straight
 from memory_butler.languages.speech.cues import DATES, OPENS_FIRST_PERSON
 from memory_butler.languages.speech.questions import is_question
 
@@ -100,6 +100,8 @@ class _Reader:
         self.quoted_author = ""
         # What the last speaker asked, and who that is; empty if it was answered, or if more was said since.
         self.question, self.asker = "", ""
+        # What each speaker was not sure of.
+        self.hedged: dict[str, str] = {}
         # The last question with its answer.
         self.answered = ""
 
@@ -183,6 +185,11 @@ class _Reader:
             found = [Utterance(words.strip(), at, self.speaker, self.label, False, question)]
         elif question and found and is_answer(found[0].text) and not asks[0]:
             found[0] = found[0]._replace(question=question)
+        hedged = self.hedged.get(self.speaker, "")
+        if found and hedged and not found[0].question and puts_straight(found[0].text, hedged):
+            found[0] = found[0]._replace(question=hedged)
+        if self.is_conversation:
+            self.hedged[self.speaker] = next((one.text for one in found if is_hedged(one.text)), hedged)
         if found or self.speaker != self.asker:
             self.question = ""
         if found and found[0].question:

@@ -17,7 +17,7 @@ from memory_butler.english.extraction.grammar.noise import (
     speaks_of_software,
 )
 from memory_butler.english.text.word_sets import caseless
-from memory_butler.languages.speech.answers import tells_nothing
+from memory_butler.languages.speech.answers import is_hedged, tells_nothing
 from memory_butler.languages.speech.cues import (
     ALWAYS,
     CHATTER,
@@ -242,6 +242,7 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
         return [Veto.ORDER] * len(said)
     found: list[Veto | None] = []
     plays, handed_over, is_general, is_manual = False, "", False, False
+    put_straight = {(one.speaker, one.question) for one in said if one.question and is_hedged(one.question)}
     of_software = any(speaks_of_software(one.text) for one in said)
     for one in said:
         plays = plays or (one.speaker != ASSISTANT and is_role_play(one.text))
@@ -256,6 +257,8 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
             reason = Veto.PUBLIC
         if of_software and reason is None and _USER.match(one.text):
             reason = Veto.CODE
+        if (one.speaker, one.text) in put_straight:
+            reason = reason or Veto.HYPOTHESIS
         if is_ironic(one.text):
             reason = Veto.FICTION
             found[-1:] = [found[-1] or Veto.FICTION] if found else []

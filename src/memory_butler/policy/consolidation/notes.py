@@ -102,6 +102,8 @@ class Candidate(NamedTuple):
     is_vetoed: bool = False
     # It corrects something said before.
     is_correction: bool = False
+    # It asks for something once and for all: "bitte immer kurz schreiben".
+    is_standing: bool = False
     # Too short to be understood alone: it is kept only with a sentence next to it.
     is_fragment: bool = False
     # The white space between it and the sentence before; None at the beginning of a line or after another speaker.
@@ -176,6 +178,7 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
                     by_hand=by_hand and not told,
                     is_vetoed=is_trace and not is_fragment,
                     is_correction=corrects(utterance.text),
+                    is_standing=utterance.speaker == USER and stands(utterance.text),
                     is_fragment=is_fragment,
                     gap=_gap(text, last, utterance),
                 )
@@ -218,6 +221,11 @@ def is_asked_for(utterance: Utterance) -> bool:
 def corrects(content: str) -> bool:
     """True if a note corrects something said before."""
     return bool(_CORRECTS.search(content) or _CORRECTS_CJK.search(content))
+
+
+def stands(content: str) -> bool:
+    """True for a request that holds from now on."""
+    return bool(cues.PLEASE.search(content) and (cues.ALWAYS.search(content) or cues.ALWAYS_CJK.search(content)))
 
 
 def _left_out(utterance: Utterance, told: frozenset[str]) -> bool:
@@ -279,7 +287,8 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
         score = 1.0 if one.is_asked else probability
         # What is said of anybody's health in a conversation must not be asked twice.
         is_grave = one.source is Source.CHAT and _is_vital(one.item)
-        least = rules.hand_from if one.is_correction or is_grave else rules.least(one.source)
+        is_cheap = one.is_correction or one.is_standing or is_grave
+        least = rules.hand_from if is_cheap else rules.least(one.source)
         if one.is_vetoed or one.is_fragment or score < least:
             if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
                 silent[episode] = (score, at)
@@ -287,7 +296,7 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
         traced.add(episode)
         if one.source is Source.CHAT:
             by_chat.setdefault(episode, []).append((-score, at))
-        kept[at] = _graded(one.item, is_sure=score >= rules.sure_from)
+        kept[at] = _graded(one.item, is_sure=one.is_standing or score >= rules.sure_from)
     for own in by_chat.values():
         for _, at in sorted(own)[rules.chat_most :]:
             del kept[at]

@@ -95,7 +95,8 @@ _FORWARDED = caseless(
     r"[ ]{0,8}[-_=]{0,40}[ ]?(?:original message|forwarded message|begin forwarded message|ursprüngliche nachricht|"
     r"weitergeleitete nachricht|message d'origine|message transféré|message original|mensaje original|"
     r"mensaje reenviado|messaggio originale|messaggio inoltrato|mensagem original|mensagem encaminhada|"
-    r"исходное сообщение|пересылаемое сообщение|元のメッセージ|転送メッセージ|原始邮件|转发的邮件|转发邮件)(?!\w)"
+    r"исходное сообщение|пересылаемое сообщение|元のメッセージ|転送メッセージ|原始邮件|转发的邮件|转发邮件)"
+    r"(?!\w| from [^\W\d_])"
 )
 _FROM = caseless(
     r"(?:from|von|de|da|от|absender|expéditeur|remitente|mittente|差出人|发件人)[ ]?[:：][ ]*(?P<name>[^<\n]{1,60}?)"
