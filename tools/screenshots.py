@@ -29,7 +29,7 @@ THEMES = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "device_scale_factor": 2},
 }
 DOCUMENTED = {
-    "overview-light",
+    "home-light",
     "facts-light",
     "memory-light",
     "memory-dark",
@@ -52,7 +52,7 @@ async def pages_of(resources: Resources) -> dict[str, str]:
     waiting = next((run for run in runs.items if run.state == "waiting"), runs.items[0])
     prompt = "Plan+Ana%27s+trip+to+Rome+and+a+table+for+dinner"
     return {
-        "overview": "/",
+        "home": "/",
         "memories": "/memories",
         "memories-pane": f"/memories?open=fact:{fact.memory.ref}",
         "facts": "/facts",

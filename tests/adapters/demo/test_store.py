@@ -12,9 +12,11 @@ from memory_butler.adapters.demo.script import read_eight_weeks
 from memory_butler.ai.embedding import FakeEmbedder
 from memory_butler.errors import Conflict
 from memory_butler.models import MemoryType
+from memory_butler.models.calls import CallFilter
 from memory_butler.models.listings import Listing
 from memory_butler.operations.browse import listings
 from memory_butler.operations.retrieval import get
+from memory_butler.operations.system import call_log
 from memory_butler.operations.system.stats import stats
 from memory_butler.resources import open_resources
 from memory_butler.store.embedded.server import EmbeddedPostgres
@@ -42,6 +44,7 @@ def test_the_kept_store_has_something_for_every_page(new_home: Callable[[], Path
                 assert {"anti_pattern", "candidate", "established"} <= set(found["rules_by_maturity"])
                 assert found["episodes_by_consolidation"]["failed"] == 1
                 assert found["consolidation"]["awaiting_review"] > 0
+                assert len((await call_log.logged_calls(resources, CallFilter())).items) == call_log.USUAL_PAGE
                 wanted = Listing(type=MemoryType.FACT, subject="Sofia", predicate="birthday")
                 [wrong] = (await listings.memories(resources, wanted)).items
                 assert wrong.memory.content == "12 June" and wrong.memory.source_episode_id is not None

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 
-import pytest
 from tests.operations.conftest import second_tenant
 
 from memory_butler.models import Caller, NewFact, NewRule
 from memory_butler.models.graph import NodeKind
-from memory_butler.operations.browse import memory_map as operation
-from memory_butler.operations.browse.memory_map import memory_map
+from memory_butler.operations.browse.memory_map import MapSize, memory_map
 from memory_butler.operations.writing import forget, remember
 from memory_butler.resources import Resources
 
@@ -37,13 +35,11 @@ async def test_subjects_facts_relations_and_rules(resources: Resources) -> None:
     assert (found.total_subjects, found.total_memories) == (3, 5)
 
 
-async def test_the_limits_keep_the_most_important(resources: Resources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operation, "FACTS_EACH", 2)
-    monkeypatch.setattr(operation, "MAX_SUBJECTS", 1)
+async def test_the_limits_keep_the_most_important(resources: Resources) -> None:
     for number in range(4):
         await fact(resources, "Ana", f"number {number}", str(number), importance=number + 1)
     await fact(resources, "Bruno", "drink", "tea")
-    found = await memory_map(resources)
+    found = await memory_map(resources, size=MapSize(subjects=1, each=2))
     assert [one.content for one in found.memories] == ["3", "2"]
     assert (len(found.subjects), found.total_subjects, found.total_memories) == (1, 2, 5)
 

@@ -111,10 +111,20 @@ class SearchLine:
 
 
 @dataclass(frozen=True)
+class CallLine:
+    """A briefing, or a search, that an agent asks for."""
+
+    butler: str
+    prompt: str
+    search: bool = False
+
+
+@dataclass(frozen=True)
 class EightWeeks:
     facts: tuple[FactLine, ...]
     corrections: tuple[CorrectionLine, ...]
     searches: tuple[SearchLine, ...]
+    calls: tuple[CallLine, ...]
     episodes: tuple[EpisodeLine, ...]
     rules: tuple[RuleLine, ...]
 

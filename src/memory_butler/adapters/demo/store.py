@@ -14,9 +14,22 @@ from memory_butler.ai.distillers.builtin import BuiltInDistiller
 from memory_butler.errors import Conflict, Unprocessable
 from memory_butler.jobs.job_run import run_if_due
 from memory_butler.jobs.schedule import SCHEDULE, intervals
-from memory_butler.models import Batch, Caller, DistillerResult, NewEpisode, NewFact, NewRule, Outcome, Question, Stored
+from memory_butler.models import (
+    Batch,
+    BriefRequest,
+    Caller,
+    DistillerResult,
+    NewEpisode,
+    NewFact,
+    NewRule,
+    Outcome,
+    Question,
+    Stored,
+)
+from memory_butler.operations.briefing import brief
 from memory_butler.operations.lifecycle.job_status import shard_of
 from memory_butler.operations.retrieval import search
+from memory_butler.operations.system import call_log
 from memory_butler.operations.system.stats import stats
 from memory_butler.operations.writing import correct, feedback, forget, pin, remember
 from memory_butler.resources import Resources, open_resources
@@ -30,7 +43,8 @@ CONFIG = """# The demo store of Memory Butler. Proposals for this butler wait fo
 [butlers.work]
 review = true
 """
-EDITOR = "Ana"
+CALLED_DAYS = 27
+EDITOR, CLIENT = "Ana", "claude-code"
 Progress = Callable[[int, int], None]
 
 
@@ -120,6 +134,8 @@ class _Replay:
             if days:
                 self.clock.now = morning + timedelta(hours=2)
                 await self._run_jobs(current, days)
+            if days <= CALLED_DAYS:
+                await self._ask(current, days)
             progress(last - days + 1, last + 1)
         self.clock.now = self.today
 
@@ -168,6 +184,19 @@ class _Replay:
                 outcome = Outcome.HARMFUL if mark.reason else Outcome.HELPFUL
                 ref = f"rule:{self.rules[line.content].ref}"
                 await feedback.mark(resources, ref, outcome, caller, reason=mark.reason or None)
+
+    async def _ask(self, resources: Resources, days: int) -> None:
+        """Briefings and searches of agents, so that the log of calls is not empty."""
+        calls = self.script.calls
+        for number in range(2 + days * 3 % 4):
+            self.clock.now = self._morning(days) + timedelta(hours=3, minutes=11 * number)
+            line = calls[(days * 5 + number) % len(calls)]
+            caller = replace(_caller(resources, line.butler), client=CLIENT)
+            if line.search:
+                await search.search(resources, Question(query=line.prompt, limit=3), caller)
+            else:
+                await brief.brief(resources, BriefRequest(trigger_prompt=line.prompt, butler=line.butler), caller)
+        await call_log.store_waiting(resources)
 
     async def _run_jobs(self, resources: Resources, days: int) -> None:
         """Run consolidation for butlers with new episodes, and the other jobs once a week."""

@@ -78,14 +78,7 @@ async def waiting(resources: Resources, caller: Caller | None = None) -> int:
 async def inbox(resources: Resources, caller: Caller | None = None) -> list[Entry]:
     """Returns what waits for a decision: proposals first, then quarantined memories and possible duplicates."""
     caller = resources.admin(caller, "see proposals and decide on them")
-    entries: list[Entry] = []
-    for run in await review.runs(resources, caller, state="waiting", limit=MAX_RUNS):
-        entries += await _proposals(resources, caller, str(run.id))
-    held = await quarantine.inbox(resources, caller, limit=MAX_QUARANTINED)
-    origins = await _sources(resources, caller, [_source_id(one.memory) for one in held.items])
-    for one in held.items:
-        source = origins.get(_source_id(one.memory))
-        entries.append(_quarantined(one, (source,) if source else ()))
+    entries = [*await _all_proposals(resources, caller), *await _all_quarantined(resources, caller, MAX_QUARANTINED)]
     for pair in await duplicates(resources, caller, limit=MAX_DUPLICATES):
         entries.append(
             Entry(
@@ -101,6 +94,31 @@ async def inbox(resources: Resources, caller: Caller | None = None) -> list[Entr
             )
         )
     return entries
+
+
+async def first_entries(resources: Resources, caller: Caller | None = None, *, limit: int = 3) -> list[Entry]:
+    """Returns the first entries of the inbox. Looks for no duplicates, which takes longer in large stores."""
+    caller = resources.admin(caller, "see proposals and decide on them")
+    entries = await _all_proposals(resources, caller, most=limit)
+    if len(entries) < limit:
+        entries += await _all_quarantined(resources, caller, limit - len(entries))
+    return entries[:limit]
+
+
+async def _all_proposals(resources: Resources, caller: Caller, most: int | None = None) -> list[Entry]:
+    entries: list[Entry] = []
+    for run in await review.runs(resources, caller, state="waiting", limit=MAX_RUNS):
+        if most is not None and len(entries) >= most:
+            break
+        entries += await _proposals(resources, caller, str(run.id))
+    return entries
+
+
+async def _all_quarantined(resources: Resources, caller: Caller, limit: int) -> list[Entry]:
+    held = await quarantine.inbox(resources, caller, limit=limit)
+    origins = await _sources(resources, caller, [_source_id(one.memory) for one in held.items])
+    sources = [origins.get(_source_id(one.memory)) for one in held.items]
+    return [_quarantined(one, (source,) if source else ()) for one, source in zip(held.items, sources, strict=True)]
 
 
 async def _proposals(resources: Resources, caller: Caller, run: str) -> list[Entry]:

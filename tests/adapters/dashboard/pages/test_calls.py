@@ -45,7 +45,7 @@ async def test_calls_are_shown_with_the_words_of_what_they_returned(
     await expect(prompts).to_have_text(["who is allergic to peanuts", "xylophone", "Dinner for Ana: peanuts or not?"])
     first = page.locator(".mb-calls > li").first
     await expect(first).to_contain_text("main · claude-code")
-    await expect(first.locator(".mb-call-memories")).to_contain_text("Ana · allergic to: peanuts")
+    await expect(first.locator(".mb-call-memories")).to_contain_text("Ana is allergic to peanuts")
     assert await first.locator(".mb-call-memories a").get_attribute("href") == f"/memory/fact/{ref}"
     await expect(page.locator(".mb-calls > li").nth(1)).to_contain_text("Returned nothing")
     await expect(page.locator(".mb-calls > li").nth(2)).to_contain_text("of 3,000 tokens")

@@ -112,7 +112,7 @@ async def test_it_is_moved_by_keyboard(visit: Visit, resources: Resources, clock
 
 
 async def test_more_than_fits_is_counted(visit: Visit, resources: Resources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_map, "MAX_FACTS", 3)
+    monkeypatch.setattr(memory_map, "WHOLE", memory_map.MapSize(facts=3))
     for number in range(5):
         await remember.fact(resources, NewFact(subject=f"person {number}", predicate="is", content="known"))
     page = await visit("/graph")

@@ -79,7 +79,7 @@ async def test_a_store_at_a_glance(visit: Visit, resources: Resources, clock: Mo
         "burst",
     ]
     fading = page.locator("[data-kind=fading]")
-    await expect(fading.locator("a").first).to_have_text("Anna · door code: " + HOSTILE.replace("\u202e", "⟨U+202E⟩"))
+    await expect(fading.locator("a").first).to_have_text("Anna's door code: " + HOSTILE.replace("\u202e", "⟨U+202E⟩"))
     assert await fading.locator("a").first.get_attribute("href") == f"/memory/fact/{ref}"
     await expect(page.locator("[data-kind=warning] a").first).to_have_text("Do not: Send it at night")
     for name in ("Memories stored", "Histogram of the confidence"):

@@ -25,7 +25,7 @@ from memory_butler.resources import Resources
 async def test_the_person_at_the_machine_needs_no_login(visit: Visit) -> None:
     """In the local shape the first page is there at once, with its name and the way to all others."""
     page = await visit("/")
-    assert await page.inner_text("h1.mb-title") == "Overview"
+    assert await page.inner_text("h1.mb-title") == "Home"
     names = [await entry.inner_text() for entry in await page.query_selector_all(".mb-nav-entry .mb-nav-title")]
     assert names == [place.title for place in NAVIGATION]
     assert await page.get_attribute(".mb-nav-entry[aria-current]", "href") == "/"

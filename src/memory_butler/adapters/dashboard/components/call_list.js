@@ -44,10 +44,9 @@ export default {
         </div>
         <p class="mb-call-prompt" dir="auto">{{ row.prompt }}</p>
         <ul v-if="row.memories.length" class="mb-call-memories mb-small">
-          <li v-for="one in shown(row)" :key="one.ref"><span v-if="one.about" class="mb-muted" dir="auto">{{ one.about
-            }}:</span> <a v-if="one.href" :href="one.href" dir="auto">{{ one.text }}</a><span v-else
-            class="mb-muted">{{ one.ref }} {{ one.text }}</span> <span v-if="one.state" class="mb-chip">{{ one.state
-            }}</span></li>
+          <li v-for="one in shown(row)" :key="one.ref"><a v-if="one.href" :href="one.href" dir="auto">{{ one.text
+            }}</a><span v-else class="mb-muted">{{ one.ref }} {{ one.text }}</span> <span v-if="one.state"
+            class="mb-chip">{{ one.state }}</span></li>
           <li v-if="row.memories.length > FEW && !open[row.id]"><button type="button" class="mb-button-outline mb-small"
             @click="open[row.id] = true">{{ row.memories.length - FEW }} more</button></li>
         </ul>

@@ -7,9 +7,9 @@ export default {
   <div class="mb-figures">
     <section v-for="card in cards" :key="card.title" class="mb-card mb-figure" :data-figure="card.name">
       <h2><a :href="card.href">{{ card.title }}</a></h2>
-      <p class="mb-figure-count mb-number">{{ number(card.count) }} <span class="mb-muted mb-unit">{{ card.unit
-        }}</span></p>
-      <svg v-if="card.spark && card.spark.length > 1" class="mb-spark" viewBox="0 0 100 24" preserveAspectRatio="none"
+      <p class="mb-figure-count mb-number">{{ card.value ?? number(card.count) }} <span
+        class="mb-muted mb-unit">{{ card.unit }}</span></p>
+      <svg v-if="hasLine(card.spark)" class="mb-spark" viewBox="0 0 100 24" preserveAspectRatio="none"
         role="img" :aria-label="'Last ' + card.spark.length + ' days: ' + card.spark[0] + ' to ' + card.spark.at(-1)">
         <polyline :points="line(card.spark)"></polyline></svg>
       <ul>
@@ -25,6 +25,9 @@ export default {
   </div>`,
   methods: {
     number,
+    hasLine(values) {
+      return values && values.length > 1 && values.some(Boolean);
+    },
     line(values) {
       const least = Math.min(...values);
       const span = Math.max(...values) - least || 1;

@@ -10,14 +10,14 @@ const STEP = 40;
 const overlap = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
 export default {
-  props: { subjects: Array, memories: Array, relations: Array, lit: Array, note: String },
+  props: { subjects: Array, memories: Array, relations: Array, lit: Array, note: String, compact: Boolean },
   emits: ["open", "recall"],
   data() {
     return { until: 1, hover: null, prompt: "", view: { x: 0, y: 0, k: 1 } };
   },
   template: `
-  <section class="mb-card mb-map" aria-label="Map">
-    <div class="mb-map-tools">
+  <section class="mb-card mb-map" :class="{ 'mb-map-compact': compact }" aria-label="Map">
+    <div v-if="!compact" class="mb-map-tools">
       <form class="mb-map-recall" role="search" aria-label="Recall" @submit.prevent="$emit('recall', prompt)">
         <label><span class="mb-label">What would this prompt recall?</span><input v-model="prompt" type="search"
           maxlength="500" placeholder="Cook dinner for Ana"></label>
@@ -30,9 +30,10 @@ export default {
         aria-label="Zoom out">−</button><button type="button" class="mb-button-outline mb-small" @click="fit">Fit
         </button><button type="button" class="mb-button-outline mb-small" @click="save">Save as SVG</button></div>
     </div>
-    <p class="mb-small mb-muted" role="status">{{ note || shownText }}</p>
+    <p v-if="!compact" class="mb-small mb-muted" role="status">{{ note || shownText }}</p>
+    <div v-else class="mb-map-head"><h2>What is known</h2><a href="/graph">Open the map</a></div>
     <div class="mb-map-room"><canvas ref="canvas" tabindex="0" role="img" :aria-label="summary"
-      @pointerdown="grab" @pointermove="move" @pointerup="drop" @pointerleave="hover = null" @wheel.prevent="wheel"
+      @pointerdown="grab" @pointermove="move" @pointerup="drop" @pointerleave="hover = null" @wheel="wheel"
       @keydown="key"></canvas>
       <div v-if="hover" class="mb-map-tip mb-small" :style="{ left: hover.left + 'px', top: hover.top + 'px' }"
         aria-hidden="true"><strong dir="auto">{{ hover.title }}</strong><span v-if="hover.text" dir="auto">{{ hover.text
@@ -149,7 +150,7 @@ export default {
     },
     paintRelations(pen, colours, k, beside) {
       const byKey = new Map(this.discs.map((one) => [one.key, one]));
-      pen.font = `${11 / k}px system-ui, sans-serif`;
+      pen.font = `${11 / k}px Roboto, system-ui, sans-serif`;
       pen.textAlign = "center";
       for (const one of this.relations) {
         const [from, to] = [byKey.get(one.source), byKey.get(one.target)];
@@ -191,8 +192,8 @@ export default {
         pen.beginPath();
         pen.arc(one.x, one.y, one.radius, 0, 2 * Math.PI);
         pen.fill();
-        const size = Math.max(11 / k, Math.min(15, 9 + one.radius / 4));
-        pen.font = `600 ${size}px system-ui, sans-serif`;
+        const size = Math.max(11, Math.min(15, (9 + one.radius / 4) * k)) / k;
+        pen.font = `500 ${size}px Roboto, system-ui, sans-serif`;
         const y = one.y + one.outer + size;
         const half = pen.measureText(one.label).width / 2;
         const box = [one.x - half, y - size, one.x + half, y];
@@ -218,13 +219,13 @@ export default {
       return { left, top, disc, dot };
     },
     grab(event) {
-      this.$refs.canvas.setPointerCapture(event.pointerId);
+      if (!this.compact) this.$refs.canvas.setPointerCapture(event.pointerId);
       this.grabbed = { x: event.clientX, y: event.clientY, moved: false };
     },
     move(event) {
       if (this.grabbed) {
         const [dx, dy] = [event.clientX - this.grabbed.x, event.clientY - this.grabbed.y];
-        if (this.grabbed.moved || Math.hypot(dx, dy) > 4) {
+        if (!this.compact && (this.grabbed.moved || Math.hypot(dx, dy) > 4)) {
           this.view = { ...this.view, x: this.view.x + dx, y: this.view.y + dy };
           this.grabbed = { x: event.clientX, y: event.clientY, moved: true };
           this.draw();
@@ -251,6 +252,9 @@ export default {
       else if (disc && disc.kind === "subject") this.$emit("open", `subject:${disc.key}`);
     },
     wheel(event) {
+      // A picture within a page lets the page scroll.
+      if (this.compact) return;
+      event.preventDefault();
       const box = this.$refs.canvas.getBoundingClientRect();
       this.zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
     },

@@ -33,6 +33,10 @@ class CountCards(VueComponent, component="count_cards.js"):
     """One card per memory type with its count."""
 
 
+class ReviewDigest(VueComponent, component="review_digest.js"):
+    """The first entries of the inbox. Emits `decide` with a key, a decision and the text."""
+
+
 class VisitNote(VueComponent, component="visit_note.js"):
     """Changes since the last visit. Emits `since` with its time."""
 

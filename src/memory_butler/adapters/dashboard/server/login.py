@@ -296,7 +296,7 @@ _LOGOUT_FAILED = _whole_page("""<p class="mb-note mb-note-warn" role="alert">You
 <form method="post" action="/logout">
 <button type="submit" autofocus>Log out</button>
 </form>
-<p><a href="/">Overview</a></p>
+<p><a href="/">Home</a></p>
 """)
 _CLOSED = _whole_page("""<p>This dashboard is open to the account that runs it only.</p>
 <p class="mb-muted">On that account, run this command. It opens the dashboard in your browser:</p>
@@ -305,5 +305,5 @@ _CLOSED = _whole_page("""<p>This dashboard is open to the account that runs it o
 """)
 _NOT_FOUND = _whole_page("""<p>There is no page at this address.</p>
 <p class="mb-muted">It may have moved, or the address is incomplete.</p>
-<p><a href="/">Overview</a></p>
+<p><a href="/">Home</a></p>
 """)

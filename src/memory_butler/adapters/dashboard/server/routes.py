@@ -15,7 +15,7 @@ class NavEntry:
 
 
 NAVIGATION = (
-    NavEntry("/", "Overview", "space_dashboard"),
+    NavEntry("/", "Home", "home"),
     NavEntry("/memories", "Memories", "psychology", "Memory"),
     NavEntry("/subjects", "Subjects", "people", "Memory"),
     NavEntry("/review", "Review", "inbox", "Memory"),

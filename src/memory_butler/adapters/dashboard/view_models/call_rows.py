@@ -10,7 +10,7 @@ from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models.phrases import count_text, state_label, truncate
 from memory_butler.models import LIVE
 from memory_butler.models.calls import CallDay, CallFilter, CallKind, LoggedCall, ReturnedMemory
-from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.memories.sentence import fact_sentence
 
 Props = dict[str, Any]
 Query = dict[str, str]
@@ -71,13 +71,12 @@ def _row(call: LoggedCall, memories: Mapping[str, ReturnedMemory]) -> Props:
 
 def _memory(ref: str, memory: ReturnedMemory | None) -> Props:
     if memory is None:
-        return {"ref": ref, "kind": ref.partition(":")[0], "about": "", "text": "deleted or not visible", "href": ""}
-    about = subject_and_predicate(memory.subject_label, memory.predicate_label, memory.content)
+        return {"ref": ref, "kind": ref.partition(":")[0], "text": "deleted or not visible", "href": ""}
+    said = fact_sentence(memory.subject_label, memory.predicate_label, memory.content)
     return {
         "ref": ref,
         "kind": str(memory.type),
-        "about": visible_text(about) if memory.subject_label else "",
-        "text": truncate(memory.content, _LINE_CHARACTERS),
+        "text": truncate(said, _LINE_CHARACTERS),
         "href": memory_path(memory.type, memory.ref),
         "state": "" if memory.validity in LIVE else state_label(memory.validity),
     }

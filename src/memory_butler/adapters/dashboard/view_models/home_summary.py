@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from memory_butler.adapters.dashboard.view_models.phrases import count_text
 from memory_butler.models import LIVE
+from memory_butler.models.calls import CallDay
 from memory_butler.models.days import Growth
 from memory_butler.models.history import TimelineEntry
 
@@ -52,14 +53,53 @@ def change_card(growth: Growth) -> dict[str, Any]:
     )
     return {
         "name": "changes",
-        "title": "Learned in 7 days",
+        "title": "Learned and forgotten",
         "href": "/timeline",
         "count": sum(learned[-len(week) :]) if week else 0,
-        "unit": "memories",
+        "unit": "learned",
         "parts": [],
-        "note": f"{sum(forgotten[-len(week) :]) if week else 0:,} replaced, expired or forgotten",
+        "note": f"{sum(forgotten[-len(week) :]) if week else 0:,} replaced, expired or forgotten in 7 days",
         "spark": learned,
     }
+
+
+def call_cards(days: Sequence[CallDay], today: date) -> list[dict[str, Any]]:
+    """Briefings a day, the share of calls that were answered from memory, and how long calls take."""
+    by_day = {day.day.date(): day for day in days}
+    shown = [by_day.get(today - timedelta(days=back)) for back in reversed(range(SPARK_DAYS))]
+    week = [day for day in shown[-7:] if day]
+    calls, briefings = sum(day.calls for day in week), sum(day.briefings for day in week)
+    share = f"{100 * sum(day.answered for day in week) / calls:.0f}%" if calls else "–"
+    slowest = f"{max(day.p95_ms for day in week):,.0f}" if calls else "–"
+    return [
+        _call_card(
+            "briefings",
+            "Briefings a day",
+            f"{briefings / 7:.1f}".removesuffix(".0") if calls else "–",
+            f"{count_text(calls - briefings, 'search', 'searches')} in 7 days" if calls else "No calls in 7 days",
+            [day.briefings if day else 0 for day in shown],
+        ),
+        _call_card(
+            "answered",
+            "Answered from memory",
+            share,
+            f"of {count_text(calls, 'call')} in 7 days" if calls else "",
+            [round(100 * day.answered / day.calls) for day in shown if day and day.calls],
+        ),
+        _call_card(
+            "latency",
+            "Time of calls (p95)",
+            slowest,
+            "of the slowest day in 7" if calls else "",
+            [round(day.p95_ms) for day in shown if day],
+            unit="ms" if calls else "",
+        ),
+    ]
+
+
+def _call_card(name: str, title: str, value: str, note: str, spark: list[int], *, unit: str = "") -> dict[str, Any]:
+    card: dict[str, Any] = {"name": name, "title": title, "href": "/calls", "value": value, "unit": unit}
+    return {**card, "parts": [], "note": note, "spark": spark}
 
 
 def since_text(entries: Sequence[TimelineEntry], since: datetime, *, is_cut: bool) -> str:

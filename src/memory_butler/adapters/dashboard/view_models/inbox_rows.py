@@ -6,11 +6,14 @@ from memory_butler.adapters.dashboard.components.elements import visible_text
 from memory_butler.adapters.dashboard.server.page_url import url_for
 from memory_butler.adapters.dashboard.server.routes import memory_path
 from memory_butler.adapters.dashboard.view_models import consolidation_rows
+from memory_butler.adapters.dashboard.view_models.phrases import truncate
 from memory_butler.adapters.dashboard.view_models.word_diff import differences
 from memory_butler.english.text.normalize import as_words
 from memory_butler.operations.browse.inbox import Entry, EntryKind, Source
+from memory_butler.policy.memories.sentence import fact_sentence
 
 Row = dict[str, Any]
+SHOWN_CHARACTERS, SOURCE_CHARACTERS = 160, 120
 _LABELS = {
     EntryKind.PROPOSAL: "Proposal",
     EntryKind.QUARANTINED: "Quarantined",
@@ -43,6 +46,13 @@ def inbox_row(entry: Entry) -> Row:
         "href": _href(entry),
         "at_once": entry.kind is not EntryKind.PROPOSAL,
     }
+
+
+def digest_row(entry: Entry) -> Row:
+    """An entry in a sentence, with the words that it comes from."""
+    said = fact_sentence(*entry.about, entry.text) if entry.about else entry.text
+    source = f"“{truncate(entry.sources[0].text, SOURCE_CHARACTERS)}”" if entry.sources else visible_text(entry.why)
+    return {"key": entry.key, "said": truncate(said, SHOWN_CHARACTERS), "why": source, "text": entry.text}
 
 
 def _source(source: Source, said: str | None) -> Row:

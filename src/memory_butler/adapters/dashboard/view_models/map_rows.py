@@ -46,6 +46,12 @@ def map_props(found: MemoryMap) -> Props:
     }
 
 
+def digest_props(found: MemoryMap) -> Props:
+    """The props of the map on the home page: its dots have no words, which would make the page heavy."""
+    props = map_props(found)
+    return {**props, "memories": [{**one, "about": "", "text": ""} for one in props["memories"]]}
+
+
 def totals_text(found: MemoryMap) -> str:
     """The number of memories and subjects, and of those that are shown."""
     text = (

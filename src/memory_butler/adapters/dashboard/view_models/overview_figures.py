@@ -13,7 +13,7 @@ from memory_butler.models import LIVE, ConsolidationStatus, Fact
 from memory_butler.models.days import Day, Growth
 from memory_butler.operations.system.alerts import IMPORTANT, Alerts
 from memory_butler.policy.lifecycle.schedule import JobState
-from memory_butler.policy.memories.text import subject_and_predicate
+from memory_butler.policy.memories.sentence import memory_sentence
 from memory_butler.policy.trust.reasons import describe_reason
 from memory_butler.store.system.alerts import EpisodeCounts
 
@@ -26,11 +26,6 @@ _MATURITIES = {"proven": "proven", "established": "established", "candidate": "c
 _CONSOLIDATION = "/consolidation"
 _PROPOSALS = url_for(_CONSOLIDATION, {"state": "waiting"})
 _DEAD_LETTERS = f"{_CONSOLIDATION}#failed-episodes"
-_TIERS = {
-    "eden": ("Eden", "recent episodes"),
-    "mid": ("Mid-term", "facts that decay, rules without a record"),
-    "long": ("Long-term", "proven facts and rules"),
-}
 _JOB_PROBLEMS = {JobState.NEVER: "has never run", JobState.OVERDUE: "is overdue", JobState.FAILING: "keeps failing"}
 _UNKEPT = {
     ConsolidationStatus.PENDING: "This episode waits for consolidation.",
@@ -126,25 +121,6 @@ def _span(hours: float) -> str:
     if hours < 48:
         return f"{hours:.0f} hour{'s' * (round(hours) != 1)}"
     return f"{hours / 24:.0f} days"
-
-
-def tiers(report: Report) -> list[Props]:
-    bars = []
-    for name, (label, note) in _TIERS.items():
-        tier = report["tiers"][name]
-        share = min(1.0, tier["count"] / tier["capacity"])
-        bars.append(
-            {
-                "label": label,
-                "count": tier["count"],
-                "of": tier["capacity"],
-                # Wide enough to be visible.
-                "share": max(share, 0.012) if tier["count"] else 0.0,
-                "tone": "warn" if share > 0.9 else "good",
-                "note": note,
-            }
-        )
-    return bars
 
 
 def effectiveness(report: Report) -> tuple[str, list[Props]]:
@@ -245,11 +221,11 @@ def _charted_days(growth: Growth) -> Sequence[Day]:
     return growth.days[max(0, min(first - 1, len(growth.days) - MIN_DAYS)) :]
 
 
-def attention_list(attention: Alerts, *, may_confirm: bool) -> list[Props]:
-    """The items that need attention, most urgent first."""
+def attention_list(attention: Alerts, *, may_confirm: bool, has_inbox: bool = False) -> list[Props]:
+    """The items that need attention, most urgent first; without those that the inbox beside them shows."""
+    waiting = [*_consolidation_items(attention), *_quarantined_items(attention)]
     return [
-        *_consolidation_items(attention),
-        *_quarantined_items(attention),
+        *(one for one in waiting if not has_inbox or one["key"] == "dead_letters"),
         *_job_items(attention),
         *_expiring_items(attention),
         *_fading_items(attention, may_confirm=may_confirm),
@@ -352,5 +328,4 @@ def _item(key: str, icon: str, tone: str, title: str, href: str, **more: Any) ->
 
 
 def fact_text(fact: Fact) -> str:
-    about = subject_and_predicate(fact.subject_label, fact.predicate_label, fact.content)
-    return truncate(f"{about}: {fact.content}", SHOWN_CHARACTERS)
+    return truncate(memory_sentence(fact), SHOWN_CHARACTERS)
