@@ -27,7 +27,7 @@ from memory_butler.policy.agent_sessions.projects import project_butler, project
 EVENTS = ("session-start", "user-prompt", "pre-compact", "session-end")
 # By default, Claude Code gives all session-end hooks together 1.5 seconds. A session starts later only where a server
 # has to be started for it; a running one has the usual time.
-DEADLINE_SECONDS = {"session-start": 10.0, "session-end": 1.2}
+DEADLINE_SECONDS = {"session-start": 13.0, "session-end": 1.2}
 USUAL_SECONDS = 2.0
 END_SHARE = 0.6
 MAINTENANCE = "MEMORY_BUTLER_MAINTENANCE"

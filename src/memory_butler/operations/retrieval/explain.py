@@ -33,7 +33,7 @@ async def explain(
     """
     caller = caller or resources.local_caller()
     if question.as_of is not None:
-        raise InvalidInput("What is explained is how a question is answered now.", recovery="Leave out as_of.")
+        raise InvalidInput("Only a current answer can be explained, not one of the past.", recovery="Leave out as_of.")
     # A tier leaves out types, too; that is for the tier to explain.
     types = validate_question(replace(question, tier=None)).types
     question = validate_question(question)

@@ -49,7 +49,7 @@ def restore(
         return _restore_archive(store, Archive.open(path), moment, replace=replace, progress=progress)
     if moment:
         raise InvalidInput(
-            f"{path} is one backup, which holds one moment.",
+            f"{path} is a single backup and holds one moment only.",
             recovery="Leave --to out, or name the folder of a continuous backup.",
         )
     with open_file(path) as file:
@@ -75,7 +75,7 @@ def _restore_archive(
 def _store(settings: Settings) -> CopiedPostgres:
     if settings.database_url:
         raise InvalidInput(
-            "The database is a PostgreSQL of your own, whose backups are yours to make.",
+            "The database is your own PostgreSQL server; this command backs up the embedded one only.",
             recovery="Use `memory-butler backup --continuous`, pg_basebackup or pg_dump there;"
             " `memory-butler export` copies one tenant from any database.",
         )

@@ -60,9 +60,9 @@ def said_otherwise(
         return None
     others = all(one.speaker not in (USER, ASSISTANT) for one in best)
     if others and not predicate:
-        return "The episodes quote it from somebody else; only the user gives rules."
+        return "The episodes quote it from someone else; only the user gives rules."
     if others and of_user and all(one.is_first_person for one in best):
-        return "The episodes say it of somebody else than the user."
+        return "The episodes say it about someone else, not about the user."
     if predicate.partition(":")[0] == "note" or (not of_user and any(one.refers_back for one in best)):
         return None
     found = [objection(one.text, predicate, content) for one in best]

@@ -148,7 +148,7 @@ def _objection(case: _Case) -> str | None:
     if claim.subject and claim.kind in PERSONAL:
         best = _best(_places(episodes), case.required)
         if best and all(place.clause.opener is Opener.RELATIVE for place in best):
-            return "The episodes say it of somebody else than the user."
+            return "The episodes say it about someone else, not about the user."
     return _contradiction(case, [place.clause for place in _places(episodes)])
 
 
@@ -277,7 +277,7 @@ def _objection_about_other(case: _Case, subject: set[str]) -> str | None:
     if not about:
         if best and any(_refers_back(place, best, subject) for place in places):
             return None
-        return "The episodes say it of somebody else than its subject."
+        return "The episodes say it about someone else, not about its subject."
     return _contradiction(case, [place.clause for place in about])
 
 
