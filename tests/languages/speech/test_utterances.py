@@ -143,3 +143,8 @@ def test_what_is_put_straight_is_quoted_with_what_was_thought() -> None:
     )
     assert last.quoted == "I think postgres 16 is what we run – ah then postgres is 15.7"
     assert vetoes([first, last]) == [Veto.HYPOTHESIS, None]
+
+
+def test_output_of_programs_is_left_out() -> None:
+    log = "GET /orders/7 took 12 ms\nlevel=info msg=started\nsshd[411]: accepted\nFAILED tests/test_a.py\nWARN old node"
+    assert utterances(log) == []

@@ -1,7 +1,10 @@
 """Sentences that are never kept as notes."""
 
+from datetime import UTC, datetime
+
 import pytest
 
+from memory_butler.english.extraction import distil
 from memory_butler.languages.speech.utterances import SOMEBODY, USER, Utterance, utterances
 from memory_butler.languages.speech.vetoes import Veto, veto, vetoes, word_count
 
@@ -146,3 +149,21 @@ def test_an_answer_is_judged_with_its_question() -> None:
     assert veto(Utterance("Porto", 0, USER, "", False, "Which city?")) is None
     assert veto(Utterance("yes", 0, USER, "", False, "Shall I go on with part two?")) == Veto.CHATTER
     assert veto(Utterance("the wizard", 0, USER, "", False, "Who dies in the story?")) == Veto.FICTION
+
+
+def test_what_is_laughed_at_was_no_earnest() -> None:
+    said = utterances("Seb: I'm 90 years old and live in a cave\nMe: lmao same\nSeb: but I do like cheese")
+    assert [bool(one) for one in vetoes(said)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    "mail",
+    [
+        "Your booking for 4 May is confirmed. This is an automated message, please do not reply.",
+        "Ihr Vertrag endet am 3. Juni. Diese Nachricht wurde automatisch erstellt.",
+        "Votre abonnement finit le 3 juin. Merci de ne pas répondre à ce message.",
+    ],
+)
+def test_mails_of_programs_are_not_kept(mail: str) -> None:
+    assert all(vetoes(utterances(mail)))
+    assert distil(mail, datetime(2026, 3, 4, tzinfo=UTC)) == []

@@ -120,3 +120,9 @@ def test_a_standing_request_in_a_chat_needs_less() -> None:
     (note,) = kept(chat, 0.5)
     assert (note.content, note.permanence) == ("Bitte immer kurz und ohne Floskeln schreiben.", Permanence.STANDARD)
     assert not kept("User: Der Zug kommt immer so spät an.\nAssistant: Gut.", 0.5)
+
+
+def test_what_is_added_to_a_standing_request_stands_too() -> None:
+    chat = "User: réponds-moi toujours en français\nAssistant: D'accord.\nUser: et pas d'emojis"
+    assert [note.content for note in kept(chat, 0.9, 0.15)] == ["réponds-moi toujours en français", "et pas d'emojis"]
+    assert not kept("User: j'aime le thé vert\nAssistant: D'accord.\nUser: et pas de sucre dedans", 0.1, 0.15)

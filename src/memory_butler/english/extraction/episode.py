@@ -16,9 +16,11 @@ from memory_butler.english.extraction.grammar.noise import (
     gives_orders_to_the_reader,
     hands_over_secrets,
     is_about_the_user,
+    is_automatic,
     is_commission,
     is_fiction,
     is_ironic,
+    is_laughed_at,
     is_public,
     is_recipe,
     is_role_play,
@@ -68,14 +70,20 @@ _HANDED_OVER = re.compile(r":|\b(?:this|following|below)\b")
 def distil(content: str, observed_at: datetime) -> list[Finding]:
     """The facts and rules of an episode, each with the sentence it came from; words of time count from observed_at."""
     found: list[Finding] = []
+    if is_automatic(content):
+        return found
     discourse = Discourse(
         customer_is_user=not speaks_of_customers(content), user_is_software=speaks_of_software(content)
     )
     by_assistant = is_about_the_user(content)
     plays = False
+    began = len(found)
     for turn in turns(content):
         if plays:
             break
+        if turn.sentences and is_laughed_at(turn.sentences[0].text):
+            del found[began:]
+        began = len(found)
         if turn.speaker == ASSISTANT:
             continue
         discourse.start_turn(turn.speaker, by_assistant=by_assistant and not turn.labelled)

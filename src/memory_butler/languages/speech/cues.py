@@ -284,6 +284,20 @@ PLEASE = spaced(
     "please, pls, plz, from now on, bitte, por favor, porfa, s'il te plaît, s'il vous plaît, stp, merci de, per favore",
     "per piacere, пожалуйста, ab jetzt, ab sofort, a partir de ahora, a partir de agora, désormais, d'ora in poi",
 )
+# Requests about how the agent answers and writes.
+ASKS_HOW = opening(
+    "please always, pls always, please never, pls never, always, never, answer, reply, respond, write, explain",
+    "use, give",
+    "antworte*, schreib*, erklär*, nutze, verwende, nenn*, réponds*, écris, explique*, utilise*, responde*, contesta",
+    "escribe, explica, usa, rispondi*, scrivi*, spiega*, responda, escreve, escreva, explique, use, отвечай, пиши",
+    "объясняй, используй, toujours, jamais, immer, nie, siempre, nunca, sempre, mai, всегда, никогда",
+)
+ADDS_A_WISH = re.compile(
+    r"[\W_]{0,6}(?:(?:and|also|und|auch|et|aussi|y|también|e|anche|também|и|ещё)\s{1,4}){0,2}(?:please\s)?"
+    r"(?:no|not|never|without|keine?n?|ohne|pas|sans|jamais|sin|nada de|nunca|sem|nunca|niente|senza|mai|non|без|не)\s"
+    r"(?:\S{1,40}\s?){1,7}$",
+    re.IGNORECASE,
+)
 # Of health and diet: what a person must not be asked twice.
 VITAL = spaced(
     "allerg*, intolerant, intolerance, celiac, coeliac, diabet*, asthma, epilep*, pacemaker, pregnant, epipen, insulin",

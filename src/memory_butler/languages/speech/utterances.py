@@ -38,7 +38,11 @@ _LABEL_MARKS = "*_ \t"
 _LOG = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[\]: ]|"
     r"(?:[Ee]rror|ERROR|[Ff]atal|[Pp]anic|stderr|stdout): |[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d |Traceback |"
-    r"File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
+    r"File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make(?:\[\d+\])?: |npm |"
+    r"(?:GET|POST|PUT|PATCH|DELETE) /|[\w./-]+\[\d+\]: |\w+=\S+ \w+=\S+(?: |$)|"
+    r"[\w.]+: (?:warning|error|command not found)\b|"
+    r"(?:WARN|WARNING|warning|npm ERR!|FAILED|PASSED|E {3}) |"
+    r"(?:Collecting|Downloading|Compiling|Successfully installed) |"
     r"diff --git|[+-]{3} |@@ |import \w+$|from \w+ import|def \w+\(|class \w+[(:]|[{}<\[(|])"
 )
 _SERVED = caseless(r"\[\s*(?:fact|rule|episode)s?\s*:")

@@ -7,9 +7,11 @@ from enum import StrEnum
 from memory_butler.english.extraction.grammar.noise import (
     gives_orders_to_the_reader,
     hands_over_secrets,
+    is_automatic,
     is_commission,
     is_fiction,
     is_ironic,
+    is_laughed_at,
     is_public,
     is_recipe,
     is_role_play,
@@ -240,6 +242,8 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
     all that follows, and irony the sentence before it."""
     if any(_is_order(one.text) and one.speaker != ASSISTANT for one in said):
         return [Veto.ORDER] * len(said)
+    if any(is_automatic(one.text) for one in said):
+        return [Veto.PUBLIC] * len(said)
     found: list[Veto | None] = []
     plays, handed_over, is_general, is_manual = False, "", False, False
     put_straight = {(one.speaker, one.question) for one in said if one.question and is_hedged(one.question)}
@@ -259,6 +263,11 @@ def vetoes(said: Sequence[Utterance]) -> list[Veto | None]:
             reason = Veto.CODE
         if (one.speaker, one.text) in put_straight:
             reason = reason or Veto.HYPOTHESIS
+        if found and one.speaker != said[len(found) - 1].speaker and is_laughed_at(one.text):
+            begin = next(
+                (at for at in range(len(found), 0, -1) if said[at - 1].speaker != said[len(found) - 1].speaker), 0
+            )
+            found[begin:] = [kept or Veto.FICTION for kept in found[begin:]]
         if is_ironic(one.text):
             reason = Veto.FICTION
             found[-1:] = [found[-1] or Veto.FICTION] if found else []

@@ -35,6 +35,8 @@ SURE_IMPORTANCE = 4
 UNSURE_IMPORTANCE = 3
 VITAL_IMPORTANCE = 7
 MAX_NOTE_WORDS = 40
+# Salience from which a request that holds from now on is kept.
+STANDING_FROM = 0.1
 # Salience from which a sentence next to a kept one is kept with it, unless a person stored it by hand: then any is.
 NEIGHBOUR_FROM = 0.3
 # Vetoes that hold also for what a person stored by hand.
@@ -154,6 +156,8 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
     found: list[Candidate] = []
     people = dict[str, SpokenOf]()
     last: Utterance | None = None
+    # Set once the user has asked for something that holds from now on: "and no emojis" goes on with it.
+    goes_on = False
     for utterance, veto in zip(said, vetoes(said), strict=True):
         reason = veto
         is_asked = is_asked_for(utterance)
@@ -169,6 +173,14 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
         before = people.get(utterance.speaker) or people.get(ANYBODY, NOBODY)
         one = _candidate(episode, utterance, before)
         people[utterance.speaker] = people[ANYBODY] = one.spoken_of(before)
+        is_standing = (
+            utterance.speaker == USER
+            and source is Source.CHAT
+            and (stands(utterance.text) or (goes_on and cues.ADDS_A_WISH.match(utterance.text) is not None))
+        )
+        goes_on = (
+            goes_on or is_standing or (utterance.speaker == USER and cues.ASKS_HOW.match(utterance.text) is not None)
+        )
         is_open = reason is None or is_trace or is_fragment
         if is_open and _left_out(utterance, told):
             found.append(
@@ -178,7 +190,7 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
                     by_hand=by_hand and not told,
                     is_vetoed=is_trace and not is_fragment,
                     is_correction=corrects(utterance.text),
-                    is_standing=utterance.speaker == USER and stands(utterance.text),
+                    is_standing=is_standing,
                     is_fragment=is_fragment,
                     gap=_gap(text, last, utterance),
                 )
@@ -225,7 +237,8 @@ def corrects(content: str) -> bool:
 
 def stands(content: str) -> bool:
     """True for a request that holds from now on."""
-    return bool(cues.PLEASE.search(content) and (cues.ALWAYS.search(content) or cues.ALWAYS_CJK.search(content)))
+    is_request = cues.PLEASE.search(content) or cues.ASKS_HOW.match(content)
+    return bool(is_request and (cues.ALWAYS.search(content) or cues.ALWAYS_CJK.search(content)))
 
 
 def _left_out(utterance: Utterance, told: frozenset[str]) -> bool:
@@ -287,8 +300,8 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
         score = 1.0 if one.is_asked else probability
         # What is said of anybody's health in a conversation must not be asked twice.
         is_grave = one.source is Source.CHAT and _is_vital(one.item)
-        is_cheap = one.is_correction or one.is_standing or is_grave
-        least = rules.hand_from if is_cheap else rules.least(one.source)
+        least = rules.hand_from if one.is_correction or is_grave else rules.least(one.source)
+        least = min(least, STANDING_FROM) if one.is_standing else least
         if one.is_vetoed or one.is_fragment or score < least:
             if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
                 silent[episode] = (score, at)

@@ -202,6 +202,27 @@ _HALF = caseless(
 _OF_MODELS = caseless(r"\b(?:as an?|i(?:'m| am) (?:an?|your|the)) (?:ai|assistant|language model|chatbot|bot)\b")
 
 
+_LAUGHTER = re.compile(
+    r"\W{0,3}(?:lmf?ao+|rofl|lol+,? (?:same|no|stop|sure|right)|😂|🤣|mdr|ptdr|xd+\b)", re.IGNORECASE
+)
+
+
+# Mails that a program sends to everybody.
+_AUTOMATIC = caseless(
+    r"\b(?:this is an auto(?:mated|matic)(?:ally generated)? (?:message|e-?mail|reply|notification)|"
+    r"automatically generated|(?:please )?do not reply to this|no-?reply@|you(?:'re| are) receiving this|"
+    r"you received this (?:mail|e-?mail|message)|to unsubscribe|unsubscribe (?:here|from)|"
+    r"automatisch (?:erstellt|generiert|erzeugt)|antworten sie (?:bitte )?nicht auf|newsletter abmelden|"
+    r"ne (?:pas répondre|répondez pas) à ce|se désinscrire|no responda a este|darse de baja|non rispondere a questa|"
+    r"não responda a est[ea]|cancelar a subscrição)\b"
+)
+
+
+def is_automatic(text: str) -> bool:
+    """True for what a program says in its own mails: "this is an automated message"."""
+    return _AUTOMATIC.search(text) is not None
+
+
 def is_trivial(content: str) -> bool:
     """True for what nobody would write down, "running late", "the blue one", and for half a statement:
     "owes me 45 for", "stopped in 2019"."""
@@ -258,6 +279,11 @@ def is_unsure(clause: str) -> bool:
 
 def is_ironic(sentence: str) -> bool:
     return _IRONY.search(sentence) is not None
+
+
+def is_laughed_at(answer: str) -> bool:
+    """ "lmao same": what somebody else said before was no earnest."""
+    return _LAUGHTER.match(answer) is not None
 
 
 def is_fiction(sentence: str) -> bool:

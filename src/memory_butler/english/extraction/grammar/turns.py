@@ -24,7 +24,11 @@ _ASKS = re.compile(r"\?[.!?…]*[)\"'\]]*(?=\s|$)")
 _LOG = re.compile(
     r"^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b[: ]|"
     r"(?:[Ee]rror|ERROR|[Ff]atal|[Pp]anic|stderr|stdout): |[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d |Traceback |"
-    r"File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make: |npm |"
+    r"File \"|at [\w.$<>]+ ?\(|\$ |>>> |#!|\w+Error: |make(?:\[\d+\])?: |npm |"
+    r"(?:GET|POST|PUT|PATCH|DELETE) /|[\w./-]+\[\d+\]: |\w+=\S+ \w+=\S+(?: |$)|"
+    r"[\w.]+: (?:warning|error|command not found)\b|"
+    r"(?:WARN|WARNING|warning|npm ERR!|FAILED|PASSED|E {3}) |"
+    r"(?:Collecting|Downloading|Compiling|Successfully installed) |"
     r"diff --git|[+-]{3} |@@ |import \w+$|def \w+\(|[{}<\[(]|\|)"
 )
 # Code with a comment after it, and lines that are a comment.
