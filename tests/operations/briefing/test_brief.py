@@ -224,7 +224,9 @@ async def test_whoever_gets_to_work_is_told_what_to_mind(real_resources: Resourc
     built, left = await brief_with_omitted(
         real_resources, BriefRequest(trigger_prompt="Cook dinner for Ana", butler="health", token_budget=12)
     )
-    assert built.text == "" and {"carries an adrenaline pen", "teal"} <= set(left.values())
+    assert built.text == "" and all(
+        any(said.endswith(end) for said in left.values()) for end in ("carries an adrenaline pen", "teal")
+    )
 
 
 async def test_what_matters_is_told_however_much_else_is_known(real_resources: Resources) -> None:
@@ -382,5 +384,5 @@ async def test_what_was_left_out_can_be_told_with_its_words(resources: Resources
     request = BriefRequest(trigger_prompt="Which tea does Anna drink?", butler="main", token_budget=120)
     briefing, words = await brief_with_omitted(resources, request)
     left = [line["ref"] for line in briefing.receipt.left_out]
-    assert len(left) > 10 and list(words) == left and all(one.startswith("green tea") for one in words.values())
+    assert len(left) > 10 and list(words) == left and all("green tea" in one for one in words.values())
     assert briefing.text == (await brief(resources, request)).text

@@ -20,6 +20,7 @@ from memory_butler.policy.briefing.evidence import evidence_of, usefulness
 from memory_butler.policy.briefing.repetitions import without_repetitions
 from memory_butler.policy.briefing.selection import Chosen, Rules, choose
 from memory_butler.policy.briefing.task import Task
+from memory_butler.policy.memories.sentence import fact_sentence
 from memory_butler.policy.memories.validation import validate_brief, validate_lineage
 from memory_butler.policy.retrieval.question import in_full
 from memory_butler.resources import Resources, on_replica
@@ -55,12 +56,12 @@ async def brief(resources: Resources, request: BriefRequest, caller: Caller | No
 async def brief_with_omitted(
     resources: Resources, request: BriefRequest, caller: Caller | None = None
 ) -> tuple[Briefing, dict[str, str]]:
-    """Returns the briefing and the content of each memory that was left out, by reference."""
+    """Returns the briefing, and each memory that was left out as a sentence, by reference."""
     found, frame, own = await _find(resources, request, caller)
     briefing = compose_briefing(resources, found, frame, own)
-    contents = {f"{one.hit.type}:{one.hit.ref}": one.hit.content for one in (*found.ranked, *own)}
-    omitted = (line["ref"] for line in briefing.receipt.left_out)
-    return briefing, {ref: contents[ref] for ref in omitted}
+    hits = {f"{one.hit.type}:{one.hit.ref}": one.hit for one in (*found.ranked, *own)}
+    omitted = ((line["ref"], hits[line["ref"]]) for line in briefing.receipt.left_out)
+    return briefing, {ref: fact_sentence(hit.subject_label, hit.predicate_label, hit.content) for ref, hit in omitted}
 
 
 def _observe(resources: Resources, briefing: Briefing, candidates: Sequence[Ranked]) -> list[Ranked]:

@@ -30,9 +30,9 @@ def fact_sentence(subject: str | None, predicate: str | None, content: str) -> s
     about, value = as_words(subject or ""), content.strip()
     if not about or not predicate or is_note(predicate) or _begins_with(value, about):
         return value or about
-    head, _, key = predicate.partition(":")
-    is_repeated = bool(key) and _words(key) <= _words(value)
-    words = as_words(head if is_repeated else predicate)
+    words = property_words(predicate, value)
+    key = predicate.partition(":")[2]
+    is_repeated = words != as_words(predicate)
     parts = words.casefold().split() or [""]
     first, last = parts[0], parts[-1]
     colon = ":" if key and not is_repeated else ""
@@ -43,6 +43,12 @@ def fact_sentence(subject: str | None, predicate: str | None, content: str) -> s
     if last in _LINKS:
         return f"{about} {words}{colon} {value}"
     return f"{about}'s {words}: {value}"
+
+
+def property_words(predicate: str, content: str) -> str:
+    """A property in front of its value, without a key that only repeats it: likes:night trains → likes."""
+    head, _, key = predicate.partition(":")
+    return as_words(head if key and not is_note(predicate) and _words(key) <= _words(content) else predicate)
 
 
 def memory_sentence(memory: Memory) -> str:

@@ -266,6 +266,21 @@ async def test_every_step_of_an_explanation_is_told(resources: Resources) -> Non
     assert told["returned"] and len(told["terms"]) == 4 and {"Relevance", "Score"} <= {s["name"] for s in told["steps"]}
 
 
+async def test_a_memory_is_explained_by_its_words(visit: Visit, resources: Resources) -> None:
+    """Nobody needs to know a reference; words that no memory has are refused, and a result lights its line."""
+    await remember.fact(resources, NewFact(subject="Ana", predicate="tea", content="green"))
+    await remember.fact(resources, NewFact(subject="Ana", predicate="car", content="a red one"))
+    page = await visit("/playground?prompt=Which+tea+does+Ana+drink&butler=main")
+    await page.fill(".mb-explain input", "red car")
+    await page.press(".mb-explain input", "Enter")
+    await expect(page.locator(".mb-explain-verdict a")).to_have_text("Ana's car: a red one")
+    await page.locator(".mb-result-list li", has_text="Ana's tea: green").hover()
+    await expect(page.locator(".mb-context .mb-lit")).to_contain_text("green")
+    await page.fill(".mb-explain input", "xylophone")
+    await page.press(".mb-explain input", "Enter")
+    await expect(page.locator(".q-notification").last).to_contain_text("No memory has these words")
+
+
 async def test_results_have_plain_words_and_own_paths(resources: Resources) -> None:
     """What steers a text is made visible, and every link is one of ours."""
     await _some_tea(resources)

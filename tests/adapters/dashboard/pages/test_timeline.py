@@ -87,7 +87,7 @@ async def test_the_story_is_read_narrowed_down_and_taken_back(
     await expect(page.locator(".mb-error")).to_contain_text("names no memory")
     await page.reload()
     await expect(page.locator(".mb-error")).to_contain_text("names no memory")
-    await expect(page.get_by_role("heading", name="Now")).to_be_visible()
+    await expect(page.get_by_role("button", name="View as of an earlier day")).to_be_visible()
 
 
 async def test_news_wait_until_they_are_wanted_and_the_past_can_be_paged(visit: Visit, resources: Resources) -> None:
@@ -131,6 +131,8 @@ async def test_a_day_of_the_past_is_shown_and_searched(visit: Visit, resources: 
     would have found, and the story up to it."""
     ref = await live(resources, clock)
     page = await visit("/timeline")
+    await page.get_by_role("button", name="View as of an earlier day").click()
+    await expect(page.get_by_role("slider", name="Day")).to_be_focused()
     await page.get_by_role("button", name="Previous day").click()
     await expect(page.get_by_role("heading", name="As of Monday, 2 March 2026")).to_be_visible()
     await page.get_by_role("slider", name="Day").press("ArrowLeft")

@@ -19,7 +19,7 @@ export default {
   },
   emits: ["day", "search"],
   data() {
-    return { index: this.indexOfDay(), text: this.query || "" };
+    return { index: this.indexOfDay(), text: this.query || "", isOpen: false };
   },
   watch: {
     day() {
@@ -33,7 +33,9 @@ export default {
     },
   },
   template: `
-  <section class="mb-card mb-as-of" aria-label="View as of a day" :aria-busy="busy">
+  <p v-if="isToday && !isOpen" class="mb-as-of mb-as-of-closed"><button type="button" class="mb-button-outline mb-small"
+    @click="open">View as of an earlier day…</button></p>
+  <section v-else class="mb-card mb-as-of" ref="panel" aria-label="View as of a day" :aria-busy="busy">
     <div class="mb-as-of-head">
       <h2>{{ isToday ? "Now" : "As of " + dayText }}</h2>
       <button v-if="!isToday" type="button" class="mb-button-outline mb-small"
@@ -96,6 +98,10 @@ export default {
       return this.daysUntil(this.day || this.last);
     },
     number,
+    open() {
+      this.isOpen = true;
+      this.$nextTick(() => this.$refs.panel.querySelector("input[type=range]").focus());
+    },
     go(index) {
       this.index = index;
       this.$emit("day", index >= this.maxIndex ? "" : addDays(this.first, index));

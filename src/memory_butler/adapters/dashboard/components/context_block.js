@@ -26,7 +26,8 @@ export default {
     <ul class="mb-legend mb-small mb-muted mb-sections"><li v-for="section in receipt.sections" :key="section.name"><i
       :class="'mb-section-' + section.name" aria-hidden="true"></i><b>{{ section.name }}</b> {{ section.text
         }}</li></ul>
-    <pre v-if="text" class="mb-code mb-context" tabindex="0" aria-label="Context block">{{ text }}</pre>
+    <pre v-if="text" class="mb-code mb-context" tabindex="0" aria-label="Context block"><span
+      v-for="(line, at) in lines" :key="at" :data-ref="line.ref">{{ line.text }}</span></pre>
     <p v-else class="mb-muted mb-empty-text">Nothing fits into a budget of {{ receipt.budget }} tokens.</p>
     <p v-for="note in receipt.notes" :key="note" class="mb-note mb-small" dir="auto">{{ note }}</p>
     <details v-if="receipt.told.length" class="mb-told"><summary>Why these lines</summary>
@@ -39,9 +40,9 @@ export default {
     <section v-if="receipt.left_out.length" class="mb-left-out" aria-label="Left out">
       <h3>Left out: {{ number(receipt.left_out.length) }}</h3>
       <ul><li v-for="memory in shown" :key="memory.ref">
-        <a :href="memory.href" class="mb-chip">{{ memory.ref }}</a>
-        <span class="mb-grow"><span v-if="memory.text" class="mb-text mb-one-line" dir="auto">{{ memory.text
-          }}</span><span class="mb-muted mb-small">{{ memory.reason }}</span></span>
+        <span class="mb-grow"><a :href="memory.href" class="mb-result-said mb-one-line"
+          dir="auto">{{ memory.text || memory.ref }}</a><span class="mb-muted mb-small">{{ memory.reason }}
+          <code class="mb-entry-ref">{{ memory.ref }}</code></span></span>
         <button type="button" class="mb-button-small" :aria-label="'Why is ' + memory.ref + ' left out?'"
           @click="$emit('explain', memory.ref)">Why?</button></li></ul>
       <button v-if="shown.length < receipt.left_out.length" type="button" class="mb-button-small"
@@ -49,6 +50,10 @@ export default {
     </section>
   </div>`,
   computed: {
+    // Each line as it is, with the reference that it names.
+    lines() {
+      return this.text.split(/(?<=\n)/).map((text) => ({ text, ref: text.match(/\[(\w+:\w+)\]/)?.[1] }));
+    },
     shown() {
       return this.showAll ? this.receipt.left_out : this.receipt.left_out.slice(0, this.first);
     },

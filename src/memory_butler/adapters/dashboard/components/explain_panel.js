@@ -1,6 +1,6 @@
 // The reason why a memory was or was not returned, step by step.
 export default {
-  props: { reference: String, explanation: Object, problem: String, note: String },
+  props: { reference: String, explanation: Object, problem: String, note: String, choices: Array },
   emits: ["explain"],
   data() {
     return { typed: this.reference };
@@ -16,17 +16,19 @@ export default {
     <p v-if="note" class="mb-muted">{{ note }}</p>
     <form v-else class="mb-line" @submit.prevent="$emit('explain', typed.trim())">
       <label class="mb-grow"><span class="mb-visually-hidden">Reference of a memory</span>
-        <input v-model="typed" class="mb-input" placeholder="fact:k3f7" maxlength="100" autocomplete="off"
-          spellcheck="false" aria-describedby="explain-hint"></label>
+        <input v-model="typed" class="mb-input" placeholder="birthday of Sofia, or fact:k3f7" maxlength="100"
+          autocomplete="off" spellcheck="false" list="explain-choices" aria-describedby="explain-hint"></label>
+      <datalist id="explain-choices"><option v-for="one in choices" :key="one.ref" :value="one.ref">{{ one.text
+        }}</option></datalist>
       <button type="submit" class="mb-button" :disabled="!typed.trim()">Explain</button>
-      <span id="explain-hint" class="mb-muted mb-small">Enter the reference of a memory that is missing or
-        unexpected.</span>
+      <span id="explain-hint" class="mb-muted mb-small">Words of a memory that is missing or unexpected, or its
+        reference.</span>
     </form>
     <div aria-live="polite">
       <p v-if="problem" class="mb-note mb-note-bad">{{ problem }}</p>
       <template v-if="explanation">
-        <p class="mb-explain-verdict"><a :href="explanation.href" class="mb-chip">{{ explanation.ref }}</a> <strong>{{
-          explanation.verdict }}</strong></p>
+        <p class="mb-explain-verdict"><a :href="explanation.href" dir="auto">{{ said
+          }}</a> <strong>{{ explanation.verdict }}</strong></p>
         <p v-if="explanation.briefing" class="mb-muted">{{ explanation.briefing }}</p>
         <div v-if="explanation.terms.length" class="mb-bar" role="img" :aria-label="'Score ' + explanation.score">
           <span v-for="term in explanation.terms" :key="term.name" :class="'mb-part-' + term.name"
@@ -39,6 +41,12 @@ export default {
       </template>
     </div>
   </section>`,
+  computed: {
+    said() {
+      const { ref } = this.explanation;
+      return this.choices.find((one) => one.ref === ref)?.text || ref;
+    },
+  },
   methods: {
     symbol(ok) {
       return ok === true ? "✓" : ok === false ? "✗" : "·";

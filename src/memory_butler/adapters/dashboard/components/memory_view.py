@@ -195,15 +195,13 @@ class MemoryView:
             with tag("div", "mb-line"):
                 for label, colour in memory_details.chips(portrait):
                     chip(label, colour)
+                for name in memory.tags:
+                    chip(f"#{name}")
                 tag("code", "mb-muted mb-ref", text=f"{memory.type}:{memory.ref}")
                 if not self._is_page:
                     tag("a", "mb-small mb-open-page", text="Open page", href=memory_path(memory.type, memory.ref))
             if not memory_details.is_told(memory):
                 tag("p", "mb-text mb-hero-text", text=visible_text(memory.content), dir="auto", tabindex="0")
-            if memory.tags:
-                with tag("div", "mb-line"):
-                    for name in memory.tags:
-                        chip(f"#{name}")
             newer = memory_details.replacement(portrait)
             if newer:
                 with tag("p", "mb-note mb-note-warn"):
@@ -240,7 +238,7 @@ class MemoryView:
                 button.on("click", handle_errors(self._purge_handler(memory)), ["detail"])
             with tag("a", "mb-link-small", href=url_for("/graph", {"center": f"{memory.type}:{memory.ref}"})):
                 ui.icon("hub").props('aria-hidden="true"')
-                tag("span", text="Show in graph")
+                tag("span", text="Show on the map")
 
     def _action_handler(self, name: str, memory: Memory) -> Handler:
         async def start(event: events.GenericEventArguments) -> None:

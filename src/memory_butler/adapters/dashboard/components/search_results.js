@@ -10,20 +10,19 @@ export default {
         term.label
         }}</li></ul>
     <ol v-if="rows.length" class="mb-result-list">
-      <li v-for="row in rows" :key="row.ref">
+      <li v-for="row in rows" :key="row.ref" @mouseenter="light(row.ref)" @mouseleave="light('')">
         <div class="mb-result-head">
-          <a :href="row.href" :class="['mb-chip', 'mb-chip-' + row.type]">{{ row.ref }}</a>
+          <a :href="row.href" class="mb-result-said mb-text mb-clamp" dir="auto">{{ row.text }}</a>
           <span v-if="row.warning" class="mb-chip mb-chip-bad">warning</span>
           <span v-if="row.unverified" class="mb-chip mb-chip-warn" :title="row.unverified">unverified</span>
           <span v-if="row.state" :class="['mb-chip', 'mb-chip-' + row.validity]">{{ row.state }}</span>
-          <span v-if="row.about" class="mb-muted mb-small mb-about" dir="auto">{{ row.about }}</span>
           <strong class="mb-number mb-result-score" title="Score">{{ row.score }}</strong>
         </div>
-        <p class="mb-text mb-clamp" dir="auto">{{ row.text }}</p>
         <div class="mb-bar" role="img" :aria-label="scoreText(row)">
           <span v-for="term in row.terms" :key="term.name" :class="'mb-part-' + term.name"
             :style="{ width: term.share + '%' }" :title="term.label + ': ' + term.sum"></span></div>
-        <details class="mb-small"><summary class="mb-muted">Score details</summary>
+        <details class="mb-small"><summary class="mb-muted">Score details <code class="mb-entry-ref">{{ row.ref
+          }}</code></summary>
           <dl class="mb-result-pairs">
             <template v-for="term in row.terms" :key="term.name"><dt><i :class="'mb-part-' + term.name"
               aria-hidden="true"></i>{{ term.label }}</dt><dd class="mb-number">{{ term.sum }}</dd></template>
@@ -35,7 +34,15 @@ export default {
       </li>
     </ol>
   </div>`,
+  unmounted() {
+    this.light("");
+  },
   methods: {
+    // The line of a result in the context block beside it.
+    light(ref) {
+      for (const line of document.querySelectorAll(".mb-context [data-ref]"))
+        line.classList.toggle("mb-lit", line.dataset.ref === ref);
+    },
     scoreText(row) {
       const terms = row.terms.map((term) => `${term.label} ${term.sum}`);
       return `Score ${row.score}: ${terms.join(", ")}`;

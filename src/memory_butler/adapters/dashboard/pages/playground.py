@@ -20,20 +20,23 @@ from memory_butler.adapters.dashboard.components.vue_components import (
 from memory_butler.adapters.dashboard.server.page_context import PageContext
 from memory_butler.adapters.dashboard.server.page_url import on_popstate, push_url, url_for
 from memory_butler.adapters.dashboard.view_models import playground_results
-from memory_butler.adapters.dashboard.view_models.phrases import count_text, sentence
+from memory_butler.adapters.dashboard.view_models.list_query import IN_USE
+from memory_butler.adapters.dashboard.view_models.phrases import count_text, sentence, truncate
 from memory_butler.adapters.dashboard.view_models.playground_results import (
     PATH,
     PlaygroundQuery,
     query_from,
     url_params,
 )
-from memory_butler.errors import MemoryButlerError
-from memory_butler.models import Answer, Briefing, MemoryType
+from memory_butler.errors import MemoryButlerError, NotFound
+from memory_butler.models import EVERY_SCOPE, Answer, Briefing, MemoryType
 from memory_butler.models.explanation import Term
+from memory_butler.models.listings import Listing
 from memory_butler.operations.briefing import brief
-from memory_butler.operations.browse import listings
+from memory_butler.operations.browse import find, listings
 from memory_butler.operations.retrieval import explain
 from memory_butler.operations.retrieval import search as search_operation
+from memory_butler.policy.memories.sentence import memory_sentence
 from memory_butler.policy.memories.validation import BUDGET_TOKENS
 
 NOW_ONLY = "Explanations are only available for the present. Clear “As of” to use them."
@@ -54,6 +57,7 @@ class Playground:
         self._default_butler = context.principal.butler
         self._form: PlaygroundForm | None = None
         self._explain_panel: ExplainPanel | None = None
+        self._choices: list[dict[str, str]] = []
         self._request_number = 0
 
     async def build(self, query: dict[str, str]) -> None:
@@ -90,10 +94,29 @@ class Playground:
         await self._go(query_from(query, self._default_butler))
 
     async def _on_explain(self, event: events.GenericEventArguments) -> None:
-        self._query = replace(self._query, explain=str(event.args)[:200])
+        self._query = replace(self._query, explain=await self._reference(str(event.args)[:200]))
         push_url(PATH, url_params(self._query, self._default_butler))
         await self._explain()
         ui.run_javascript("document.getElementById('explain')?.scrollIntoView({block: 'nearest'})")
+
+    async def _reference(self, words: str) -> str:
+        """The reference of a memory, from its reference or from words of it."""
+        if " " not in words and (":" in words or any(character.isdigit() for character in words)):
+            return words
+        scope = EVERY_SCOPE if self._context.principal.role.governs else None
+        listing = Listing(type=None, words=words, scope=scope, validity=IN_USE)
+        found = (await self._context.run("list_memories", find.find, listing)).items
+        if not found:
+            raise NotFound("No memory has these words.", recovery="Try other words, or enter a reference.")
+        [first, *_] = (one.memory for one in found)
+        chosen = {
+            "ref": f"{first.type}:{first.ref}",
+            "text": truncate(memory_sentence(first), playground_results.SAID_CHARACTERS),
+        }
+        self._choices = [chosen, *(one for one in self._choices if one["ref"] != chosen["ref"])]
+        if self._explain_panel:
+            self._explain_panel.set_props(choices=self._choices)
+        return chosen["ref"]
 
     async def _on_popstate(self, query: dict[str, str]) -> None:
         self._query = query_from(query, self._default_butler)
@@ -167,7 +190,9 @@ class Playground:
                         text=briefing.text, receipt=playground_results.receipt_props(briefing.receipt, contents)
                     )
                     block.on("explain", handle_errors(self._on_explain))
+                self._choices = playground_results.choices(answer, contents)
                 self._explain_panel = ExplainPanel(
+                    choices=self._choices,
                     reference=self._query.explain,
                     explanation=None,
                     problem="",

@@ -97,7 +97,7 @@ class SubjectPage:
                         EntryList(groups=groups)
                     else:
                         tag("p", "mb-muted", text="No fact connects it to another subject.")
-                    tag("a", "mb-small", text="Show in graph", href=url_for("/graph", {"subject": profile.subject}))
+                    tag("a", "mb-small", text="Show on the map", href=url_for("/graph", {"subject": profile.subject}))
 
     def _draw_facts(self, profile: subject_profile.SubjectProfile) -> None:
         with card("Facts", id="facts"):

@@ -12,6 +12,7 @@ from memory_butler.adapters.dashboard.view_models.phrases import state_of, trunc
 from memory_butler.english.text.normalize import as_words
 from memory_butler.models.listings import ListedMemory, Sort
 from memory_butler.operations.browse.listings import SORTS, SORTS_OF_ALL
+from memory_butler.policy.memories.sentence import property_words
 from memory_butler.policy.memories.text import is_note
 from memory_butler.policy.retrieval.highlight import highlighted
 from memory_butler.policy.trust.origin import mark
@@ -134,10 +135,13 @@ def _type_fields(listed: ListedMemory, fading_below: float, query: str) -> Row:
             {
                 "name": name,
                 "value": label,
-                "text": visible_text(as_words(label)),
-                "pieces": _pieces(visible_text(as_words(label)), query),
+                "text": visible_text(words),
+                "pieces": _pieces(visible_text(words), query),
             }
-            for name, label in (("subject", memory.subject_label), ("predicate", memory.predicate_label))
+            for name, label, words in (
+                ("subject", memory.subject_label, as_words(memory.subject_label)),
+                ("predicate", memory.predicate_label, property_words(memory.predicate_label, memory.content)),
+            )
             # The predicate of a note is a hash.
             if name == "subject" or not is_note(label)
         ],

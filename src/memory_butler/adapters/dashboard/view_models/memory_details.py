@@ -76,13 +76,12 @@ def owner_of(memory: models.Memory) -> str | None:
 
 
 def chips(portrait: models.MemoryDetails) -> list[tuple[str, str]]:
-    """Type, state and tier, each with its colour."""
+    """Type and state, each with its colour."""
     memory = portrait.memory
     labels = [(str(memory.type), str(memory.type)), state_of(memory)]
     if isinstance(memory, models.Rule):
         is_warning = memory.maturity == "anti_pattern"
         labels.append(("warning" if is_warning else str(memory.maturity), "bad" if is_warning else "info"))
-    labels.append((f"{portrait.tier} tier", ""))
     if memory.pinned:
         labels.append(("pinned", "warn"))
     if mark(memory.origin):

@@ -12,7 +12,8 @@ from memory_butler.errors import InvalidInput
 from memory_butler.models import Answer, BriefRequest, MemoryType, Mode, Question, Ranked, Receipt, SectionReceipt
 from memory_butler.models.explanation import Explanation, Listing, Term
 from memory_butler.policy.briefing.claims import CLAIM_WORDS, Claim
-from memory_butler.policy.memories.text import ordinal, subject_and_predicate, trust_mark
+from memory_butler.policy.memories.sentence import fact_sentence
+from memory_butler.policy.memories.text import ordinal, trust_mark
 from memory_butler.policy.retrieval.relevance import level_of
 
 Row = dict[str, Any]
@@ -30,7 +31,7 @@ MODES = {
 }
 LABELS = {"fit": "Fit", "importance": "Importance", "recency": "Recency", "confidence": "Confidence"}
 # Length of the text of a memory that was left out: one line.
-LEFT_OUT_CHARACTERS = 200
+LEFT_OUT_CHARACTERS = SAID_CHARACTERS = 200
 _LEFT_OUT = {
     "budget": "the budget is used up",
 }
@@ -115,14 +116,12 @@ def result_rows(answer: Answer, terms: Sequence[Sequence[Term]]) -> list[Row]:
 
 def _result(place: int, ranked: Ranked, terms: Sequence[Term]) -> Row:
     hit, parts = ranked.hit, ranked.parts
-    about = subject_and_predicate(hit.subject_label, hit.predicate_label, hit.content) if hit.subject_label else ""
     return {
         "place": place,
         "ref": f"{hit.type}:{hit.ref}",
         "href": memory_path(hit.type, hit.ref),
         "type": str(hit.type),
-        "about": visible_text(about),
-        "text": visible_text(hit.content),
+        "text": visible_text(fact_sentence(hit.subject_label, hit.predicate_label, hit.content)),
         "validity": str(hit.validity),
         "state": "" if hit.validity == "active" else state_label(hit.validity),
         "warning": hit.maturity == "anti_pattern",
@@ -132,6 +131,15 @@ def _result(place: int, ranked: Ranked, terms: Sequence[Term]) -> Row:
         "details": [[name, value] for name, value in _details(ranked)],
         "duplicates": [memory_link(handle) for handle in ranked.also],
     }
+
+
+def choices(answer: Answer, left_out: Mapping[str, str]) -> list[dict[str, str]]:
+    """Memories to ask about: those that were found, and those that were left out."""
+    found = {
+        f"{one.hit.type}:{one.hit.ref}": fact_sentence(one.hit.subject_label, one.hit.predicate_label, one.hit.content)
+        for one in answer.results
+    }
+    return [{"ref": ref, "text": truncate(said, SAID_CHARACTERS)} for ref, said in {**left_out, **found}.items()]
 
 
 def score_bar(terms: Sequence[Term]) -> list[Row]:

@@ -12,7 +12,7 @@ from memory_butler.english.text.normalize import as_words
 from memory_butler.models import Fact
 from memory_butler.models.graph import Subject
 from memory_butler.operations.browse.subject_profile import Relation, SubjectProfile
-from memory_butler.policy.memories.sentence import memory_sentence
+from memory_butler.policy.memories.sentence import memory_sentence, property_words
 from memory_butler.policy.memories.text import is_note
 
 Row = dict[str, Any]
@@ -39,7 +39,8 @@ def by_property(profile: SubjectProfile) -> list[tuple[str, list[Fact]]]:
     for listed in profile.facts:
         if isinstance(listed.memory, Fact):
             label = listed.memory.predicate_label
-            groups.setdefault(NOTES if is_note(label) else visible_text(as_words(label)), []).append(listed.memory)
+            words = visible_text(property_words(label, listed.memory.content))
+            groups.setdefault(NOTES if is_note(label) else words, []).append(listed.memory)
     return sorted(groups.items(), key=lambda group: (group[0] == NOTES, group[0].casefold()))
 
 
