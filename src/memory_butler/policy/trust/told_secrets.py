@@ -85,7 +85,7 @@ _WORDS_WITH_DIGITS = re.compile(
     r"|wpa|ipv|mp|ps|office|v|version|server|srv|host|web|db|vm|user|room|level|step|rule|line|page|team|test|p|h|s3|ec)"
     r"[-_]?\d{1,5}[a-z]{0,2}"
 )
-_PATH = re.compile(r"[a-z0-9_.-]*[/\\]|[\w.-]{1,60}\.(?:[a-z]{2,5})$|[\w.+-]{1,60}@[\w-]{1,60}\.")
+_PATH = re.compile(r"[a-z0-9_.-]{0,200}[/\\]|[\w.-]{1,60}\.(?:[a-z]{2,5})$|[\w.+-]{1,60}@[\w-]{1,60}\.")
 # "Root on the NAS is …": the account stands for its password.
 _ROOT = re.compile(
     r"\b(?:root|admin|administrator|superuser|sudo)\b[ ](?=(?:on|of|for|at|auf|am|für|sur|en|para|su)\b|is\b)"
