@@ -207,8 +207,9 @@ _PATTERNS: tuple[tuple[str, str, str, _Check], ...] = (
     (
         "password",
         "echo",
-        r"\b(?:echo|printf)[ ](?:-\w{1,3}[ ])?[\"']?([^\s\"'$|<>]{6,200})[\"']?[ ]{0,3}[|>][^\n]{0,100}?"
-        r"(?:secret|passw|passphrase|credential|token|keyring)",
+        r"\b(?:echo|printf)[ ](?:-\w{1,3}[ ])?[\"']?(?:[\w.@-]{1,60}(?:\n|\\n))?([^\s\"'$|<>]{6,200})[\"']?"
+        r"[ ]{0,3}[|>][^\n]{0,100}?"
+        r"(?:secret|passw|passphrase|credential|token|keyring|auth)",
         _mixed,
     ),
     ("password", "oracle", r"\b(?:jdbc:oracle:\w{1,8}:|oracle://)[^\s/@:]{1,60}/([^\s/@]{2,100})@", _any),

@@ -119,7 +119,7 @@ def find_told(view: PlainView) -> Iterator[Finding]:
     for used in _USED.finditer(lower):
         value = view.text[used.start("value") : used.end("value")]
         is_mixed = value.lower() != value and sum(map(str.isdigit, value)) >= 2
-        if is_mixed and _is_password(value.lower(), ""):
+        if is_mixed and _is_password(value.lower().replace(".", "-"), ""):
             yield Finding(*used.span("value"), "password")
     for lock in _LOCKED.finditer(lower):
         yield from _after_lock(view, lock)
