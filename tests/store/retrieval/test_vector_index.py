@@ -250,10 +250,30 @@ async def test_a_list_that_filters_leave_short_is_no_list(store: Store) -> None:
         params = {**store.params(), "scopes": ["nobody's"]}
         async with resources.database.read("a") as transaction:
             assert await vector_index.nearest_by_index(resources.database, transaction, params) == []
-        async with vector_index.read(resources.database, "a", {**store.params(), "with_hidden": True}) as transaction:
-            cursor = await transaction.send("vector_index.listed")
-        ahead = [row["ahead"] for row in await cursor.fetchall()]
-        assert (ahead.count(False), ahead.count(True)) == (100, 100)
+
+
+async def test_what_is_hidden_is_listed_where_the_index_passed_it(store: Store) -> None:
+    """A second list, regardless of visibility, is read only if the first one passed over a memory."""
+    async with under(store.resources, posture="hnsw", **RULES) as resources:
+        await indexing.migrate(resources)
+        params = {**store.params(), "with_hidden": True, "scopes": ["global"]}
+
+        async def listed() -> tuple[list[UUID], list[UUID]]:
+            async with vector_index.read(resources.database, "a", params) as transaction:
+                rows = await (await transaction.send("vector_index.listed")).fetchall()
+            visible, ahead = ([row["id"] for row in rows if row["ahead"] is kind] for kind in (False, True))
+            return visible, ahead
+
+        visible, ahead = await listed()
+        assert (len(visible), ahead) == (100, [])
+        hidden = visible[3]
+        # Past the guard of facts, whose scope never changes.
+        store.owner.execute("SET session_replication_role = replica")
+        store.owner.execute("UPDATE memory.facts SET scope = 'health' WHERE id = %s", (hidden,))
+        visible, ahead = await listed()
+        assert (len(visible), len(ahead)) == (100, 100)
+        assert hidden in ahead
+        assert hidden not in visible
 
 
 async def test_a_search_finds_the_same_with_an_index_and_without(store: Store) -> None:

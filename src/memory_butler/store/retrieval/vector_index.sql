@@ -65,8 +65,10 @@ FROM {schema}.passages p
 WHERE p.tenant_id = %(tenant)s
 
 -- part: best
--- The distance of a memory is that of its best passage; its position is that of its last passage in the scan.
-w.id, round(1e6 * (%(scale)s::float8 * max(w.nearness) + %(shift)s::float8)) / 1e6 AS score, max(w.place) AS place
+-- The distance of a memory is that of its best passage; its position is that of its last passage in the scan. `walked`
+-- is how far the scan went.
+w.id, round(1e6 * (%(scale)s::float8 * max(w.nearness) + %(shift)s::float8)) / 1e6 AS score, max(w.place) AS place,
+    max(max(w.place)) OVER () AS walked
 
 -- part: best_first
 -- Each memory once, nearest first, up to the limit.
@@ -93,10 +95,12 @@ FROM (
 
 -- part: nearest
 -- each: fact=facts, rule=rules
--- The nearest memories of a type regardless of visibility.
+-- The nearest memories of a type regardless of visibility, if the scan for the visible ones passed any that is not.
 (SELECT '{kind}' AS memory_type, {best}, true AS ahead
 FROM (
-    SELECT n.id, n.place, -n.distance AS nearness FROM ({in_order:{kind}}) n WHERE %(with_hidden)s
+    SELECT n.id, n.place, -n.distance AS nearness FROM ({in_order:{kind}}) n
+    WHERE %(with_hidden)s AND (SELECT coalesce(max(walked), 0) <> 2 * %(candidates)s FROM visible
+        WHERE memory_type = '{kind}')
     ORDER BY n.rough
     LIMIT %(candidates)s
 ) w
@@ -110,9 +114,10 @@ WITH query AS MATERIALIZED (
     {search.query}
 ), ready AS MATERIALIZED (
     {ready}
-), found AS MATERIALIZED (
+), visible AS MATERIALIZED (
     {nearest_visible:fact} UNION ALL {nearest_visible:rule} UNION ALL {nearest_visible:episode}
-    UNION ALL {nearest:fact} UNION ALL {nearest:rule}
+), found AS MATERIALIZED (
+    SELECT * FROM visible UNION ALL {nearest:fact} UNION ALL {nearest:rule}
 ), full_lists AS (
     -- Past what it was to walk, an HNSW index empties its pockets: what it then gives is no longer the nearest.
     SELECT f.memory_type FROM found f JOIN ready r USING (memory_type) WHERE NOT f.ahead
@@ -122,8 +127,8 @@ WITH query AS MATERIALIZED (
 SELECT
     set_config('memory_butler.by_index',
         (coalesce(nullif(current_setting('memory_butler.by_index', true), '')::jsonb, '[]')
-            || coalesce(jsonb_agg(to_jsonb(f) - 'place' || jsonb_build_object('version', %(embedding_version)s::int)),
-                '[]'))::text, true),
+            || coalesce(jsonb_agg(to_jsonb(f) - 'place' - 'walked'
+                || jsonb_build_object('version', %(embedding_version)s::int)), '[]'))::text, true),
     -- The search itself has a plan for all tenants.
     set_config('plan_cache_mode', 'force_generic_plan', true),
     set_config('enable_sort', 'on', true)
