@@ -13,8 +13,7 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from memory_butler import NewFact, Question
-from memory_butler.client import MemoryClient, session
+from memory_butler import AsyncMemory
 from memory_butler.errors import MemoryButlerError
 
 TURNS = 8
@@ -47,19 +46,17 @@ TOOLS: list[Any] = [
 ]
 
 
-async def call_tool(memory: MemoryClient, name: str, arguments: dict[str, Any]) -> str:
+async def call_tool(memory: AsyncMemory, name: str, arguments: dict[str, Any]) -> str:
     """The result of a tool for the model. Errors are included: they say how to recover."""
     try:
         if name == "search_memory":
-            answer = await memory.search(Question(query=arguments["query"], limit=5))
-            return "\n".join(f"{result.hit.type}:{result.hit.ref} {result.hit.content}" for result in answer.results)
-        stored = await memory.store_fact(NewFact(**arguments))
-        return f"{stored.outcome} fact:{stored.ref}"
+            return str(await memory.search(arguments["query"], limit=5))
+        return str(await memory.remember_fact(**arguments))
     except (MemoryButlerError, KeyError, TypeError) as problem:
         return f"Error: {problem}"
 
 
-async def converse(model: AsyncOpenAI, memory: MemoryClient, messages: list[Any]) -> str:
+async def converse(model: AsyncOpenAI, memory: AsyncMemory, messages: list[Any]) -> str:
     for _ in range(TURNS):
         reply = await model.chat.completions.create(
             model=os.environ.get("MODEL", "gpt-5-mini"), messages=messages, tools=TOOLS
@@ -80,8 +77,8 @@ async def main() -> None:
     url, token = os.environ.get("MEMORY_BUTLER_URL", "http://127.0.0.1:8150"), os.environ.get("MEMORY_BUTLER_TOKEN")
     async with (
         AsyncOpenAI() as model,
-        MemoryClient(url, token=token) as memory,
-        session(memory, prompt=task, butler="main") as s,
+        AsyncMemory(url, token=token) as memory,
+        memory.session(task) as s,
     ):
         messages: list[Any] = [
             {"role": "system", "content": INSTRUCTIONS + s.context},

@@ -8,7 +8,7 @@ import asyncio
 import os
 import sys
 
-from memory_butler.client import MemoryClient, session
+from memory_butler import AsyncMemory
 
 TASKS = ["Water the plants in the office", "Water the plants at home"]
 
@@ -22,9 +22,9 @@ async def work(task: str, context: str) -> str:
 
 async def main() -> None:
     url, token = os.environ.get("MEMORY_BUTLER_URL", "http://127.0.0.1:8150"), os.environ.get("MEMORY_BUTLER_TOKEN")
-    async with MemoryClient(url, token=token) as memory:
+    async with AsyncMemory(url, token=token) as memory:
         for task in sys.argv[1:] or TASKS:
-            async with session(memory, prompt=task, butler="main") as s:
+            async with memory.session(task) as s:
                 if s.degraded:
                     print(f"continuing without memory: {s.degraded}")
                 # Store the outcome, not the conversation. If this raises, nothing is stored.

@@ -32,7 +32,7 @@ def test_the_first_memory_in_python(empty_home: Path) -> None:
     first = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert first.returncode == 0, first.stderr
     assert re.search(r"^stored fact:\w{4} \(created\)$", first.stdout, re.MULTILINE)
-    assert "found 'green' with score" in first.stdout
+    assert re.search(r"^Ana · favorite color: green \[fact:\w{4}\]$", first.stdout, re.MULTILINE)
     assert "# What I remember" in first.stdout and "of 200 tokens used" in first.stdout
     again = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert "(confirmed)" in again.stdout, again.stderr

@@ -70,8 +70,8 @@ def tools_page() -> str:
         "# Tools",
         HOW,
         "The MCP tools, over stdio and HTTP, for agents. A *butler* is a named agent; each has its own scope of "
-        "memories. Every id parameter also accepts the short reference of a memory (`fact:k3f7`), which names its "
-        "type. This page shows the full form of tools and answers; agents see a [shorter one]"
+        "memories. Every id parameter also accepts the short reference of a memory (`fact:k3f7`, or `k3f7` "
+        "alone). This page shows the full form of tools and answers; agents see a [shorter one]"
         "(../getting-started/agents.md#tools-and-tokens). See also [errors](errors.md) and [roles](roles.md).",
         table(
             ("tool", "summary"),

@@ -17,6 +17,7 @@ import pytest
 from psycopg import sql
 from tests.adapters.conftest import Run
 
+from memory_butler.adapters.cli.app import ALIASES
 from memory_butler.store.embedded.server import EmbeddedPostgres
 
 SOURCE = Path(__file__).parents[3] / "src"
@@ -379,3 +380,12 @@ def test_the_help_shows_every_summary_whole(process: Run) -> None:
     said = process("--help", COLUMNS="80").stdout
     assert [line for line in said.splitlines() if line.endswith("...") and not line.startswith("Usage:")] == []
     assert said.index("  remember ") < said.index("  search ")
+
+
+def test_verbs_are_found_by_their_names_in_python_and_mcp(process: Run) -> None:
+    """A caller who knows `Memory.briefing` or memory_update need not look up another name; the help lists one."""
+    for alias, name in ALIASES.items():
+        assert (
+            process(alias, "--help").stdout.partition("\n\n")[2] == process(name, "--help").stdout.partition("\n\n")[2]
+        )
+    assert "  briefing " not in process("--help").stdout

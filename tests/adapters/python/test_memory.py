@@ -118,6 +118,10 @@ def test_the_same_without_asyncio(blocking: Memory) -> None:
         return str(blocking.briefing("Make tea"))
 
     assert "tea" in asyncio.run(inside())
+    blocking.close()
+    blocking.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        blocking.search("tea")
 
 
 def test_both_have_the_same_methods() -> None:

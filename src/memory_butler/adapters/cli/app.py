@@ -39,8 +39,15 @@ from memory_butler.errors import MemoryButlerError
 OTHERS = "Administer"
 
 
+# The names of the same verbs in MCP and Python.
+ALIASES = {"briefing": "context", "update": "edit", "mark-helpful": "helpful", "mark-harmful": "harmful"}
+
+
 class _Sections(typer.core.TyperGroup):
-    """Lists the commands in sections."""
+    """Lists the commands in sections. Also accepts the names that verbs have in MCP and Python."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         shown = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}

@@ -205,7 +205,7 @@ def context(
     deep: options.Deep = False,
     as_json: options.ToolJson = False,
 ) -> None:
-    """Print the briefing for the start of an agent session."""
+    """Print the briefing for the start of an agent session. `briefing` is the same command."""
     from memory_butler.adapters.cli.tables import memories as memory_tables
     from memory_butler.models import BriefRequest
     from memory_butler.operations.briefing import brief

@@ -186,6 +186,7 @@ class AsyncMemorySession:
         self._unopened: str | None = None
         self._observations: list[str] = []
         self._summary: str | None = None
+        self._tags: tuple[str, ...] = ()
 
     @property
     def context(self) -> str:
@@ -207,9 +208,9 @@ class AsyncMemorySession:
         if text.strip():
             self._observations.append(text.strip())
 
-    def finish(self, summary: str) -> None:
-        """Set the summary of the session; the observations follow it."""
-        self._summary = summary
+    def finish(self, summary: str, *, tags: Sequence[str] = ()) -> None:
+        """Set the summary of the session and the tags of its episode; the observations follow the summary."""
+        self._summary, self._tags = summary, tuple(tags)
 
     async def __aenter__(self) -> Self:
         try:
@@ -228,7 +229,7 @@ class AsyncMemorySession:
         if self._session is None:
             return
         said = [text for text in (self._summary, *self._observations) if text]
-        self._session.finish("\n".join(said))
+        self._session.finish("\n".join(said), tags=self._tags)
         await self._session.__aexit__(kind, problem, trace)
 
 
@@ -241,6 +242,8 @@ def _blocking(
 ) -> Callable[Concatenate["Memory", P], T]:
     @wraps(method)
     def call(self: "Memory", *arguments: P.args, **options: P.kwargs) -> T:
+        if not self._loop.is_running():
+            raise RuntimeError("This memory is closed; create another one.")
         return self._loop.run(method(self._memory, *arguments, **options))
 
     # mypy sees the class of `wraps` in the place of the function.
@@ -260,6 +263,9 @@ class _Loop:
             return await work
 
         return asyncio.run_coroutine_threadsafe(finish(), self._loop).result()
+
+    def is_running(self) -> bool:
+        return not self._loop.is_closed()
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -295,9 +301,10 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Close the store or the connection for good."""
-        self._loop.run(self._memory.close())
-        self._loop.stop()
+        """Close the store or the connection for good. A program that ends need not do it."""
+        if self._loop.is_running():
+            self._loop.run(self._memory.close())
+            self._loop.stop()
 
     remember = _blocking(AsyncMemory.remember)
     remember_fact = _blocking(AsyncMemory.remember_fact)
