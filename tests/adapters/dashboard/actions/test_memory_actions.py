@@ -256,5 +256,5 @@ async def test_what_is_done_is_done_even_if_its_undo_cannot_be_found(
 
     monkeypatch.setattr(memory_actions, "get", SimpleNamespace(get=failing))
     done = await memory_actions.run_action(context, "helpful", "rule", stored.ref)
-    assert (done.message, done.undo_id) == (f"Marked as helpful: rule:{stored.ref}", None)
+    assert (done.message, done.undo_id) == ("Marked as helpful: Book the first train.", None)
     assert await _helped(resources, stored.ref) == 2

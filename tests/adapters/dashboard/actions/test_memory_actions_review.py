@@ -21,10 +21,10 @@ async def held(resources: Resources) -> Stored:
 async def test_the_overview_leads_to_a_decision_that_can_be_taken_back(
     visit: Visit, resources: Resources, decision: str
 ) -> None:
-    """From the list of what needs attention to the page of the memory, and one click there."""
+    """From the inbox on the home page to the page of the memory, and one click there."""
     stored = await held(resources)
     page = await visit("/")
-    await page.locator(".mb-attention a", has_text="Review").first.click()
+    await page.locator(".mb-digest .mb-digest-said a").click()
     await page.wait_for_url(f"**/memory/fact/{stored.ref}")
     await expect(page.get_by_text("drop.example").first).to_be_visible()
     await page.click(f"[data-act={decision}] >> nth=0")

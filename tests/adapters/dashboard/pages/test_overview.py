@@ -88,7 +88,7 @@ async def test_a_store_at_a_glance(visit: Visit, resources: Resources, clock: Mo
     await expect(page.locator(".mb-events-compact")).to_contain_text("Marked harmful by main: “woke them”")
 
     await fading.get_by_role("button", name="Confirm").click()
-    await expect(page.locator(".q-notification").last).to_contain_text(f"Confirmed: fact:{ref} “<img src=x")
+    await expect(page.locator(".q-notification").last).to_contain_text("Confirmed: Anna's door code: <img src=x")
     await expect(fading).to_have_count(0)
     assert await page.evaluate("window.hacked") is None
     await page.locator(".q-notification").get_by_role("button", name="Undo").click()

@@ -81,7 +81,7 @@ class ActionRunner:
         result = await memory_actions.run_action(
             self._context, name, memory.type, str(memory.id), input, request_id=request_id
         )
-        self._bar.show(memory_actions.with_content(result, input.text or memory.content))
+        self._bar.show(result)
         return result
 
     async def _ask(

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from memory_butler import models
@@ -16,6 +16,7 @@ from memory_butler.operations.retrieval import get
 from memory_butler.operations.trust import quarantine
 from memory_butler.operations.writing import correct, feedback, forget, pin, restore, update
 from memory_butler.policy.lifecycle.confidence import DecayRules
+from memory_butler.policy.memories.sentence import fact_sentence
 from memory_butler.resources import Resources
 
 log = logging.getLogger(__name__)
@@ -158,7 +159,17 @@ async def run_action(
     undo_id = await find_undo_id(context, stored.type, str(stored.id), request_id)
     label = "Nothing was changed" if stored.outcome == "unchanged" else action.done_label
     more = f" with {count_text(stored.withdrawn, 'more memory', 'more memories')}" if stored.withdrawn else ""
-    return ActionResult(f"{label}{more}: {stored.type}:{stored.ref}", stored, undo_id, name)
+    return ActionResult(f"{label}{more}: {_said(memory, input or ActionInput())}", stored, undo_id, name)
+
+
+def _said(memory: models.Memory, input: ActionInput) -> str:
+    """The memory in a sentence, as it is after the action: users do not know memories by their reference."""
+    changes = input.changes or models.MemoryChanges()
+    said = input.text or changes.content or memory.content
+    if isinstance(memory, models.Fact):
+        subject, predicate = changes.subject or memory.subject_label, changes.predicate or memory.predicate_label
+        said = fact_sentence(subject, predicate, said)
+    return truncate(said, QUOTE_CHARACTERS)
 
 
 async def change_field(
@@ -189,11 +200,6 @@ async def write(
         group_id=group_id,
         butler=_butler_of(memory) if context.principal.role.governs else None,
     )
-
-
-def with_content(result: ActionResult, content: str) -> ActionResult:
-    """Add the memory's text to the message: users do not know memories by their reference."""
-    return replace(result, message=f"{result.message} “{truncate(content, QUOTE_CHARACTERS)}”")
 
 
 async def find_conflict(context: PageContext, memory: models.Memory) -> models.Fact | models.Rule | None:

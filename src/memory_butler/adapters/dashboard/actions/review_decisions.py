@@ -64,7 +64,7 @@ class Decider:
                 result = await memory_actions.run_action(
                     self._context, "correct", entry.type, entry.ref, ActionInput(text=text), request_id=request_id
                 )
-        self._bar.show(memory_actions.with_content(result, text or entry.text))
+        self._bar.show(result)
 
     async def _decide_item(self, entry: Entry, decision: str, text: str, request_id: str) -> None:
         assert entry.run and entry.place is not None

@@ -13,7 +13,7 @@ export default {
   template: `
   <ul class="mb-digest">
     <li v-for="row in rows" :key="row.key" :data-entry="row.key">
-      <p class="mb-text mb-digest-said" dir="auto">{{ row.said }}</p>
+      <p class="mb-text mb-digest-said"><a :href="row.href" dir="auto">{{ row.said }}</a></p>
       <p v-if="row.why" class="mb-muted mb-small mb-one-line" dir="auto">{{ row.why }}</p>
       <div class="mb-line">
         <button type="button" class="mb-button-small" :disabled="busy === row.key" :aria-label="'Approve: ' + row.said"

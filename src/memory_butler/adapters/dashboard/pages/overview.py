@@ -240,7 +240,7 @@ class Overview:
                 done = await memory_actions.run_action(
                     self._context, "confirm", "fact", fact.ref, request_id=self._bar.new_request_id()
                 )
-                self._bar.show(memory_actions.with_content(done, fact.content))
+                self._bar.show(done)
                 await self._redraw()
 
 

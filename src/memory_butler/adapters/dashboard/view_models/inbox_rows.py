@@ -52,7 +52,8 @@ def digest_row(entry: Entry) -> Row:
     """An entry in a sentence, with the words that it comes from."""
     said = fact_sentence(*entry.about, entry.text) if entry.about else entry.text
     source = f"“{truncate(entry.sources[0].text, SOURCE_CHARACTERS)}”" if entry.sources else visible_text(entry.why)
-    return {"key": entry.key, "said": truncate(said, SHOWN_CHARACTERS), "why": source, "text": entry.text}
+    shown = {"said": truncate(said, SHOWN_CHARACTERS), "why": source, "href": _href(entry)}
+    return {**shown, "key": entry.key, "text": entry.text}
 
 
 def _source(source: Source, said: str | None) -> Row:
