@@ -68,9 +68,10 @@ class Transaction:
         # Events recorded in it by type; counted as metrics when it is committed.
         self.recorded: Counter[str] = Counter()
 
-    async def lock(self, now: datetime, *, refs: int) -> None:
-        """Take the tenant's write lock and reserve `refs` short references."""
-        await self.refs.reserve(await self.send("database.lock_tenant", now=now, refs=refs), refs)
+    async def lock(self, now: datetime, *, refs: int, wait: bool = True) -> None:
+        """Take the tenant's write lock and reserve `refs` short references. Without `wait` only the statements that
+        follow wait for the lock, in the database."""
+        await self.refs.reserve(await self.send("database.lock_tenant", now=now, refs=refs), refs, wait=wait)
 
     async def send(self, query: str, /, **params: Any) -> AsyncCursor[Row]:
         """Send a named query. A tuple is sent as an array, like a list."""
@@ -238,7 +239,8 @@ class Database:
     ) -> AsyncIterator[Transaction]:
         """Open a transaction that holds the tenant's write lock and has `refs` short references reserved.
 
-        `lock_seconds` bounds the wait for the lock: raises LockBusy after it. 0: wait until the deadline.
+        `lock_seconds` bounds the wait for the lock: raises LockBusy after it. 0: wait until the deadline. A `relaxed`
+        write, which counts references after a read, does not wait for the lock's answer: that saves a round trip.
         """
         async with self._transaction(
             tenant,
@@ -248,7 +250,7 @@ class Database:
             lock_ms=str(round(lock_seconds * 1000)),
             stores=refs > 0,
         ) as transaction:
-            await transaction.lock(now, refs=refs)
+            await transaction.lock(now, refs=refs, wait=not relaxed)
             yield transaction
 
     @asynccontextmanager

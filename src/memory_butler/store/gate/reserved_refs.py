@@ -17,10 +17,11 @@ class References:
         self._last = 0
         self._left = 0
 
-    async def reserve(self, locking: AsyncCursor[dict[str, Any]], count: int) -> None:
-        """`locking` is the statement that takes the lock; without references its answer is awaited at once."""
+    async def reserve(self, locking: AsyncCursor[dict[str, Any]], count: int, *, wait: bool = True) -> None:
+        """`locking` is the statement that takes the lock; without references its answer is awaited at once, unless
+        `wait` is off."""
         self._locking, self._left = locking, count
-        if not count:
+        if wait and not count:
             await self.known()
 
     async def known(self) -> None:
