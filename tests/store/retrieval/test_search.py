@@ -9,7 +9,8 @@ from memory_butler.store.embedded.server import EmbeddedPostgres
 from memory_butler.store.gate import migrate
 from memory_butler.store.gate.queries import Names, load_queries, numbered
 
-STATEMENTS = ("names", "by_meaning", "candidates", "more", "facts", "rules", "episodes")
+FORMS = ("by_meaning:usual", "by_meaning:full", "candidates:usual", "candidates:full")
+STATEMENTS = ("names", *FORMS, "more", "facts", "rules", "episodes")
 LOOKUP = re.compile(r"Index (?:Only )?Scan using (\w+) on (facts|rules|episodes)\b.*\n\s+Index Cond: (.*)")
 
 

@@ -183,5 +183,6 @@ async def test_the_search_itself_never_walks_an_index(server: EmbeddedPostgres, 
     """What it looks at by itself is exact, also by a plan for one tenant, as a look at the past may get one."""
     async with under(town.resources, posture="hnsw", exact_below=5_000) as resources:
         await indexing.migrate(resources)
-        plan = plan_of(server, town, town.params(town.questions[0], None), "search.by_meaning", prepared=False)
-        assert "passages_near" not in plan
+        for form in ("usual", "full"):
+            params = town.params(town.questions[0], None)
+            assert "passages_near" not in plan_of(server, town, params, f"search.by_meaning:{form}", prepared=False)

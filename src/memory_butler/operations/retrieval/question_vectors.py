@@ -24,7 +24,9 @@ async def with_vectors(
     with words alone."""
     if mode is Mode.KEYWORD:
         return replace(query, embedding=None, earlier=()), ()
-    earlier = asyncio.create_task(_earlier_vectors(resources, tenant, text))
+    expected = _others(resources, resources.known_versions.expected(tenant))
+    earlier = asyncio.create_task(_earlier_vectors(resources, tenant, text, expected)) if expected else None
+    others: Sequence[EarlierVector] = ()
     try:
         vector = (await resources.embedder.embed_query(text)).tolist()
     except TargetUnavailable as problem:
@@ -32,15 +34,15 @@ async def with_vectors(
             raise
         return replace(query, embedding=None, earlier=()), (f"searched by words only: {problem.message}",)
     finally:
-        others = await earlier
+        if earlier is not None:
+            others = await earlier
     return replace(query, embedding=vector, earlier=others), ()
 
 
-async def _earlier_vectors(resources: Resources, tenant: str, text: str) -> Sequence[EarlierVector]:
+async def _earlier_vectors(
+    resources: Resources, tenant: str, text: str, expected: Sequence[int]
+) -> Sequence[EarlierVector]:
     """The vectors for versions that the tenant was last seen to have, as far as their models are here."""
-    expected = _others(resources, resources.known_versions.expected(tenant))
-    if not expected:
-        return ()
     models = await _models(resources, tenant, expected)
     found = await asyncio.gather(
         *(_earlier_vector(resources, version, model, text) for version, model in models if model is not None)

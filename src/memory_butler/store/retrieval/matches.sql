@@ -20,7 +20,7 @@ FROM (
         AND p.embedding_version IN (SELECT %(embedding_version)s UNION ALL SELECT version FROM earlier)
 ) p
 CROSS JOIN (
-    SELECT {search.best_similarity} AS similarity
+    SELECT {search.best_similarity_full} AS similarity
     FROM (SELECT %(memory_type)s::text AS memory_type, %(memory_id)s::uuid AS id) m
 ) m
 CROSS JOIN (

@@ -214,16 +214,21 @@ async def search(database: Database, tenant: str, query: SearchQuery) -> Candida
     """The candidates for a question, in one round trip."""
     params = query.params()
     async with vector_index.read(database, tenant, params) as transaction:
-        pipeline = await send(transaction, params)
+        pipeline = await send(transaction, params, by_index=vector_index.is_asked(database, tenant, params))
     return await pipeline.candidates()
 
 
-async def send(transaction: Transaction, params: dict[str, Any]) -> Pipeline:
-    """Send the statements of a search, each of which reads what the ones before it left in the transaction."""
+async def send(transaction: Transaction, params: dict[str, Any], *, by_index: bool = False) -> Pipeline:
+    """Send the statements of a search, each of which reads what the ones before it left in the transaction.
+
+    Most searches need no other lists, vectors or memories than the `usual` form of a statement reads.
+    """
+    needs_full = by_index or params["earlier_vectors"] or params["with_hidden"] or params["for_briefing"]
+    form = "full" if needs_full else "usual"
     names = await transaction.send_for(NamesRow._make, "search.names", **params)
     with_vector = params["embedding"] is not None
-    hidden = await transaction.send_for(HiddenRow._make, "search.by_meaning", **params) if with_vector else None
-    scores = [await transaction.send_for(tuple, "search.candidates", **params)]
+    hidden = await transaction.send_for(HiddenRow._make, f"search.by_meaning:{form}", **params) if with_vector else None
+    scores = [await transaction.send_for(tuple, f"search.candidates:{form}", **params)]
     if params["for_briefing"]:
         scores.append(await transaction.send_for(tuple, "search.more", **params))
     memories = [

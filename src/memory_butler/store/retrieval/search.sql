@@ -1,11 +1,14 @@
 -- The search: five statements and one for each type of memory, sent in one pipeline. A statement leaves its list for
 -- the next one in a setting of the transaction, because a temporary table cannot be made on a read replica:
 --   names       the names in the question            → memory_butler.names
---   by_meaning  the nearest memories of each type    → memory_butler.near
+--   by_meaning  the nearest memories of each type    → memory_butler.near_types, _ids, _scores
 --   candidates  the best by words, and all scores    → memory_butler.candidate_facts, _rules, _episodes, .best
 --   more        for a briefing: further candidates   → the same, extended
 --   facts, rules, episodes                             the columns of the candidates
 --   profiles    for a briefing: their domain profiles
+-- Two of them have two forms. `usual` is for a search of vectors of the current version only, in a tenant without
+-- vector index, that does not ask for hidden memories; `full` is for all others and for briefings. Starting a statement
+-- takes time for each part of it, also for one that finds nothing: in a small tenant as long as running it.
 
 -- name: names
 -- Find the names in the question. Returns the known ones, those names and words that no memory has, names that begin
@@ -55,12 +58,15 @@ e.scale * (p.embedding OPERATOR({vector}.<#>) e.embedding) - e.shift
 -- Cosine of a passage p and the query: vectors have length 1, so it is the inner product.
 round(1e6 * -({vector_index.distance})) / 1e6
 
--- part: best_similarity
--- A memory m is as similar as its best passage. All its passages have one embedding version.
-coalesce(
-    (SELECT max({similarity}) FROM {tables}.passages p
-    WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.memory_type AND p.memory_id = m.id
-        AND p.embedding_version = %(embedding_version)s),
+-- part: best_similarity_usual
+-- A memory m is as similar as its best passage.
+(SELECT max({similarity}) FROM {tables}.passages p
+WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.memory_type AND p.memory_id = m.id
+    AND p.embedding_version = %(embedding_version)s)
+
+-- part: best_similarity_full
+-- The same for all embedding versions. All passages of a memory have one.
+coalesce({best_similarity_usual},
     (SELECT max(round(1e6 * -({earlier_distance})) / 1e6)
     FROM earlier e JOIN {tables}.passages p ON p.embedding_version = e.version
     WHERE p.tenant_id = %(tenant)s AND p.memory_type = m.memory_type AND p.memory_id = m.id))
@@ -69,14 +75,18 @@ coalesce(
 -- The same for a group of passages: only the best distance is rounded.
 id, round(1e6 * -min(distance)) / 1e6 AS score
 
--- part: distances
+-- part: distances_usual
 -- each: fact=facts, rule=rules, episode=episodes
--- The distance of every passage of a type, unless an index has ranked them. Computed below any grouping, which would
--- copy a vector for each memory.
+-- The distance of every passage of a type. Computed below any grouping, which would copy a vector for each memory.
 SELECT p.memory_id AS id, {vector_index.distance} AS distance
 FROM {tables}.passages p
 WHERE p.tenant_id = %(tenant)s AND p.embedding_version = %(embedding_version)s
     AND p.memory_type = '{kind}' AND %(with_{table})s
+
+-- part: distances_full
+-- each: fact=facts, rule=rules, episode=episodes
+-- The same for all embedding versions, unless an index has ranked them.
+{distances_usual:{kind}}
     AND NOT EXISTS (SELECT FROM by_index WHERE memory_type = '{kind}' AND version = %(embedding_version)s)
 UNION ALL
 SELECT o.id, o.distance
@@ -93,7 +103,11 @@ FROM earlier e CROSS JOIN LATERAL (
 -- Reason why the caller may not see a memory m.
 CASE WHEN %(scopes)s::text[] IS NULL OR m.scope = ANY(%(scopes)s) THEN 'confidence' ELSE 'scope' END AS hidden_by
 
--- part: hidden
+-- part: hidden_usual
+-- Without the nearest facts and rules that the caller may not see.
+SELECT NULL::text AS hidden_by WHERE false
+
+-- part: hidden_full
 -- The nearest facts and rules that the caller may not see, on request.
 SELECT {hidden_by}
 FROM (
@@ -113,36 +127,49 @@ FROM (
 CROSS JOIN LATERAL ({visible.rule_by_id} ANY(ARRAY[n.id]) ORDER BY id OFFSET 0) m
 WHERE m.validity IN ('active', 'fading') AND n.id NOT IN (SELECT id FROM near)
 
+-- part: given_usual
+-- The vector of the query.
+query AS MATERIALIZED ({query})
+
+-- part: given_full
+-- All vectors of the query, and the lists from indexes.
+query AS MATERIALIZED ({query}), earlier AS MATERIALIZED ({earlier}), by_index AS MATERIALIZED ({vector_index.by_index})
+
+-- part: indexed_usual
+-- No memory is ranked by an index.
+SELECT NULL::text AS memory_type, NULL::uuid AS id, NULL::float8 AS score WHERE false
+
+-- part: indexed_full
+-- The memories that an index has ranked.
+SELECT memory_type, id, score FROM by_index WHERE NOT ahead
+
 -- name: by_meaning
+-- each: usual=usual, full=full
 -- Rank the memories of each type by meaning. The ranking is complete, and is read from the top until enough visible
 -- memories are found: no limit cuts off a result that passes the filters. Returns how many of the nearest are hidden.
-WITH query AS MATERIALIZED (
-    {query}
-), earlier AS MATERIALIZED (
-    {earlier}
-), by_index AS MATERIALIZED (
-    {vector_index.by_index}
-), facts_head AS MATERIALIZED (
+WITH {given_{kind}}, facts_head AS MATERIALIZED (
     -- Facts are many. The head of their ranking, which a heap finds without grouping and sorting all of them, mostly
     -- suffices. OFFSET 0 keeps the planner from using a vector index: this ranking is exact.
     SELECT {best_passage} FROM (
-        SELECT id, distance FROM ({distances:fact} OFFSET 0) d ORDER BY distance, id LIMIT 4 * %(candidates)s
+        SELECT id, distance FROM ({distances_{kind}:fact} OFFSET 0) d ORDER BY distance, id LIMIT 4 * %(candidates)s
     ) h GROUP BY id
 ), facts_near AS MATERIALIZED (
     SELECT n.id, n.score FROM (SELECT id, score FROM facts_head ORDER BY score DESC, id) n
     {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s
 ), rules_ranked AS MATERIALIZED (
-    SELECT {best_passage} FROM (SELECT * FROM ({distances:rule}) u ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
+    SELECT {best_passage} FROM (SELECT * FROM ({distances_{kind}:rule}) u ORDER BY id OFFSET 0) p
+    GROUP BY id ORDER BY id
 ), episodes_ranked AS MATERIALIZED (
-    SELECT {best_passage} FROM (SELECT * FROM ({distances:episode}) u ORDER BY id OFFSET 0) p GROUP BY id ORDER BY id
+    SELECT {best_passage} FROM (SELECT * FROM ({distances_{kind}:episode}) u ORDER BY id OFFSET 0) p
+    GROUP BY id ORDER BY id
 ), near AS MATERIALIZED (
-    SELECT memory_type, id, score FROM by_index WHERE NOT ahead
+    {indexed_{kind}}
     UNION ALL
     SELECT 'fact', id, score FROM facts_near
     UNION ALL
     -- The rest of the facts, if the head had too few visible ones.
     (SELECT 'fact', n.id, n.score FROM (
-        SELECT {best_passage} FROM ({distances:fact} OFFSET 0) d
+        SELECT {best_passage} FROM ({distances_{kind}:fact} OFFSET 0) d
         WHERE (SELECT count(*) < %(candidates)s FROM facts_near) AND id NOT IN (SELECT id FROM facts_head)
         GROUP BY id ORDER BY score DESC, id
     ) n {visible.fact} ORDER BY n.score DESC, n.id LIMIT %(candidates)s - (SELECT count(*) FROM facts_near))
@@ -152,12 +179,18 @@ WITH query AS MATERIALIZED (
     UNION ALL
     (SELECT 'episode', n.id, n.score FROM (SELECT id, score FROM episodes_ranked ORDER BY score DESC, id) n
     {visible.episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
-), hidden AS MATERIALIZED (
-    {hidden}
 )
-SELECT (SELECT count(*) FROM hidden WHERE hidden_by = 'scope') AS by_scope,
-    (SELECT count(*) FROM hidden WHERE hidden_by = 'confidence') AS by_confidence
-WHERE set_config('memory_butler.near', (SELECT coalesce(json_agg(n), '[]')::text FROM near n), true) IS NOT NULL;
+SELECT h.by_scope, h.by_confidence
+FROM (
+    SELECT count(*) FILTER (WHERE hidden_by = 'scope') AS by_scope,
+        count(*) FILTER (WHERE hidden_by = 'confidence') AS by_confidence
+    FROM ({hidden_{kind}}) h
+) h, (
+    SELECT coalesce(array_agg(memory_type), '{}')::text AS types, coalesce(array_agg(id), '{}')::text AS ids,
+        coalesce(array_agg(score), '{}')::text AS scores FROM near
+) n
+WHERE set_config('memory_butler.near_types', n.types, true) || set_config('memory_butler.near_ids', n.ids, true)
+    || set_config('memory_butler.near_scores', n.scores, true) IS NOT NULL;
 
 -- part: query_lexemes
 -- The lexemes to look up: the words of the question, the names in it (`named`), the words of those names, and the
@@ -280,9 +313,10 @@ ORDER BY n.importance DESC, n.id LIMIT %(important_facts)s
 ~ '[?？]["''”’)*]*\s*(\[[^][]*\]\s*)?$'
 
 -- part: contexts
+-- each: usual=usual, full=full
 -- The episode that belongs to a candidate: the source of a fact, if the caller may see it, and the previous episode in
 -- the session of an episode, whose words matter if it asks a question.
-SELECT m.fact_id AS id, m.id AS context_id, true AS matters, {best_similarity} AS similarity
+SELECT m.fact_id AS id, m.id AS context_id, true AS matters, {best_similarity_{kind}} AS similarity
 FROM (
     SELECT f.id AS fact_id, 'episode' AS memory_type, s.id
     FROM ({visible.fact_by_id} ANY(ARRAY(SELECT id FROM listed WHERE memory_type = 'fact')) ORDER BY id OFFSET 0) f
@@ -304,24 +338,50 @@ CROSS JOIN LATERAL (
     ORDER BY n.observed_at DESC, n.created_at DESC, n.id DESC LIMIT 1
 ) p
 
--- part: left_for_details
--- The candidates of each type and the best of all, left in settings for the statements that follow.
+-- part: best
+-- The best of all, from which a briefing looks one step further.
+SELECT l.id FROM listed l LEFT JOIN words w ON w.id = l.id WHERE %(for_briefing)s
+ORDER BY coalesce(l.similarity, 0) + coalesce(w.word_score, 0) / 2 DESC, l.id LIMIT %(sources)s
+
+-- part: left_usual
+-- The candidates of each type, left in settings for the statements that follow.
 SELECT set_config('memory_butler.candidate_' || t.name,
     (SELECT coalesce(array_agg(l.id), '{}')::text FROM listed l WHERE l.memory_type = t.type), true)
 FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t (name, type)
+
+-- part: left_full
+-- The same, and the best of all.
+{left_usual}
 UNION ALL
-SELECT set_config('memory_butler.best', (SELECT coalesce(array_agg(b.id), '{}')::text FROM best b), true)
+SELECT set_config('memory_butler.best', (SELECT coalesce(array_agg(b.id), '{}')::text FROM ({best}) b), true)
+
+-- part: on_a_list
+-- each: usual=usual, full=full
+-- The memories of both lists.
+SELECT memory_type, id, near.score AS semantic_score, m.score AS keyword_score,
+    coalesce(near.score, {best_similarity_{kind}}) AS similarity
+FROM near FULL JOIN worded m USING (memory_type, id)
+
+-- part: listed_usual
+-- The memories of both lists.
+{on_a_list:usual}
+
+-- part: listed_full
+-- The same, and the most important facts for a briefing.
+{on_a_list:full}
+UNION ALL
+SELECT m.memory_type, m.id, m.similarity, NULL, m.similarity
+FROM (SELECT m.memory_type, m.id, {best_similarity_full} AS similarity FROM ({important_facts}) m) m
 
 -- name: candidates
+-- each: usual=usual, full=full
 -- Rank the memories of each type by words, add those ranked by meaning, and return the scores of all. Like the ranking
 -- by meaning, this one is complete and read from the top.
-WITH query AS MATERIALIZED (
-    {query}
-), earlier AS MATERIALIZED (
-    {earlier}
-), near AS MATERIALIZED (
-    SELECT memory_type, id, score FROM json_to_recordset(nullif(current_setting('memory_butler.near', true), '')::json)
-        AS n (memory_type text, id uuid, score float8)
+WITH {given_{kind}}, near AS MATERIALIZED (
+    SELECT memory_type, id, score
+    FROM unnest(nullif(current_setting('memory_butler.near_types', true), '')::text[],
+        nullif(current_setting('memory_butler.near_ids', true), '')::uuid[],
+        nullif(current_setting('memory_butler.near_scores', true), '')::float8[]) AS n (memory_type, id, score)
 ), named AS MATERIALIZED (
     SELECT lexeme FROM json_to_recordset(nullif(current_setting('memory_butler.names', true), '')::json)
         AS n (lexeme text)
@@ -357,26 +417,17 @@ WITH query AS MATERIALIZED (
         SELECT id, score FROM by_words WHERE initial = ascii('episode') AND %(with_episodes)s ORDER BY score DESC, id
     ) n {visible.episode} ORDER BY n.score DESC, n.id LIMIT %(candidates)s)
 ), listed AS MATERIALIZED (
-    SELECT memory_type, id, near.score AS semantic_score, m.score AS keyword_score,
-        coalesce(near.score, {best_similarity}) AS similarity
-    FROM near FULL JOIN worded m USING (memory_type, id)
-    UNION ALL
-    SELECT m.memory_type, m.id, m.similarity, NULL, m.similarity
-    FROM (SELECT m.memory_type, m.id, {best_similarity} AS similarity FROM ({important_facts}) m) m
+    {listed_{kind}}
 ), contexts AS MATERIALIZED (
-    {contexts}
+    {contexts:{kind}}
 ), words AS MATERIALIZED (
     -- One pass over the many: a join would build a table of all of them for the few.
     SELECT id, round(1e6 * word_score) / 1e6 AS word_score, round(1e6 * word_coverage) / 1e6 AS word_coverage,
         round(1e6 * name_rarity) / 1e6 AS name_rarity, round(1e6 * mention_score) / 1e6 AS mention_score
     FROM by_words
     WHERE (id IN (SELECT id FROM listed UNION ALL SELECT context_id FROM contexts WHERE matters)) IS TRUE
-), best AS MATERIALIZED (
-    -- The best of all, from which a briefing looks one step further.
-    SELECT l.id FROM listed l LEFT JOIN words w ON w.id = l.id WHERE %(for_briefing)s
-    ORDER BY coalesce(l.similarity, 0) + coalesce(w.word_score, 0) / 2 DESC, l.id LIMIT %(sources)s
 ), left_for_details AS MATERIALIZED (
-    {left_for_details}
+    {left_{kind}}
 )
 SELECT m.id, m.semantic_score, m.keyword_score, m.similarity, coalesce(w.word_score, 0) AS word_score,
     coalesce(w.word_coverage, 0) AS word_coverage, coalesce(w.name_rarity, 0) > 0 AS is_named,
@@ -514,7 +565,7 @@ SELECT m.id, m.similarity AS semantic_score, NULL::float8 AS keyword_score, m.si
     0::float8 AS word_coverage, false AS is_named, false AS has_context, NULL::float8 AS context_similarity,
     0::float8 AS context_word_score, 0::float8 AS context_word_coverage, 0::float8 AS mention_score,
     0::float8 AS name_rarity, NULL::uuid AS context_id
-FROM (SELECT m.id, {best_similarity} AS similarity FROM unlisted m OFFSET 0) m
+FROM (SELECT m.id, {best_similarity_full} AS similarity FROM unlisted m OFFSET 0) m
 WHERE (SELECT count(*) FROM extended) > 0;
 
 -- part: ids

@@ -75,6 +75,14 @@ class Index:
         return max(0.0, 1 - self.bytes_when_built / self.rows_when_built * rows / self.bytes)
 
 
+def is_asked(database: Database, tenant: str, params: Params) -> bool:
+    """True if a search with these parameters queries the tenant's indexes, or may have to."""
+    if database.index_rules.posture == "exact" or params["embedding"] is None:
+        return False
+    versions = (params["embedding_version"], *(vector["embedding_version"] for vector in params["earlier_vectors"]))
+    return any(database.indexed_tenants.may_include(tenant, version) for version in versions)
+
+
 @asynccontextmanager
 async def read(database: Database, tenant: str, params: Params) -> AsyncIterator[Transaction]:
     """A read transaction that has queried the tenant's indexes for a search with these parameters, without another
