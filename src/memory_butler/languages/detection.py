@@ -114,11 +114,12 @@ def _english() -> frozenset[str]:
 
 
 @cache
-def _languages() -> dict[str, set[str]]:
-    """The languages of each function word. A single letter says nothing."""
-    found: dict[str, set[str]] = {}
+def _languages() -> dict[str, tuple[str, ...]]:
+    """The languages of each function word. A single letter says nothing. Tuples, because the garbage collector looks at
+    20,000 sets again and again."""
+    found: dict[str, dict[str, None]] = {}
     for language in sorted(stopwordsiso.langs() - _UNRELIABLE):
         for word in stopwordsiso.stopwords(language):
             if len(word) > 1 or not word.isascii():
-                found.setdefault(_list_key(word), set()).add(language)
-    return found
+                found.setdefault(_list_key(word), {})[language] = None
+    return {word: tuple(languages) for word, languages in found.items()}

@@ -242,6 +242,9 @@ def unheard(unknown_keys: Collection[str], known_keys: Collection[str]) -> froze
     return frozenset(key for key in unknown_keys if not any(set(_PLAIN.findall(key)) <= words for words in known))
 
 
+_NOTHING: frozenset[str] = frozenset()
+
+
 class NameFinder:
     """Finds which of some names a text contains, each with all its words."""
 
@@ -264,13 +267,14 @@ class NameFinder:
             firsts = self._first_words & distinct
             if heading:
                 words_before, distinct_before = _plain_words(heading)
-                words, firsts = f"{words_before.rstrip()}{words}", firsts | (self._first_words & distinct_before)
+                firsts |= self._first_words & distinct_before
+                words = f"{words_before.rstrip()}{words}" if firsts else words
             for first in firsts:
                 found += [key for name, key in self._starting[first] if name in words]
         if self._unspaced:
             plain = f"{heading} {text}".casefold() if heading else text.casefold()
             found += [key for key in self._unspaced if key in plain]
-        return frozenset(found)
+        return frozenset(found) if found else _NOTHING
 
 
 @lru_cache(maxsize=4096)

@@ -59,12 +59,16 @@ _STYLE_PREDICATE = re.compile(
 def is_unconditional(hit: Hit, profile: StoredProfile | None, task: Task) -> bool:
     """True for a rule or a preference of the user about how to answer."""
     if hit.type is MemoryType.FACT:
-        predicate = as_words(hit.predicate_label or "")
-        is_style = bool(_STYLE_PREDICATE.search(predicate)) and not _OTHER_TEXTS.search(predicate)
-        return is_style and task.is_about_user(hit)
+        return _is_about_style(hit.predicate_label or "") and task.is_about_user(hit)
     if hit.type is not MemoryType.RULE or hit.maturity == Maturity.ANTI_PATTERN:
         return False
     return says_how_to_answer(hit.content, task.user_names) or (profile is not None and _is_of_style(profile, task))
+
+
+@lru_cache(CACHED_TEXTS)
+def _is_about_style(predicate: str) -> bool:
+    words = as_words(predicate)
+    return bool(_STYLE_PREDICATE.search(words)) and not _OTHER_TEXTS.search(words)
 
 
 def says_how_to_answer(text: str, user_names: Collection[str]) -> bool:

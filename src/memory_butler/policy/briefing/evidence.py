@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import mul
 from typing import NamedTuple
 from uuid import UUID
@@ -41,6 +42,7 @@ USUAL_DEVIATION = 0.17
 # Activation of a task that says clearly what kind of work it is.
 CLEAR_TASK = 0.6
 
+CACHED_PREDICATES = 4096
 # A preference is a rule in part: many are about trifles.
 PREFERENCE_WEIGHT = 0.5
 # Predicates of facts that say how the user wants things: "prefers_units", "code_style", "date_format".
@@ -108,8 +110,10 @@ def evidence_of(hits: Sequence[Hit], profiles: Mapping[UUID, StoredProfile], tas
     """The evidence for each candidate, seen beside the others."""
     if not hits:
         return []
-    unknown = (0.0,) * len(task.domains)
-    kinds = _kinds(np.array([profiles.get(hit.id, unknown) for hit in hits], np.float32), task)
+    unknown = np.zeros(len(task.domains))
+    # Concatenated: numpy takes several times as long to make an array of many small ones.
+    stored = np.concatenate([profiles.get(hit.id, unknown) for hit in hits]).astype(np.float32)
+    kinds = _kinds(stored.reshape(len(hits), len(task.domains)), task)
     nearness = _nearness([hit.similarity or 0.0 for hit in hits])
     named, subjects = NameFinder(task.names), NameFinder(_subjects(hits, task))
     roles = roles_of(hits) if task.is_for_household else {}
@@ -186,21 +190,27 @@ def _is_concerned(hit: Hit, roles: Mapping[str, Role], task: Task) -> bool:
 
 
 def _evidence(hit: Hit, kind: _Kind, nearness: float, named: NameFinder, task: Task, *, is_concerned: bool) -> Evidence:
-    mentions = not hit.is_named and bool(named.names_in(hit.content))
-    is_spared = hit.is_named or mentions or (task.is_for_household and is_concerned)
-    care = _care(hit, kind, task) if is_concerned or mentions else 0.0
+    is_named, similarity = hit.is_named, hit.similarity or 0.0
+    mentions = not is_named and bool(named.names_in(hit.content))
+    care = of_another = 0.0
+    # Few memories are, and the rest asks for nothing of this.
+    if kind.is_about_care:
+        is_spared = is_named or mentions or (task.is_for_household and is_concerned)
+        care = _care(hit, kind, task) if is_concerned or mentions else 0.0
+        is_of_another = _is_health_of_another(hit, kind, task) or _is_care_for_others(hit, kind, task)
+        of_another = float(not is_spared and is_of_another)
     return Evidence(  # in the order of its fields: by name would take twice as long
-        max(hit.similarity or 0.0, 0.0),
+        similarity if similarity > 0.0 else 0.0,
         min(hit.word_score + hit.mention_score, MAX_WORDS),
-        float(hit.is_named),
-        float(mentions),
+        1.0 if is_named else 0.0,
+        1.0 if mentions else 0.0,
         kind.match,
         max(kind.lead, 0.0) if care and task.is_for_household else kind.lead,
         _rule_weight(hit, task) * kind.correlation,
         0.0,
         care,
         _lightness(hit),
-        float(not is_spared and (_is_health_of_another(hit, kind, task) or _is_care_for_others(hit, kind, task))),
+        of_another,
         0.0,
         nearness,
     )
@@ -233,9 +243,13 @@ def _rule_weight(hit: Hit, task: Task) -> float:
 
 def is_preference(hit: Hit, task: Task) -> bool:
     """True for a fact that says how the user wants things."""
-    if hit.type is not MemoryType.FACT or not task.is_about_user(hit):
-        return False
-    return bool(_PREFERENCE.search(as_words(hit.predicate_label or "")))
+    # The predicate first: it is looked up, and most say something else.
+    return hit.type is MemoryType.FACT and _says_preference(hit.predicate_label or "") and task.is_about_user(hit)
+
+
+@lru_cache(CACHED_PREDICATES)
+def _says_preference(predicate: str) -> bool:
+    return bool(_PREFERENCE.search(as_words(predicate)))
 
 
 def _is_care_for_others(hit: Hit, kind: _Kind, task: Task) -> bool:

@@ -71,7 +71,7 @@ def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], tas
     candidates = [
         (entry, found, usefulness(found))
         for entry, found in zip(ranked, evidence, strict=True)
-        if not _is_for_searches(entry.hit, rules) and (entry.hit.id in corrections or not _is_unsure_note(entry.hit))
+        if not _is_for_searches(entry.hit, rules) and (not _is_unsure_note(entry.hit) or entry.hit.id in corrections)
     ]
     best = max((probability for _, _, probability in candidates), default=0.0)
     least = rules.min_usefulness * (max(LEAST_SHARE, best) if best >= FAINT else 1)

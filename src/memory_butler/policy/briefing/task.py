@@ -31,4 +31,6 @@ class Task:
     def is_about_user(self, hit: Hit) -> bool:
         """True for a fact about the user, under any name, or the user's home and family."""
         label = hit.subject_label or ""
-        return label.casefold() in OWN_SUBJECTS or name_key(label) in self.user_names
+        if label.casefold() in OWN_SUBJECTS:
+            return True
+        return bool(self.user_names) and name_key(label) in self.user_names

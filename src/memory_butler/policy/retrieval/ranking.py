@@ -168,8 +168,9 @@ def _places(scores: Sequence[float | None]) -> list[int | None]:
     """The place of each in falling order, from 1; equals share one, and what has no score has no place."""
     places: list[int | None] = [None] * len(scores)
     above, shared = math.inf, 1
-    falling = sorted(((score, at) for at, score in enumerate(scores) if score is not None), reverse=True)
-    for place, (score, at) in enumerate(falling, start=1):
+    scored = {at: score for at, score in enumerate(scores) if score is not None}
+    for place, at in enumerate(sorted(scored, key=scored.__getitem__, reverse=True), start=1):
+        score = scored[at]
         if score < above - TIE:
             above, shared = score, place
         places[at] = shared

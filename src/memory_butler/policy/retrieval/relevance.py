@@ -200,11 +200,14 @@ def rarity_of(having: int, memories: int) -> float:
 def _turn_matches(hits: Sequence[Hit]) -> list[float]:
     """How much better the turns around each turn of a dialogue match. People answer and ask back without repeating the
     words: the turns before and after, if they are candidates too, say what a turn is about."""
-    at = {hit.id: place for place, hit in enumerate(hits)}
+    # By number: UUIDs are hashed and compared in Python.
+    episodes = {hit.id.int: place for place, hit in enumerate(hits) if hit.type is MemoryType.EPISODE}
     before = {
-        place: at[hit.context_id]
-        for place, hit in enumerate(hits)
-        if hit.type is MemoryType.EPISODE and hit.context_id in at and speakers(hit.content)
+        place: earlier
+        for place in episodes.values()
+        if (context := hits[place].context_id) is not None
+        and (earlier := episodes.get(context.int)) is not None
+        and speakers(hits[place].content)
     }
     if not before:
         return [0.0] * len(hits)
@@ -228,9 +231,10 @@ def _group_matches(hits: Sequence[Hit], match: Sequence[float]) -> list[float]:
     for group, own in zip(groups, match, strict=True):
         if group and own > best.get(group, 0.0):
             best[group] = own
+    # The first part of a fact's group is empty.
     return [
-        own if group is None else (own + best.get(group, 0.0)) / 2 if is_fact else best.get(group, 0.0)
-        for own, group, is_fact in zip(match, groups, (hit.type is MemoryType.FACT for hit in hits), strict=True)
+        own if group is None else best.get(group, 0.0) if group[0] else (own + best.get(group, 0.0)) / 2
+        for own, group in zip(match, groups, strict=True)
     ]
 
 
