@@ -73,3 +73,42 @@ async def test_a_long_log_is_worked_through_in_parts(
     assert (await cleanup(resources, Caller(Principal(tenant, "main", Role.ADMIN))))["references"] == 2
     assert len(reads(owner, tenant)) == 3
     assert (await replay(resources)).intact
+
+
+async def test_a_young_log_keeps_its_reads(resources: Resources, owner: Owner, clock: MovingClock, tenant: str) -> None:
+    """Nothing is old enough: nothing is dropped, and no horizon is noted."""
+    await remember.fact(resources, ANNA)
+    await read(resources, "s")
+    clock.move(days=30)
+    for _ in range(2):
+        assert (await cleanup(resources, Caller(Principal(tenant, "main", Role.ADMIN))))["references"] == 0
+    assert len(reads(owner, tenant)) == 1
+    assert owner.execute("SELECT FROM memory.reference_horizons WHERE tenant_id = %s", (tenant,)).fetchall() == []
+
+
+async def test_a_horizon_beyond_the_log_is_repaired(
+    resources: Resources, owner: Owner, clock: MovingClock, tenant: str
+) -> None:
+    """As version 0.11 left young logs: all reads dropped, and a horizon that lies behind the end of the log."""
+    await remember.fact(resources, ANNA)
+    await read(resources, "lost")
+    now, shard = clock(), Caller(Principal(tenant, "main", Role.ADMIN))
+    async with resources.database.write(tenant, now) as transaction:
+        part = {"after": 0, "upto": 10_000}
+        assert (await transaction.row("references.drop", **part))["dropped"] == 1
+        await transaction.send("references.set_horizon", upto=10_000)
+        event = {"upto": 10_000, "event_id": resources.make_id(now), "actor": "system", "now": now, "dropped": 1}
+        await transaction.send("references.record", **event)
+    await read(resources, "later")
+    assert (await replay(resources)).intact
+    assert (await cleanup(resources, shard))["references"] == 0
+    assert [session for _, session in reads(owner, tenant)] == ["later"]
+    (horizon,) = owner.execute(
+        "SELECT h.seq <= t.last_seq FROM memory.reference_horizons h JOIN memory.tenants t USING (tenant_id)"
+        " WHERE tenant_id = %s",
+        (tenant,),
+    ).fetchall()
+    assert horizon == (True,)
+    clock.move(days=370)
+    assert (await cleanup(resources, shard))["references"] == 1
+    assert (await replay(resources)).intact

@@ -254,7 +254,7 @@ def address(settings: Settings, port: int | None = None) -> str:
 
 def announcement(settings: Settings, port: int | None = None, *, processes: int = 1) -> str:
     """Return the message shown to the user when the server starts."""
-    data = "the database in MEMORY_BUTLER_DATABASE_URL" if settings.database_url else str(settings.home)
+    data = "the database of `database_url`" if settings.database_url else str(settings.home)
     over_stdio, over_http = connection_lines(settings, port)
     return "\n".join(
         [

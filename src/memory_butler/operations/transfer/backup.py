@@ -75,8 +75,9 @@ def _restore_archive(
 def _store(settings: Settings) -> CopiedPostgres:
     if settings.database_url:
         raise InvalidInput(
-            "The database is your own PostgreSQL server; this command backs up the embedded one only.",
-            recovery="Use `memory-butler backup --continuous`, pg_basebackup or pg_dump there;"
-            " `memory-butler export` copies one tenant from any database.",
+            "The database is your own PostgreSQL server; backups in one file, restores and drills with an archive are"
+            " for the embedded one.",
+            recovery="Use `memory-butler backup --continuous`, pg_basebackup or pg_dump there, and restore as"
+            " docs/guides/backup.md says; `memory-butler export` copies one tenant from any database.",
         )
     return CopiedPostgres(settings.home)

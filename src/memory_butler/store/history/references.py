@@ -13,7 +13,7 @@ WINDOW: Final = 10_000
 async def has_window(transaction: Transaction, before: datetime) -> bool:
     """True if single reads from before a time may not be dropped yet."""
     window = await transaction.row("references.window", before=_first_id(before), limit=WINDOW)
-    return window["upto"] is not None and window["upto"] > window["after"]
+    return window["is_beyond"] or (window["upto"] is not None and window["upto"] > window["after"])
 
 
 async def drop_window(
@@ -21,6 +21,7 @@ async def drop_window(
 ) -> tuple[int, bool]:
     """Drop the single reads of the next part of the log before a time; returns their number, and whether it was the
     last part."""
+    await transaction.send("references.repair")
     window = await transaction.row("references.window", before=_first_id(before), limit=WINDOW)
     if window["upto"] is None or window["upto"] <= window["after"]:
         return 0, True

@@ -1,12 +1,29 @@
 -- name: window
 -- The part of the log before a time whose single reads are not dropped yet, at most so many events of it. `before` is
--- an id that is smaller than those of events from that time on.
-SELECT h.seq AS after, least(h.seq + %(limit)s, e.seq) AS upto, coalesce(e.seq <= h.seq + %(limit)s, true) AS is_last
+-- an id that is smaller than those of events from that time on; without such an event there is no such part.
+-- `is_beyond`: an earlier version noted a horizon that lies behind the end of the log.
+SELECT h.seq AS after, CASE WHEN e.seq IS NOT NULL THEN least(h.seq + %(limit)s, e.seq) END AS upto,
+    coalesce(e.seq <= h.seq + %(limit)s, true) AS is_last,
+    h.seq > (SELECT last_seq FROM {schema}.tenants WHERE tenant_id = %(tenant)s) AS is_beyond
 FROM (SELECT coalesce((SELECT seq FROM {schema}.reference_horizons WHERE tenant_id = %(tenant)s), 0) AS seq) h
 LEFT JOIN LATERAL (
     SELECT x.seq FROM {schema}.memory_events x WHERE x.tenant_id = %(tenant)s AND x.id < %(before)s
     ORDER BY x.id DESC LIMIT 1
 ) e ON true;
+
+-- name: repair
+-- Move a horizon behind the end of the log back to what the log says was dropped.
+UPDATE {schema}.reference_horizons h SET seq = coalesce((
+    SELECT max({dropped_upto}) FROM {schema}.memory_events e
+    WHERE e.tenant_id = %(tenant)s AND e.event_type = 'store.references_dropped'
+), 0)
+FROM {schema}.tenants t
+WHERE h.tenant_id = %(tenant)s AND t.tenant_id = h.tenant_id AND h.seq > t.last_seq;
+
+-- part: dropped_upto
+-- Up to which event single reads were dropped, as the event of that says. An earlier version dropped all reads of a
+-- young log, and noted a horizon behind the event itself.
+e.seq - greatest((e.payload ->> 'behind')::bigint, 0)
 
 -- name: drop
 -- Drop the single reads of a part of the log; returns their number.

@@ -87,7 +87,7 @@ WHERE r.tenant_id = %(tenant)s AND r.memory_id = ANY (ARRAY(
 -- Delete the references that the retention has dropped, as a part of the log says; their counts are in the memories.
 DELETE FROM {scratch}.memory_references r
 WHERE r.tenant_id = %(tenant)s AND r.seq <= (
-    SELECT max(e.seq - (e.payload ->> 'behind')::bigint) FROM {schema}.memory_events e
+    SELECT max({references.dropped_upto}) FROM {schema}.memory_events e
     WHERE e.tenant_id = %(tenant)s AND e.seq > %(after)s AND e.seq <= %(upto)s
         AND e.event_type = 'store.references_dropped'
 );

@@ -32,7 +32,7 @@ async def serve_dashboard(settings: Settings, say: Callable[[str], None], *, ope
         ) from problem
     with listener:
         address = dashboard_link(settings, settings.reached_at(listener.getsockname()[1]))
-        data = "the database in MEMORY_BUTLER_DATABASE_URL" if settings.database_url else str(settings.home)
+        data = "the database of `database_url`" if settings.database_url else str(settings.home)
         say(f"Dashboard: {address}\nData: {data}\nPress Ctrl-C to stop.\n")
         server = Server(uvicorn_config(app))
         if open_browser:
