@@ -104,7 +104,7 @@ class NoteSettings(Group):
     session_from: float = Field(
         0.78, ge=0, le=1, description="Minimum salience of a note from an episode that an agent stored."
     )
-    chat_from: float = Field(0.8, ge=0, le=1, description="Minimum salience of a note from a conversation.")
+    chat_from: float = Field(0.65, ge=0, le=1, description="Minimum salience of a note from a conversation.")
     sure_from: float = Field(
         0.7,
         ge=0,

@@ -126,3 +126,9 @@ def test_what_is_added_to_a_standing_request_stands_too() -> None:
     chat = "User: réponds-moi toujours en français\nAssistant: D'accord.\nUser: et pas d'emojis"
     assert [note.content for note in kept(chat, 0.9, 0.15)] == ["réponds-moi toujours en français", "et pas d'emojis"]
     assert not kept("User: j'aime le thé vert\nAssistant: D'accord.\nUser: et pas de sucre dedans", 0.1, 0.15)
+
+
+def test_a_named_result_needs_less() -> None:
+    (note,) = kept("Left open: the bench for a cold cache.", 0.4)
+    assert note.content == "Left open: the bench for a cold cache."
+    assert not kept("The bench for a cold cache was fun.", 0.4)

@@ -284,6 +284,15 @@ PLEASE = spaced(
     "please, pls, plz, from now on, bitte, por favor, porfa, s'il te plaît, s'il vous plaît, stp, merci de, per favore",
     "per piacere, пожалуйста, ab jetzt, ab sofort, a partir de ahora, a partir de agora, désormais, d'ora in poi",
 )
+# Results of a session or a meeting, named as such.
+OUTCOMES = opening(
+    "root cause, the root cause, left open, still open, open end, open ends, open question, open:, still missing",
+    "decision, decided, agreed, action, action item, next step, next steps, follow-up, lesson, lesson learned",
+    "takeaway, rejected",
+    "offen, noch offen, beschlossen, beschluss, entscheidung, aufgabe, ursache, nächste schritte, pendiente, acordado",
+    "decisión, causa, reste à faire, décidé, décision, action, cause, da fare, deciso, decisione, falta, pendente",
+    "decidido, decisão, решено, осталось, причина",
+)
 # Requests about how the agent answers and writes.
 ASKS_HOW = opening(
     "please always, pls always, please never, pls never, always, never, answer, reply, respond, write, explain",

@@ -37,6 +37,8 @@ VITAL_IMPORTANCE = 7
 MAX_NOTE_WORDS = 40
 # Salience from which a request that holds from now on is kept.
 STANDING_FROM = 0.1
+# Salience from which a sentence is kept that says that it is a result: "left open: …".
+OUTCOME_FROM = 0.35
 # Salience from which a sentence next to a kept one is kept with it, unless a person stored it by hand: then any is.
 NEIGHBOUR_FROM = 0.3
 # Vetoes that hold also for what a person stored by hand.
@@ -173,11 +175,8 @@ def _of_episode(episode: Episode, text: str, told: frozenset[str]) -> list[Candi
         before = people.get(utterance.speaker) or people.get(ANYBODY, NOBODY)
         one = _candidate(episode, utterance, before)
         people[utterance.speaker] = people[ANYBODY] = one.spoken_of(before)
-        is_standing = (
-            utterance.speaker == USER
-            and source is Source.CHAT
-            and (stands(utterance.text) or (goes_on and cues.ADDS_A_WISH.match(utterance.text) is not None))
-        )
+        adds = goes_on and source is Source.CHAT and cues.ADDS_A_WISH.match(utterance.text) is not None
+        is_standing = utterance.speaker == USER and (stands(utterance.text) or adds)
         goes_on = (
             goes_on or is_standing or (utterance.speaker == USER and cues.ASKS_HOW.match(utterance.text) is not None)
         )
@@ -301,7 +300,9 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
         # What is said of anybody's health in a conversation must not be asked twice.
         is_grave = one.source is Source.CHAT and _is_vital(one.item)
         least = rules.hand_from if one.is_correction or is_grave else rules.least(one.source)
-        least = min(least, STANDING_FROM) if one.is_standing else least
+        if one.is_standing:
+            least = min(least, STANDING_FROM if one.source is Source.CHAT else rules.hand_from)
+        least = min(least, OUTCOME_FROM) if cues.OUTCOMES.match(one.text) else least
         if one.is_vetoed or one.is_fragment or score < least:
             if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
                 silent[episode] = (score, at)
