@@ -8,7 +8,7 @@ from nicegui import ui
 Options = dict[str, Any]
 
 GREEN, BRASS, BLUE, RED, GREY, TEAL, PLUM = "#3f9b7c", "#c2923f", "#5b88c7", "#c8605a", "#8b958f", "#4aa3a8", "#96699c"
-OLIVE = "#9aab3c"
+OLIVE, VIOLET = "#9aab3c", "#8f6cc9"
 PALETTE = [GREEN, BRASS, BLUE, PLUM, TEAL, RED, GREY]
 # Drawn as SVG, so that the stylesheet gives the words of these colours those of the theme.
 MUTED, FAINT = "#828c86", "rgba(130, 140, 134, 0.22)"

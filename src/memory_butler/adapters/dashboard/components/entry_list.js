@@ -33,7 +33,7 @@ export default {
             <code v-if="entry.ref" class="mb-entry-ref mb-small">{{ entry.ref }}</code>
           </div>
           <p v-if="entry.segments && entry.segments.length" class="mb-text mb-entry-text" dir="auto"><component
-            :is="entry.ref && entry.href ? 'a' : 'span'" :href="entry.ref ? entry.href : null"
+            :is="entry.ref && entry.href ? 'a' : 'span'" :href="entry.href"
             :class="{ 'mb-entry-name': entry.ref }" @click="entry.navigates && navigate($event, entry.key)"><template
             v-for="(segment, index) in entry.segments" :key="index"><component v-if="element(segment[0])"
             :is="element(segment[0])">{{ segment[1] }}</component><template v-else>{{ segment[1]

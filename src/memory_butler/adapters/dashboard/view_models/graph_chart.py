@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memory_butler.adapters.dashboard.components import charts
@@ -21,8 +22,8 @@ Nodes = list[dict[str, Any]]
 KINDS = (NodeKind.SUBJECT, NodeKind.FACT, NodeKind.RULE, NodeKind.EPISODE)
 COLOURS = {
     NodeKind.SUBJECT: charts.PLUM,
-    NodeKind.FACT: charts.GREEN,
-    NodeKind.RULE: charts.BRASS,
+    NodeKind.FACT: charts.TEAL,
+    NodeKind.RULE: charts.VIOLET,
     NodeKind.EPISODE: charts.BLUE,
 }
 NAMES = {NodeKind.SUBJECT: "Subjects", NodeKind.FACT: "Facts", NodeKind.RULE: "Rules", NodeKind.EPISODE: "Episodes"}
@@ -90,6 +91,7 @@ def label_of(spot: Node) -> str:
 
 def chart_options(neighbourhood: MemoryGraph) -> charts.Options:
     """Chart options. Text of memories is only ever a value; nodes have numbers as ids."""
+    neighbourhood = _without_gone(neighbourhood)
     numbers = {spot.key: str(place) for place, spot in enumerate(neighbourhood.nodes)}
     spots = {spot.key: spot for spot in neighbourhood.nodes}
     steps = distances(neighbourhood)
@@ -103,6 +105,11 @@ def chart_options(neighbourhood: MemoryGraph) -> charts.Options:
 
     ring_nodes = nodes(wide, roomy=True)
     rings: Nodes = [*ring_nodes, *_corners(ring_nodes)]
+    if len(tree(neighbourhood)[neighbourhood.center.key]) > FIRST_RING_NODES:
+        # Labels around a full ring would cover each other.
+        column_nodes = nodes(narrow, roomy=True)
+        wide_enough = max(1.5 * HALF_WIDTH, *(_reach(node) for node in column_nodes))
+        rings = [*column_nodes, *_pinned(wide_enough, HALF_HEIGHT)]
     neighbours: Nodes = [*nodes(narrow, roomy=False), *_pinned(HALF_WIDTH, HALF_HEIGHT)]
     return {
         "legend": charts.legend(data=[NAMES[kind] for kind in KINDS], top=4, left="center"),
@@ -131,6 +138,15 @@ def chart_options(neighbourhood: MemoryGraph) -> charts.Options:
             }
         ],
     }
+
+
+def _without_gone(neighbourhood: MemoryGraph) -> MemoryGraph:
+    """Deleted episodes are drawn beside the centre only; the lists name all of them."""
+    steps = distances(neighbourhood)
+    nodes = tuple(spot for spot in neighbourhood.nodes if not spot.is_gone or steps[spot.key] < 2)
+    shown = {spot.key for spot in nodes}
+    edges = tuple(tie for tie in neighbourhood.edges if {tie.source, tie.target} <= shown)
+    return replace(neighbourhood, nodes=nodes, edges=edges)
 
 
 def _node(spot: Node, number: str, place: tuple[float, float], step: int, *, roomy: bool) -> dict[str, Any]:
