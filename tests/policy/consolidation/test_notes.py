@@ -45,6 +45,7 @@ def test_health_and_diet_are_important() -> None:
 
 def test_a_correction_needs_less() -> None:
     assert corrects("changed my mind: aisle seat, my knee")
+    assert corrects("no wait, it's Marek who approves that")
     assert kept("changed my mind: aisle seat, my knee", 0.5)
     assert not kept("an aisle seat because of my knee", 0.5)
 
@@ -129,6 +130,8 @@ def test_what_is_added_to_a_standing_request_stands_too() -> None:
 
 
 def test_a_named_result_needs_less() -> None:
+    (note,) = kept("Session with Piotr on the worker. Decision: at most five minutes of backoff.", 0.1, 0.5)
+    assert note.content.startswith("Session with Piotr on the worker. Decision:")
     (note,) = kept("Left open: the bench for a cold cache.", 0.4)
     assert note.content == "Left open: the bench for a cold cache."
     assert not kept("The bench for a cold cache was fun.", 0.4)

@@ -53,7 +53,7 @@ _ASKED = cues.opening(
 _ASKED_CJK = re.compile(r"覚えて|忘れないで|メモして|记住|记得|别忘|记一下")
 _CORRECTS = cues.spaced(
     "actually, correction, i was wrong, not anymore, no longer, scratch that, i meant, instead of, changed my mind",
-    "update",
+    "update, no wait, wait no, my mistake, got it wrong, make that, since the reorg",
     "doch nicht, stimmt nicht mehr, korrektur, nicht mehr, en realidad, corrección, ya no, en fait, correction",
     "ne plus",
     "na verdade, correção, já não, in realtà, correzione, non più, на самом деле, поправка, больше не, уже не",
@@ -337,8 +337,9 @@ def _with_neighbours(found: Sequence[tuple[Candidate, float]], kept: dict[int, I
                     break
                 probability = 1.0 if goes_on else probability
                 count += word_count(one.item.content)
-                is_by_hand = one.source is Source.HAND
-                wanted = is_by_hand or one.is_fragment or probability >= NEIGHBOUR_FROM
+                # "Decision: …" is understood only with the sentence before it.
+                leads = step < 0 and cues.OUTCOMES.match(found[place + 1][0].text) is not None
+                wanted = one.source is Source.HAND or one.is_fragment or leads or probability >= NEIGHBOUR_FROM
                 if one.source is Source.CHAT:
                     wanted = step < 0 and cues.OPENS_WITH_PRONOUN.match(found[place + 1][0].text) is not None
                 if not wanted or one.is_vetoed or count > MAX_NOTE_WORDS:
