@@ -224,7 +224,7 @@ async def test_a_memory_is_named_in_every_usual_way(resources: Resources) -> Non
 
 async def test_another_moment_is_refused(resources: Resources, clock: Any) -> None:
     """What is explained is the answer of now."""
-    with pytest.raises(InvalidInput, match="now"):
+    with pytest.raises(InvalidInput, match="Only a current answer"):
         await why(resources, await know(resources, "tea"), as_of=clock.now)
 
 

@@ -80,7 +80,7 @@ def test_an_external_database_is_archived_and_restored_by_the_documented_command
 
 def test_one_file_of_an_external_database_is_refused(external: Settings, tmp_path: Path) -> None:
     """It names what works instead."""
-    with pytest.raises(InvalidInput, match="of your own") as refused:
+    with pytest.raises(InvalidInput, match="your own PostgreSQL server") as refused:
         backup(external, tmp_path / "x")
     assert "backup --continuous" in refused.value.recovery
 

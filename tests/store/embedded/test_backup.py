@@ -201,7 +201,7 @@ def test_wherever_a_backup_is_cut_off_that_is_what_is_said(base: Path, home: Pat
 def test_only_the_embedded_store_is_backed_up(tmp_path: Path) -> None:
     """A database of somebody's own has backups of their own, and a file that is not there is an error that says so."""
     own = load_settings(home=tmp_path, database_url="postgresql://somebody@example.org/db")
-    with pytest.raises(InvalidInput, match="of your own"):
+    with pytest.raises(InvalidInput, match="your own PostgreSQL server"):
         backup(own, tmp_path / "x")
     with pytest.raises(InvalidInput, match="cannot be read"):
         restore(load_settings(home=tmp_path), tmp_path / "missing")

@@ -74,7 +74,7 @@ async def correct(
         duplicate = await find_duplicate(transaction, old, right)
         if duplicate:
             raise Conflict(
-                f"fact:{duplicate.ref} already says this.",
+                f"fact:{duplicate.ref} says so already.",
                 recovery=f"Forget fact:{old.ref} instead, as fact:{duplicate.ref} is right.",
             )
         writer = open_writer(
