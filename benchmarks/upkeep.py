@@ -109,7 +109,7 @@ async def measure(plan: Plan, database: EmbeddedPostgres, console: Console) -> d
 
             def done() -> bool:
                 over = worker.returncode is not None
-                of_worker[0] = of_worker[0] if over else _family(worker.pid)
+                of_worker[0] = of_worker[0] if over else family_seconds(worker.pid)
                 return over
 
             busy = await ask(web, server, tokens, plan.calls_per_second, done)
@@ -133,10 +133,10 @@ def _after(seconds: float) -> Any:
 
 def _cpu(database: EmbeddedPostgres) -> float:
     assert database.pid
-    return _family(database.pid)
+    return family_seconds(database.pid)
 
 
-def _family(pid: int) -> float:
+def family_seconds(pid: int) -> float:
     """Processor seconds of a process, its children, and those of them that have ended."""
     total = 0.0
     try:
