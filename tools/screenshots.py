@@ -24,8 +24,8 @@ from memory_butler.store.embedded.server import EmbeddedPostgres
 
 ROOT = Path(__file__).parents[1]
 THEMES = {
-    "light": {"viewport": {"width": 1360, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1360, "height": 900}, "color_scheme": "dark"},
+    "light": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "device_scale_factor": 2},
 }
 DOCUMENTED = {
@@ -68,6 +68,7 @@ async def pages_of(resources: Resources) -> dict[str, str]:
         "timeline": "/timeline",
         "consolidation": "/consolidation",
         "run": f"/consolidation?run={waiting.id}",
+        "calls": "/calls",
         "butlers": "/butlers",
         "system": "/system",
     }

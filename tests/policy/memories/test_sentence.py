@@ -18,6 +18,7 @@ NOTE = "note:0123456789ab"
         ("Ana", "likes:night trains", "night trains", "Ana likes night trains"),
         ("Ana", "prefers:hotels", "small, quiet", "Ana prefers hotels: small, quiet"),
         ("Ana", "diet:vegetarian", "vegetarian", "Ana's diet: vegetarian"),
+        ("Miso", "habit:take half tablet", "takes half a tablet", "Miso's habit: takes half a tablet"),
         ("Ana", "wohnt in", "Porto", "Ana wohnt in Porto"),
         ("Ana", NOTE, "Never ship vases on Friday.", "Never ship vases on Friday."),
         ("Bruno", "note", "Bruno: never plan anything.", "Bruno: never plan anything."),

@@ -22,6 +22,7 @@ _ADJECTIVES = word_set(
 )
 # A property that ends with one of these asks for a name or a place: wohnt in, gehört zu.
 _LINKS = word_set("as at by for from in into of on to until with an aus bei für im mit nach seit von zu da em no")
+_BEGINNING = 4
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -64,4 +65,5 @@ def _begins_with(value: str, about: str) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))
+    """The beginnings of the words of a text: take and takes are the same."""
+    return {word[:_BEGINNING] for word in _WORD.findall(text.casefold())}
