@@ -133,5 +133,5 @@ def test_a_named_result_needs_less() -> None:
     (note,) = kept("Session with Piotr on the worker. Decision: at most five minutes of backoff.", 0.1, 0.5)
     assert note.content.startswith("Session with Piotr on the worker. Decision:")
     (note,) = kept("Left open: the bench for a cold cache.", 0.4)
-    assert note.content == "Left open: the bench for a cold cache."
+    assert (note.content, note.permanence) == ("Left open: the bench for a cold cache.", Permanence.STANDARD)
     assert not kept("The bench for a cold cache was fun.", 0.4)

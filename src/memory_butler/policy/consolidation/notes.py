@@ -302,7 +302,8 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
         least = rules.hand_from if one.is_correction or is_grave else rules.least(one.source)
         if one.is_standing:
             least = min(least, STANDING_FROM if one.source is Source.CHAT else rules.hand_from)
-        least = min(least, OUTCOME_FROM) if cues.OUTCOMES.match(one.text) else least
+        is_result = cues.OUTCOMES.match(one.text) is not None
+        least = min(least, OUTCOME_FROM) if is_result else least
         if one.is_vetoed or one.is_fragment or score < least:
             if one.by_hand and score > silent.get(episode, (-1.0, 0))[0]:
                 silent[episode] = (score, at)
@@ -310,7 +311,7 @@ def chosen(found: Sequence[tuple[Candidate, float]], rules: NoteRules) -> list[I
         traced.add(episode)
         if one.source is Source.CHAT:
             by_chat.setdefault(episode, []).append((-score, at))
-        kept[at] = _graded(one.item, is_sure=one.is_standing or score >= rules.sure_from)
+        kept[at] = _graded(one.item, is_sure=one.is_standing or is_result or score >= rules.sure_from)
     for own in by_chat.values():
         for _, at in sorted(own)[rules.chat_most :]:
             del kept[at]
