@@ -381,7 +381,8 @@ async def test_a_search_reads_by_the_tenants_index(resources: Resources, crowd: 
     queries = load_queries(resources.database.names)
     async with resources.database.read(crowd) as transaction:
         await transaction._connection.execute("SELECT set_config('plan_cache_mode', %s, true)", (generic,))
-        for name in ("names", "by_meaning", "candidates", "facts"):
+        ranking = [f"{name}:{form}" for name in ("by_meaning", "candidates") for form in ("usual", "full")]
+        for name in ("names", *ranking, "facts"):
             params = query.params() | {"tenant": crowd}
             cursor = await transaction._connection.execute(
                 b"EXPLAIN " + queries[f"search.{name}"], params, prepare=True
