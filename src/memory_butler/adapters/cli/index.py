@@ -132,7 +132,8 @@ def _render_state(state: "EmbeddingState") -> "RenderableType":
     share = int(100 * current / state.memories)
     lines = [f"Embedding: {current:,} of {state.memories:,} memories ({share} %) have vectors of {state.model}."]
     lines += [
-        f"  {one.memories:,} have vectors of {one.model} (passage policy {one.passage_policy})"
+        f"  {one.memories:,} have vectors of {one.model} (passage policy {one.passage_policy}"
+        f"{', an earlier form of it' if one.model == state.model else ''})"
         for one in state.shares
         if not one.is_current
     ]
