@@ -353,7 +353,7 @@ FROM (VALUES ('facts', 'fact'), ('rules', 'rule'), ('episodes', 'episode')) AS t
 -- The same, and the best of all.
 {left_usual}
 UNION ALL
-SELECT set_config('memory_butler.best', (SELECT coalesce(array_agg(b.id), '{}')::text FROM ({best}) b), true)
+SELECT set_config('memory_butler.best', (SELECT coalesce(array_agg(b.id), '{}')::text FROM best b), true)
 
 -- part: on_a_list
 -- each: usual=usual, full=full
@@ -426,6 +426,8 @@ WITH {given_{kind}}, near AS MATERIALIZED (
         round(1e6 * name_rarity) / 1e6 AS name_rarity, round(1e6 * mention_score) / 1e6 AS mention_score
     FROM by_words
     WHERE (id IN (SELECT id FROM listed UNION ALL SELECT context_id FROM contexts WHERE matters)) IS TRUE
+), best AS MATERIALIZED (
+    {best}
 ), left_for_details AS MATERIALIZED (
     {left_{kind}}
 )
