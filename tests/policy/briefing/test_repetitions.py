@@ -78,8 +78,8 @@ def test_a_rule_and_a_warning_never_say_the_same(make_hit: Callable[..., Hit]) -
 
 
 def test_the_better_claim_is_kept_and_names_what_it_stands_for(make_ranked: Callable[..., Ranked]) -> None:
-    given: dict[str, Any] = {"subject_label": "user"}
-    weak = make_ranked(1, F, content="black with 88 columns formats all code.", **given)
+    given: dict[str, Any] = {"subject_label": "user", "predicate_label": "code_style"}
+    weak = make_ranked(1, F, content="black with 88 columns formats all code.", **{**given, "predicate_label": "uses"})
     strong = make_ranked(2, F, content="Code is formatted with black, 88 columns.", **given)
     apart = make_ranked(3, F, content="Mia lives in Oslo near the harbour.", **given)
     chosen = [
@@ -145,3 +145,25 @@ def test_an_episode_that_several_facts_tell(make_ranked: Callable[..., Ranked], 
     kept, repeated = without_repetitions(lines, {}, frozenset())
     assert [one.entry for one in kept] == ([allergy, child] if is_told else [allergy, episode, child])
     assert repeated == ([(episode, f"fact:{allergy.hit.ref}")] if is_told else [])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        (("diet", "vegetarian since this spring"), ("diet:vegetarian", "vegetarian"), True),
+        (("diet", "vegetarian"), ("diet:vegan", "vegan"), False),
+        (("diet", "not vegetarian any more"), ("diet:vegetarian", "vegetarian"), False),
+        (("runs", "Mondays"), ("swims", "Mondays"), False),
+        (("pays", "rent, 900"), ("pays", "rent, 950"), False),
+    ],
+)
+def test_values_of_one_word(
+    make_ranked: Callable[..., Ranked], one: tuple[str, str], other: tuple[str, str], is_same: bool
+) -> None:
+    """They say the same if they are values of one property."""
+    lines = [
+        Chosen(make_ranked(n, F, content=content, subject_label="Ana", predicate_label=predicate), Claim.VITAL, 0.5)
+        for n, (predicate, content) in enumerate((one, other), start=1)
+    ]
+    kept, _ = without_repetitions(lines, {}, USER)
+    assert len(kept) == (1 if is_same else 2)

@@ -132,8 +132,17 @@ def _terms(line: _Line) -> tuple[object, ...]:
 
 def _repeats(one: _Line, other: _Line) -> bool:
     """True for lines of equal terms that say the same."""
-    min_overlap = _min_overlap(one.chosen.entry.hit, other.chosen.entry.hit)
-    return _say_the_same(one.statement, other.statement, min_overlap) and _are_of_one_kind(one.profile, other.profile)
+    mine, theirs = one.chosen.entry.hit, other.chosen.entry.hit
+    if _is_one_property(mine, theirs) and _is_part_of(one.statement, other.statement):
+        return True
+    same = _say_the_same(one.statement, other.statement, _min_overlap(mine, theirs))
+    return same and _are_of_one_kind(one.profile, other.profile)
+
+
+def _is_one_property(one: Hit, other: Hit) -> bool:
+    """True for facts such as "diet" and "diet:vegetarian", whose values may be single words."""
+    family, other_family = ((hit.predicate_label or "").partition(":")[0] for hit in (one, other))
+    return bool(family) and family == other_family and not is_note(one.predicate_label)
 
 
 def _adds_nothing(episode: _Line, other: _Line) -> bool:
@@ -211,6 +220,13 @@ def _say_the_same(one: _Statement, other: _Statement, min_overlap: float) -> boo
     if len(short.words & long.words) < min_overlap * len(short.words):
         return False
     return short.numbers <= long.numbers and not _denies(short, long)
+
+
+def _is_part_of(one: _Statement, other: _Statement) -> bool:
+    """True if all words and numbers of the shorter are in the longer, and neither denies anything."""
+    short, long = (one, other) if len(one.words) <= len(other.words) else (other, one)
+    has_words = bool(short.words) and short.words <= long.words and short.numbers <= long.numbers
+    return has_words and not (short.negations or long.negations)
 
 
 def _denies(short: _Statement, long: _Statement) -> bool:
