@@ -30,7 +30,7 @@ from memory_butler.ai.weights import (
 )
 from tools.packages.wheel_file import Wheel
 
-VERSION = "1.0.0"
+VERSION = "1.1.0"
 OUT = Path("build/wheels")
 INPUTS = ("domains.toml", "embedding.py", "onnx_graph.py", "weights.py", "onnx_session.py")
 DESCRIPTION = f"""The embedding model of [Memory Butler](https://pypi.org/project/memory-butler/) as it is run:

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 from memory_butler.ai.batching import BatchingThread, Model, Vectors
 from memory_butler.ai.download import HUB_URL
-from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSION, cached_graph
+from memory_butler.ai.onnx_graph import DIMENSIONS, GRAPH_VERSIONS, cached_graph
 from memory_butler.ai.onnx_session import open_session, padded, runtime_failures
 from memory_butler.ai.weights import (
     MODEL_FILE,
@@ -126,7 +126,7 @@ class OnnxEmbedder(BatchingEmbedder):
         cached_queries: int = DEFAULT_CACHED_QUERIES,
     ) -> None:
         super().__init__(
-            EmbeddingVersion(MODEL_NAME, DIMENSIONS, f"{_graph_of(precision)}{GRAPH_VERSION}"),
+            EmbeddingVersion(MODEL_NAME, DIMENSIONS, f"{_graph_of(precision)}{GRAPH_VERSIONS[precision]}"),
             lambda: MiniLm(
                 resolve_weights(weights_folder, cache, hub_url=hub_url, precision=precision), cache, precision
             ),

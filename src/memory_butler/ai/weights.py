@@ -36,7 +36,7 @@ MODEL_FILE = ModelFile("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0c
 TOKENIZER_FILE = ModelFile("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")
 MODEL_FILES = (TOKENIZER_FILE, MODEL_FILE)
 READY_GRAPH = ModelFile(
-    "minilm-53aa51172d14-int8-g2.onnx", "00051773cfdac8cad468fffd22f78b57a138880fcd9d4b9635b8993745e8aec2"
+    "minilm-53aa51172d14-int8-g3.onnx", "f43884871671df674ae0d316b5efb1a916fed7d609e877bbd6fd05e1715511b8"
 )
 
 RECOVERY = (
