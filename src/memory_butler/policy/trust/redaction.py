@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from memory_butler.policy.trust.everyday_secrets import find_everyday
-from memory_butler.policy.trust.id_numbers import NUMBER_KINDS, find_numbers
-from memory_butler.policy.trust.named_secrets import find_named
 from memory_butler.policy.trust.plain_view import PlainView, plain_view
-from memory_butler.policy.trust.random_tokens import find_random
-from memory_butler.policy.trust.secret_names import NAMED_KINDS
-from memory_butler.policy.trust.seed_phrases import find_seed_phrases, find_wallet_keys
-from memory_butler.policy.trust.structured_secrets import STRUCTURED_KINDS, find_structured
-from memory_butler.policy.trust.told_secrets import find_told
-from memory_butler.policy.trust.vendor_formats import VENDOR_KINDS, Finding, find_vendor_tokens
+from memory_butler.policy.trust.secrets.everyday_secrets import find_everyday
+from memory_butler.policy.trust.secrets.id_numbers import NUMBER_KINDS, find_numbers
+from memory_butler.policy.trust.secrets.named_secrets import find_named
+from memory_butler.policy.trust.secrets.random_tokens import find_random
+from memory_butler.policy.trust.secrets.secret_names import NAMED_KINDS
+from memory_butler.policy.trust.secrets.seed_phrases import find_seed_phrases, find_wallet_keys
+from memory_butler.policy.trust.secrets.structured_secrets import STRUCTURED_KINDS, find_structured
+from memory_butler.policy.trust.secrets.told_secrets import find_told
+from memory_butler.policy.trust.secrets.vendor_formats import VENDOR_KINDS, Finding, find_vendor_tokens
 
 # A redacted text is searched again, at most this often: a marker can change the reading of the rest.
 _PASSES = 3

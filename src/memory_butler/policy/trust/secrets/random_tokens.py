@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from memory_butler.policy.trust.placeholders import is_placeholder, is_random
 from memory_butler.policy.trust.plain_view import PlainView
-from memory_butler.policy.trust.vendor_formats import Finding
+from memory_butler.policy.trust.secrets.placeholders import is_placeholder, is_random
+from memory_butler.policy.trust.secrets.vendor_formats import Finding
 
 SHORTEST = 20
 # Characters before a token and after it that tell what it is, and before it what it is called.

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from memory_butler.english.text.normalize import UNSPACED
-from memory_butler.policy.trust.placeholders import has_unit, is_measure, is_ordinary, is_placeholder, is_random
 from memory_butler.policy.trust.plain_view import PlainView
-from memory_butler.policy.trust.secret_names import (
+from memory_butler.policy.trust.secrets.placeholders import has_unit, is_measure, is_ordinary, is_placeholder, is_random
+from memory_butler.policy.trust.secrets.secret_names import (
     CODE,
     HINTS,
     PASSWORD,
@@ -21,7 +21,7 @@ from memory_butler.policy.trust.secret_names import (
     Name,
     secret_name,
 )
-from memory_butler.policy.trust.vendor_formats import Finding
+from memory_butler.policy.trust.secrets.vendor_formats import Finding
 
 # Longest value in quotes, longest value without, and the part of a value that is judged.
 VALUE_CHARACTERS = 4000

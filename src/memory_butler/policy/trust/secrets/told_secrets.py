@@ -8,10 +8,10 @@ languages that the table of names does not hold are found here, too, with values
 import re
 from collections.abc import Iterator
 
-from memory_butler.policy.trust.everyday_secrets import is_other_code
-from memory_butler.policy.trust.placeholders import is_measure, is_ordinary, is_placeholder
 from memory_butler.policy.trust.plain_view import PlainView
-from memory_butler.policy.trust.vendor_formats import Finding
+from memory_butler.policy.trust.secrets.everyday_secrets import is_other_code
+from memory_butler.policy.trust.secrets.placeholders import is_measure, is_ordinary, is_placeholder
+from memory_butler.policy.trust.secrets.vendor_formats import Finding
 
 # Characters after a name in which its value is looked for.
 WINDOW = 110

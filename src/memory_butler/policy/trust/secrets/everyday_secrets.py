@@ -8,9 +8,9 @@ and it ends its clause. Speeds, standards, measures, prices, times and years sta
 import re
 from collections.abc import Iterator
 
-from memory_butler.policy.trust.placeholders import is_measure, is_ordinary, is_placeholder
 from memory_butler.policy.trust.plain_view import PlainView
-from memory_butler.policy.trust.vendor_formats import Finding
+from memory_butler.policy.trust.secrets.placeholders import is_measure, is_ordinary, is_placeholder
+from memory_butler.policy.trust.secrets.vendor_formats import Finding
 
 _HINT = re.compile(
     r"wi-?fi|wlan|gate|door|garage|safe|alarm|shed|lock|keypad|pass|immeuble|portail|\btor\b|\btür|unlock|entsperr"

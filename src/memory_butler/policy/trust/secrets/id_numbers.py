@@ -6,7 +6,7 @@ from datetime import date
 
 from memory_butler.english.text.word_sets import word_set
 from memory_butler.policy.trust.plain_view import PlainView
-from memory_butler.policy.trust.vendor_formats import Finding
+from memory_butler.policy.trust.secrets.vendor_formats import Finding
 
 _DIGIT = re.compile(r"[0-9]")
 FEWEST_DIGITS = 4

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from memory_butler.english.text.word_sets import word_set
-from memory_butler.policy.trust.vendor_formats import Finding
+from memory_butler.policy.trust.secrets.vendor_formats import Finding
 
 _SIZES = frozenset({12, 15, 18, 21, 24})
 _WORDS = re.compile(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memory_butler.policy.trust.placeholders import is_placeholder, is_random
+from memory_butler.policy.trust.secrets.placeholders import is_placeholder, is_random
 
 _W, _U, _H = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-fA-F]"
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterator
 
-from memory_butler.policy.trust.placeholders import is_measure, is_ordinary, is_placeholder, is_random
 from memory_butler.policy.trust.plain_view import FILLER, PlainView
-from memory_butler.policy.trust.vendor_formats import Finding
+from memory_butler.policy.trust.secrets.placeholders import is_measure, is_ordinary, is_placeholder, is_random
+from memory_butler.policy.trust.secrets.vendor_formats import Finding
 
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:|Private-Lines: \d")
 _END = "-----END"
