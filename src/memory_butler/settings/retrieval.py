@@ -151,7 +151,7 @@ class BriefingSettings(DeprecatedGroup):
         8, ge=1, le=11, description="Importance from which a fact that the task touches is vital. 11: none."
     )
     min_usefulness: Share = Field(
-        0.24, description="Minimum usefulness of a line: the probability that the task needs it."
+        0.25, description="Minimum usefulness of a line: the probability that the task needs it."
     )
     min_relevance: Share = Field(
         0.05, description="A memory of at least this relevance to the words of the task is included in any case."

@@ -82,7 +82,7 @@ def choose(ranked: Sequence[Ranked], profiles: Mapping[UUID, StoredProfile], tas
             needed = max(needed, MIN_WITHOUT_NEED)
         if probability >= needed or _answers_words(entry, rules):
             claim = _claim(entry, found, probability, task, rules)
-        elif hit.pinned or is_unconditional(hit, profiles.get(hit.id), task):
+        elif hit.pinned or is_unconditional(hit, None if task.needs_no_memory else profiles.get(hit.id), task):
             claim = Claim.STANDING
         else:
             continue

@@ -31,12 +31,22 @@ _CODE = re.compile(
     r"\b[\w-]{1,60}\.(?:py|ipynb|jsx?|tsx?|vue|go|rs|java|kt|rb|php|sh|sql|toml|ya?ml|s?css|html|c|cc|cpp|cs|tf|swift)\b"
     r"|\b[A-Za-z][A-Za-z0-9]{0,60}_[A-Za-z0-9]|\w\(\)|\s--[a-z]{2}|\b[A-Z][A-Za-z]{0,60}(?:Error|Exception)\b"
 )
-_GREETING = re.compile(
-    r"(?:hi|hiya|hello|hey|heya|howdy|yo|lol|haha|thanks|thank you|thx|ta|cheers|gm|bye|see you"
-    r"|good (?:morning|evening|afternoon|night)|(?:good )?morning"
-    r"|are you there)\b(?!\s+(?:routine|run|briefing|job|report|meeting))",
+_PLEASANTRY = re.compile(
+    r"(?:hi|hiya|hello|hey|heya|howdy|yo|lol|haha|ok|okay|great|perfect|nice|cool|super|fine|sure|yes|yep|no|nope"
+    r"|thanks|thank you|thx|ta|cheers|got it|will do|all good|sounds good|well done|gm|bye|see you|are you there"
+    r"|good (?:morning|evening|afternoon|night)|morning|hallo|guten (?:morgen|tag|abend)|danke|hola|gracias"
+    r"|buenos d[ií]as|buenas (?:tardes|noches)|bonjour|bonsoir|merci|ciao|buongiorno|grazie|ol[áa]|bom dia|obrigad[oa])"
+    r"\b[\s,.!?…:)-]*",
     re.IGNORECASE,
 )
+# Words that go with a pleasantry and ask for nothing.
+_SMALL_TALK = re.compile(
+    r"(?:there|so much|very much|a lot|again|now|then|for|today|tomorrow|later|that'?s|that is|all|it|dear|my|friend"
+    r"|everything|everyone|everybody|your|help|how'?s?|what'?s|up|tricks|things|life|going|is|are|you|doing|slept"
+    r"|sleep|well|have|a|good|nice|day|one|weekend|x+|claude|jeeves|butler|bot|buddy|mate)\b[\s,.!?…:)-]*",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[A-Z]\w{1,40}\b[\s,.!?…:)-]*")
 _LOOK_UP = re.compile(
     r"(?:in (?:one|a|two) sentences?:?\s*)?(?:so |ok |hey )?"
     r"(?:what(?:'?s| is| are| was| does| do| did)|who(?:'?s| is| was| were| wrote| won| invented| painted)"
@@ -48,6 +58,8 @@ _LOOK_UP = re.compile(
 # The person's own affairs.
 _OWN = re.compile(
     r"\b(?:i|i'm|i'll|i've|my|mine|we|we're|our|ours|us|today|tonight|tomorrow|yesterday|still|left"
+    r"|going to|mum|mom|mam|dad|gran|granny|grandma|grandpa|(?:in|on|for|by|until|since) (?:january|february|march"
+    r"|april|may|june|july|august|september|october|november|december)"
     r"|(?:this|next|last) (?:week|month|year|quarter|weekend|\w+day))\b",
     re.IGNORECASE,
 )
@@ -76,6 +88,17 @@ def needs_no_memory(prompt: str) -> bool:
     text = prompt.strip()
     if len(text.split()) > MAX_LOOK_UP_WORDS or looks_like_code(text) or _MORE.search(text):
         return False
-    if _GREETING.match(text):
+    if _is_pleasantry(text):
         return True
     return bool(_LOOK_UP.match(text)) and not _OWN.search(_TO_ME.sub(" ", text))
+
+
+def _is_pleasantry(text: str) -> bool:
+    """True for "hi", "ok, thanks" and "good morning, Jeeves", not for "hi, book a table"."""
+    end = 0
+    for pattern in (_PLEASANTRY, _SMALL_TALK, _NAME):
+        while found := pattern.match(text, end):
+            end = found.end()
+        if not end:
+            return False
+    return end == len(text)
