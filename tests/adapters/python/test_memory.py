@@ -39,7 +39,7 @@ async def test_a_first_memory_takes_three_lines(memory: AsyncMemory) -> None:
     """Notes, facts and rules are stored, found, briefed, confirmed and forgotten; results print readably."""
     note = await memory.remember("Ana is allergic to shellfish")
     assert str(note).startswith("created fact:")
-    await memory.remember_fact("Ana", "diet", "Ana eats no meat.", importance=8)
+    await memory.remember_fact("Ana", "does_not_eat:meat", "Ana eats no meat.", importance=8)
     rule = await memory.remember_rule("Ask Ana before booking a restaurant.")
     assert (await memory.confirm(rule.ref)).type == "rule"
     found = await memory.search("what can't Ana eat?", min_relevance=0)
@@ -47,6 +47,8 @@ async def test_a_first_memory_takes_three_lines(memory: AsyncMemory) -> None:
     assert "shellfish" in str(found)
     assert "shellfish" in str(await memory.briefing("Cook dinner for Ana"))
     [diet] = [one for one in found if "meat" in one.hit.content]
+    assert str(diet) == f"Ana · does not eat: Ana eats no meat. [{diet.ref}]"
+    assert str(await memory.get(diet.ref)).startswith("Ana · does not eat: Ana eats no meat. [fact:")
     assert (await memory.confirm(diet.ref)).outcome == "confirmed"
     assert (await memory.update(diet.ref, importance=9)).outcome == "updated"
     assert (await memory.correct(diet.ref, "Ana eats fish, but no meat.")).outcome == "corrected"

@@ -63,9 +63,14 @@ class SearchResult:
 
     def __str__(self) -> str:
         hit = self.hit
-        is_note = (hit.predicate_label or "").startswith("note:")
-        about = f"{hit.subject_label} · {hit.predicate_label}: " if hit.subject_label and not is_note else ""
-        return f"{about}{hit.warning or hit.content} [{self.ref}]"
+        return f"{_about(hit.subject_label, hit.predicate_label)}{hit.warning or hit.content} [{self.ref}]"
+
+
+def _about(subject: str | None, predicate: str | None) -> str:
+    """Subject and property of a fact in words: "Ana · allergic to: ". Nothing for rules, episodes and notes."""
+    if not subject or not predicate or predicate.startswith("note:"):
+        return ""
+    return f"{subject} · {predicate.partition(':')[0].replace('_', ' ')}: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +171,7 @@ class MemoryDetail:
 
     def __str__(self) -> str:
         memory = self.memory
-        subject, predicate = getattr(memory, "subject_label", ""), getattr(memory, "predicate_label", "")
-        about = f"{subject} · {predicate}: " if subject and not predicate.startswith("note:") else ""
+        about = _about(getattr(memory, "subject_label", None), getattr(memory, "predicate_label", None))
         lines = [f"{about}{memory.content} [{memory.type}:{memory.ref}] {memory.validity}", self.outlook]
         lines += [f"{link.direction} {link.relation}: {link.ref or 'a deleted memory'}" for link in self.links]
         return "\n".join([*lines, *(f"{event.at:%Y-%m-%d} {event.words}" for event in self.events)])
