@@ -100,7 +100,7 @@ async def test_a_memory_opens_beside_the_list_and_is_edited_there(
     await pane.get_by_label("Text").fill("21 June")
     await page.keyboard.press("Control+Enter")
     await expect(pane.locator(".mb-pane-title")).to_have_text("Sofia's birthday: 21 June")
-    await expect(page.get_by_role("link", name="21 June")).to_be_visible()
+    await expect(page.get_by_role("link", name="21 June", exact=True)).to_be_visible()
     await page.wait_for_url(lambda url: made["12 June"] not in url)
     old = (await get.get(resources, "fact", made["12 June"], bump=False)).memory
     assert old.validity == "superseded"
