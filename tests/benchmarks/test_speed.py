@@ -76,8 +76,9 @@ def test_a_store_of_few_words_says_each_of_them_more_often() -> None:
 
 
 @pytest.mark.usefixtures("quick_store")
-def test_how_common_the_words_of_questions_are_is_measured(tmp_path: Path) -> None:
+def test_how_common_the_words_of_questions_are_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four turns, two have a word of the question, and one of them has both: three postings for four memories."""
+    monkeypatch.setattr(vocabulary, "ASKED", 40)
     folder = tmp_path / "longmemeval-dev"
     folder.mkdir()
     said = ("The cello is in the attic.", "The attic is dry.", "Rain again.", "Nothing new here.")
