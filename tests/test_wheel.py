@@ -34,7 +34,7 @@ NO_NETWORK = {f"{name}_PROXY": "http://127.0.0.1:9" for name in ("HTTP", "HTTPS"
 ANSWER_SECONDS = 120.0
 HOME_LIMIT_BYTES = 80e6
 CLIENT_LIMIT_BYTES = 30e6
-# 394 MB with the versions of constraints.txt; the bytecode that pip writes is not counted.
+# 390 MB with the versions of constraints.txt; the bytecode that pip writes is not counted.
 PLAIN_LIMIT_BYTES = 400e6
 PACKAGE = ROOT / "src" / "memory_butler"
 

@@ -1,4 +1,4 @@
-"""The validator of Claude Desktop on the bundle, and what pip finds for each system: `make test-clients`.
+"""The validators of Claude Desktop and of Agent Skills, and what pip finds for each system: `make test-clients`.
 
 Needs Node.js and the package indexes. Nothing is installed outside a temporary folder.
 """
@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import venv
 from pathlib import Path
 
 from tools.packages import mcpb
@@ -14,6 +15,8 @@ from tools.packages.client import project
 from tools.packages.platforms import unresolved
 
 VALIDATOR = "@anthropic-ai/mcpb@2.1.2"
+SKILL_VALIDATOR = "skills-ref==0.1.1"
+SKILLS = Path(__file__).parents[2] / "plugins" / "claude-code" / "skills"
 
 
 def validate_bundle(folder: Path) -> None:
@@ -29,9 +32,19 @@ def validate_bundle(folder: Path) -> None:
         raise SystemExit(1)
 
 
+def validate_skills(folder: Path) -> None:
+    """Run the reference validator of Agent Skills on each skill of the plugin."""
+    venv.create(folder / "skills", with_pip=True)
+    programs = folder / "skills" / "bin"
+    subprocess.run([str(programs / "pip"), "install", "--quiet", SKILL_VALIDATOR], check=True)
+    for skill in sorted(one for one in SKILLS.iterdir() if one.is_dir()):
+        subprocess.run([str(programs / "agentskills"), "validate", str(skill)], check=True)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mb-validators-") as name:
         validate_bundle(Path(name))
+        validate_skills(Path(name))
     missing = unresolved()
     print("wheels for each system: " + ("all found" if not missing else "; ".join(missing)))
     sys.exit(1 if missing else 0)
