@@ -104,7 +104,7 @@ class _Reader:
         self.quoted_author = ""
         # What the last speaker asked, and who that is; empty if it was answered, or if more was said since.
         self.question, self.asker = "", ""
-        # What each speaker was not sure of.
+        # The statements that each speaker was not sure of.
         self.hedged: dict[str, str] = {}
         # The last question with its answer.
         self.answered = ""

@@ -20,7 +20,7 @@ _ACTIONS_OF_TONE = {
     "quiet": ("expired", "deleted", "rate_changed", "referenced"),
     "bad": ("retracted", "harmful", "dead_lettered", "failed", "purged"),
 }
-# What undoing an event does, where one word says it.
+# The effect of undoing an event, where one word says it.
 _UNDONE_BY = {"created": "Withdraw", "retracted": "Bring back", "pinned": "Unpin", "unpinned": "Pin again"}
 _TONES = {action: tone for tone, actions in _ACTIONS_OF_TONE.items() for action in actions}
 
