@@ -61,7 +61,7 @@ async def test_facts_are_found_sorted_and_kept_in_the_address(
     assert await page.get_attribute("th.mb-c-importance", "aria-sort") == "descending"
     await page.click("button.mb-chip-tag:has-text('work')")
     await _says(page, "No sugar in coffee, ever")
-    assert re.search(r"\?q=%22no\+sugar%22&tag=work&sort=importance$", page.url)
+    await page.wait_for_url(re.compile(r"\?q=%22no\+sugar%22&tag=work&sort=importance$"))
 
     await page.reload()
     await _says(page, "No sugar in coffee, ever")
@@ -78,7 +78,7 @@ async def test_facts_are_found_sorted_and_kept_in_the_address(
     await expect(page.locator(".mb-empty h2")).to_have_text("No matching facts")
     await page.click(".mb-empty button")
     await _says(page, "Jasmine, no sugar", "Lives in Porto", "No sugar in coffee, ever")
-    assert page.url.endswith("/facts?sort=importance")
+    await page.wait_for_url(lambda url: url.endswith("/facts?sort=importance"))
     await page.fill("label:has-text('Tag') input", "#work")
     await page.keyboard.press("Enter")
     await _says(page, "No sugar in coffee, ever")
@@ -102,7 +102,7 @@ async def test_a_parameter_that_there_is_not_is_named(visit: Visit, resources: R
     await _says(page, "Jasmine, no sugar")
     await page.click("button.mb-chip-tag")
     await expect(page.locator(".mb-note")).to_be_hidden()
-    assert page.url.endswith("/facts?tag=drink")
+    await page.wait_for_url(lambda url: url.endswith("/facts?tag=drink"))
 
 
 async def test_a_long_list_is_gone_through_page_by_page(visit: Visit, resources: Resources, clock: MovingClock) -> None:
@@ -121,7 +121,7 @@ async def test_a_long_list_is_gone_through_page_by_page(visit: Visit, resources:
     await _says(page, "episode 1", "episode 0")
     await back.click()
     await expect(page.locator(".mb-list-head [role=status]")).to_have_text("1–50 of 52")
-    assert page.url.endswith("/episodes")
+    await page.wait_for_url(lambda url: url.endswith("/episodes"))
     await page.go_back()
     await _says(page, "episode 1", "episode 0")
 

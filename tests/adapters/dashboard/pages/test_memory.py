@@ -95,12 +95,12 @@ async def test_acting_and_taking_back(visit: Visit, resources: Resources) -> Non
     await expect(page.locator("h1.mb-title")).to_have_text("Ana's tea: white tea")
     await expect(page.locator(".mb-actions [data-act=correct]")).to_be_focused()
     await expect(page.locator("#chain ins")).to_have_text("white")
-    assert not page.url.endswith(fact.ref)
+    await page.wait_for_url(lambda url: not url.endswith(fact.ref))
     # The correction is undone from the history: with the supersession that belongs to it.
     history = page.locator(".mb-entries-line").last
     await history.get_by_role("button", name="Undo").click()
     await expect(page.locator("h1.mb-title")).to_have_text("Ana's tea: green tea")
-    assert page.url.endswith(fact.ref)
+    await page.wait_for_url(lambda url: url.endswith(fact.ref))
     await expect(page.get_by_role("button", name="Confirm")).to_be_focused()
     restored = await get.get(resources, "fact", fact.ref, bump=False)
     assert (restored.memory.validity, restored.memory.content) == ("active", "green tea")
@@ -196,7 +196,7 @@ async def test_every_score_for_a_question(visit: Visit, resources: Resources) ->
     ]
     added = [float(text) for text in await scores.locator(".mb-terms").first.locator("td:last-child").all_inner_texts()]
     assert abs(sum(added) - float(await scores.locator(".mb-score strong").inner_text())) < 0.003
-    assert page.url.endswith("?q=green+tea")
+    await page.wait_for_url(lambda url: url.endswith("?q=green+tea"))
     await forget.forget(resources, "fact", tea.ref)
     await expect(page.locator(".mb-hero")).to_contain_text("forgotten")
     await scores.get_by_label("Question").fill("which tea")

@@ -77,7 +77,7 @@ async def test_the_story_is_read_narrowed_down_and_taken_back(
 
     await page.get_by_label("Action").select_option(label="Forgotten")
     await expect(entries).to_have_count(1)
-    assert page.url.endswith("/timeline?what=retracted")
+    await page.wait_for_url(lambda url: url.endswith("/timeline?what=retracted"))
     await page.get_by_role("button", name="Clear filters").click()
     await page.get_by_label("Memory").fill(f"fact:{ref}")
     await expect(entries).to_have_count(3)
@@ -148,7 +148,7 @@ async def test_a_day_of_the_past_is_shown_and_searched(visit: Visit, resources: 
     await expect(row).to_contain_text("now superseded")
     await page.get_by_role("button", name="Back to now").click()
     await expect(page.locator(".mb-events li")).to_have_count(5)
-    assert page.url.endswith("/timeline")
+    await page.wait_for_url(lambda url: url.endswith("/timeline"))
 
 
 async def test_a_parameter_that_there_is_not_is_named(visit: Visit, resources: Resources, clock: MovingClock) -> None:
@@ -159,7 +159,7 @@ async def test_a_parameter_that_there_is_not_is_named(visit: Visit, resources: R
     assert await page.locator(".mb-events li").count() > 2
     await page.get_by_label("Type").select_option("rule")
     await expect(page.locator(".mb-events li")).to_have_count(2)
-    assert page.url.endswith("/timeline?of=rule")
+    await page.wait_for_url(lambda url: url.endswith("/timeline?of=rule"))
 
 
 async def test_a_reader_reads_and_no_more(log_in: LogIn, service: Service, clock: MovingClock) -> None:

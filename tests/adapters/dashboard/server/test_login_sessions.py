@@ -77,7 +77,7 @@ async def test_a_click_after_the_login_leads_to_it_and_back(
     await other.wait_for_url(re.compile("/login$"))
     await page.get_by_role("button", name="Check again").click()
     await log_in_again(page, token)
-    assert page.url.endswith("/system?tokens=")
+    await page.wait_for_url(lambda url: url.endswith("/system?tokens="))
     await expect(checked).to_contain_text("operator")
     who, _ = await tokens.authenticate(service.resources, token)
     assert who.token_id

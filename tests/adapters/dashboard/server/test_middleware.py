@@ -38,7 +38,7 @@ async def test_the_person_at_the_machine_needs_no_login(visit: Visit) -> None:
 async def test_a_service_asks_who_it_is_and_leads_back(log_in: LogIn) -> None:
     """Whoever is not logged in comes to the login, and from there to the page they wanted."""
     page = await log_in("admin", "/?from=mail")
-    assert page.url.endswith("/?from=mail")
+    await page.wait_for_url(lambda url: url.endswith("/?from=mail"))
     assert await page.inner_text(".mb-user-name") == "admin Robin"
 
 
